@@ -1,0 +1,68 @@
+.DEFAULT_GOAL := help
+SHELL := /bin/bash
+PYTHON ?= python3
+VENV ?= .venv
+BIN := $(VENV)/bin
+JAR := build/pysync-listener.jar
+SETUP := $(VENV)/.setup
+EXTRAS := spark,aws,web,embedded,embedded-aws,dev
+
+.PHONY: help setup jar demo test test-athena test-versions chaos lint format bench clean doctor
+
+help: ## show this help
+	@awk -F ':.*## ' '/^[a-zA-Z_%-]+:.*## / {printf "  %-14s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
+
+doctor:
+	@command -v $(PYTHON) >/dev/null || { echo "pysync needs Python 3.10 or newer: install it, or name it: make PYTHON=/path/to/python3"; exit 2; }
+	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 10))' || { echo "pysync needs Python 3.10 or newer, this is $$($(PYTHON) --version): name a newer one: make PYTHON=/path/to/python3"; exit 2; }
+	@$(PYTHON) -c 'import venv, ensurepip' 2>/dev/null || { echo "pysync needs Python's venv module: install it (Debian: apt-get install python3-venv)"; exit 2; }
+	@$(PYTHON) listener-java/build.py --check-jdk
+
+$(SETUP): pyproject.toml .ci/constraints.txt
+	@echo "setting up $(VENV) (once; about a minute)"
+	@$(PYTHON) -m venv $(VENV)
+	@$(BIN)/python -m pip install --quiet --upgrade -c .ci/constraints.txt pip setuptools wheel
+	@$(BIN)/python -m pip install --quiet -c .ci/constraints.txt -e '.[$(EXTRAS)]'
+	@touch $@
+
+$(JAR): $(SETUP) $(shell find listener-java -type f 2>/dev/null)
+	@$(BIN)/python listener-java/build.py --output $@
+
+setup: doctor $(SETUP) ## make the virtual environment with all packages
+
+jar: setup $(JAR) ## build the listener: build/pysync-listener.jar
+
+demo: setup $(JAR) ## two real metastores, the sidecar killed half-way, the end states compared
+	@$(BIN)/pysync demo $(ARGS)
+
+test: setup $(JAR) ## the tests, on real servers; the suites below are beside them
+	@$(BIN)/python -m pytest -n 3 --dist loadfile -m "not athena" $(ARGS)
+
+test-athena: setup $(JAR) ## the tests that need an Athena: real Hive executes their DDL
+	@$(BIN)/python -m pytest -n 2 --dist loadfile -m athena $(ARGS)
+
+chaos: setup $(JAR) ## the long suite: streams of DDL against kills of everything, and properties with many examples
+	@$(BIN)/python -m tests.chaos
+	@PYSYNC_EXAMPLES=20 $(BIN)/python -m pytest --timeout=3600 tests/chaos tests/unit/test_properties.py tests/unit/test_refresh_properties.py $(ARGS)
+
+test-versions: setup $(JAR) ## every pair of Hive versions, and the hms conformance suite on 3.1 and 4.x (needs Maven)
+	@$(BIN)/python -m pytest --timeout=900 tests/versions $(ARGS)
+	@for v in 3.1.3 4.1.0; do PYSYNC_TEST_HIVE=$$v $(BIN)/python -m pytest tests/conformance -k hms || exit 1; done
+
+lint: setup ## ruff and mypy --strict
+	@$(BIN)/ruff format --check .
+	@$(BIN)/ruff check .
+	@$(BIN)/mypy
+
+format: setup ## write the code as ruff would
+	@$(BIN)/ruff format .
+	@$(BIN)/ruff check --fix .
+
+bench: setup $(JAR) ## all benchmarks; `make bench-main` runs one
+	@$(BIN)/python -m tests.bench
+
+bench-%: setup $(JAR)
+	@$(BIN)/python -m tests.bench $*
+
+clean: ## remove what was built (the virtual environment too)
+	rm -rf build dist $(VENV) .mypy_cache .ruff_cache .pytest_cache
