@@ -1,0 +1,233 @@
+package org.pysync.listener;
+
+import java.lang.ref.WeakReference;
+import java.util.Map;
+import java.util.UUID;
+import java.util.concurrent.ConcurrentHashMap;
+import java.util.concurrent.atomic.AtomicLong;
+
+/**
+ * The way of the events to the sidecar, one for each distinct settings in the process.
+ *
+ * <p>Promise: {@link #send} never throws and holds its caller no longer than the deadline, once: after a
+ * failure all events go to the spool without waiting, until one daemon thread has delivered the spool in order
+ * and found it empty. Events never overtake those in the spool. Every event takes one sequence number, even
+ * one that is lost, so that the sidecar sees the gap; several listeners of one metastore number it once.
+ */
+final class Delivery {
+    private static final Map<Settings, Delivery> BY_SETTINGS = new ConcurrentHashMap<>();
+
+    private static final long FIRST_PAUSE_MS = 100;
+    private static final long LAST_PAUSE_MS = 2_000;
+    /** Nobody waits for the spool; a sidecar slower than the deadline must not starve it. */
+    private static final int PATIENCE_MS = 5_000;
+
+    private final Settings settings;
+    private final String instance = UUID.randomUUID().toString();
+    private final AtomicLong sequences = new AtomicLong();
+    /** What this thread handed on last: a listener that is configured twice hears of the same object again. */
+    private final ThreadLocal<WeakReference<Object>> latest = new ThreadLocal<>();
+    private final int patienceMs;
+    private final Sidecar sidecar;
+
+    /** Guards everything below: the switch and the appends are one. */
+    private final Object lock = new Object();
+    private final Notices notices;
+    private final Spool spool;
+    private boolean direct;
+    private Thread drainer;
+    private long delivered;
+
+    /** An event that is serialised while its callback runs. */
+    interface Draft {
+        EventEncoder write() throws Exception;
+    }
+
+    private Delivery(Settings settings) {
+        this.settings = settings;
+        this.patienceMs = Math.max(PATIENCE_MS, settings.deadlineMs);
+        this.sidecar = new Sidecar(new Bridge(settings, patienceMs));
+        this.notices = new Notices(settings);
+        SpoolDirectory directory = new SpoolDirectory(settings.spoolDir, settings.source, instance);
+        this.spool = new Spool(directory, settings.spoolMaxBytes, notices::damaged);
+    }
+
+    static Delivery of(Settings settings) {
+        return BY_SETTINGS.computeIfAbsent(settings, Delivery::start);
+    }
+
+    /** Starts as if the sidecar were away: the drainer looks for it, and for what earlier processes left. */
+    private static Delivery start(Settings settings) {
+        Delivery delivery = new Delivery(settings);
+        synchronized (delivery.lock) {
+            try {
+                delivery.spool.open();
+            } catch (Exception e) {
+                delivery.notices.cannotOpen(e);
+            }
+            delivery.keepDraining();
+        }
+        Reporter reporter = new Reporter(delivery.sidecar, settings.deadlineMs, delivery::reportWhenDirect);
+        Bridge.daemon(reporter, "pysync-report").start();
+        Goodbye.atTheEnd(settings.deadlineMs, () -> delivery.send(EventEncoder::goodbye));
+        return delivery;
+    }
+
+    /** {@code change} is the object that the metastore hands to each of its listeners in turn. */
+    void send(Object change, Draft draft) {
+        WeakReference<Object> last = latest.get();
+        if (last == null || last.get() != change) {
+            latest.set(new WeakReference<>(change));
+            send(draft);
+        }
+    }
+
+    private void send(Draft draft) {
+        long sequence = sequences.incrementAndGet();
+        try {
+            byte[] event = draft.write().encode(settings.source, instance, sequence);
+            if (event.length > SpoolRecord.LONGEST) {
+                throw new IllegalArgumentException("longer than " + SpoolRecord.LONGEST + " bytes");
+            }
+            deliver(event);
+        } catch (Throwable problem) {
+            lose("an event cannot be written, or is longer than " + SpoolRecord.LONGEST + " bytes", problem);
+        }
+    }
+
+    private void deliver(byte[] event) {
+        if (!appendIfSpooling(event)) {
+            String trouble = sidecar.offer(event, settings.deadlineMs);
+            if (trouble != null) {
+                startSpooling(event, trouble);
+            }
+        }
+    }
+
+    private boolean appendIfSpooling(byte[] event) {
+        synchronized (lock) {
+            if (!direct) {
+                append(event);
+            }
+            return !direct;
+        }
+    }
+
+    private void startSpooling(byte[] event, String trouble) {
+        synchronized (lock) {
+            direct = false;
+            notices.sidecarTakesNone(trouble);
+            append(event);
+        }
+    }
+
+    private void append(byte[] event) {
+        try {
+            spool.append(event);
+            notices.spooled();
+        } catch (Throwable problem) {
+            notices.notSpooled(problem);
+        }
+        keepDraining();
+    }
+
+    /** Starts the drainer if none runs; it may have died of an Error. */
+    private void keepDraining() {
+        if (drainer == null || !drainer.isAlive()) {
+            drainer = Bridge.daemon(this::drain, "pysync-spool");
+            drainer.start();
+        }
+    }
+
+    private void drain() {
+        long pause = FIRST_PAUSE_MS;
+        while (isDraining()) {
+            long before = delivered;
+            try {
+                drainWhileTaken();
+            } catch (Throwable problem) {
+                tell("the spool cannot be delivered (" + problem.getClass().getSimpleName() + ")");
+            }
+            pause = delivered > before ? FIRST_PAUSE_MS : Math.min(2 * pause, LAST_PAUSE_MS);
+            sleep(pause);
+        }
+    }
+
+    private boolean isDraining() {
+        synchronized (lock) {
+            return drainer == Thread.currentThread();
+        }
+    }
+
+    private void drainWhileTaken() throws Exception {
+        String trouble = sidecar.ping(patienceMs);
+        byte[] event = trouble == null ? firstOrDirect() : null;
+        if (event != null) {
+            sidecar.report(report(), settings.deadlineMs); // however long it then refuses the event, it knows of us
+        }
+        while (event != null && trouble == null) {
+            trouble = sidecar.offer(event, patienceMs);
+            event = trouble == null ? nextOrDirect() : event;
+        }
+        if (trouble != null) {
+            tell(trouble);
+        }
+    }
+
+    private byte[] nextOrDirect() throws Exception {
+        synchronized (lock) {
+            delivered++;
+            spool.forgetFirst();
+            return firstOrDirect();
+        }
+    }
+
+    /** The first event of the spool; if there is none the drainer's work ends, in the same step. */
+    private byte[] firstOrDirect() throws Exception {
+        synchronized (lock) {
+            byte[] event = spool.first();
+            if (event == null) {
+                direct = true;
+                lock.notifyAll();
+                drainer = null;
+                notices.sidecarTakesEvents(delivered);
+            }
+            return event;
+        }
+    }
+
+    private String report() {
+        synchronized (lock) {
+            return Reporter.json(instance, settings.source, sequences.get(), notices.lost(), spool.size());
+        }
+    }
+
+    private String reportWhenDirect() throws InterruptedException {
+        synchronized (lock) {
+            while (!direct) {
+                lock.wait();
+            }
+            return report();
+        }
+    }
+
+    private void tell(String trouble) {
+        synchronized (lock) {
+            notices.sidecarTakesNone(trouble);
+        }
+    }
+
+    private void lose(String why, Throwable problem) {
+        synchronized (lock) {
+            notices.lost(why, problem);
+        }
+    }
+
+    private static void sleep(long millis) {
+        try {
+            Thread.sleep(millis);
+        } catch (InterruptedException e) {
+            // Our own thread: nobody means it to stop while there is something in the spool.
+        }
+    }
+}

@@ -1,0 +1,71 @@
+package org.pysync.listener;
+
+/**
+ * The last word of a process that ends in order: no change is under way between its commit and our callback.
+ *
+ * <p>Promise: the end of the process waits no longer than two seconds and the deadline. While a handler of the
+ * metastore still works, nothing is said: the sidecar then knows that something may be missing.
+ */
+final class Goodbye implements Runnable {
+    private static final long LONGEST_MS = 2_000;
+    /** Of these, what writing to the spool may take. */
+    private static final long WRITING_MS = 250;
+    private static final long LOOK_AGAIN_MS = 20;
+    /** {@code HiveMetaStore$HMSHandler} to Hive 3.1, {@code HMSHandler} in 4.x, {@code RetryingHMSHandler} round them. */
+    private static final String HANDLER = "HMSHandler";
+
+    private final long deadlineMs;
+    private final Runnable say;
+
+    private Goodbye(long deadlineMs, Runnable say) {
+        this.deadlineMs = deadlineMs;
+        this.say = say;
+    }
+
+    /** Has {@code say} called at the end of the process; it may take the deadline. */
+    static void atTheEnd(long deadlineMs, Runnable say) {
+        try {
+            Runtime.getRuntime().addShutdownHook(new Thread(new Goodbye(deadlineMs, say), "pysync-goodbye"));
+        } catch (IllegalStateException e) {
+            // The process ends already: it has no good order to tell of.
+        }
+    }
+
+    /** On a daemon thread, because a disk may take any time. */
+    @Override
+    public void run() {
+        Thread talker = Bridge.daemon(this::sayWhenQuiet, "pysync-goodbye-talker");
+        talker.start();
+        try {
+            talker.join(LONGEST_MS + deadlineMs);
+        } catch (InterruptedException e) {
+            // Then the process is in a hurry.
+        }
+    }
+
+    private void sayWhenQuiet() {
+        long end = System.nanoTime() + (LONGEST_MS - WRITING_MS) * 1_000_000;
+        while (!isQuiet()) {
+            if (System.nanoTime() - end > 0) {
+                return;
+            }
+            try {
+                Thread.sleep(LOOK_AGAIN_MS);
+            } catch (InterruptedException e) {
+                return;
+            }
+        }
+        say.run();
+    }
+
+    private static boolean isQuiet() {
+        for (StackTraceElement[] stack : Thread.getAllStackTraces().values()) {
+            for (StackTraceElement frame : stack) {
+                if (frame.getClassName().endsWith(HANDLER)) {
+                    return false;
+                }
+            }
+        }
+        return true;
+    }
+}

@@ -1,0 +1,68 @@
+package org.pysync.listener;
+
+/**
+ * What the sidecar's answers mean.
+ *
+ * <p>Promise: never throws; a call returns within the deadline given. Trouble is told in our own words, never
+ * in py4j's, which hold the payload.
+ */
+final class Sidecar {
+    private static final String QUEUED = "queued";
+    private static final String UNREADABLE = "unreadable";
+    private static final String PONG = "pysync 1";
+
+    private final Bridge bridge;
+
+    Sidecar(Bridge bridge) {
+        this.bridge = bridge;
+    }
+
+    /** Null if the sidecar has the event, or what is the matter. */
+    String offer(byte[] event, long deadlineMs) {
+        try {
+            String answer = bridge.append(event, deadlineMs);
+            boolean taken = QUEUED.equals(answer) || UNREADABLE.equals(answer);
+            return taken ? null : troubleOf(answer);
+        } catch (Throwable problem) {
+            return troubleOf(problem);
+        }
+    }
+
+    /** Null if it is there, or what is the matter. */
+    String ping(long deadlineMs) {
+        try {
+            return PONG.equals(bridge.ping(deadlineMs)) ? null : "what listens there is not a pysync of version 1";
+        } catch (Throwable problem) {
+            return troubleOf(problem);
+        }
+    }
+
+    /** Whatever comes of it: an older sidecar answers with an error, and an event tells more of trouble than this. */
+    void report(String json, long deadlineMs) {
+        try {
+            bridge.report(json, deadlineMs);
+        } catch (Throwable nothingDependsOnIt) {
+            // Nor is it worth a line every two seconds.
+        }
+    }
+
+    private static String troubleOf(Throwable problem) {
+        if (problem instanceof BridgeException) {
+            return problem.getMessage();
+        }
+        return "the call failed (" + problem.getClass().getSimpleName() + ")";
+    }
+
+    private static String troubleOf(String answer) {
+        switch (answer) {
+            case "full":
+                return "its disk is full: make room there";
+            case "failed":
+                return "it cannot write its queue: see its log";
+            case "unsupported":
+                return "it is too old for this listener: upgrade it";
+            default:
+                return "its answer is none that this listener knows";
+        }
+    }
+}

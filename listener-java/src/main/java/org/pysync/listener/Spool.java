@@ -1,0 +1,128 @@
+package org.pysync.listener;
+
+import java.io.IOException;
+import java.nio.file.Path;
+import java.util.ArrayDeque;
+import java.util.Deque;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
+
+/**
+ * The events that the sidecar has not taken yet: files of earlier processes first, oldest first, then our own
+ * segments.
+ *
+ * <p>Promise: what {@link #append} has taken survives this process, and comes out in order; all files together
+ * never grow beyond the limit; a file is deleted as soon as its last event is delivered. Not for several
+ * threads at once.
+ */
+final class Spool {
+    private static final Logger LOG = LoggerFactory.getLogger(SidecarListener.class);
+
+    private static final long LONGEST_SEGMENT = 16L << 20;
+    static final long LEAST_BYTES = LONGEST_SEGMENT;
+    /** A thousand segments: each is an open, locked file of the metastore's process. */
+    static final long MOST_BYTES = 16L << 30;
+    /** Delivered segments make room one by one. */
+    private static final int SEGMENTS = 16;
+
+    private final SpoolDirectory directory;
+    private final long maxBytes;
+    private final long segmentBytes;
+    private final Runnable onDamage;
+    /** Read at the head, written at the tail. */
+    private final Deque<SpoolFile> files = new ArrayDeque<>();
+    /** The last of the files, if it takes more events. */
+    private SpoolFile own;
+    private long segments;
+    private boolean open;
+
+    /** {@code onDamage} hears of each file that is kept because it is damaged. */
+    Spool(SpoolDirectory directory, long maxBytes, Runnable onDamage) {
+        this.directory = directory;
+        this.onDamage = onDamage;
+        this.maxBytes = maxBytes;
+        this.segmentBytes = Math.min(LONGEST_SEGMENT, maxBytes / SEGMENTS);
+    }
+
+    /** Makes the directory and takes over the files that no living process holds; again, if it failed before. */
+    void open() throws IOException {
+        directory.make();
+        if (!open) {
+            for (Path path : directory.files()) {
+                adopt(path);
+            }
+            open = true;
+        }
+    }
+
+    /** Throws {@link SpoolFullException}, or what the disk says; the event is then not in the spool. */
+    void append(byte[] event) throws IOException {
+        if (own != null && own.size() + SpoolFile.sizeOf(event) > segmentBytes) {
+            own = null;
+        }
+        if (own == null) {
+            open();
+        }
+        if (size() + (own == null ? SpoolFile.sizeWith(event) : SpoolFile.sizeOf(event)) > maxBytes) {
+            throw new SpoolFullException();
+        }
+        if (own == null) {
+            own = SpoolFile.create(directory.segment(segments + 1));
+            segments++;
+            files.addLast(own);
+        }
+        own.append(event);
+    }
+
+    /** The oldest event, or null if there is none. */
+    byte[] first() throws IOException {
+        while (!files.isEmpty()) {
+            byte[] event = files.getFirst().first();
+            if (event != null) {
+                return event;
+            }
+            removeFirstFile();
+        }
+        return null;
+    }
+
+    /** The event that {@link #first} gave is delivered. */
+    void forgetFirst() throws IOException {
+        files.getFirst().forgetFirst();
+        if (files.getFirst().isEmpty()) {
+            removeFirstFile();
+        }
+    }
+
+    /** The bytes that its files take on disk. */
+    long size() {
+        long size = 0;
+        for (SpoolFile file : files) {
+            size += file.size();
+        }
+        return size;
+    }
+
+    private void removeFirstFile() throws IOException {
+        SpoolFile done = files.removeFirst();
+        if (done == own) {
+            own = null;
+        }
+        if (done.isDamaged()) {
+            onDamage.run();
+        }
+        done.remove();
+    }
+
+    private void adopt(Path path) {
+        try {
+            SpoolFile file = SpoolFile.adopt(path);
+            if (file != null) {
+                files.addLast(file);
+            }
+        } catch (IOException | RuntimeException e) {
+            LOG.error("pysync: the spool file {} of an earlier process cannot be read ({}); its events wait: "
+                    + "give it to the user of the metastore and restart", path, e.getClass().getSimpleName());
+        }
+    }
+}

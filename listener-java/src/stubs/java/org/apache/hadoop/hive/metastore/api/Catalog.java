@@ -1,0 +1,4 @@
+package org.apache.hadoop.hive.metastore.api;
+
+/** Stub: Hive 2.3 has no catalogs. */
+public class Catalog {}

@@ -1,0 +1,14 @@
+package org.apache.hadoop.hive.metastore.events;
+
+import org.apache.hadoop.hive.metastore.api.Catalog;
+
+/** Stub: Hive 2.3 has no such event. */
+public abstract class AlterCatalogEvent extends ListenerEvent {
+    private AlterCatalogEvent() {
+        super(false, null);
+    }
+
+    public native Catalog getOldCatalog();
+
+    public native Catalog getNewCatalog();
+}
