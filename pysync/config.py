@@ -1,0 +1,202 @@
+"""pysync.toml as pydantic models: an unknown key is an error that names it, and all errors come at once."""
+
+from __future__ import annotations
+
+import stat
+import sys
+from pathlib import Path
+from typing import Any, Literal, TypeVar
+
+from pydantic import BaseModel, ConfigDict, Field, SerializeAsAny, ValidationError, model_validator
+
+from pysync.errors import UsageError
+from pysync.replay.translate import Translator
+from pysync.targets import target_kind
+from pysync.targets.settings import Name, TargetSettings
+
+if sys.version_info >= (3, 11):
+    import tomllib
+else:
+    import tomli as tomllib
+
+M = TypeVar("M", bound=BaseModel)
+
+
+class _Section(BaseModel):
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+
+class SourceConfig(_Section):
+    """`[source]`: the metastore that events come from."""
+
+    name: Name = Field(description="the same as `pysync.source.name` in its hive-site.xml; travels with every event")
+    metastore: str | None = Field(
+        default=None, description="its address, thrift://host:9083: where what events do not tell is read"
+    )
+    capture: Literal["listener", "notification-log"] = Field(
+        default="listener", description="how changes come in: the listener tells, or the notification log is polled"
+    )
+    poll_seconds: float = Field(default=1.0, gt=0, description="how often the notification log is polled")
+    silence_seconds: float = Field(
+        default=15.0, ge=5, description="a listener that says nothing for so long, and no goodbye before, is a gap"
+    )
+    compare_tables_per_second: float = Field(
+        default=200.0, gt=0, description="the budget for closing gaps: tables read at the source and each target"
+    )
+
+    @model_validator(mode="after")
+    def _knows_what_to_poll(self) -> SourceConfig:
+        if self.capture == "notification-log" and self.metastore is None:
+            raise ValueError('capture = "notification-log" needs the address of the metastore: set metastore')
+        return self
+
+
+class BridgeConfig(_Section):
+    """`[bridge]`: where the listener calls. Always on 127.0.0.1."""
+
+    port: int = Field(default=25333, ge=0, le=65535, description="0 takes a free one")
+    token_file: Path = Field(default=Path("/etc/pysync/token"), description="mode 0600; make one with `pysync token`")
+
+
+class QueueConfig(_Section):
+    """`[queue]`: where events are kept until every target has them."""
+
+    directory: Path = Field(default=Path("/var/lib/pysync"), description="on a local disk; only pysync may read it")
+    min_free_mb: int = Field(default=256, ge=0, description="below this much free disk no event is taken in")
+
+
+class LogConfig(_Section):
+    """`[log]`: what is written to standard error."""
+
+    level: Literal["debug", "info", "warning", "error"] = "info"
+    format: Literal["console", "json"] = "console"
+
+
+class _Sections(_Section):
+    source: SourceConfig
+    bridge: BridgeConfig = BridgeConfig()
+    queue: QueueConfig = QueueConfig()
+    log: LogConfig = LogConfig()
+
+
+class Config(_Sections):
+    """The whole configuration."""
+
+    targets: tuple[SerializeAsAny[TargetSettings], ...] = Field(min_length=1)
+
+
+def load_config(path: Path) -> Config:
+    """The configuration in a TOML file.
+
+    Raises UsageError with every problem, one a line, each with the key that it is about.
+    """
+    tables = _read(path)
+    problems: list[str] = []
+    listed = _listed(tables.pop("targets", []), problems)
+    sections = _checked(_Sections, tables, "", problems)
+    found = [_target(table, f"targets[{at}]", problems) for at, table in enumerate(listed)]
+    targets = tuple(target for target in found if target)
+    for at, target in enumerate(found):
+        problems += _untranslatable(target, f"targets[{at}]") if target else []
+    problems += _twins([table["name"] for table in listed if isinstance(table, dict) and "name" in table])
+    problems += _echoes(sections, targets)
+    if problems or sections is None:
+        raise UsageError("\n".join(f"{path}: {problem}" for problem in problems))
+    return Config(**dict(sections), targets=targets)
+
+
+def read_token(path: Path) -> str:
+    """The bridge's token. Raises UsageError when the file is missing, empty, or readable by others."""
+    hint = f"make one: pysync token {path}"
+    try:
+        mode = path.stat().st_mode
+        token = path.read_text(encoding="ascii").strip()
+    except FileNotFoundError:
+        raise UsageError(f"the token file {path} does not exist", hint) from None
+    except (OSError, UnicodeDecodeError) as error:
+        raise UsageError(f"cannot read the token file {path}: {error}", hint) from error
+    if mode & (stat.S_IRWXG | stat.S_IRWXO):
+        raise UsageError(f"the token file {path} can be read by others", f"chmod 600 {path}")
+    if len(token) < 16 or not token.isprintable() or " " in token:
+        raise UsageError(f"the token file {path} holds no token of at least 16 characters", hint)
+    return token
+
+
+def _read(path: Path) -> dict[str, Any]:
+    try:
+        tables: dict[str, Any] = tomllib.loads(path.read_text(encoding="utf-8"))
+    except OSError as error:
+        raise UsageError(f"cannot read {path}: {error.strerror}", "name a file: -c pysync.toml") from error
+    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
+        raise UsageError(f"{path} is not TOML: {error}") from error
+    return tables
+
+
+def _listed(value: Any, problems: list[str]) -> list[Any]:
+    """The tables of `[[targets]]`."""
+    if isinstance(value, list) and value:
+        return value
+    problems.append("targets: missing: name at least one [[targets]], in double brackets")
+    return []
+
+
+def _target(table: Any, where: str, problems: list[str]) -> TargetSettings | None:
+    """The settings of one target, by the model that its kind brings."""
+    if not isinstance(table, dict) or not isinstance(table.get("kind"), str):
+        problems.append(f"{where}.kind: missing")
+        return None
+    try:
+        model = target_kind(table["kind"]).settings
+    except UsageError as error:
+        problems.append(f"{where}.kind: {error}")
+        return None
+    return _checked(model, table, where, problems)
+
+
+def _untranslatable(target: TargetSettings, where: str) -> list[str]:
+    """Patterns and renames that cannot be read: the first of each key."""
+    problems = []
+    for key in ("policy", "include", "exclude", "tables"):
+        alone = {"name": target.name, "kind": target.kind, key: getattr(target, key)}
+        try:
+            Translator.of(TargetSettings(**alone))
+        except UsageError as error:
+            problems.append(f"{where}.{key}: target {target.name!r}: {error}")
+    return problems
+
+
+def _checked(model: type[M], table: dict[str, Any], where: str, problems: list[str]) -> M | None:
+    try:
+        return model.model_validate(table)
+    except ValidationError as error:
+        problems += [f"{_key(where, item['loc'])}: {_what(item)}" for item in error.errors()]
+        return None
+
+
+def _key(where: str, location: tuple[int | str, ...]) -> str:
+    """`targets[0].locations`: the key as a person finds it in the file."""
+    text = where + "".join(f"[{part}]" if isinstance(part, int) else f".{part}" for part in location)
+    return text.lstrip(".")
+
+
+def _what(item: Any) -> str:
+    if item["type"] == "extra_forbidden":
+        return "unknown key"
+    if item["type"] == "missing":
+        return "missing"
+    return str(item["msg"]).removeprefix("Value error, ")
+
+
+def _echoes(sections: _Sections | None, targets: tuple[TargetSettings, ...]) -> list[str]:
+    """Targets that take the source for themselves: every change has been there, so they would get nothing."""
+    source = sections.source.name if sections else ""
+    return [
+        f"targets: {target.name!r} has the source's name as its cluster (or name): it would get nothing"
+        for target in targets
+        if (target.cluster or target.name) == source
+    ]
+
+
+def _twins(names: list[Any]) -> list[str]:
+    twins = sorted({name for name in names if isinstance(name, str) and names.count(name) > 1})
+    return [f"targets: the name {name!r} is given twice: every target needs its own" for name in twins]

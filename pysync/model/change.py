@@ -1,0 +1,231 @@
+"""Change: an event with its objects decoded, in the form in which HMS stores them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import Any
+
+from hmsclient.genthrift.hive_metastore import ttypes as hive
+from thrift.protocol.TBase import TBase
+from thrift.Thrift import TType
+
+from pysync.errors import PysyncError
+from pysync.model import idl
+from pysync.model.event import Event, Kind
+from pysync.model.names import DEFAULT_CATALOG, TableName, normalized
+from pysync.model.wire import UnreadableEvent, decode, decode_event
+
+OBJECTS: Mapping[Kind, Any] = {
+    Kind.CREATE_DATABASE: hive.Database,
+    Kind.ALTER_DATABASE: hive.Database,
+    Kind.DROP_DATABASE: hive.Database,
+    Kind.CREATE_TABLE: hive.Table,
+    Kind.ALTER_TABLE: hive.Table,
+    Kind.DROP_TABLE: hive.Table,
+    Kind.ADD_PARTITION: hive.Partition,
+    Kind.ALTER_PARTITION: hive.Partition,
+    Kind.DROP_PARTITION: hive.Partition,
+    Kind.INSERT: hive.Partition,
+    Kind.CREATE_FUNCTION: hive.Function,
+    Kind.DROP_FUNCTION: hive.Function,
+    Kind.ADD_PRIMARYKEY: hive.SQLPrimaryKey,
+    Kind.ADD_FOREIGNKEY: hive.SQLForeignKey,
+    Kind.ADD_UNIQUECONSTRAINT: idl.SQLUniqueConstraint,
+    Kind.ADD_NOTNULLCONSTRAINT: idl.SQLNotNullConstraint,
+    Kind.ADD_DEFAULTCONSTRAINT: idl.SQLDefaultConstraint,
+    Kind.ADD_CHECKCONSTRAINT: idl.SQLCheckConstraint,
+    Kind.DROP_CONSTRAINT: None,
+    Kind.REFRESH: None,
+}
+"""The kinds that can be replayed, and the struct that their objects are; the others are left out, and counted."""
+
+
+@dataclass
+class Change:
+    """What one event changed.
+
+    `before` and `after` belong to this change alone, and rewrite may alter them in place; `table`, which the events of
+    partitions bring along, may be shared with others and must not be altered.
+    """
+
+    event: Event
+    position: int
+    table: Any = None
+    before: list[Any] = field(default_factory=list)
+    after: list[Any] = field(default_factory=list)
+    whole: TableName | None = None  # the name at the source of a table whose partitions the target does not have yet
+
+    @property
+    def kind(self) -> Kind:
+        """The event's kind."""
+        return self.event.kind
+
+    @cached_property
+    def database(self) -> str:
+        """The database that the change is about, normalized."""
+        return _place(self)[0]
+
+    @cached_property
+    def table_name(self) -> TableName | None:
+        """The table that the change is about (its old name, for a rename); None for databases and functions."""
+        database, table = _place(self)
+        return TableName(database, table) if table else None
+
+    @cached_property
+    def new_table_name(self) -> TableName | None:
+        """The name that a table has after the change; differs from `table_name` for a rename only."""
+        if self.kind is not Kind.ALTER_TABLE:
+            return self.table_name
+        return TableName(self.after[0].dbName, self.after[0].tableName)
+
+    @property
+    def referenced_table_name(self) -> TableName | None:
+        """The table that a foreign key refers to; None for all else."""
+        if self.kind is not Kind.ADD_FOREIGNKEY:
+            return None
+        return TableName.of(self.after[0].pktable_db, self.after[0].pktable_name)
+
+    @property
+    def refreshes_all(self) -> bool:
+        """Whether it asks to compare the databases of source and target."""
+        return self.kind is Kind.REFRESH and not self.database
+
+    @property
+    def comes_alone(self) -> bool:
+        """Whether it is replayed alone: a refresh of one database or of all of them, which looks at what is in it."""
+        return self.kind is Kind.REFRESH and self.table_name is None
+
+    @property
+    def cascades(self) -> bool:
+        """Whether the client asked that new columns go to the partitions too; HMS tells of that nowhere else."""
+        return self.event.environment.get("CASCADE", "").lower() == "true"
+
+    @property
+    def deletes_data(self) -> bool:
+        """Whether a drop deleted the files too."""
+        return self.event.attributes.get("delete_data") == "true"
+
+    @property
+    def created(self) -> int:
+        """The createTime (s) of the database or table that it is about; 0 where the source does not tell.
+
+        Of partitions it is their table's that counts, and of an alter that of the object as it was: a client may
+        send anything.
+        """
+        item = self.table or (self.before or self.after or [None])[0]
+        return getattr(item, "createTime", None) or 0
+
+    @cached_property
+    def keys(self) -> frozenset[str]:
+        """What its order hangs on: `db.table` (both names of a rename, both tables of a foreign key), `db` for the
+        database and its functions, `db.*` for the drop of a database with all that is in it.
+        """
+        if self.refreshes_all:
+            return frozenset()
+        if self.kind is Kind.DROP_DATABASE:
+            return frozenset({f"{self.database}.*"})
+        names = (self.table_name, self.new_table_name, self.referenced_table_name)
+        return frozenset(str(name) for name in names if name is not None) or frozenset({self.database})
+
+
+def stored_table(raw: bytes) -> Any:
+    """The Table in `raw`, as HMS stores it. Raises UnreadableEvent."""
+    table = decode(hive.Table, raw)
+    as_stored(table)
+    return table
+
+
+def decode_change(event: Event, position: int, table_of: Callable[[bytes], Any] = stored_table) -> Change | None:
+    """The event's objects, decoded and as HMS stores them; None for kinds and catalogs that are not replayed.
+
+    `table_of` decodes the table that partitions belong to, and may remember it.
+    Raises UnreadableEvent when an object is not what the kind says.
+    """
+    if event.kind not in OBJECTS or (event.catalog or DEFAULT_CATALOG) != DEFAULT_CATALOG:
+        return None
+    struct = OBJECTS[event.kind]
+    change = Change(
+        event,
+        position,
+        table=table_of(event.table) if event.table else None,
+        before=[decode(struct, raw) for raw in event.before],
+        after=[decode(struct, raw) for raw in event.after],
+    )
+    _check(change)
+    for item in (*change.before, *change.after):
+        as_stored(item)
+    return change
+
+
+def named_in(data: bytes) -> TableName | None:
+    """The table that an event is about, though its objects may not be readable; None where it cannot be told."""
+    try:
+        return named_in_event(decode_event(data))
+    except PysyncError:
+        return None
+
+
+def named_in_event(event: Event) -> TableName | None:
+    """The same for an event that has been read."""
+    try:
+        if event.kind.value.endswith("_TABLE"):
+            names: Any = decode(_TableNames, (event.before or event.after)[0])
+        else:
+            names = decode(_TableNames, event.table or b"")
+    except (PysyncError, IndexError):
+        return None
+    return TableName.of(names.dbName, names.tableName) if names.dbName and names.tableName else None
+
+
+class _TableNames(TBase):  # type: ignore[misc]
+    """As much of a Table as it takes to know which one it is."""
+
+    thrift_spec = (None, (1, TType.STRING, "tableName", "UTF8", None), (2, TType.STRING, "dbName", "UTF8", None))
+
+    def __init__(self) -> None:
+        self.tableName: str | None = None
+        self.dbName: str | None = None
+
+
+def as_stored(item: Any) -> None:
+    """Bring an object that a client sent to the form in which HMS stores it, in place.
+
+    Names are lower case, and a table is external only if its parameter EXTERNAL says so, whatever its
+    tableType says (seen on HMS 2.3, 3.1 and 4.0).
+    """
+    for name in ("dbName", "tableName", "functionName", "name"):
+        if isinstance(getattr(item, name, None), str):
+            setattr(item, name, normalized(getattr(item, name)))
+    if isinstance(item, hive.Table) and item.tableType in {"EXTERNAL_TABLE", "MANAGED_TABLE"}:
+        external = (item.parameters or {}).get("EXTERNAL", "").upper() == "TRUE"
+        item.tableType = "EXTERNAL_TABLE" if external else "MANAGED_TABLE"
+
+
+def _check(change: Change) -> None:
+    """Refuse an event whose objects are not those that its kind promises."""
+    kind, before, after = change.kind, len(change.before), len(change.after)
+    wants_before = kind.value.startswith(("ALTER_", "DROP_")) and kind is not Kind.DROP_CONSTRAINT
+    wants_after = kind.value.startswith(("ALTER_", "CREATE_", "ADD_"))
+    if wants_before > before or wants_after > after:
+        raise UnreadableEvent(f"{kind} with {before} objects before and {after} after")
+    if kind.value.endswith("_PARTITION") and change.table is None:
+        raise UnreadableEvent(f"{kind} without its table")
+    if kind is Kind.DROP_CONSTRAINT and not {"database", "table", "constraint"} <= change.event.attributes.keys():
+        raise UnreadableEvent(f"{kind} without the name of its table or its own")
+
+
+def _place(change: Change) -> tuple[str, str]:
+    """The database and, if any, the table that a change is about, normalized."""
+    attributes = change.event.attributes
+    item = change.table or (change.before or change.after or [None])[0]
+    if item is None:
+        return normalized(attributes.get("database", "")), normalized(attributes.get("table", ""))
+    if isinstance(item, hive.Database):
+        return item.name, ""
+    if isinstance(item, hive.SQLForeignKey):
+        return normalized(item.fktable_db), normalized(item.fktable_name)
+    if isinstance(item, idl.ANY_CONSTRAINT):
+        return normalized(item.table_db), normalized(item.table_name)
+    return item.dbName, getattr(item, "tableName", "")

@@ -1,0 +1,74 @@
+"""Definition: a metastore object as plain values that can be compared, without what its server sets by itself."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+from hmsclient.genthrift.hive_metastore import ttypes as hive
+
+from pysync.model.mark import EVENT_KEY, SOURCE_KEY
+
+# Set by the server that keeps the object, or by the way it came; never part of what a client defined.
+SERVER_FIELDS = frozenset({"createTime", "lastAccessTime", "materializationTime", "privileges", "validTxnList"})
+# What an unset field means to a server that knows it; one that does not leaves it unset.
+_DEFAULTS = {(hive.Table, "ownerType"): hive.PrincipalType.USER, (hive.Database, "type"): 1}
+SERVER_PARAMETERS = frozenset({"transient_lastDdlTime", SOURCE_KEY, EVENT_KEY})
+
+# What Hive knows of the files (StatsSetupConst, HMS 2.3 to 4.0): each metastore counts its own.
+STATISTICS = frozenset(
+    {
+        "COLUMN_STATS_ACCURATE",
+        "numFiles",
+        "numFilesErasureCoded",
+        "numPartitions",
+        "numRows",
+        "rawDataSize",
+        "totalSize",
+    }
+)
+
+
+def definition(item: Any, *, statistics: bool = False) -> dict[str, Any]:
+    """A struct of the metastore's IDL as nested dicts and lists; unset and empty fields are left out.
+
+    With `statistics` the parameters that count files and rows stay in.
+    """
+    left_out = SERVER_PARAMETERS if statistics else SERVER_PARAMETERS | STATISTICS
+    plain: dict[str, Any] = _plain(item)
+    parameters = {k: v for k, v in plain.pop("parameters", {}).items() if k not in left_out}
+    return {**plain, "parameters": parameters} if parameters else plain
+
+
+def differences(wanted: Mapping[str, Any] | None, there: Mapping[str, Any] | None) -> list[str]:
+    """The fields in which two definitions differ, as `sd.cols: [...] is [...]`; a missing one is said so."""
+    if wanted is None or there is None:
+        return [] if wanted is there else ["missing" if there is None else "extra"]
+    return list(_differences("", wanted, there))
+
+
+def _differences(path: str, wanted: Any, there: Any) -> Iterator[str]:
+    if isinstance(wanted, Mapping) and isinstance(there, Mapping):
+        for key in sorted(wanted.keys() | there.keys()):
+            yield from _differences(f"{path}.{key}" if path else key, wanted.get(key), there.get(key))
+    elif wanted != there:
+        yield f"{path}: {there!r} instead of {wanted!r}"
+
+
+def _plain(value: Any) -> Any:
+    if hasattr(value, "thrift_spec"):
+        names = [spec[2] for spec in value.thrift_spec if spec and spec[2] not in SERVER_FIELDS]
+        return _kept({name: _plain(getattr(value, name)) for name in names if not _is_default(value, name)})
+    if isinstance(value, Mapping):
+        return {key: _plain(part) for key, part in value.items()}
+    if isinstance(value, (list, tuple)):
+        return [_plain(part) for part in value]
+    return value
+
+
+def _is_default(item: Any, name: str) -> bool:
+    return (type(item), name) in _DEFAULTS and getattr(item, name) == _DEFAULTS[type(item), name]
+
+
+def _kept(fields: dict[str, Any]) -> dict[str, Any]:
+    return {name: value for name, value in fields.items() if value is not None and value not in ({}, [], "")}

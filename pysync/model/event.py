@@ -1,0 +1,76 @@
+"""Event: one committed metastore change, as it travels (docs/wire-format.md)."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from enum import Enum
+
+VERSION = 1
+VISITED = "pysync.visited"  # the EnvironmentContext property that names the clusters a change has been to
+
+
+class Kind(str, Enum):
+    """What happened, in Hive's own words (`EventMessage.EventType`); the last two are pysync's own."""
+
+    CREATE_DATABASE = "CREATE_DATABASE"
+    ALTER_DATABASE = "ALTER_DATABASE"
+    DROP_DATABASE = "DROP_DATABASE"
+    CREATE_TABLE = "CREATE_TABLE"
+    ALTER_TABLE = "ALTER_TABLE"
+    DROP_TABLE = "DROP_TABLE"
+    ADD_PARTITION = "ADD_PARTITION"
+    ALTER_PARTITION = "ALTER_PARTITION"
+    DROP_PARTITION = "DROP_PARTITION"
+    INSERT = "INSERT"
+    CREATE_FUNCTION = "CREATE_FUNCTION"
+    DROP_FUNCTION = "DROP_FUNCTION"
+    ADD_PRIMARYKEY = "ADD_PRIMARYKEY"
+    ADD_FOREIGNKEY = "ADD_FOREIGNKEY"
+    ADD_UNIQUECONSTRAINT = "ADD_UNIQUECONSTRAINT"
+    ADD_NOTNULLCONSTRAINT = "ADD_NOTNULLCONSTRAINT"
+    ADD_DEFAULTCONSTRAINT = "ADD_DEFAULTCONSTRAINT"
+    ADD_CHECKCONSTRAINT = "ADD_CHECKCONSTRAINT"
+    DROP_CONSTRAINT = "DROP_CONSTRAINT"
+    CREATE_CATALOG = "CREATE_CATALOG"
+    ALTER_CATALOG = "ALTER_CATALOG"
+    DROP_CATALOG = "DROP_CATALOG"
+    GOODBYE = "GOODBYE"  # from a listener: its metastore ends in order, and this is its last word
+    REFRESH = "REFRESH"  # from the sidecar itself: read the object anew, the events of it may not be all
+
+    def __str__(self) -> str:
+        return self.value
+
+
+@dataclass(frozen=True, slots=True)
+class Event:
+    """One event; `table`, `before` and `after` hold the objects as the very bytes that HMS wrote."""
+
+    kind: Kind
+    source: str
+    instance: str
+    sequence: int
+    time_ms: int
+    notification_id: int | None = None
+    catalog: str | None = None
+    environment: Mapping[str, str] = field(default_factory=dict)
+    attributes: Mapping[str, str] = field(default_factory=dict)
+    table: bytes | None = None
+    before: tuple[bytes, ...] = ()
+    after: tuple[bytes, ...] = ()
+
+    @property
+    def id(self) -> str:
+        """Unique for ever; the same when the listener sends the event again."""
+        return f"{self.instance}:{self.sequence}"
+
+    @property
+    def uncommitted(self) -> bool:
+        """HMS told of it while its transaction was still open, so it may yet be rolled back."""
+        return self.attributes.get("uncommitted") == "true"
+
+    @property
+    def visited(self) -> tuple[str, ...]:
+        """The clusters that the change has been to, its own source last."""
+        before = self.environment.get(VISITED, "")
+        return (*(name for name in before.split(",") if name), self.source)

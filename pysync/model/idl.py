@@ -1,0 +1,190 @@
+"""The metastore's IDL as far as hmsclient's, which is that of Hive 2.3, falls short; the only place that adds to it.
+
+Imported for its effect: from then on hmsclient's structs read and write the fields below, too. Thrift skips what a
+server does not know, so that an older one may be sent them. A struct that was read without one of them has it as None.
+
+- Fields of Hive 3.1 and 4.x that a client defines. Those that the server sets by itself are left out.
+- The keys of SkewedInfo's locations: lists, which cannot be keys of a dict, so that a table with them was unreadable.
+  They are tuples here.
+- The constraints of Hive 3.1 and 4.x with their calls: `Client` is hmsclient's and has those, too.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Any
+
+from hmsclient.genthrift.hive_metastore import ThriftHiveMetastore, ttypes
+from thrift.protocol.TBase import TBase
+from thrift.Thrift import TApplicationException, TMessageType, TType
+from thrift.TRecursive import fix_spec
+
+CATALOG = "hive"
+"""The default catalog, which requests of Hive 3.1 must name."""
+
+TEXTS = (TType.STRING, "UTF8", False)
+_FIXED_TEXT = (TType.STRING, "UTF8", True)  # read as a tuple, not as a list
+
+
+def text(at: int, name: str) -> tuple[Any, ...]:
+    """A field, the id of which is `at`; so are the others."""
+    return (at, TType.STRING, name, "UTF8", None)
+
+
+def number(at: int, name: str, kind: int = TType.I32) -> tuple[Any, ...]:
+    """A field that is a number, a flag (TType.BOOL) or a word of an enum."""
+    return (at, kind, name, None, None)
+
+
+def part(at: int, name: str, kind: Any) -> tuple[Any, ...]:
+    """A field that is a struct."""
+    return (at, TType.STRUCT, name, [kind, kind.thrift_spec], None)
+
+
+def parts(at: int, name: str, kind: Any) -> tuple[Any, ...]:
+    """A field that is a list of structs."""
+    return (at, TType.LIST, name, (TType.STRUCT, [kind, kind.thrift_spec], False), None)
+
+
+def _spec(fields: tuple[tuple[Any, ...], ...]) -> tuple[Any, ...]:
+    """A thrift_spec: each field at the index that is its id."""
+    found: list[Any] = [None] * (1 + max(field[0] for field in fields))
+    for field in fields:
+        found[field[0]] = field
+    return tuple(found)
+
+
+def struct(name: str, *fields: tuple[Any, ...]) -> Any:
+    """A class for a thrift struct; its constructor takes the fields by name."""
+
+    def init(self: Any, **values: Any) -> None:
+        for field in fields:
+            setattr(self, field[2], values.pop(field[2], None))
+        if values:
+            raise TypeError(f"{name} has no {', '.join(sorted(values))}")
+
+    return type(name, (TBase,), {"thrift_spec": _spec(fields), "__init__": init, "__module__": __name__})
+
+
+CreationMetadata = struct(
+    "CreationMetadata",
+    text(1, "catName"),
+    text(2, "dbName"),
+    text(3, "tblName"),
+    (4, TType.SET, "tablesUsed", TEXTS, None),
+    text(5, "validTxnList"),
+    number(6, "materializationTime", TType.I64),
+)
+
+NEWER_FIELDS: Mapping[Any, tuple[tuple[Any, ...], ...]] = {
+    ttypes.AddPartitionsRequest: (part(10, "environmentContext", ttypes.EnvironmentContext),),
+    ttypes.Database: (
+        text(10, "managedLocationUri"),
+        number(11, "type"),
+        text(12, "connector_name"),
+        text(13, "remote_dbname"),
+    ),
+    ttypes.SerDeInfo: (
+        text(4, "description"),
+        text(5, "serializerClass"),
+        text(6, "deserializerClass"),
+        number(7, "serdeType"),
+    ),
+    ttypes.Table: (part(16, "creationMetadata", CreationMetadata), number(18, "ownerType")),
+}
+"""By struct: the fields that are added to it."""
+
+
+def _extend() -> None:
+    for kind, fields in NEWER_FIELDS.items():
+        for field in fields:
+            setattr(kind, field[2], None)
+        kind.thrift_spec = _spec((*filter(None, kind.thrift_spec), *fields))
+    skewed = (TType.LIST, _FIXED_TEXT, TType.STRING, "UTF8", False)
+    maps = (3, TType.MAP, "skewedColValueLocationMaps", skewed, None)
+    ttypes.SkewedInfo.thrift_spec = (*ttypes.SkewedInfo.thrift_spec[:3], maps)
+    for module in (ttypes, ThriftHiveMetastore):
+        fix_spec([found for found in vars(module).values() if getattr(found, "thrift_spec", None)])
+
+
+_extend()
+
+
+def _constraint(name: str, *own: str) -> Any:
+    """The struct of one column of a constraint: where it is, its own fields, how far it is to be trusted."""
+    names = ["catName", "table_db", "table_name", "column_name", *own]
+    fields = [number(at, n) if n == "key_seq" else text(at, n) for at, n in enumerate(names, 1)]
+    flags = ("enable_cstr", "validate_cstr", "rely_cstr")
+    fields += [number(at, flag, TType.BOOL) for at, flag in enumerate(flags, len(names) + 1)]
+    return struct(name, *fields)
+
+
+SQLUniqueConstraint = _constraint("SQLUniqueConstraint", "key_seq", "uk_name")
+SQLNotNullConstraint = _constraint("SQLNotNullConstraint", "nn_name")
+SQLDefaultConstraint = _constraint("SQLDefaultConstraint", "default_value", "dc_name")
+SQLCheckConstraint = _constraint("SQLCheckConstraint", "check_expression", "dc_name")
+
+ConstraintsRequest = struct("ConstraintsRequest", text(1, "catName"), text(2, "db_name"), text(3, "tbl_name"))
+
+CONSTRAINTS = {
+    SQLUniqueConstraint: ("unique_constraint", "uk_name"),
+    SQLNotNullConstraint: ("not_null_constraint", "nn_name"),
+    SQLDefaultConstraint: ("default_constraint", "dc_name"),
+    SQLCheckConstraint: ("check_constraint", "dc_name"),
+}
+"""By struct: how the calls call it, and its field that holds the constraint's name."""
+
+ANY_CONSTRAINT = (ttypes.SQLPrimaryKey, ttypes.SQLForeignKey, *CONSTRAINTS)
+"""The structs of all constraints, for isinstance."""
+
+
+def constraint_request(kind: Any, columns: list[Any]) -> Any:
+    """The request of `add_…` for the columns of one constraint."""
+    return _REQUESTS[kind](columns=columns)
+
+
+def call(client: Any, name: str, args: Any, result: Any) -> Any:
+    """Send a call that the client does not have, and read its answer into `result`; raises what that declares."""
+    client._oprot.writeMessageBegin(name, TMessageType.CALL, client._seqid)
+    args.write(client._oprot)
+    client._oprot.writeMessageEnd()
+    client._oprot.trans.flush()
+    _, kind, _ = client._iprot.readMessageBegin()
+    answer = TApplicationException() if kind == TMessageType.EXCEPTION else result
+    answer.read(client._iprot)
+    client._iprot.readMessageEnd()
+    errors = [answer] if kind == TMessageType.EXCEPTION else [result.o1, getattr(result, "o2", None)]
+    for error in filter(None, errors):
+        raise error
+    return getattr(result, "success", None)
+
+
+def _caller(name: str, request: Any, errors: tuple[Any, Any], answer: Any = None) -> Callable[[Any, Any], Any]:
+    """The method of a client for a call with one request; it returns the constraints that come back."""
+    args = struct(f"{name}_args", part(1, "req", request))
+    fields = [part(at, f"o{at}", error) for at, error in enumerate(errors, 1)]
+    result = struct(f"{name}_result", *fields, *((part(0, "success", answer),) if answer else ()))
+
+    def method(client: Any, value: Any) -> Any:
+        found = call(client, name, args(req=value), result())
+        return found.constraints if answer else None
+
+    return method
+
+
+_REQUESTS = {kind: struct(f"Add{kind.__name__}", parts(1, "columns", kind)) for kind in CONSTRAINTS}
+
+
+class Client(ThriftHiveMetastore.Client):  # type: ignore[misc]
+    """hmsclient's, and `add_…` and `get_…` of the constraints above; each takes one request and returns a list."""
+
+
+def _add_calls() -> None:
+    refusals = (ttypes.NoSuchObjectException, ttypes.MetaException)
+    for kind, (name, _) in CONSTRAINTS.items():
+        answer = struct(f"{name}s_response", parts(1, "constraints", kind))
+        setattr(Client, f"add_{name}", _caller(f"add_{name}", _REQUESTS[kind], refusals))
+        setattr(Client, f"get_{name}s", _caller(f"get_{name}s", ConstraintsRequest, refusals[::-1], answer))
+
+
+_add_calls()

@@ -1,0 +1,56 @@
+"""Mark: who wrote an object at a target, and from which event; kept in the object's own parameters."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+
+SOURCE_KEY = "pysync.source"
+EVENT_KEY = "pysync.event"
+
+_EVENT = re.compile(r"(\d+)\.(\d+)\.(\d+)(?:\.(\d+))?")
+
+
+@dataclass(frozen=True, slots=True)
+class Mark:
+    """The origin of a database or table at a target.
+
+    `epoch` (ms) names the queue file, `position` the event in it: together they order all events of a source.
+    `created` is the object's createTime at the source (s): the target's own is always overwritten by its server.
+    `born` is the position of the event that gave the object its name, a create or a rename; 0 where that is not known.
+    """
+
+    source: str
+    epoch: int
+    position: int
+    created: int = 0
+    born: int = 0
+
+    def parameters(self) -> dict[str, str]:
+        """As they are kept in the object: `pysync.source`, `pysync.event`."""
+        return {SOURCE_KEY: self.source, EVENT_KEY: f"{self.epoch}.{self.position}.{self.created}.{self.born}"}
+
+    @classmethod
+    def read(cls, parameters: Mapping[str, str] | None) -> Mark | None:
+        """The mark in an object's parameters; None when pysync did not write the object."""
+        found = _EVENT.fullmatch((parameters or {}).get(EVENT_KEY, ""))
+        source = (parameters or {}).get(SOURCE_KEY)
+        if found is None or not source:
+            return None
+        epoch, position, created, born = (int(part or 0) for part in found.groups())
+        return cls(source, epoch, position, created, born)
+
+    def is_newer_than(self, other: Mark) -> bool:
+        """Whether this mark's event came after the other's (of the same source)."""
+        return (self.epoch, self.position) > (other.epoch, other.position)
+
+    def is_before_birth_of(self, other: Mark) -> bool:
+        """Whether this mark's event came before the one that gave the other's object its name (in one queue file)."""
+        return self.epoch == other.epoch and self.position < other.born
+
+    def following(self, there: Mark | None) -> Mark:
+        """The mark as it is to be written to an object that has the mark `there`: it keeps its birth."""
+        if self.born or there is None or (self.source, self.epoch) != (there.source, there.epoch):
+            return self
+        return replace(self, born=there.born)

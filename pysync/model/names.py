@@ -1,0 +1,58 @@
+"""Names as the Hive Metastore stores them."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from pysync.errors import UsageError
+
+DEFAULT_CATALOG = "hive"
+DEFAULT_PARTITION = "__HIVE_DEFAULT_PARTITION__"
+
+# Hive's FileUtils escapes these in partition names, besides the control characters.
+_ESCAPED = frozenset("\"#%'*/:=?\\{[]^\x7f") | {chr(code) for code in range(1, 0x20)}
+
+
+def normalized(identifier: str) -> str:
+    """An identifier as HMS stores it: trimmed, lower case (`StringUtils.normalizeIdentifier`)."""
+    return identifier.strip().lower()
+
+
+@dataclass(frozen=True, slots=True, order=True)
+class TableName:
+    """A table within the default catalog, already normalized: build it with `of`."""
+
+    database: str
+    table: str
+
+    @classmethod
+    def of(cls, database: str, table: str) -> TableName:
+        """The name as HMS stores it, whatever case a client used."""
+        return cls(normalized(database), normalized(table))
+
+    @classmethod
+    def parse(cls, text: str) -> TableName:
+        """Read `db.table`; UsageError for anything else."""
+        parts = text.strip().split(".")
+        if len(parts) != 2 or not all(parts):
+            raise UsageError(f"{text!r} is not the name of a table", "write it as db.table")
+        return cls.of(*parts)
+
+    def __str__(self) -> str:
+        return f"{self.database}.{self.table}"
+
+
+def partition_name(keys: Sequence[str], values: Sequence[str]) -> str:
+    """`year=2026/city=a%2Fb`: the name that HMS gives a partition of these keys and values.
+
+    Raises ValueError when their numbers differ.
+    """
+    pairs = zip(keys, values, strict=True)
+    return "/".join(f"{_escaped(normalized(key))}={_escaped(value)}" for key, value in pairs)
+
+
+def _escaped(text: str) -> str:
+    if not text:
+        return DEFAULT_PARTITION
+    return "".join(f"%{ord(char):02X}" if char in _ESCAPED else char for char in text)

@@ -1,0 +1,189 @@
+"""Operations: what a target is asked to do. Each is convergent: applied twice, or late, it ends the same.
+
+Puts create or alter, drops of absent things succeed. The objects are hmsclient's structs, already rewritten
+for the target; a target must not alter them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from pysync.model.mark import Mark
+from pysync.model.names import TableName
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Operation:
+    """`mark` tells where the change comes from, `visited` the clusters it has been to (so that it never returns)."""
+
+    mark: Mark
+    visited: tuple[str, ...] = ()
+
+    @property
+    def key(self) -> str:
+        """What the operation is about: operations of one key are applied in order."""
+        raise NotImplementedError
+
+    @property
+    def drops(self) -> int:
+        """How many databases, tables and partitions it drops; the partitions of a dropped table are not known."""
+        return 0
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class DatabaseOperation(Operation):
+    """Of a database itself."""
+
+    database: str
+
+    @property
+    def key(self) -> str:
+        """The database's name."""
+        return self.database
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PutDatabase(DatabaseOperation):
+    """Create the database, or alter it to be so."""
+
+    definition: Any
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class DropDatabase(DatabaseOperation):
+    """Drop the database with the tables in it that are its source's; it stays if others are left in it."""
+
+    delete_data: bool = False
+
+    @property
+    def drops(self) -> int:
+        """One."""
+        return 1
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PutFunction(DatabaseOperation):
+    """Create the function, or alter it to be so."""
+
+    definition: Any
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Refresh(Operation):
+    """Bring a table, or a database without its tables, to what it is at the source now; no target sees it.
+
+    It becomes other operations when its turn comes (pysync.replay.refresh). `database` and `table` are the names at the
+    target; neither given: drop the databases which the source has no more. `partitions` are names, `key=value/…`; none
+    given: all. When it was asked for the source had the tables (or databases) that are `present`, and had the table
+    itself unless `absent`; `created` was its createTime (s; 0: not known): another one by now is left to its events.
+    """
+
+    source_database: str = ""
+    source_table: TableName | None = None
+    database: str = ""
+    table: TableName | None = None
+    partitions: tuple[str, ...] = ()
+    present: tuple[str, ...] = ()
+    absent: bool = False
+    created: int = 0
+
+    @property
+    def key(self) -> str:
+        """The table's name, or the database's."""
+        return str(self.table) if self.table else self.database
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class DropFunction(DatabaseOperation):
+    """Drop the function."""
+
+    function: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TableOperation(Operation):
+    """Of a table or its partitions."""
+
+    table: TableName
+
+    @property
+    def key(self) -> str:
+        """The table's name, `database.table`."""
+        return str(self.table)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PutTable(TableOperation):
+    """Create the table, or alter it to be so.
+
+    With `cascade` its partitions get its columns, too, though the table has them already, or has others by now.
+    """
+
+    definition: Any
+    cascade: bool = False
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RenameTable(TableOperation):
+    """Give `table` the name and definition of `definition`, its partitions kept (and their locations moved along)."""
+
+    definition: Any
+
+    @property
+    def new_name(self) -> TableName:
+        """The name it gets."""
+        return TableName.of(self.definition.dbName, self.definition.tableName)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class DropTable(TableOperation):
+    """Drop the table, unless the one that is there is newer than the one that was dropped, or not its source's."""
+
+    delete_data: bool = False
+
+    @property
+    def drops(self) -> int:
+        """One."""
+        return 1
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PutPartitions(TableOperation):
+    """Add the partitions, and alter those that exist to be so; `definition` is their table, in case it is not there.
+
+    It is missing where the target began to follow later, or where the window after this one has dropped it already,
+    before a crash.
+    """
+
+    definition: Any
+    partitions: Sequence[Any]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class DropPartitions(TableOperation):
+    """Drop the partitions; `keys` are the table's partition keys, `values` one list for each partition."""
+
+    keys: Sequence[str]
+    values: Sequence[Sequence[str]]
+    delete_data: bool = False
+
+    @property
+    def drops(self) -> int:
+        """One for each partition."""
+        return len(self.values)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PutConstraint(TableOperation):
+    """Add the constraints, all of one kind: SQLPrimaryKey, SQLForeignKey, … structs, one for each of their columns."""
+
+    columns: Sequence[Any]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class DropConstraint(TableOperation):
+    """Drop the constraint of that name."""
+
+    constraint: str

@@ -1,0 +1,124 @@
+"""The bytes of an event and of the metastore objects in it: thrift's TBinaryProtocol, read by its C extension.
+
+UnreadableEvent      these bytes are no event: they never will be
+UnsupportedEvent     an event of a version or kind that only a newer pysync knows
+"""
+
+from __future__ import annotations
+
+from typing import Any, TypeVar
+
+from thrift.protocol.TBase import TBase
+from thrift.protocol.TBinaryProtocol import TBinaryProtocolAccelerated
+from thrift.Thrift import TType
+from thrift.transport.TTransport import TMemoryBuffer
+
+from pysync.errors import PysyncError
+from pysync.model import idl  # noqa: F401, objects of Hive 3.1 and 4.x have fields that hmsclient does not know
+from pysync.model.event import VERSION, Event, Kind
+
+T = TypeVar("T")
+
+_TEXT_MAP = (TType.STRING, "UTF8", TType.STRING, "UTF8", False)
+_BLOBS = (TType.STRING, "BINARY", False)
+_REQUIRED = ("version", "kind", "source", "instance", "sequence", "time_ms")
+
+
+class UnreadableEvent(PysyncError):
+    """These bytes are not an event, or an object in it is not what its kind says."""
+
+
+class UnsupportedEvent(PysyncError):
+    """An event of a version or a kind that this pysync does not know."""
+
+
+class _EventStruct(TBase):  # type: ignore[misc]
+    thrift_spec = (
+        None,
+        (1, TType.I16, "version", None, None),
+        (2, TType.STRING, "kind", "UTF8", None),
+        (3, TType.STRING, "source", "UTF8", None),
+        (4, TType.STRING, "instance", "UTF8", None),
+        (5, TType.I64, "sequence", None, None),
+        (6, TType.I64, "time_ms", None, None),
+        (7, TType.I64, "notification_id", None, None),
+        (8, TType.STRING, "catalog", "UTF8", None),
+        (9, TType.MAP, "environment", _TEXT_MAP, None),
+        (10, TType.MAP, "attributes", _TEXT_MAP, None),
+        (11, TType.STRING, "table", "BINARY", None),
+        (12, TType.LIST, "before", _BLOBS, None),
+        (13, TType.LIST, "after", _BLOBS, None),
+    )
+
+    # Read for every event there is, so its fields have their defaults here and not in a constructor.
+    version = kind = source = instance = sequence = time_ms = notification_id = catalog = None
+    environment = attributes = table = before = after = None
+
+    def __init__(self, **fields: Any) -> None:
+        self.__dict__.update(fields)
+
+
+def encode_event(event: Event) -> bytes:
+    """The bytes of an event; `decode_event` gives an equal one back."""
+    fields = {name: getattr(event, name) for name in Event.__dataclass_fields__}
+    fields |= {"kind": event.kind.value, "environment": dict(event.environment)}
+    fields |= {"attributes": dict(event.attributes)}
+    return encode(_EventStruct(version=VERSION, **fields))
+
+
+def decode_event(data: bytes) -> Event:
+    """The event in `data`. Raises UnreadableEvent or UnsupportedEvent, nothing else."""
+    struct = decode(_EventStruct, data)
+    if struct.version is not None and struct.version != VERSION:
+        raise UnsupportedEvent(f"event version {struct.version}: this pysync reads {VERSION}", "upgrade pysync")
+    if not (struct.version and struct.kind and struct.source and struct.instance) or None in _numbers(struct):
+        raise UnreadableEvent(f"event without {', '.join(n for n in _REQUIRED if getattr(struct, n) in (None, ''))}")
+    if struct.sequence < 1:
+        raise UnreadableEvent(f"event with the sequence {struct.sequence}: they begin at 1")
+    return Event(
+        kind=_kind(struct.kind),
+        source=struct.source,
+        instance=struct.instance,
+        sequence=struct.sequence,
+        time_ms=struct.time_ms,
+        notification_id=struct.notification_id,
+        catalog=struct.catalog,
+        environment=struct.environment or {},
+        attributes=struct.attributes or {},
+        table=struct.table,
+        before=tuple(struct.before or ()),
+        after=tuple(struct.after or ()),
+    )
+
+
+def decode(struct: type[T], data: bytes) -> T:
+    """The thrift struct in `data`, all of it. Raises UnreadableEvent."""
+    transport = TMemoryBuffer(data)
+    # Limits of the data's own length keep a damaged size from asking for gigabytes.
+    protocol = TBinaryProtocolAccelerated(transport, string_length_limit=len(data), container_length_limit=len(data))
+    value: Any = struct()
+    try:
+        value.read(protocol)
+    except Exception as error:
+        raise UnreadableEvent(f"not a {struct.__name__.lstrip('_')}: {type(error).__name__}") from error
+    if transport.cstringio_buf.tell() != len(data):
+        raise UnreadableEvent(f"bytes behind the end of a {struct.__name__.lstrip('_')}")
+    return value  # type: ignore[no-any-return]
+
+
+def encode(struct: Any) -> bytes:
+    """The bytes of a thrift struct."""
+    transport = TMemoryBuffer()
+    struct.write(TBinaryProtocolAccelerated(transport))
+    return transport.getvalue()  # type: ignore[no-any-return]
+
+
+def _numbers(struct: Any) -> tuple[int | None, int | None]:
+    return struct.sequence, struct.time_ms
+
+
+def _kind(text: str) -> Kind:
+    try:
+        return Kind(text)
+    except ValueError:
+        raise UnsupportedEvent(f"event kind {text[:40]!r} is not known", "upgrade pysync") from None
