@@ -1,0 +1,1 @@
+"""How events come in: the bridge that the listener calls."""

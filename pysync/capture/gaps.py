@@ -1,0 +1,140 @@
+"""Gaps: what tells that a change of the source may never have come.
+
+Every event has a number of its listener's. A number that is missing although the listener says that it has nothing
+left is a gap; so is a listener that falls silent without its goodbye: its metastore was killed, perhaps between a
+commit and the callback that would have told of it.
+"""
+
+from __future__ import annotations
+
+import json
+import threading
+from dataclasses import dataclass, field
+from typing import Any
+
+import structlog
+
+from pysync.capture.refreshes import INSTANCE
+from pysync.queue import EventQueue, Instance
+
+_HOLE_SECONDS = 5.0
+_LONGEST_TICK = 2.0
+
+log = structlog.get_logger(__name__)
+
+
+@dataclass(slots=True)
+class _Listener:
+    """What is known of one listener, by its reports and events, since the sidecar started."""
+
+    silent: float = 0.0  # seconds
+    idle: bool = False  # it says that it has nothing left to deliver
+    highest: int = 0  # the last number that it says it has given
+    holes: tuple[tuple[int, int], ...] = ()
+    held: float = 0.0  # seconds for which those holes have been there
+    ended: bool = False
+
+
+@dataclass(slots=True)
+class GapWatch:
+    """Finds gaps and records them in the queue. `silence_seconds` is how long a listener may say nothing."""
+
+    queue: EventQueue
+    silence_seconds: float
+    _listeners: dict[str, _Listener] = field(default_factory=dict)
+    _lock: threading.Lock = field(default_factory=threading.Lock)
+    _notification_id: int = 0
+
+    def report(self, payload: str) -> bool:
+        """Note what a listener tells of itself; False if it cannot be read. From any thread."""
+        try:
+            told: dict[str, Any] = json.loads(payload)
+            instance, highest, waiting = str(told["instance"]), int(told["sequence"]), int(told["waiting"])
+        except (ValueError, TypeError, KeyError):
+            return False
+        with self._lock:
+            listener = self._heard(instance)
+            listener.highest, listener.idle = highest, waiting == 0
+        return True
+
+    def heard(self, instance: str, notification_id: int | None = None) -> None:
+        """Note that an event came from a listener, and its id in the notification log, if any. From any thread."""
+        with self._lock:
+            self._heard(instance)
+            self._notification_id = max(self._notification_id, notification_id or 0)
+
+    def is_settled(self) -> bool:
+        """Whether no listener that is alive has events left to deliver."""
+        with self._lock:
+            return all(it.idle or it.ended for it in self._listeners.values())
+
+    def certain_id(self) -> int:
+        """The id in the notification log up to which every event has surely come; 0 if it cannot be told now."""
+        with self._lock:
+            calm = all(
+                it.idle and not it.holes and not it.silent > _LONGEST_TICK * 2 for it in self._listeners.values()
+            )
+            return self._notification_id if calm else 0
+
+    def goodbye(self, instance: str, sequence: int) -> None:
+        """Note, durably, that an event was the last of a listener whose metastore ended in order."""
+        self.queue.note(f"goodbye:{instance}", str(sequence))
+
+    def look(self, seconds: float) -> int:
+        """Record the gaps there are now; returns how many are new. `seconds` have passed since the last look.
+
+        No more than a few are counted: a sidecar that was itself stopped must not take that for silence.
+        """
+        found = 0
+        for instance in self._instances():
+            if instance.instance != INSTANCE and ":" not in instance.instance:  # as in notification-log:SOURCE
+                found += self._look_at(instance, min(seconds, _LONGEST_TICK))
+        return found
+
+    def _instances(self) -> list[Instance]:
+        """Those that events came from, and those that have told of themselves only."""
+        known = {it.instance: it for it in self.queue.instances()}
+        with self._lock:
+            silent = [Instance(it, "", 0, 0, (), 0, 0) for it in self._listeners if it not in known]
+        return [*known.values(), *silent]
+
+    def _heard(self, instance: str) -> _Listener:
+        listener = self._listeners.setdefault(instance, _Listener())
+        listener.silent, listener.ended = 0.0, False
+        return listener
+
+    def _look_at(self, instance: Instance, seconds: float) -> int:
+        with self._lock:
+            listener = self._listeners.setdefault(instance.instance, _Listener())
+            listener.silent += seconds
+            over = not listener.ended and listener.silent >= self.silence_seconds
+            listener.ended = listener.ended or over
+            holes = _holes(instance, listener)
+            listener.held = listener.held + seconds if holes == listener.holes else 0.0
+            listener.holes = holes
+            certain = holes and listener.held >= _HOLE_SECONDS and (listener.idle or listener.ended)
+        found = self._record_end(instance) if over else 0
+        return found + (self._record_holes(instance, holes) if certain else 0)
+
+    def _record_end(self, instance: Instance) -> int:
+        if self.queue.noted(f"goodbye:{instance.instance}") == str(instance.highest):
+            return 0
+        key = f"ended:{instance.instance}:{instance.highest}"
+        return self._record(key, f"metastore {instance.instance} ended, or is cut off, without a goodbye")
+
+    def _record_holes(self, instance: Instance, holes: tuple[tuple[int, int], ...]) -> int:
+        told = (f"events {first} to {last} of metastore {instance.instance} never came" for first, last in holes)
+        keys = (f"missing:{instance.instance}:{first}-{last}" for first, last in holes)
+        return sum(self._record(key, reason) for key, reason in zip(keys, told, strict=True))
+
+    def _record(self, key: str, reason: str) -> int:
+        new = self.queue.open_gap(key, reason)
+        if new:
+            log.warning("gap found: source and targets will be compared", reason=reason)
+        return int(new)
+
+
+def _holes(instance: Instance, listener: _Listener) -> tuple[tuple[int, int], ...]:
+    """The numbers that have not come, those after the last one included."""
+    tail = ((instance.highest + 1, listener.highest),) if listener.highest > instance.highest else ()
+    return (*instance.missing, *tail)

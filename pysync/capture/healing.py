@@ -1,0 +1,220 @@
+"""Healing: closes the gaps that were found, by asking every target to read at the source what may have been missed.
+
+Where the metastore keeps a notification log, and it reaches back far enough, that names the objects; else all of them
+are compared: first the tables that were changed lately, then everything in scope. The differences go through the queue
+like any other event, so that order, policy, brakes and parking hold for them too.
+"""
+
+from __future__ import annotations
+
+import threading
+import time
+import traceback
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import contextmanager
+from itertools import islice
+
+import structlog
+from thrift.Thrift import TException
+
+from pysync.capture.gaps import GapWatch
+from pysync.capture.notifications import NotificationLogRefused, reaches, touched
+from pysync.capture.overlaps import CLOSE_SECONDS, Overlaps
+from pysync.capture.refreshes import Names, Refreshes, everything, some, table
+from pysync.errors import PysyncError
+from pysync.metastore import Metastore, MetastoreError
+from pysync.model.names import TableName
+from pysync.queue import EventQueue, Gap, QueueClosed
+
+_LOOK_SECONDS = 1.0
+_RETRY_SECONDS = 10.0
+_CHUNK = 50
+_AHEAD = 500
+"""Refreshes that may wait in the queue: changes that come meanwhile have to wait behind them."""
+
+_PATIENCE_SECONDS = 60.0
+"""How long a comparison waits for listeners that have older events left: these would undo some of it, for a while."""
+_NOTE_SECONDS = 10.0
+_LOOK_BACK = 1000
+"""Ids of the notification log that are read again: an event may be late, or share its id with another."""
+_CERTAIN = "notification-id"
+_OF_LISTENERS = ("ended:", "missing:")
+
+log = structlog.get_logger(__name__)
+
+
+class Healer:
+    """The thread that looks for gaps and closes them. `behind` tells how many events the slowest busy target lags.
+
+    `tables_per_second` is the budget: how many tables are asked to be read, at most.
+    """
+
+    def __init__(
+        self,
+        queue: EventQueue,
+        watch: GapWatch,
+        overlaps: Overlaps,
+        refreshes: Refreshes,
+        *,
+        source: str | None,
+        behind: Callable[[], int],
+        tables_per_second: float,
+    ) -> None:
+        self._queue = queue
+        self._watch = watch
+        self._overlaps = overlaps
+        self._refreshes = refreshes
+        self._source = source
+        self._behind = behind
+        self._pace = _CHUNK / tables_per_second
+        self._stop = threading.Event()
+        self._retry_at = 0.0
+        self._due: dict[TableName, None] = {}  # tables that are to be refreshed as soon as the source can be read
+        self._careful_until = 0.0
+        self._unsettled_since = 0.0
+        self._certain = int(queue.noted(_CERTAIN) or 0)
+        self._note_at = 0.0
+        self._thread = threading.Thread(target=self._run, name="healer", daemon=True)
+
+    def start(self) -> None:
+        """Begin to look; waits for nothing."""
+        self._thread.start()
+
+    def stop(self) -> None:
+        """End, within about a second, even in the middle of a comparison: it is begun anew at the next start."""
+        self._stop.set()
+        if self._thread.ident is not None:
+            self._thread.join(_LOOK_SECONDS * 2)
+
+    def refresh(self, tables: Sequence[TableName]) -> str:
+        """Ask for a comparison of some tables, or of everything, from any thread; returns the reason of its gap.
+
+        Raises PysyncError when the source cannot be read.
+        """
+        if self._source is None:
+            raise PysyncError("the source's address is not known", "set [source] metastore and restart the sidecar")
+        what = ", ".join(map(str, tables)) or "everything"
+        reason = f"comparison of {what} asked for by hand"
+        key = f"asked:{time.time_ns()}"
+        if tables:
+            with _reading(self._source) as source:
+                upto = self._refreshes.ask([table(source, name) for name in tables])
+        self._queue.open_gap(key, reason)
+        if tables:
+            self._queue.healed_by([key], upto)
+        return reason
+
+    def _run(self) -> None:
+        last = time.monotonic()
+        while not self._stop.wait(_LOOK_SECONDS):
+            now = time.monotonic()
+            try:
+                self._turn(now, now - last)
+            except QueueClosed:
+                return
+            except PysyncError as error:
+                self._retry_at = now + _RETRY_SECONDS
+                log.error("gaps cannot be closed now", reason=str(error))
+            except Exception:  # noqa: BLE001 - the thread must not die silently
+                self._retry_at = now + _RETRY_SECONDS
+                log.error("healing failed, and begins anew", traceback=traceback.format_exc())
+            last = now
+
+    def _turn(self, now: float, seconds: float) -> None:
+        self._watch.look(seconds)
+        self._notice()
+        if self._source is not None and now >= self._retry_at:
+            if self._due:
+                self._settle(self._source)
+            waiting = [gap for gap in self._queue.open_gaps() if gap.upto is None]
+            self._unsettled_since = self._unsettled_since if waiting else now
+            if waiting and (self._watch.is_settled() or now - self._unsettled_since > _PATIENCE_SECONDS):
+                self._heal(self._source, waiting)
+        self._queue.close_gaps()
+        self._keep_certain(now)
+
+    def _keep_certain(self, now: float) -> None:
+        """Note from time to time up to which id of the notification log nothing is missing."""
+        found = self._watch.certain_id()
+        if now >= self._note_at and found > self._certain and not self._queue.open_gaps():
+            self._queue.note(_CERTAIN, str(found))
+            self._certain, self._note_at = found, now + _NOTE_SECONDS
+
+    def _notice(self) -> None:
+        """Look at the events that came meanwhile.
+
+        What was renamed while a refresh of it waits, or was just done, is read again: the refresh may have found the
+        table under the one name and the event under the other.
+        """
+        now = time.monotonic()
+        if min(self._queue.positions().values(), default=0) < self._refreshes.upto:
+            self._careful_until = now + CLOSE_SECONDS
+        due = self._overlaps.due(now, renames=now < self._careful_until)
+        if self._source is not None:
+            self._due |= dict.fromkeys(due)
+
+    def _settle(self, uri: str) -> None:
+        """Have the tables read whose events may be in another order than the changes."""
+        tables = list(self._due)
+        with _reading(uri) as source:
+            self._ask([table(source, name) for name in tables])
+        self._due.clear()
+        log.info("events overlapped: their tables are read at the source", tables=[str(name) for name in tables[:10]])
+
+    def _ask(self, wanted: Sequence[Names]) -> int:
+        upto = self._refreshes.ask(wanted)
+        self._careful_until = time.monotonic() + CLOSE_SECONDS
+        return upto
+
+    def _heal(self, uri: str, found: Sequence[Gap]) -> None:
+        log.warning("closing gaps: the targets are compared with the source", gaps=len(found))
+        upto, asked = self._queue.last, 0
+        with _reading(uri) as source:
+            for chunk in _chunks(self._wanted(source, found)):
+                upto = self._ask(chunk)
+                asked += len(chunk)
+                if not self._may_go_on():
+                    return
+        self._queue.healed_by([gap.key for gap in found], upto)
+        log.info("gaps: what is to be compared is queued", refreshes=asked, upto=upto)
+
+    def _wanted(self, source: Metastore, found: Sequence[Gap]) -> Iterator[Names]:
+        """What the notification log names since nothing was missing, where it can tell; else everything."""
+        since = max(0, self._certain - _LOOK_BACK)
+        told = self._certain > 0 and all(gap.key.startswith(_OF_LISTENERS) for gap in found)
+        try:
+            if told and reaches(source, since):
+                return _named(source, since)
+        except NotificationLogRefused as error:
+            log.info("gaps: the notification log does not help", reason=str(error))
+        return everything(source, self._overlaps.lately())
+
+    def _may_go_on(self) -> bool:
+        """Keep the pace, and let the targets come along; False when it is time to stop."""
+        self._stop.wait(self._pace)
+        self._notice()
+        while self._behind() > _AHEAD and not self._stop.is_set():
+            self._stop.wait(_LOOK_SECONDS)
+            self._notice()
+        return not self._stop.is_set()
+
+
+def _named(source: Metastore, since: int) -> Iterator[Names]:
+    names = list(touched(source, since))
+    tables = {TableName(it.database, it.table) for it in names if it.table is not None}
+    return some(source, sorted({it.database for it in names}), sorted(tables))
+
+
+def _chunks(wanted: Iterable[Names]) -> Iterator[list[Names]]:
+    source = iter(wanted)
+    while chunk := list(islice(source, _CHUNK)):
+        yield chunk
+
+
+@contextmanager
+def _reading(uri: str) -> Iterator[Metastore]:
+    try:
+        with Metastore(uri) as source:
+            yield source
+    except (MetastoreError, TException) as error:
+        raise PysyncError(f"the source at {uri} cannot be read: {error}") from error

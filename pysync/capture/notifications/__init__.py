@@ -1,0 +1,35 @@
+"""The notification log: the changes of a metastore as it keeps them itself, for sources without the listener.
+
+`Poller` takes them into the queue; `touched` names the objects that they are about. See docs/notification-log.md.
+"""
+
+from pysync.capture.notifications.log import (
+    Notification,
+    NotificationLog,
+    NotificationLogEmpty,
+    NotificationLogRefused,
+)
+from pysync.capture.notifications.messages import Stamp, UndecodableMessage, decode_notification
+from pysync.capture.notifications.poller import Poller, PollerState, instance_of
+from pysync.capture.notifications.reader import Batch, Position, begin, read
+from pysync.capture.notifications.touched import Touched, reaches, touched
+
+__all__ = [
+    "Batch",
+    "Notification",
+    "NotificationLog",
+    "NotificationLogEmpty",
+    "NotificationLogRefused",
+    "Poller",
+    "PollerState",
+    "Position",
+    "Stamp",
+    "Touched",
+    "UndecodableMessage",
+    "begin",
+    "decode_notification",
+    "instance_of",
+    "reaches",
+    "read",
+    "touched",
+]

@@ -1,0 +1,243 @@
+"""Poller: the thread that takes the notification log of the source into the queue, where there is no listener.
+
+Every event is appended before the position moves past it: an event may come twice, and none is lost. What cannot be
+told (rows the log has forgotten, a message that cannot be read) is reported as a gap, again before the position moves.
+"""
+
+from __future__ import annotations
+
+import threading
+import time
+import traceback
+from collections.abc import Callable, Sequence
+from enum import Enum
+from typing import Any
+
+import structlog
+from tenacity import (
+    RetryCallState,
+    RetryError,
+    Retrying,
+    retry_if_exception,
+    sleep_using_event,
+    stop_when_event_set,
+    wait_random_exponential,
+)
+from thrift.Thrift import TException
+
+from pysync.capture.notifications.log import Notification, NotificationLog, NotificationLogEmpty, NotificationLogRefused
+from pysync.capture.notifications.messages import Stamp, UndecodableMessage, decode_notification
+from pysync.capture.notifications.reader import Batch, Position, begin, read
+from pysync.metastore import Metastore, MetastoreError
+from pysync.model.wire import encode_event
+from pysync.queue import Entry, EventQueue, QueueClosed, QueueFailed, QueueFull
+
+_FIRST_WAIT_SECONDS = 0.2
+_LONGEST_WAIT_SECONDS = 30.0
+_BUG_WAIT_SECONDS = 5.0
+_SETTLE_SECONDS = 60.0
+"""For so long after the last event the last ids are read again: an event may yet come that shares one of them."""
+
+_PASSING = (MetastoreError, NotificationLogRefused, QueueFull, QueueFailed, TException)
+
+log = structlog.get_logger(__name__)
+
+
+class PollerState(str, Enum):
+    """What the poller is doing."""
+
+    STARTING = "starting"
+    RUNNING = "running"
+    WAITING = "waiting"  # the source or the disk is not available, or there is no log: it tries again
+    FAILING = "failing"  # a bug of ours: it begins anew every few seconds
+    STOPPED = "stopped"
+
+    def __str__(self) -> str:
+        return self.value
+
+
+def instance_of(source: str) -> str:
+    """The instance under which the events of a source's notification log are queued; its position's key, too."""
+    return f"notification-log:{source}"
+
+
+class Poller:
+    """Polls the log of the metastore at `uri` every `poll_seconds`, and at once while there is more.
+
+    The first start begins with what comes next; every later one where the last ended. `on_gap` is called in the
+    poller's thread with one line, the same for the same gap if it is found again; what it raises is retried.
+    """
+
+    def __init__(
+        self, queue: EventQueue, source: str, uri: str, on_gap: Callable[[str], None], *, poll_seconds: float = 1.0
+    ) -> None:
+        self.instance = instance_of(source)
+        self._queue = queue
+        self._source = source
+        self._uri = uri
+        self._on_gap = on_gap
+        self._poll_seconds = poll_seconds
+        self._position: Position | None = None
+        self._settled_at = time.monotonic() + _SETTLE_SECONDS  # a start, too, looks for what comes late
+        self._stop = threading.Event()
+        self._progress = _Progress()
+        self._thread = threading.Thread(target=self._run, name="notification-log", daemon=True)
+
+    # --- from any thread
+
+    def start(self) -> None:
+        """Begin; does not wait for the source."""
+        self._thread.start()
+
+    def stop(self) -> None:
+        """Ask it to end after the read in hand; returns at once."""
+        self._stop.set()
+
+    def join(self, timeout: float) -> bool:
+        """Wait for the end; False when the source still owes an answer (what it says is read again)."""
+        if self._thread.ident is not None:
+            self._thread.join(timeout)
+        return not self._thread.is_alive()
+
+    def status(self) -> dict[str, Any]:
+        """State, position, counts since the start and the last error, as JSON values; times are seconds since 1970."""
+        position = self._position
+        return {"instance": self.instance, "position": position and position.last, **self._progress.status()}
+
+    # --- in its own thread
+
+    def _run(self) -> None:
+        """Never ends but by stop: a bug is reported, waited on, and the work taken up again."""
+        while not self._stop.is_set():
+            try:
+                self._session()
+            except QueueClosed:
+                break
+            except RetryError:
+                continue  # stopped while it waited
+            except Exception as error:  # noqa: BLE001 - the thread must not die silently
+                self._progress.failed(PollerState.FAILING, f"{type(error).__name__}: {error}")
+                log.error("notification log: polling failed, and begins anew", traceback=traceback.format_exc())
+                self._stop.wait(_BUG_WAIT_SECONDS)
+        self._progress.state = PollerState.STOPPED
+
+    def _session(self) -> None:
+        retrying = Retrying(
+            retry=retry_if_exception(_passes),
+            wait=wait_random_exponential(_FIRST_WAIT_SECONDS, max=_LONGEST_WAIT_SECONDS),
+            stop=stop_when_event_set(self._stop),
+            sleep=sleep_using_event(self._stop),
+            before_sleep=self._waits,
+        )
+        with Metastore(self._uri) as metastore:
+            source = NotificationLog(metastore)
+            self._settled_at = time.monotonic() + _SETTLE_SECONDS
+            while not self._stop.is_set():
+                if not retrying(self._turn, source):
+                    self._stop.wait(self._poll_seconds)
+
+    def _turn(self, source: NotificationLog) -> bool:
+        """One read; True if there is more at once."""
+        position = self._position = self._position or self._known(source)
+        try:
+            current = source.expected() if not position.last else source.current()
+        except NotificationLogEmpty as error:
+            self._progress.failed(PollerState.WAITING, str(error))
+            return False
+        more = (current != position.last or time.monotonic() < self._settled_at) and self._read(source, current)
+        self._progress.state = PollerState.RUNNING
+        return more
+
+    def _known(self, source: NotificationLog) -> Position:
+        """Where the last start ended. The first one begins here, and so does one whose note cannot be read."""
+        noted = self._queue.noted(self.instance)
+        try:
+            if noted is not None:
+                return Position.from_json(noted)
+        except ValueError:
+            self._gap("the position in the notification log was lost")
+        position = begin(source)
+        self._queue.note(self.instance, position.to_json())
+        log.info("notification log: begins", source=self._source, position=position.last)
+        return position
+
+    def _read(self, source: NotificationLog, current: int) -> bool:
+        position = self._position or Position(0)
+        batch = read(source, position, current)
+        if batch.after != position:
+            self._settled_at = time.monotonic() + _SETTLE_SECONDS
+            self._take(source, batch)
+        return batch.more
+
+    def _take(self, source: NotificationLog, batch: Batch) -> None:
+        """Queue what was read, then report what is missing, then move on: in this order, so that nothing is lost."""
+        entries, lost = self._decoded(source, batch.fresh)
+        self._queue.append_all(entries)
+        for reason in [batch.gap, *lost]:
+            if reason is not None:
+                self._gap(reason)
+        self._queue.note(self.instance, batch.after.to_json())
+        self._position = batch.after
+        self._progress.counted(events=len(entries), ignored=len(batch.fresh) - len(entries) - len(lost))
+
+    def _decoded(self, source: NotificationLog, rows: Sequence[Notification]) -> tuple[list[Entry], list[str]]:
+        """The rows as events to queue, and what cannot be read."""
+        entries: list[Entry] = []
+        lost = []
+        first = self._highest() + 1
+        for row in rows:
+            stamp = Stamp(self._source, self.instance, first + len(entries))
+            try:
+                event = decode_notification(row, stamp, source.metastore.database)
+                if event is not None:
+                    entries.append(Entry(self.instance, event.sequence, self._source, encode_event(event)))
+            except (UndecodableMessage, ValueError) as error:  # ValueError: larger than the queue takes
+                self._queue.keep_unreadable(row.message.encode("utf-8", "backslashreplace"), str(error))
+                lost.append(str(error))
+        return entries, lost
+
+    def _highest(self) -> int:
+        """The last sequence in the queue. Asked each time: it alone knows what of a failed append is there."""
+        return max((known.highest for known in self._queue.instances() if known.instance == self.instance), default=0)
+
+    def _gap(self, reason: str) -> None:
+        log.error("notification log: changes may be missing", source=self._source, reason=reason)
+        self._progress.counted(gaps=1)
+        self._on_gap(reason)
+
+    def _waits(self, attempt: RetryCallState) -> None:
+        error = attempt.outcome.exception() if attempt.outcome else None
+        self._progress.failed(PollerState.WAITING, str(error))
+        if attempt.attempt_number & (attempt.attempt_number - 1) == 0:  # the 1st, 2nd, 4th, 8th …: said, not shouted
+            log.warning("notification log: waits", reason=str(error), attempt=attempt.attempt_number)
+
+
+class _Progress:
+    """What the poller tells of itself. Written by its thread, read by others."""
+
+    def __init__(self) -> None:
+        self.state = PollerState.STARTING
+        self._lock = threading.Lock()
+        self._counts = {"events": 0, "ignored": 0, "gaps": 0}
+        self._last_error: dict[str, Any] | None = None
+
+    def counted(self, **more: int) -> None:
+        """So many more of each."""
+        with self._lock:
+            for what, number in more.items():
+                self._counts[what] += number
+
+    def failed(self, state: PollerState, reason: str) -> None:
+        """Remember the last error."""
+        with self._lock:
+            self.state = state
+            self._last_error = {"reason": " ".join(reason.split()), "at": time.time()}
+
+    def status(self) -> dict[str, Any]:
+        """As JSON values."""
+        with self._lock:
+            return {"state": str(self.state), "counts": dict(self._counts), "last_error": self._last_error}
+
+
+def _passes(error: BaseException) -> bool:
+    return isinstance(error, _PASSING) and not isinstance(error, QueueClosed)

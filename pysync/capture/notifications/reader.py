@@ -1,0 +1,127 @@
+"""Reader: what is new in the notification log since a position, with the flaws of the log made good.
+
+Hive 2.3 gives one id to several events whose transactions overlap, and the second may be committed, and so be seen,
+long after events of higher ids: its id may even go back. So every read begins some ids before the position and leaves
+out what was seen, by id and content. What is missing shows: ids have no holes, and what was seen and is not too old for
+the log must still be there.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from pysync.capture.notifications.log import PAGE, Notification, NotificationLog
+
+LOOK_BACK = 100
+"""Ids: more than there are DDLs at work at one time."""
+
+_Seen = frozenset[tuple[int, str]]
+
+
+@dataclass(frozen=True, slots=True)
+class Position:
+    """How far a log has been read: the highest id, and the rows of the last `LOOK_BACK` ids that were seen."""
+
+    last: int
+    seen: _Seen = frozenset()
+
+    @property
+    def since(self) -> int:
+        """After which id to read."""
+        return max(0, self.last - LOOK_BACK)
+
+    def past(self, rows: Sequence[Notification]) -> Position:
+        """The position when these rows were seen too."""
+        seen = self.seen | {(row.id, row.digest) for row in rows}
+        return Position(self.last, seen).at(max([self.last, *(row.id for row in rows)]))
+
+    def at(self, last: int) -> Position:
+        """The position when the highest id is `last`, or higher."""
+        last = max(last, self.last)
+        return Position(last, frozenset(item for item in self.seen if item[0] > last - LOOK_BACK))
+
+    def to_json(self) -> str:
+        """As text, which `from_json` reads."""
+        return json.dumps({"last": self.last, "seen": sorted(self.seen)}, separators=(",", ":"))
+
+    @classmethod
+    def from_json(cls, text: str) -> Position:
+        """Read what `to_json` wrote; raises ValueError for anything else."""
+        try:
+            told = json.loads(text)
+            return cls(int(told["last"]), frozenset((int(id), str(digest)) for id, digest in told["seen"]))  # noqa: A001
+        except (TypeError, KeyError) as error:
+            raise ValueError(f"not a position in a notification log: {text[:80]}") from error
+
+
+@dataclass(frozen=True, slots=True)
+class Batch:
+    """What one read found: `fresh` rows in the order of the log, and the position after them.
+
+    `gap` says what is missing before or among them; `more`: there is more to read at once.
+    """
+
+    fresh: Sequence[Notification]
+    after: Position
+    gap: str | None = None
+    more: bool = False
+
+
+def begin(log: NotificationLog) -> Position:
+    """The position from which everything that is to come is new: what is in the log now counts as seen."""
+    current = log.current()
+    here = Position(current)
+    return here.past([row for row in log.scan(here.since) if row.id <= current])
+
+
+def read(log: NotificationLog, position: Position, current: int, page: int = PAGE) -> Batch:
+    """What the log holds that has not been seen, a page at most; `current` is its current id, asked just before.
+
+    Changes nothing: the same again until `after` is used. A log that was begun anew is taken up where it is now, with
+    a gap.
+    """
+    rows, full = _rows(log, position, page)
+    if not rows and current < position.last:
+        return _anew(log, f"it is at {current}, and was at {position.last}")
+    if rows and _is_another(rows, position, full):
+        return _anew(log, f"it has other events than before up to {position.last}")
+    fresh = [row for row in rows if (row.id, row.digest) not in position.seen]
+    after = position.past(fresh)
+    missing = _missing(fresh, position.last, after.last if full else current)
+    return Batch(fresh, after if full else after.at(current), missing, full)
+
+
+def _rows(log: NotificationLog, position: Position, page: int) -> tuple[list[Notification], bool]:
+    """A page of rows, and whether it is full; a larger page where all of it was seen: many rows may share an id."""
+    while True:
+        rows = log.after(position.since, page)
+        full = len(rows) >= page
+        if not full or any((row.id, row.digest) not in position.seen for row in rows):
+            return rows, full
+        page *= 2
+
+
+def _is_another(rows: Sequence[Notification], position: Position, full: bool) -> bool:
+    """Whether the last row that was seen is not there, though older ones, which the log forgets first, are."""
+    anchors = {item for item in position.seen if item[0] == position.last}
+    reaches = rows[0].id <= position.last and (rows[-1].id >= position.last or not full)
+    return bool(anchors) and reaches and anchors.isdisjoint((row.id, row.digest) for row in rows)
+
+
+def _missing(fresh: Sequence[Notification], last: int, current: int) -> str | None:
+    """The first hole in the ids after `last`, up to `current`."""
+    for row in fresh:
+        if row.id > last + 1:
+            return _lost(last + 1, row.id - 1)
+        last = max(last, row.id)
+    return _lost(last + 1, current) if current > last else None
+
+
+def _lost(first: int, last: int) -> str:
+    return f"notifications {first} to {last} are no longer in the log: it was not read for longer than it keeps them"
+
+
+def _anew(log: NotificationLog, why: str) -> Batch:
+    return Batch((), begin(log), f"the notification log was begun anew: {why}")

@@ -1,0 +1,179 @@
+"""Overlaps: events of one object whose order nobody knows.
+
+A metastore calls its listener after the commit, in the thread of the client's request. So the events of one thread are
+in the order of the commits, and those of two threads, or of two metastores, need not be when they come close together.
+Then only the source knows what the object has become, and it is read there once things have calmed down.
+"""
+
+from __future__ import annotations
+
+import time
+from collections import OrderedDict, deque
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+
+from thrift.protocol.TBase import TBase
+from thrift.Thrift import TType
+
+from pysync.errors import PysyncError
+from pysync.model.change import named_in_event
+from pysync.model.event import Event, Kind
+from pysync.model.names import TableName
+from pysync.model.wire import decode
+
+CLOSE_SECONDS = 5.0
+"""Events further apart are taken to be in order: as long as a callback may lag behind its commit."""
+
+_CALM_SECONDS = 2.0
+_LATEST_SECONDS = 30.0
+_REMEMBERED = 50_000
+_WAITING = 100_000
+_PARTITIONS = frozenset({Kind.ADD_PARTITION, Kind.ALTER_PARTITION, Kind.DROP_PARTITION})
+_TABLES = frozenset({Kind.CREATE_TABLE, Kind.ALTER_TABLE, Kind.DROP_TABLE})
+
+
+_Key = tuple[TableName, "str | tuple[str, ...]"]
+"""A table and `table`, `partitions`, or the values of one partition."""
+
+
+_SEVERAL = ("several", None)
+"""The origin of events that came together from more than one."""
+
+
+@dataclass(frozen=True, slots=True)
+class _KeyOf:
+    """A key of an event: whether later ones must be in order with it, and whether it must be with earlier ones."""
+
+    name: _Key
+    counts: bool = True
+    minds: bool = True
+
+
+@dataclass(frozen=True, slots=True)
+class _Came:
+    """When an event came (monotonic seconds), when its listener was called, and of which thread."""
+
+    at: float
+    time_ms: int
+    origin: tuple[str, str | None]
+    tables: frozenset[TableName] = frozenset()
+
+    def may_belong_before(self, last: _Came) -> bool:
+        """Whether it may be the older one, though it came after `last`."""
+        return self.origin != last.origin and (self.at - last.at < CLOSE_SECONDS or self.time_ms < last.time_ms)
+
+
+@dataclass(slots=True)
+class _Asked:
+    """A table that is to be refreshed: since when, and when it was last changed (monotonic seconds)."""
+
+    since: float
+    changed: float
+
+
+class _PartitionValues(TBase):  # type: ignore[misc]
+    """As much of a Partition as it takes to know which one it is."""
+
+    thrift_spec = (None, (1, TType.LIST, "values", (TType.STRING, "UTF8", False), None))
+
+    def __init__(self) -> None:
+        self.values: list[str] | None = None
+
+
+class Overlaps:
+    """Finds the tables whose events overlap: `seen` from any thread, the rest from one."""
+
+    def __init__(self) -> None:
+        self._new: deque[tuple[float, Event]] = deque(maxlen=_WAITING)
+        self._last: OrderedDict[_Key, _Came] = OrderedDict()
+        self._asked: dict[TableName, _Asked] = {}
+
+    def seen(self, event: Event) -> None:
+        """Note an event that came; cheap."""
+        self._new.append((time.monotonic(), event))
+
+    def due(self, now: float, *, renames: bool = False) -> list[TableName]:
+        """The tables to refresh at `now` (monotonic seconds), each once: those left alone for a while.
+
+        With `renames` all that were renamed since the last call are among them.
+        """
+        while self._new:
+            self._note(*self._new.popleft(), renames)
+        due = [
+            name
+            for name, it in self._asked.items()
+            if now - it.changed >= _CALM_SECONDS or now - it.since >= _LATEST_SECONDS
+        ]
+        for name in due:
+            del self._asked[name]
+        return due
+
+    def lately(self, limit: int = 1000) -> list[TableName]:
+        """The tables whose events came last, the latest first."""
+        found: dict[TableName, None] = {}
+        for name, _ in reversed(self._last):
+            found[name] = None
+            if len(found) == limit:
+                break
+        return list(found)
+
+    def _note(self, at: float, event: Event, renames: bool) -> None:
+        tables = _tables(event)
+        came = _Came(at, event.time_ms, (event.instance, event.attributes.get("thread")), frozenset(tables))
+        tainted = len(tables) > 1 and (renames or not tables.isdisjoint(self._asked))
+        for table in tables:
+            self._note_table(came, event, table, tainted)
+
+    def _note_table(self, came: _Came, event: Event, table: TableName, wanted: bool) -> None:
+        suspicious = [wanted, *(self._overlaps(key, came) for key in _keys(event, table))]
+        asked, at = self._asked.get(table), came.at
+        if asked is not None:
+            asked.changed = at
+        elif any(suspicious):
+            self._asked[table] = _Asked(at, at)
+
+    def _overlaps(self, key: _KeyOf, came: _Came) -> bool:
+        """Whether its order and that of the last event of the key are not known; remembers this one if it counts."""
+        last = self._last.get(key.name)
+        overlaps = last is not None and came.may_belong_before(last)
+        if key.counts:
+            self._last[key.name] = replace(came, origin=_SEVERAL) if overlaps else came
+            self._last.move_to_end(key.name)
+            if len(self._last) > _REMEMBERED:
+                self._last.popitem(last=False)
+        if last is not None and overlaps and key.minds:
+            for table in last.tables | came.tables:  # both names of a rename: what came late is missing under the new
+                self._asked.setdefault(table, _Asked(came.at, came.at))
+        return overlaps and key.minds
+
+
+def _tables(event: Event) -> set[TableName]:
+    """The tables that an event is about, if it is of tables or partitions: two for a rename."""
+    if event.kind in _PARTITIONS:
+        found = {named_in_event(event)}
+    elif event.kind in _TABLES:
+        found = {named_in_event(event), named_in_event(replace(event, before=event.after))}
+    else:
+        found = set()
+    return {name for name in found if name is not None}
+
+
+def _keys(event: Event, table: TableName) -> Iterator[_KeyOf]:
+    """What an event is known by. Two partitions do not mind each other; both mind their table."""
+    if event.kind in _TABLES:
+        yield _KeyOf((table, "table"))
+        yield _KeyOf((table, "partitions"), counts=False)
+        return
+    yield _KeyOf((table, "table"), counts=False)
+    yield _KeyOf((table, "partitions"), minds=False)
+    for raw in (*event.before, *event.after):
+        values = _values(raw)
+        if values is not None:
+            yield _KeyOf((table, values))
+
+
+def _values(raw: bytes) -> tuple[str, ...] | None:
+    try:
+        return tuple(decode(_PartitionValues, raw).values or ())
+    except PysyncError:
+        return None

@@ -1,0 +1,28 @@
+"""The durable queue: one ordered log of events, a position per target, and what was set aside.
+
+Everything is in one SQLite file with one owner. See `EventQueue` for what is promised.
+"""
+
+from pysync.queue.errors import QueueClosed, QueueDamaged, QueueFailed, QueueFull
+from pysync.queue.log import EventQueue
+from pysync.queue.sequences import Sequences
+from pysync.queue.values import Depth, Entry, Gap, Instance, Park, Parked, ParkedTable, Pause, Queued, Unreadable
+
+__all__ = [
+    "Depth",
+    "Entry",
+    "EventQueue",
+    "Gap",
+    "Instance",
+    "Park",
+    "Parked",
+    "ParkedTable",
+    "Pause",
+    "QueueClosed",
+    "QueueDamaged",
+    "QueueFailed",
+    "QueueFull",
+    "Queued",
+    "Sequences",
+    "Unreadable",
+]

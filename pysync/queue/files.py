@@ -1,0 +1,100 @@
+"""The queue's directory: who may read it, who owns it, how much room is left on its disk."""
+
+from __future__ import annotations
+
+import fcntl
+import os
+import time
+from datetime import datetime, timezone
+from pathlib import Path
+
+from pysync.queue.errors import QueueFailed, owned
+
+_POLL = 0.05
+
+
+def free_bytes(directory: Path) -> int:
+    """What an ordinary user may still write on the disk of `directory`."""
+    disk = os.statvfs(directory)
+    return disk.f_bavail * disk.f_frsize
+
+
+def prepare(directory: Path) -> None:
+    """Make `directory` with mode 0700 if it is not there; raises QueueFailed if pysync cannot write in it.
+
+    A directory that is there keeps its mode (it may not be ours to change); the files in it are 0600.
+    """
+    missing = [path for path in (directory, *directory.parents) if not path.exists()]
+    try:
+        directory.mkdir(mode=0o700, parents=True, exist_ok=True)
+        for made in missing:
+            sync(made.parent)  # or a power cut takes the new directory and every event in it
+    except OSError as error:
+        raise _unusable(directory, error.strerror or str(error)) from error
+    if not os.access(directory, os.R_OK | os.W_OK | os.X_OK):
+        raise _unusable(directory, "not writable")
+
+
+def own(directory: Path, file: Path, timeout: float) -> int:
+    """Lock `directory` for this process, as long as the returned descriptor is open.
+
+    Waits up to `timeout` seconds for a process that is just stopping; raises QueueFailed if it stays.
+    SQLite's own lock covers the file alone; this one covers making it and setting it aside as well. It outlives
+    the process in children that were forked without exec.
+    """
+    deadline = time.monotonic() + timeout
+    descriptor = os.open(directory, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
+    while not _locked(descriptor):
+        if time.monotonic() >= deadline:
+            os.close(descriptor)
+            raise owned(file)
+        time.sleep(_POLL)
+    return descriptor
+
+
+def sync(directory: Path) -> None:
+    """Make the names in `directory` durable."""
+    descriptor = os.open(directory, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
+    try:
+        os.fsync(descriptor)
+    finally:
+        os.close(descriptor)
+
+
+def companion(file: Path) -> Path:
+    """The write-ahead log of the database `file`."""
+    return file.with_name(f"{file.name}-wal")
+
+
+def set_aside(file: Path) -> Path:
+    """Rename a damaged `file` and its log to `FILE.damaged-TIME` (UTC) and return the new name."""
+    stamp = datetime.now(timezone.utc).strftime("%Y%m%dT%H%M%S.%fZ")
+    aside = file.with_name(f"{file.name}.damaged-{stamp}")
+    for old, new in ((companion(file), companion(aside)), (file, aside)):
+        if old.exists():
+            old.rename(new)
+    sync(file.parent)
+    return aside
+
+
+def _locked(descriptor: int) -> bool:
+    try:
+        fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except BlockingIOError:
+        return False
+    return True
+
+
+def _unusable(directory: Path, why: str) -> QueueFailed:
+    return QueueFailed(
+        f"cannot keep the queue in {directory}: {why}",
+        hint="make it a directory of the user that pysync runs as, or set another queue.directory",
+    )
+
+
+def later_epoch(file: Path, epoch: int) -> int:
+    """An epoch after the last one noted in `file`, whatever the clock says: what comes must be newer than what came."""
+    try:
+        return max(epoch, int(file.read_text(encoding="ascii")) + 1)
+    except (OSError, ValueError):
+        return epoch

@@ -1,0 +1,61 @@
+"""The table of gaps: where events may be missing, until every target has been brought past them. SQL only."""
+
+from __future__ import annotations
+
+import sqlite3
+from collections.abc import Iterable
+
+from pysync.queue.values import Gap
+
+CREATE = (
+    """CREATE TABLE gaps (
+    id INTEGER PRIMARY KEY AUTOINCREMENT, key TEXT NOT NULL UNIQUE, reason TEXT NOT NULL,
+    found_at_ms INTEGER NOT NULL, upto INTEGER, closed_at_ms INTEGER, waited INTEGER NOT NULL DEFAULT 0)""",
+)
+KEEP_CLOSED = 1000
+"""Closed gaps that are remembered: the same one is not found twice."""
+
+_READ = "SELECT key, reason, found_at_ms, upto, closed_at_ms FROM gaps ORDER BY id DESC LIMIT ?"
+_OPEN = "SELECT key, reason, found_at_ms, upto, closed_at_ms FROM gaps WHERE closed_at_ms IS NULL ORDER BY id"
+_FORGET = """DELETE FROM gaps WHERE closed_at_ms NOT NULL
+    AND id <= (SELECT max(id) FROM gaps) - ?"""
+
+
+def add(connection: sqlite3.Connection, key: str, reason: str, at_ms: int) -> bool:
+    """Record a gap; False if it was known already."""
+    added = connection.execute(
+        "INSERT INTO gaps (key, reason, found_at_ms) VALUES (?, ?, ?) ON CONFLICT (key) DO NOTHING",
+        (key, reason, at_ms),
+    )
+    connection.execute(_FORGET, (KEEP_CLOSED,))
+    return added.rowcount > 0
+
+
+def latest(connection: sqlite3.Connection, limit: int) -> list[Gap]:
+    """The newest gaps, newest first."""
+    return [Gap(*row) for row in connection.execute(_READ, (limit,)).fetchall()]
+
+
+def unclosed(connection: sqlite3.Connection) -> list[Gap]:
+    """The gaps that are not closed, oldest first."""
+    return [Gap(*row) for row in connection.execute(_OPEN).fetchall()]
+
+
+def healed_by(connection: sqlite3.Connection, keys: Iterable[str], upto: int) -> None:
+    """Record that the events up to `upto` make good what is missing in these gaps."""
+    connection.executemany("UPDATE gaps SET upto = ? WHERE key = ?", [(upto, key) for key in keys])
+
+
+def close(connection: sqlite3.Connection, done: int, at_ms: int) -> int:
+    """Close the gaps which every target has been brought past, being done up to `done`; returns how many.
+
+    Not while an event of before that is parked: it may yet bring back what was put right. Once it is not parked any
+    more, the gap is as it was when it was found.
+    """
+    passed = "closed_at_ms IS NULL AND upto <= :done"
+    held = "EXISTS (SELECT 1 FROM parked WHERE parked.position <= gaps.upto)"
+    connection.execute(f"UPDATE gaps SET waited = 1 WHERE {passed} AND {held}", {"done": done})  # noqa: S608
+    again = f"UPDATE gaps SET waited = 0, upto = NULL WHERE {passed} AND waited = 1 AND NOT {held}"  # noqa: S608
+    connection.execute(again, {"done": done})
+    query = f"UPDATE gaps SET closed_at_ms = :at WHERE {passed} AND waited = 0"  # noqa: S608
+    return connection.execute(query, {"done": done, "at": at_ms}).rowcount

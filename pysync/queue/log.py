@@ -1,0 +1,383 @@
+"""The durable queue itself: append, a position per target, trimming, and what is set aside."""
+
+from __future__ import annotations
+
+import math
+import threading
+import time
+from collections.abc import Iterable, Sequence
+
+from pysync.crashpoints import crash_point
+from pysync.queue import gaps, parking
+from pysync.queue.committer import GroupCommit
+from pysync.queue.instances import Instances
+from pysync.queue.store import QueueFile
+from pysync.queue.values import Depth, Entry, Gap, Instance, Park, Parked, ParkedTable, Pause, Queued, Unreadable
+
+_TRIM_ROWS = 2000
+_VACUUM_PAGES = 1000
+_SPARE_PAGES = 4096
+_MS = 1000
+
+
+class EventQueue(QueueFile):
+    """One ordered log of events on disk, with a position for every target, in one file with one owner.
+
+    Durable: what `append`, `advance` and the other writers return is on disk (fsync), or they raise and nothing
+    of it is. Ordered: positions are 1, 2, 3, … in the order of appending, without a gap. Once: an event (instance
+    and sequence) is kept once for ever, also after it was trimmed; but a target sees it again in `window` until it
+    has advanced past it. SQLite cannot tell when its log was damaged: `instances` shows the holes.
+
+    All methods may be called from any thread. Every one raises QueueClosed after `close`, QueueFull where the disk
+    has no room, QueueFailed for any other fault of disk or database, and ValueError for an unknown target.
+    """
+
+    def _begin(self) -> None:
+        super()._begin()
+        self._seen = Instances(self._conn)
+        self._positions: dict[str, int] = dict(self._conn.execute("SELECT target, position FROM targets").fetchall())
+        paused = self._conn.execute(
+            "SELECT target, paused_reason, paused_at_ms FROM targets WHERE paused_at_ms NOT NULL"
+        )
+        self._pauses: dict[str, Pause] = {target: Pause(reason, at_ms) for target, reason, at_ms in paused.fetchall()}
+        self._closing = threading.Lock()
+        self._arrived = threading.Condition()
+        self._woken: set[str] = set()
+        self._committer: GroupCommit[Entry, bool] = GroupCommit(self._commit)
+
+    # --- events in
+
+    def append(self, instance: str, sequence: int, source: str, data: bytes) -> bool:
+        """Wait until the event is on disk; False if it was there already, which is a success too.
+
+        Raises ValueError for an impossible event, QueueFull below the floor (send it again later).
+        """
+        return self.append_all([Entry(instance, sequence, source, data)])[0]
+
+    def append_all(self, entries: Sequence[Entry]) -> Sequence[bool]:
+        """Append `entries` in their order, all or none, in one transaction; answers as `append` does for each."""
+        return self._committer.submit(entries) if entries else []
+
+    def _commit(self, entries: Sequence[Entry]) -> list[bool]:
+        with self._lock:
+            self._live()
+            at_ms = self._now_ms()
+            additions = self._seen.additions(at_ms)
+            answers = [additions.add(entry) for entry in entries]
+            new = [entry for entry, is_new in zip(entries, answers, strict=True) if is_new]
+            if not new:
+                return answers
+            self._need_room(sum(len(entry.data) for entry in new))
+            rows = [(at, entry.data, at_ms / _MS) for at, entry in enumerate(new, self._last + 1)]
+            with self._transaction() as connection:
+                connection.executemany(
+                    f"INSERT INTO {self._table_name} (_id, data, timestamp) VALUES (?, ?, ?)",  # noqa: S608
+                    rows,
+                )
+                additions.write(connection)
+                crash_point("append.written")
+            crash_point("append.committed")
+            additions.accept()
+            self._last += len(new)
+        with self._arrived:
+            self._arrived.notify_all()
+        return answers
+
+    def keep_unreadable(self, data: bytes, reason: str) -> None:
+        """Keep bytes that are no event, durably: the newest 1000 and 64 MiB of them. QueueFull as `append`."""
+        with self._lock:
+            self._need_room(len(data))
+            with self._transaction() as connection:
+                parking.keep_unreadable(connection, data, reason, self._now_ms())
+
+    def unreadable(self, limit: int = 100) -> list[Unreadable]:
+        """The newest of what `keep_unreadable` kept, newest first."""
+        with self._reading() as connection:
+            return parking.unreadable(connection, limit)
+
+    def instances(self) -> list[Instance]:
+        """What came from every listener JVM so far, with the sequences that are missing."""
+        with self._reading():
+            return list(self._seen)
+
+    def note(self, key: str, value: str) -> None:
+        """Keep a small text under `key`, durably, in place of what was there."""
+        with self._transaction() as connection:
+            connection.execute("INSERT OR REPLACE INTO meta (key, value) VALUES (?, ?)", (f"note:{key}", value))
+
+    def noted(self, key: str) -> str | None:
+        """What `note` kept under `key`; None if nothing was."""
+        with self._reading() as connection:
+            row = connection.execute("SELECT value FROM meta WHERE key = ?", (f"note:{key}",)).fetchone()
+        return row[0] if row else None
+
+    # --- gaps
+
+    def open_gap(self, key: str, reason: str) -> bool:
+        """Record that events may be missing; False if that gap is known already, closed or not."""
+        with self._transaction() as connection:
+            return gaps.add(connection, key, reason, self._now_ms())
+
+    def gaps(self, limit: int = 100) -> list[Gap]:
+        """The newest gaps, newest first, closed ones among them."""
+        with self._reading() as connection:
+            return gaps.latest(connection, limit)
+
+    def open_gaps(self) -> list[Gap]:
+        """The gaps that are not closed, oldest first."""
+        with self._reading() as connection:
+            return gaps.unclosed(connection)
+
+    def healed_by(self, keys: Iterable[str], upto: int) -> None:
+        """Record that the events up to position `upto` make these gaps good."""
+        with self._transaction() as connection:
+            gaps.healed_by(connection, keys, upto)
+
+    def close_gaps(self) -> int:
+        """Close the gaps that every target has been brought past; returns how many."""
+        with self._lock:
+            done = min(self._positions.values(), default=0)
+            with self._transaction() as connection:
+                return gaps.close(connection, done, self._now_ms())
+
+    # --- events out
+
+    @property
+    def last(self) -> int:
+        """The position of the newest event, 0 if there never was one."""
+        return self._last
+
+    def register(self, target: str) -> int:
+        """Give `target` a position if it has none, and return it.
+
+        A target that is new to the queue starts before the oldest event still kept.
+        """
+        with self._lock:
+            if target not in self._positions:
+                position = self._first - 1
+                with self._transaction() as connection:
+                    connection.execute(
+                        "INSERT INTO targets VALUES (?, ?, ?, NULL, NULL)", (target, position, self._now_ms())
+                    )
+                self._positions[target] = position
+            return self._positions[target]
+
+    def forget(self, target: str) -> None:
+        """Drop the position and the parked events of `target`: it holds back trimming no more."""
+        with self._lock:
+            with self._transaction() as connection:
+                connection.execute("DELETE FROM targets WHERE target = ?", (target,))
+                parking.forget(connection, target)
+            self._positions.pop(target, None)
+            self._pauses.pop(target, None)
+        self.wake(target)
+
+    def positions(self) -> dict[str, int]:
+        """The position of every registered target."""
+        with self._reading():
+            return dict(self._positions)
+
+    def window(self, target: str, limit: int, max_bytes: int) -> list[Queued]:
+        """The events after the target's position, in order: up to `limit`, up to `max_bytes` of data.
+
+        At least one if there is one, however large. Reads only, never waits: the same again until `advance`.
+        """
+        query = f"SELECT _id, data, timestamp FROM {self._table_name} WHERE _id > ? ORDER BY _id LIMIT ?"  # noqa: S608
+        events: list[Queued] = []
+        with self._reading() as connection:
+            rows = connection.execute(query, (self._position(target), limit))
+            for position, data, at in rows:
+                max_bytes -= len(data)
+                if events and max_bytes < 0:
+                    break
+                events.append(Queued(position, data, round(at * _MS)))
+            rows.close()
+        return events
+
+    def wait(self, target: str, timeout: float) -> bool:
+        """Wait up to `timeout` seconds for an event after the target's position; True if there is one.
+
+        False as well after `wake`, at once if that came before. For one thread per target. QueueClosed at `close`.
+        """
+
+        def over() -> bool:
+            return self._closed or target in self._woken or self._last > self._position(target)
+
+        with self._arrived:
+            self._arrived.wait_for(over, timeout)
+            self._woken.discard(target)
+            self._live()
+            return self._last > self._position(target)
+
+    def wake(self, *targets: str) -> None:
+        """End the `wait` of `targets` (none named: all), the present one or else the next."""
+        with self._lock:
+            ended = set(targets or self._positions)
+        with self._arrived:
+            self._woken |= ended
+            self._arrived.notify_all()
+
+    def advance(self, target: str, position: int, parked: Sequence[Park] = ()) -> None:
+        """Record, in one transaction, that `target` is done up to `position`, but for what is `parked`.
+
+        Raises ValueError for a position behind the present one or beyond the last event.
+        """
+        with self._lock:
+            self._live()
+            now = self._position(target)
+            if not now <= position <= self._last:
+                raise ValueError(f"{target} is at {now} of {self._last}: it cannot go to {position}")
+            if any(park.target != target or park.position > position for park in parked):
+                raise ValueError(f"only events of {target} up to {position} can be parked with it")
+            if position == now and not parked:
+                return
+            with self._transaction() as connection:
+                connection.execute("UPDATE targets SET position = ? WHERE target = ?", (position, target))
+                parking.park(connection, parked)
+                crash_point("park.written" if parked else "advance.written")
+            crash_point("park.committed" if parked else "advance.committed")
+            self._positions[target] = position
+
+    def depth(self, target: str) -> Depth:
+        """How far `target` is behind. Cheap: positions have no gaps, so nothing is counted."""
+        query = f"SELECT timestamp FROM {self._table_name} WHERE _id > ? ORDER BY _id LIMIT 1"  # noqa: S608
+        with self._reading() as connection:
+            position = self._position(target)
+            oldest = connection.execute(query, (position,)).fetchone()
+            return Depth(self._last - position, round(oldest[0] * _MS) if oldest else None)
+
+    def pause(self, target: str, reason: str | None) -> None:
+        """Note durably that `target` shall apply nothing, and why; None: that it shall go on."""
+        with self._lock:
+            self._position(target)
+            found = Pause(reason, self._now_ms()) if reason is not None else None
+            row = (found and found.reason, found and found.at_ms, target)
+            with self._transaction() as connection:
+                connection.execute("UPDATE targets SET paused_reason = ?, paused_at_ms = ? WHERE target = ?", row)
+            if found is None:
+                self._pauses.pop(target, None)
+            else:
+                self._pauses[target] = found
+
+    def paused(self, target: str) -> Pause | None:
+        """Why `target` shall apply nothing; None when nobody said so."""
+        with self._reading():
+            return self._pauses.get(target)
+
+    # --- events set aside
+
+    def parked(
+        self, target: str, table: str | None = None, after: Parked | None = None, limit: int = 1000
+    ) -> list[Parked]:
+        """Up to `limit` parked events of `target` (of one `table`) in event order; `after` the last one for more."""
+        with self._reading() as connection:
+            return parking.parked(connection, target, table, after, limit)
+
+    def parked_at(self, target: str, position: int) -> list[Parked]:
+        """The parked event of `target` at `position`, once under each of its tables; empty if it is not parked."""
+        with self._reading() as connection:
+            return parking.parked_at(connection, target, position)
+
+    def parked_tables(self, target: str) -> list[ParkedTable]:
+        """What is parked of `target`, table by table."""
+        with self._reading() as connection:
+            return parking.parked_tables(connection, target)
+
+    def parked_names(self, target: str) -> dict[int, set[str]]:
+        """The tables of every parked event of `target`, by its position, in event order."""
+        with self._reading() as connection:
+            return parking.parked_names(connection, target)
+
+    def parked_count(self, target: str) -> int:
+        """How many events of `target` are parked."""
+        with self._reading() as connection:
+            return parking.parked_count(connection, target)
+
+    def blocked_tables(self, target: str) -> set[str]:
+        """The tables of `target` that have a parked event, so that their later events must wait."""
+        with self._reading() as connection:
+            return parking.blocked_tables(connection, target)
+
+    def unpark(self, target: str, ids: Iterable[int]) -> int:
+        """Remove parked events of `target`, applied or skipped; returns how many were there."""
+        with self._transaction() as connection:
+            return parking.unpark(connection, target, ids)
+
+    def unpark_positions(self, target: str, positions: Iterable[int]) -> None:
+        """Remove the parked events of `target` at `positions`, under all of their tables."""
+        with self._transaction() as connection:
+            parking.unpark_positions(connection, target, positions)
+
+    def update_parked(self, changed: Sequence[Parked]) -> None:
+        """Store the new reason, kind, attempts and last time of parked events, after a retry that failed."""
+        with self._transaction() as connection:
+            parking.update(connection, changed)
+
+    # --- room
+
+    def trim(self, retain_rows: int = 0, seconds: float = math.inf) -> int:
+        """Delete the events which every target is done with, but for the last `retain_rows`; returns how many.
+
+        In slices, so that others get their turn; no new one is begun after `seconds`. Deletes nothing while no target
+        is registered. Gives space back to the disk when half of the file is unused, or any is and the disk is below
+        its floor.
+        """
+        until = time.monotonic() + seconds
+        removed = 0
+        while step := self._trim_slice(retain_rows):
+            removed += step
+            if time.monotonic() > until:
+                return removed
+        while self._vacuum_slice() and time.monotonic() < until:
+            pass
+        return removed
+
+    def _trim_slice(self, retain_rows: int) -> int:
+        with self._lock:
+            self._live()
+            done = min(self._positions.values(), default=0) - retain_rows
+            upto = min(done, self._first + _TRIM_ROWS - 1)
+            if upto < self._first:
+                return 0
+            with self._transaction() as connection:
+                connection.execute(f"DELETE FROM {self._table_name} WHERE _id <= ?", (upto,))  # noqa: S608
+                crash_point("trim.written")
+            crash_point("trim.committed")
+            removed, self._first = upto + 1 - self._first, upto + 1
+            return removed
+
+    def _vacuum_slice(self) -> bool:
+        with self._reading() as connection:
+            unused = connection.execute("PRAGMA freelist_count").fetchone()[0]
+            pages = connection.execute("PRAGMA page_count").fetchone()[0]
+            short = self.free_bytes() < self._min_free
+            if unused <= (0 if short else max(_SPARE_PAGES, pages // 2)):
+                return False
+            # A page for every step, and only executescript steps to the end; the checkpoint shrinks the file.
+            connection.executescript(f"PRAGMA incremental_vacuum({_VACUUM_PAGES})")
+            connection.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchall()
+            return True
+
+    def _position(self, target: str) -> int:
+        try:
+            return self._positions[target]
+        except KeyError:
+            raise ValueError(f"no target {target!r} is registered in {self._file}") from None
+
+    def close(self) -> None:
+        """Commit what waits, then close: waiting threads get QueueClosed. From any thread, as often as you like."""
+        with self._closing:
+            if self._closed:
+                return
+            self._committer.close()
+            with self._lock:
+                self._closed = True
+                self._release()
+        with self._arrived:
+            self._arrived.notify_all()
+
+    def __enter__(self) -> EventQueue:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()

@@ -1,0 +1,173 @@
+"""The queue file: its tables, how it is made, and what must hold before it is used.
+
+SQLite database `queue.db`, application id "pysq", user_version 1. The table of events is persist-queue's own
+(`queue_events`); the others are ours. A file is made whole under another name and renamed, so that an empty
+or half-made `queue.db` is always damage and never a crash of ours.
+"""
+
+from __future__ import annotations
+
+import os
+import sqlite3
+import threading
+from pathlib import Path
+
+from pysync.queue import files, gaps, instances, parking
+from pysync.queue.errors import QueueDamaged, QueueFailed, damaged, translated
+
+APPLICATION = 0x70797371
+VERSION = 1
+CHECK_SECONDS = 1.0
+"""How long opening looks for damage: a small file is checked whole, a large one as far as this takes."""
+
+_TABLES = (
+    "CREATE TABLE meta (key TEXT PRIMARY KEY, value TEXT NOT NULL) WITHOUT ROWID",
+    """CREATE TABLE targets (
+    target TEXT PRIMARY KEY, position INTEGER NOT NULL, registered_at_ms INTEGER NOT NULL,
+    paused_reason TEXT, paused_at_ms INTEGER) WITHOUT ROWID""",
+    instances.CREATE,
+    *parking.CREATE,
+    *gaps.CREATE,
+)
+# Exclusive before WAL: no shared memory file, whose mapping dies of SIGBUS on a full disk.
+_SETTINGS = (
+    ("locking_mode", "EXCLUSIVE", "exclusive"),
+    ("journal_mode", "WAL", "wal"),
+    ("synchronous", "FULL", 2),
+    ("cell_size_check", "ON", 1),
+    ("journal_size_limit", "67108864", 67108864),
+)
+
+
+def open_database(file: Path, timeout: float, epoch: int, quarantine: bool) -> sqlite3.Connection:
+    """Open the queue file, making it if there is none, and return its only connection, checked and durable.
+
+    `timeout` in seconds waits for another owner; `epoch` is for a new file. With `quarantine` a damaged file is
+    renamed and a new one made. Raises QueueFull, QueueDamaged (not with `quarantine`) or QueueFailed.
+    """
+    try:
+        return _open(file, timeout, epoch)
+    except QueueDamaged:
+        if not quarantine:
+            raise
+        files.set_aside(file)
+        return _open(file, timeout, epoch)
+
+
+def read_epoch(connection: sqlite3.Connection) -> int:
+    """When the queue file was made, in milliseconds since 1970: it tells this file from those before it."""
+    row = connection.execute("SELECT value FROM meta WHERE key = 'epoch'").fetchone()
+    return int(row[0])
+
+
+def _open(file: Path, timeout: float, epoch: int) -> sqlite3.Connection:
+    if not file.exists():
+        if files.companion(file).exists():
+            raise damaged(file, "it is missing, but its write-ahead log is there")
+        _create(file, epoch)
+    if file.stat().st_size == 0:
+        raise damaged(file, "it is empty (0 bytes)")
+    connection = _connect(file, timeout)
+    try:
+        with translated(file):
+            _identify(connection, file)
+            _set(connection, file)
+            _check(connection, file)
+    except BaseException:
+        connection.close()
+        raise
+    return connection
+
+
+def _connect(file: Path, timeout: float) -> sqlite3.Connection:
+    with translated(file):
+        file.chmod(0o600)
+        uri = f"{file.absolute().as_uri()}?mode=rw"
+        return sqlite3.connect(uri, uri=True, timeout=timeout, isolation_level=None, check_same_thread=False)
+
+
+def _create(file: Path, epoch: int) -> None:
+    draft, epochs = file.with_name(f"{file.name}.new"), file.with_name("epoch")
+    epoch = files.later_epoch(epochs, epoch)
+    for leftover in (draft, files.companion(draft), draft.with_name(f"{draft.name}-journal")):
+        leftover.unlink(missing_ok=True)
+    # SQLite gives its log the mode of the database.
+    os.close(os.open(draft, os.O_CREAT | os.O_EXCL | os.O_RDWR | os.O_CLOEXEC, 0o600))
+    connection = _connect(draft, timeout=0)
+    try:
+        with translated(draft):
+            _fill(connection, epoch)
+    finally:
+        connection.close()
+    epochs.write_text(str(epoch), encoding="ascii")
+    epochs.chmod(0o600)
+    draft.rename(file)
+    files.sync(file.parent)
+
+
+def _fill(connection: sqlite3.Connection, epoch: int) -> None:
+    connection.execute("PRAGMA auto_vacuum = INCREMENTAL")
+    connection.execute("PRAGMA synchronous = FULL")
+    connection.execute("BEGIN")
+    for table in _TABLES:
+        connection.execute(table)
+    connection.execute("INSERT INTO meta (key, value) VALUES ('epoch', ?)", (str(epoch),))
+    connection.execute(f"PRAGMA application_id = {APPLICATION}")
+    connection.execute(f"PRAGMA user_version = {VERSION}")
+    connection.execute("COMMIT")
+
+
+def _identify(connection: sqlite3.Connection, file: Path) -> None:
+    connection.execute("PRAGMA locking_mode = EXCLUSIVE")
+    application = _pragma(connection, "application_id")
+    version = _pragma(connection, "user_version")
+    if application != APPLICATION:
+        raise QueueFailed(f"{file} is not a pysync queue", hint="set another queue.directory, or move it away")
+    if version != VERSION:
+        raise QueueFailed(
+            f"{file} has queue format {version}, this pysync knows {VERSION}",
+            hint="a newer pysync wrote it: start that one, or set another queue.directory",
+        )
+
+
+def _set(connection: sqlite3.Connection, file: Path) -> None:
+    for name, value, expected in _SETTINGS:
+        connection.execute(f"PRAGMA {name} = {value}")
+        found = _pragma(connection, name)
+        if found != expected:
+            raise QueueFailed(
+                f"{file}: SQLite answers {name} = {found} where {expected} is needed for durability",
+                hint="put the queue on a local disk and use a stock SQLite",
+            )
+
+
+def _check(connection: sqlite3.Connection, file: Path) -> None:
+    try:
+        found = _quick_check(connection)
+        tables = {name for (name,) in connection.execute("SELECT name FROM sqlite_master WHERE type = 'table'")}
+        missing = {"meta", "targets", "instances", "parked", "unreadable", "gaps"} - tables
+        if found != "ok" or missing:
+            raise damaged(file, found if found != "ok" else f"no table {', '.join(sorted(missing))}")
+        read_epoch(connection)
+        instances.Instances(connection)
+    except (TypeError, ValueError) as error:
+        raise damaged(file, str(error)) from error
+
+
+def _quick_check(connection: sqlite3.Connection) -> str:
+    clock = threading.Timer(CHECK_SECONDS, connection.interrupt)
+    clock.start()
+    try:
+        return str(_pragma(connection, "quick_check(1)")).replace("\n", " ")
+    except sqlite3.OperationalError as error:
+        if "interrupted" not in str(error):
+            raise
+        return "ok"  # as far as it got
+    finally:
+        clock.cancel()
+        clock.join()
+
+
+def _pragma(connection: sqlite3.Connection, name: str) -> object:
+    row = connection.execute(f"PRAGMA {name}").fetchone()
+    return row[0] if row else None
