@@ -1,0 +1,125 @@
+"""Draft: what a run of queued events comes to for one target, before anything is done about it."""
+
+from __future__ import annotations
+
+import traceback
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+
+from pysync.errors import PysyncError
+from pysync.model.change import Change
+from pysync.model.event import Kind
+from pysync.queue import Queued
+from pysync.replay.fold import fold
+from pysync.replay.order import EVERYTHING, database_of, holds_back
+from pysync.replay.parking import Covers, Parking, Refusal
+from pysync.replay.plan import Work, plan
+from pysync.replay.translate import Translator
+
+
+@dataclass(frozen=True, slots=True)
+class Draft:
+    """`works` are to be applied in order; `refused` are to be parked without trying.
+
+    `changes` are those of all other events that concern the target, by position; `skipped` counts the rest. `drops` is
+    how many databases, tables and partitions the works would drop.
+    """
+
+    events: Sequence[Queued]
+    works: Sequence[Work]
+    changes: Mapping[int, tuple[Queued, Change]]
+    refused: Sequence[Refusal]
+    skipped: int
+    drops: int
+
+
+def draft(events: Sequence[Queued], translator: Translator, epoch: int, parking: Parking) -> Draft:
+    """Translate, fold and plan; what cannot be translated, or waits behind a parked event, is refused by `parking`.
+
+    The draft may end before the last event: a refresh of a database, or of all, is a draft of its own, and one of a
+    table comes after what the draft knows of it, so that it can make good what of that is refused.
+    """
+    changes: dict[int, tuple[Queued, Change]] = {}
+    flow: list[Change] = []
+    refused: list[Refusal] = []
+    for at, event in enumerate(events):
+        found = _translated(event, translator, parking)
+        alone = isinstance(found, Change) and found.comes_alone
+        if at and (alone or _refreshes(found, flow)):
+            events = events[:at]
+            break
+        if isinstance(found, Refusal):
+            refused.append(found)
+        elif found is not None:
+            changes[event.position] = event, found
+            flow.append(found)
+            if found.whole is not None:
+                flow += _refreshed(found)
+        if alone:
+            events = events[:1]
+            break
+    works = plan(fold(flow), epoch)
+    skipped = len(events) - len(changes) - len(refused)
+    return Draft(events, works, changes, refused, skipped, _drops(works, flow))
+
+
+def _refreshes(found: Change | Refusal | None, before: Iterable[Change]) -> bool:
+    """Whether it is the refresh of what one of the changes before it is about."""
+    if not isinstance(found, Change) or found.kind is not Kind.REFRESH:
+        return False
+    return any(not found.keys.isdisjoint(change.keys) for change in before)
+
+
+def _refreshed(change: Change) -> list[Change]:
+    """The refresh of a table that comes into scope: its partitions were added while it was out of it."""
+    source, name = change.whole, change.table_name
+    if source is None or name is None or not change.after[0].partitionKeys:
+        return []
+    names = {"source_database": source.database, "source_table": source.table, "created": str(change.created)}
+    attributes = {"database": name.database, "table": name.table, **names}
+    event = replace(change.event, kind=Kind.REFRESH, attributes=attributes, table=None, before=(), after=())
+    return [Change(event, change.position)]
+
+
+def _translated(event: Queued, translator: Translator, parking: Parking) -> Change | Refusal | None:
+    try:
+        change = translator.translate(event.data, event.position)
+    except PysyncError as error:
+        return parking.refuse(event, translator.keys(event.data), "rejected", str(error))
+    except Exception:  # noqa: BLE001 - no other try would end differently
+        return parking.refuse(event, translator.keys(event.data), "bug", traceback.format_exc())
+    if change is not None and parking.blocked and _waits(change, translator, parking):
+        return parking.refuse(event, change.keys, "waits", "waits behind a parked event")
+    return change
+
+
+def _waits(change: Change, translator: Translator, parking: Parking) -> bool:
+    """Whether a change waits behind parked ones. A refresh may be just what those wait for."""
+    if change.kind is Kind.REFRESH:
+        parking.make_good(change.position, _covered(change, translator))
+    if change.comes_alone:
+        return change.database + EVERYTHING in parking.blocked
+    return holds_back(parking.blocked, change.keys)
+
+
+def _covered(change: Change, translator: Translator) -> Covers:
+    """What a refresh makes good: of a table what is of that alone, of a database what is within it, of all databases
+    what is of those that are gone, or everything; the last two if refreshes of all that is there follow (`whole`).
+    """
+    whole = change.event.attributes.get("whole") == "true"
+    if change.table_name is not None:
+        return lambda keys: keys == change.keys
+    if change.refreshes_all:
+        there = translator.rewrite.databases_of(change.event.attributes.get("present", "").split("\n"))
+        return lambda keys: whole or all(database_of(key) not in there for key in keys)
+    return lambda keys: whole and all(database_of(key) == change.database for key in keys)
+
+
+def _drops(works: Iterable[Work], changes: Iterable[Change]) -> int:
+    """Databases, tables and partitions that are to go.
+
+    The tables of a database that is dropped with all that is in it are told beforehand, one by one and uncommitted:
+    they are in no work, and count all the same. The partitions of a dropped table are not known.
+    """
+    told = sum(change.kind is Kind.DROP_TABLE and change.event.uncommitted for change in changes)
+    return told + sum(operation.drops for work in works for operation in work.operations)

@@ -1,0 +1,242 @@
+"""Drain: the thread that brings one target to what the queue says, window by window, for ever.
+
+Unavailable and OutcomeUnknown wait and try again, without end; Rejected, and what no one has classified after a few
+tries, is parked, and the later events of its table wait behind it. The position moves past an event only when it is
+applied or parked, so an event is applied at least once, whatever dies.
+
+What other threads ask for (pause, resume, retry, skip) interrupts the window in hand, which is taken up again later.
+"""
+
+from __future__ import annotations
+
+import math
+import threading
+import time
+import traceback
+from collections.abc import Callable, Collection
+from concurrent.futures import Future
+from dataclasses import dataclass
+from itertools import chain
+
+import structlog
+
+from pysync.errors import PysyncError
+from pysync.queue import EventQueue, Pause, QueueClosed
+from pysync.replay.draft import Draft
+from pysync.replay.errands import Errands
+from pysync.replay.lanes import Lanes
+from pysync.replay.parking import related
+from pysync.replay.progress import Progress, State
+from pysync.replay.refresh import OpenSource
+from pysync.replay.replayer import Replayer
+from pysync.replay.translate import Translator
+from pysync.targets.base import Target
+from pysync.targets.settings import TargetSettings
+
+_IDLE_SECONDS = 1.0
+_BUG_WAIT_SECONDS = 5.0
+_RETRY_FIRST_SECONDS = 2.0
+
+log = structlog.get_logger(__name__)
+
+
+@dataclass(frozen=True, slots=True)
+class Released:
+    """What came of parked events that were tried again or given up; `left` of those tried are still parked.
+
+    `finished` is False where the target could not be asked (it is away or paused): they are tried when it can.
+    """
+
+    skipped: int = 0
+    tried: int = 0
+    left: int = 0
+    reason: str | None = None
+    finished: bool = True
+
+
+class Drain:
+    """One target's thread, and its lanes. `open_target` is called in each lane, which uses what it gives alone."""
+
+    def __init__(
+        self,
+        queue: EventQueue,
+        settings: TargetSettings,
+        translator: Translator,
+        open_target: Callable[[], Target],
+        *,
+        source: OpenSource | None = None,
+    ) -> None:
+        self.name = settings.name
+        self.settings = settings
+        self.progress = Progress(settings.name, settings.kind)
+        self._queue = queue
+        self._open_target = open_target
+        self._stop = threading.Event()
+        self._halt = threading.Event()  # leave the work in hand: something else is asked for
+        self._replayer = Replayer(queue, settings, translator, self.progress, halt=self._halt, source=source)
+        self._errands: Errands[Lanes] = Errands()
+        self._retry_at = 0.0
+        self._retry_wait = 0.0
+        self._thread = threading.Thread(target=self._run, name=f"drain-{settings.name}", daemon=True)
+
+    # --- from any thread
+
+    def start(self) -> None:
+        """Register the target in the queue and begin; does not wait for the target."""
+        self._queue.register(self.name)
+        noted = f"window:{self.name}"
+        longest = max(self.settings.window, int(self._queue.noted(noted) or 0))
+        self._queue.note(noted, str(longest))
+        self._replayer.first_window = longest
+        self._thread.start()
+
+    def stop(self) -> None:
+        """Ask it to end after the operations in hand; returns at once."""
+        self._stop.set()
+        self._interrupt()
+
+    def join(self, timeout: float) -> bool:
+        """Wait for the end; False when an operation still hangs in its target (it will be applied again)."""
+        if self._thread.ident is not None:
+            self._thread.join(timeout)
+        return not self._thread.is_alive()
+
+    def paused(self) -> Pause | None:
+        """Why it applies nothing, by hand or by the brake; None when it does."""
+        return self._queue.paused(self.name) or self._replayer.brake.held
+
+    def pause(self, reason: str) -> None:
+        """Apply nothing more after the operations in hand, until `resume`; also after a restart."""
+        self._queue.pause(self.name, reason)
+        log.warning("target paused", target=self.name, reason=reason)
+        self._interrupt()
+
+    def resume(self) -> Pause | None:
+        """Lift what `paused` says, and return it; None if it was not paused.
+
+        Of the brake it lets exactly the held window through.
+        """
+        pause = self.paused()
+        if self._queue.paused(self.name) is not None:
+            self._queue.pause(self.name, None)
+        else:
+            self._replayer.brake.release()
+        if pause is not None:
+            log.warning("target resumed", target=self.name, reason=pause.reason)
+        self._interrupt()
+        return pause
+
+    def preview(self) -> Draft:
+        """What the next window comes to; changes nothing."""
+        return self._replayer.preview()
+
+    def retry(self, table: str | None = None) -> Future[Released]:
+        """Try the parked events again now, or those of one table and what must go with it."""
+        return self._ask(lambda lanes: self._retry_now(lanes, table))
+
+    def skip(self, *, position: int | None = None, table: str | None = None) -> Future[Released]:
+        """Give parked events up for good, one or all of a table; what waited behind them is tried."""
+        return self._ask(lambda lanes: self._skip_now(lanes, position, table))
+
+    def _ask(self, errand: Callable[[Lanes], Released]) -> Future[Released]:
+        future = self._errands.add(errand)
+        self._interrupt()
+        return future
+
+    def _interrupt(self) -> None:
+        self._halt.set()
+        self._queue.wake(self.name)
+
+    # --- in its own thread
+
+    def _run(self) -> None:
+        """Never ends but by stop: a bug is reported, waited on, and the work taken up again."""
+        while not self._stop.is_set():
+            try:
+                self._session()
+            except QueueClosed:
+                break
+            except Exception as error:  # noqa: BLE001 - the thread must not die silently
+                self.progress.failed(error)
+                log.error("drain failed, and begins anew", target=self.name, traceback=traceback.format_exc())
+                self._stop.wait(_BUG_WAIT_SECONDS)
+        self._errands.close()
+        self.progress.state = State.STOPPED
+
+    def _session(self) -> None:
+        self._retry_at = self._retry_wait = 0.0  # a new start may have brought the mend
+        with self._replayer.lanes(self._open_target) as lanes:
+            while True:
+                self._halt.clear()  # before looking at what it was set for
+                if self._stop.is_set():
+                    return
+                self._turn(lanes)
+
+    def _turn(self, lanes: Lanes) -> None:
+        """One thing at a time: what was asked for, or a pause, or what is parked, or the next window."""
+        if self._errands.run(lanes):
+            return
+        if self.paused() is not None:
+            self.progress.state = State.PAUSED
+            self._halt.wait(_IDLE_SECONDS)
+            return
+        self.progress.state = State.SHADOW if self._replayer.shadow else State.RUNNING
+        if time.monotonic() >= self._retry_at:
+            self._retry_in_time(lanes)
+        elif self._queue.wait(self.name, _IDLE_SECONDS) and self._replayer.window(lanes):
+            self._retry_soon()
+
+    def _retry_in_time(self, lanes: Lanes) -> None:
+        """At the start, and every now and then: then with one try an operation, so that nobody waits for backoff.
+
+        A shadow tries nothing: it would take for applied what is not.
+        """
+        attempts = 1 if self._retry_wait else None
+        if self._replayer.shadow or self._replayer.retry(lanes, attempts=attempts):
+            longest = self.settings.parked_retry_seconds or math.inf
+            self._retry_wait = min(2 * self._retry_wait or _RETRY_FIRST_SECONDS, longest)
+            self._retry_at = time.monotonic() + (self._retry_wait if self.settings.parked_retry_seconds else math.inf)
+
+    def _retry_soon(self) -> None:
+        """Something was parked: what it lacks, a database that is told of later, may be on its way."""
+        if self.settings.parked_retry_seconds:
+            self._retry_wait = min(_RETRY_FIRST_SECONDS, self.settings.parked_retry_seconds)
+            self._retry_at = min(self._retry_at, time.monotonic() + self._retry_wait)
+
+    def _retry_now(self, lanes: Lanes, table: str | None) -> Released:
+        names = self._queue.parked_names(self.name)
+        if self.paused() is not None:
+            raise PysyncError(f"target {self.name} is paused", f"first: pysync resume {self.name}")
+        if self._replayer.shadow:
+            raise PysyncError(f"target {self.name} runs as a shadow", 'set mode = "apply" to retry')
+        if table is not None and not any(table in tables for tables in names.values()):
+            raise PysyncError(f"nothing of {table} is parked", f"see: pysync parked list {self.name}")
+        return self._try(lanes, chain.from_iterable(names.values()) if table is None else [table])
+
+    def _skip_now(self, lanes: Lanes, position: int | None, table: str | None) -> Released:
+        names = self._queue.parked_names(self.name)
+        chosen = [at for at, tables in names.items() if at == position or table in tables]
+        if not chosen:
+            what = f"event {position}" if table is None else table
+            raise PysyncError(f"{what} is not parked", f"see: pysync parked list {self.name}")
+        self._queue.unpark_positions(self.name, chosen)
+        log.warning("parked events given up", target=self.name, positions=chosen)
+        freed = {key for at in chosen for key in names[at]}
+        return self._try(lanes, freed, skipped=len(chosen))
+
+    def _try(self, lanes: Lanes, keys: Collection[str] | chain[str], skipped: int = 0) -> Released:
+        """Retry what is parked of these keys and what must go with them."""
+        names = self._queue.parked_names(self.name)
+        tried = related(keys, names.values())
+        before = _of(names.values(), tried)
+        may = before and self.paused() is None and not self._replayer.shadow
+        finished = not before or bool(may and self._replayer.retry(lanes, tried))
+        left = [row for row in self._queue.parked_tables(self.name) if row.table in tried]
+        reason = next((row.reason for row in left if row.kind != "waits"), None)
+        after = _of(self._queue.parked_names(self.name).values(), tried)
+        return Released(skipped=skipped, tried=before, left=after, reason=reason, finished=finished)
+
+
+def _of(groups: Collection[set[str]], keys: frozenset[str]) -> int:
+    """How many of the parked events, given by their keys, have one of `keys`."""
+    return sum(not keys.isdisjoint(group) for group in groups)

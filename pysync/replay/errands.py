@@ -1,0 +1,52 @@
+"""Errands: what other threads want done in a drain's own thread, which alone may touch what it touches."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable
+from concurrent.futures import Future
+from queue import Empty, SimpleQueue
+from typing import Any, Generic, TypeVar
+
+from pysync.errors import PysyncError
+
+Place = TypeVar("Place")
+Result = TypeVar("Result")
+
+
+class Errands(Generic[Place]):
+    """Functions of a place, run one after the other by whoever calls `run` with it."""
+
+    def __init__(self) -> None:
+        self._waiting: SimpleQueue[tuple[Callable[[Place], Any], Future[Any]]] = SimpleQueue()
+        self._door = threading.Lock()
+        self._closed = False
+
+    def add(self, errand: Callable[[Place], Result]) -> Future[Result]:
+        """What will come of the errand, or what it will raise. Raises PysyncError after `close`."""
+        future: Future[Result] = Future()
+        with self._door:
+            if self._closed:
+                raise PysyncError("the target has stopped", "the sidecar is ending: ask again when it runs")
+            self._waiting.put((errand, future))
+        return future
+
+    def run(self, place: Place) -> bool:
+        """Run one errand, if any waits; whatever it raises goes to whoever asked."""
+        try:
+            errand, future = self._waiting.get_nowait()
+        except Empty:
+            return False
+        try:
+            future.set_result(errand(place))
+        except Exception as error:  # noqa: BLE001 - it is theirs who asked
+            future.set_exception(error)
+        return True
+
+    def close(self) -> None:
+        """Take no more, and tell those who wait."""
+        with self._door:
+            self._closed = True
+        while not self._waiting.empty():
+            _, future = self._waiting.get()
+            future.set_exception(PysyncError("the target has stopped", "ask again when the sidecar runs"))

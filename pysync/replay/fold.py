@@ -1,0 +1,215 @@
+"""Fold: a window of changes becomes the final state of each object that it touches. Pure.
+
+Create and drop vanish into a drop, n alters are one, n added partitions are one map. What concerns two objects at once
+(a rename, a foreign key) is not folded: the states of its tables are closed before it, in the order of the events, and
+begin anew after it. Closed states and such changes come out in an order in which they can be applied.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from pysync.model.change import Change
+from pysync.model.event import Kind
+from pysync.model.names import TableName
+
+
+@dataclass(frozen=True, slots=True)
+class Gone:
+    """A partition that is no more, and whether its files were deleted with it."""
+
+    delete_data: bool = False
+
+
+@dataclass(slots=True)
+class State:
+    """What the events of one object, at `positions`, have in common; `visited` is where all of them have been."""
+
+    positions: list[int] = field(default_factory=list)
+    visited: tuple[str, ...] | None = None
+
+    def touch(self, change: Change) -> None:
+        """Note that the change is part of this state."""
+        came = change.event.visited
+        if self.visited is None:
+            self.visited = came
+        elif came != self.visited:
+            self.visited = tuple(name for name in came if name in self.visited)
+        self.positions.append(change.position)
+
+
+@dataclass(slots=True)
+class DatabaseState(State):
+    """A database: the drop of the old one, then the definition, whichever there are.
+
+    Its drop takes in what the window did to its tables before: `positions` are theirs too.
+    `born` is the position of its create, if that is part of it.
+    """
+
+    name: str = ""
+    dropped: Change | None = None
+    defined: Change | None = None
+    born: int = 0
+
+
+@dataclass(slots=True)
+class TableState(State):
+    """A table: the drop of the old one, then the definition, then its partitions, whichever there are.
+
+    `definitions` is the last one; before it that of the last cascade, where the columns have changed since: partitions
+    that this window knows nothing of shall have those. Each with whether it cascades.
+    `born` is the position of its create, if that is part of it.
+    """
+
+    name: TableName = field(default_factory=lambda: TableName("", ""))
+    dropped: Change | None = None
+    definitions: list[tuple[Change, bool]] = field(default_factory=list)
+    born: int = 0
+    parts: Change | None = None  # the latest event of its partitions
+    described: Any = None  # the latest Table that an event brought along
+    partitions: dict[tuple[str, ...], Any | Gone] = field(default_factory=dict)
+
+
+Folded = DatabaseState | TableState | Change
+
+
+def fold(changes: Iterable[Change]) -> list[Folded]:
+    """The final states of what the changes touch, and those changes that stay as they are, in order.
+
+    The changes are in event order, in scope and rewritten; their partitions may be altered in place.
+    """
+    folding = _Folding()
+    for change in changes:
+        folding.add(change)
+    return folding.finish()
+
+
+class _Folding:
+    def __init__(self) -> None:
+        self._done: list[Folded] = []
+        self._databases: dict[str, DatabaseState] = {}
+        self._tables: dict[TableName, TableState] = {}
+
+    def add(self, change: Change) -> None:
+        if change.kind in _DATABASE:
+            self._database(change)
+        elif change.kind is Kind.DROP_TABLE and change.event.uncommitted:
+            return  # of a DROP DATABASE CASCADE, which takes its tables along once it is committed
+        elif change.kind in _FOLDS and change.table_name == change.new_table_name:
+            self._table(change)
+        elif change.kind is not Kind.INSERT:  # data only: HMS tells of the new statistics by an alter of its own
+            self._close(change)
+            self._done.append(change)
+
+    def finish(self) -> list[Folded]:
+        for name in list(self._databases):
+            self._close_database(name)
+        for table in list(self._tables):
+            self._close_table(table)
+        return self._done
+
+    def _database(self, change: Change) -> None:
+        state = self._databases.setdefault(change.database, DatabaseState(name=change.database))
+        if change.kind is Kind.DROP_DATABASE:
+            taken = [self._tables.pop(name) for name in list(self._tables) if name.database == change.database]
+            state.positions += sorted(position for table in taken for position in table.positions)
+            state.dropped, state.defined, state.born = change, None, 0
+        else:
+            state.defined = change
+            state.born = change.position if change.kind is Kind.CREATE_DATABASE else state.born
+        state.touch(change)
+
+    def _table(self, change: Change) -> None:
+        name = _named(change)
+        state = self._tables.setdefault(name, TableState(name=name))
+        _FOLDS[change.kind](state, change)
+        state.touch(change)
+
+    def _close(self, change: Change) -> None:
+        """Close the states of the tables that a change concerns, or of its database."""
+        self._close_database(change.database)
+        for name in _tables_of(change):
+            self._close_table(name)
+
+    def _close_table(self, name: TableName) -> None:
+        self._close_database(name.database)
+        state = self._tables.pop(name, None)
+        if state is not None:
+            self._done.append(state)
+
+    def _close_database(self, name: str) -> None:
+        state = self._databases.pop(name, None)
+        if state is not None:
+            self._done.append(state)
+
+
+def _create(state: TableState, change: Change) -> None:
+    if not state.definitions and not state.partitions:  # else its drop is suppressed, and it is still the old one
+        state.born = change.position
+    if state.partitions and state.described.partitionKeys != change.after[0].partitionKeys:
+        state.partitions.clear()  # they cannot be in the new one
+    state.definitions, state.described = [(change, False)], change.after[0]
+
+
+def _alter(state: TableState, change: Change) -> None:
+    before, after = change.before[0], change.after[0]
+    recolumned = before.sd is not None and before.sd.cols != after.sd.cols
+    cascade = change.cascades and recolumned
+    if cascade:
+        for partition in state.partitions.values():
+            if not isinstance(partition, Gone):
+                partition.sd.cols = after.sd.cols
+    state.described = after
+    cascaded = bool(state.definitions) and state.definitions[-1][1]
+    if cascade or not state.definitions:
+        state.definitions = [(change, cascade)]
+    elif recolumned and cascaded:
+        state.definitions.append((change, False))
+    else:
+        state.definitions[-1] = (change, cascaded)
+
+
+def _drop(state: TableState, change: Change) -> None:
+    state.dropped, state.definitions, state.born = change, [], 0
+    state.partitions.clear()
+
+
+def _put_partitions(state: TableState, change: Change) -> None:
+    state.parts, state.described = change, change.table
+    for before, after in zip(change.before, change.after, strict=False):
+        if before.values != after.values:
+            state.partitions[tuple(before.values)] = Gone()
+    for partition in change.after:
+        state.partitions[tuple(partition.values)] = partition
+
+
+def _drop_partitions(state: TableState, change: Change) -> None:
+    state.parts, state.described = change, change.table
+    for partition in change.before:
+        state.partitions[tuple(partition.values)] = Gone(change.deletes_data)
+
+
+_DATABASE = frozenset({Kind.CREATE_DATABASE, Kind.ALTER_DATABASE, Kind.DROP_DATABASE})
+_FOLDS: Mapping[Kind, Any] = {
+    Kind.CREATE_TABLE: _create,
+    Kind.ALTER_TABLE: _alter,
+    Kind.DROP_TABLE: _drop,
+    Kind.ADD_PARTITION: _put_partitions,
+    Kind.ALTER_PARTITION: _put_partitions,
+    Kind.DROP_PARTITION: _drop_partitions,
+}
+
+
+def _named(change: Change) -> TableName:
+    name = change.table_name
+    if name is None:
+        raise ValueError(f"{change.kind} without a table")
+    return name
+
+
+def _tables_of(change: Change) -> Sequence[TableName]:
+    """The tables of a change that is not folded: both names of a rename, both tables of a foreign key."""
+    names = [change.table_name, change.new_table_name, change.referenced_table_name]
+    return [name for name in dict.fromkeys(names) if name is not None]

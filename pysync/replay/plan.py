@@ -1,0 +1,206 @@
+"""Plan: from folded states to the ordered works which bring a target to them. Pure: no clock, no thread, no socket."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass, replace
+from typing import Any
+
+from pysync.model.change import Change
+from pysync.model.event import Kind
+from pysync.model.mark import Mark
+from pysync.model.names import TableName
+from pysync.model.operation import (
+    DropConstraint,
+    DropDatabase,
+    DropFunction,
+    DropPartitions,
+    DropTable,
+    Operation,
+    PutConstraint,
+    PutDatabase,
+    PutFunction,
+    PutPartitions,
+    PutTable,
+    Refresh,
+    RenameTable,
+)
+from pysync.replay.fold import DatabaseState, Folded, Gone, TableState
+from pysync.replay.order import EVERYTHING, database_of
+
+
+@dataclass(frozen=True, slots=True)
+class Work:
+    """Operations that are applied one after the other, or not at all.
+
+    `keys` are what it touches (see pysync.replay.order): works that share one are applied in their order.
+    `positions` are the events that it stands for. What `removes` names is gone after it: tables it drops or renames,
+    databases (`db`) it drops. `fleeting` names what of its own a later work of the same window removes, and what after
+    a crash may therefore be gone already.
+    """
+
+    keys: frozenset[str]
+    operations: tuple[Operation, ...]
+    positions: tuple[int, ...]
+    removes: frozenset[str] = frozenset()
+    fleeting: frozenset[str] = frozenset()
+
+    def excuses(self, operation: Operation) -> bool:
+        """Whether the place of one of its operations may be missing because a later work has taken it away."""
+        if isinstance(operation, PutConstraint):
+            return bool(self.fleeting)
+        name = str(operation.new_name) if isinstance(operation, RenameTable) else operation.key
+        return database_of(name) in self.fleeting
+
+
+def plan(folded: Iterable[Folded], epoch: int) -> list[Work]:
+    """The works for what `fold` gave, in an order in which they can be applied.
+
+    `epoch` names the queue file that positions belong to. What has become nothing is left out.
+    """
+    works = [work for work in (_work(item, epoch) for item in folded) if work.operations]
+    removed: set[str] = set()
+    for index in reversed(range(len(works))):
+        fleeting = removed.intersection(name for key in works[index].keys for name in (key, database_of(key)))
+        if fleeting:
+            works[index] = replace(works[index], fleeting=frozenset(fleeting))
+        removed |= works[index].removes
+    return works
+
+
+def leftover(operation: Operation) -> Operation | None:
+    """What is left to do for an operation of a fleeting work whose place is gone.
+
+    A rename into a database that was dropped already: a replay has put the table there again under its old name.
+    """
+    if isinstance(operation, RenameTable):
+        return DropTable(table=operation.table, mark=operation.mark, visited=operation.visited)
+    return None
+
+
+def _work(item: Folded, epoch: int) -> Work:
+    if isinstance(item, DatabaseState):
+        return _database(item, epoch)
+    if isinstance(item, TableState):
+        return _table(item, epoch)
+    return _change(item, epoch)
+
+
+def _origin(change: Change, epoch: int, visited: tuple[str, ...] | None = None, born: int = 0) -> dict[str, Any]:
+    mark = Mark(change.event.source, epoch, change.position, change.created, born)
+    return {"mark": mark, "visited": change.event.visited if visited is None else visited}
+
+
+def _database(state: DatabaseState, epoch: int) -> Work:
+    found: list[Operation] = []
+    if state.dropped is not None:
+        origin = _origin(state.dropped, epoch, state.visited)
+        found.append(DropDatabase(database=state.name, delete_data=state.dropped.deletes_data, **origin))
+    if state.defined is not None:
+        definition = state.defined.after[0]
+        origin = _origin(state.defined, epoch, state.visited, state.born)
+        found.append(PutDatabase(database=state.name, definition=definition, **origin))
+    removes = frozenset({state.name} if state.dropped else ())
+    key = state.name + EVERYTHING if state.dropped else state.name
+    return Work(frozenset({key}), tuple(found), tuple(state.positions), removes)
+
+
+def _table(state: TableState, epoch: int) -> Work:
+    found: list[Operation] = []
+    if state.dropped is not None:
+        origin = _origin(state.dropped, epoch, state.visited)
+        found.append(DropTable(table=state.name, delete_data=state.dropped.deletes_data, **origin))
+    for change, cascade in state.definitions:
+        origin = _origin(change, epoch, state.visited, state.born)
+        found.append(PutTable(table=state.name, definition=change.after[0], cascade=cascade, **origin))
+    found += _partitions(state, epoch)
+    removes = frozenset({str(state.name)} if state.dropped else ())
+    return Work(frozenset({str(state.name)}), tuple(found), tuple(state.positions), removes)
+
+
+def _partitions(state: TableState, epoch: int) -> list[Operation]:
+    """First those that are there, then those that are gone: a renamed one is never missing in between."""
+    if not state.partitions or state.parts is None:
+        return []
+    origin = _origin(state.parts, epoch, state.visited)
+    keys = tuple(key.name for key in state.described.partitionKeys or ())
+    found: list[Operation] = []
+    there = tuple(it for it in state.partitions.values() if not isinstance(it, Gone))
+    if there:
+        found.append(PutPartitions(table=state.name, definition=state.described, partitions=there, **origin))
+    for delete_data in (False, True):
+        gone = tuple(values for values, it in state.partitions.items() if it == Gone(delete_data))
+        if gone:
+            found.append(DropPartitions(table=state.name, keys=keys, values=gone, delete_data=delete_data, **origin))
+    return found
+
+
+def _change(change: Change, epoch: int) -> Work:
+    """What is not folded: renames, functions, constraints."""
+    operation = _PLANNERS[change.kind](change, _origin(change, epoch))
+    removes = frozenset({str(change.table_name)} if isinstance(operation, RenameTable) else ())
+    return Work(change.keys, (operation,), (change.position,), removes)
+
+
+def _name(change: Change) -> TableName:
+    name = change.table_name
+    if name is None:
+        raise ValueError(f"{change.kind} without a table")
+    return name
+
+
+def _rename(change: Change, origin: dict[str, Any]) -> Operation:
+    mark = replace(origin["mark"], born=change.position)
+    return RenameTable(table=_name(change), definition=change.after[0], mark=mark, visited=origin["visited"])
+
+
+def _refresh(change: Change, origin: dict[str, Any]) -> Operation:
+    names = change.event.attributes
+    database = names.get("source_database", change.database)
+    table = names.get("source_table", names.get("table"))
+    return Refresh(
+        source_database=database,
+        source_table=TableName.of(database, table) if table else None,
+        database=change.database,
+        table=change.table_name,
+        partitions=_lines(names.get("partitions")),
+        present=_lines(names.get("present")),
+        absent=names.get("absent") == "true",
+        created=int(names.get("created", "0")),
+        **origin,
+    )
+
+
+def _lines(text: str | None) -> tuple[str, ...]:
+    return tuple(text.split("\n")) if text else ()
+
+
+def _put_function(change: Change, origin: dict[str, Any]) -> Operation:
+    return PutFunction(database=change.database, definition=change.after[0], **origin)
+
+
+def _drop_function(change: Change, origin: dict[str, Any]) -> Operation:
+    return DropFunction(database=change.database, function=change.before[0].functionName, **origin)
+
+
+def _put_constraint(change: Change, origin: dict[str, Any]) -> Operation:
+    return PutConstraint(table=_name(change), columns=tuple(change.after), **origin)
+
+
+def _drop_constraint(change: Change, origin: dict[str, Any]) -> Operation:
+    return DropConstraint(table=_name(change), constraint=change.event.attributes["constraint"], **origin)
+
+
+_PLANNERS: Mapping[Kind, Callable[[Change, dict[str, Any]], Operation]] = {
+    Kind.ALTER_TABLE: _rename,
+    Kind.CREATE_FUNCTION: _put_function,
+    Kind.DROP_FUNCTION: _drop_function,
+    Kind.ADD_PRIMARYKEY: _put_constraint,
+    Kind.ADD_FOREIGNKEY: _put_constraint,
+    Kind.ADD_UNIQUECONSTRAINT: _put_constraint,
+    Kind.ADD_NOTNULLCONSTRAINT: _put_constraint,
+    Kind.ADD_DEFAULTCONSTRAINT: _put_constraint,
+    Kind.ADD_CHECKCONSTRAINT: _put_constraint,
+    Kind.DROP_CONSTRAINT: _drop_constraint,
+    Kind.REFRESH: _refresh,
+}

@@ -1,0 +1,125 @@
+"""Policy: which changes a target takes. Pure: settings and a change in, a change or None out."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable
+from dataclasses import dataclass, replace
+from fnmatch import translate
+
+from pysync.errors import UsageError
+from pysync.model.change import Change
+from pysync.model.event import Event, Kind
+from pysync.model.names import TableName, normalized
+from pysync.targets.settings import TargetSettings
+
+# db | db.'include' | db.'include'.'exclude': the syntax of Hive's own REPL DUMP policies
+_REPL = re.compile(r"(?P<db>[^.'\s]+)(?:\.'(?P<include>[^']*)'(?:\.'(?P<exclude>[^']*)')?)?")
+_SUPPRESSED = frozenset({Kind.DROP_DATABASE, Kind.DROP_TABLE, Kind.DROP_PARTITION})
+
+
+@dataclass(frozen=True, slots=True)
+class Pattern:
+    """Matches names in full, whatever their case; without a table part it means the database and all in it."""
+
+    database: re.Pattern[str]
+    table: re.Pattern[str] | None = None
+
+    def takes(self, name: TableName) -> bool:
+        """Whether it matches the table."""
+        whole = self.table is None or self.table.fullmatch(name.table) is not None
+        return whole and self.database.fullmatch(name.database) is not None
+
+
+@dataclass(frozen=True, slots=True)
+class Policy:
+    """What a target takes. `include` empty means everything."""
+
+    include: tuple[Pattern, ...] = ()
+    exclude: tuple[Pattern, ...] = ()
+    exclude_kinds: frozenset[Kind] = frozenset()
+    cluster: str | None = None
+
+    @classmethod
+    def of(cls, settings: TargetSettings) -> Policy:
+        """The policy of a target. Raises UsageError that names the pattern which cannot be read."""
+        include, exclude = _repl_patterns(settings.policy)
+        return cls(
+            include=(*include, *map(_glob_pattern, settings.include)),
+            exclude=(*exclude, *map(_glob_pattern, settings.exclude)),
+            exclude_kinds=frozenset(settings.exclude_kinds) | (_SUPPRESSED if settings.drops == "suppress" else set()),
+            cluster=settings.cluster or settings.name,
+        )
+
+    def takes_database(self, database: str) -> bool:
+        """Whether the target has this database, because all or some of its tables are in scope."""
+        name = normalized(database)
+        within = not self.include or any(pattern.database.fullmatch(name) for pattern in self.include)
+        return within and not any(p.table is None and p.database.fullmatch(name) for p in self.exclude)
+
+    def takes_table(self, name: TableName) -> bool:
+        """Whether the target has this table."""
+        within = not self.include or any(pattern.takes(name) for pattern in self.include)
+        return within and not any(pattern.takes(name) for pattern in self.exclude)
+
+    def scope(self, change: Change) -> Change | None:
+        """The change as this target sees it; None when it does not concern it.
+
+        A table renamed out of the scope is dropped; one renamed into it is created. A foreign key goes only where both
+        of its tables are.
+        """
+        if change.kind in self.exclude_kinds or self.cluster in change.event.visited:
+            return None
+        if change.refreshes_all:
+            return change
+        old, new = change.table_name, change.new_table_name
+        if old is None or new is None:
+            return change if self.takes_database(change.database) else None
+        parent = change.referenced_table_name
+        if old == new:
+            return change if self.takes_table(old) and (parent is None or self.takes_table(parent)) else None
+        return self._scope_of_rename(change, self.takes_table(old), self.takes_table(new))
+
+    def _scope_of_rename(self, change: Change, takes_old: bool, takes_new: bool) -> Change | None:
+        if takes_old and takes_new:
+            return change
+        if takes_old:
+            return self.scope(_as_kind(change, Kind.DROP_TABLE))
+        return self.scope(_as_kind(change, Kind.CREATE_TABLE)) if takes_new else None
+
+
+def _as_kind(change: Change, kind: Kind) -> Change:
+    """A rename seen from one side: as a drop it has only a before, as a create only an after."""
+    event: Event = replace(change.event, kind=kind)
+    if kind is Kind.DROP_TABLE:
+        return replace(change, event=event, after=[])
+    return replace(change, event=event, before=[], whole=change.new_table_name)
+
+
+def _repl_patterns(policy: str | None) -> tuple[Iterable[Pattern], Iterable[Pattern]]:
+    if policy is None:
+        return (), ()
+    found = _REPL.fullmatch(policy.strip())
+    if found is None:
+        raise UsageError(f"cannot read the policy {policy!r}", "write db, db.'include regex' or db.'include'.'exclude'")
+    database, include, exclude = _glob(found["db"]), found["include"], found["exclude"]
+    included = Pattern(database, _regex(include, policy) if include is not None else None)
+    return (included,), ((Pattern(database, _regex(exclude, policy)),) if exclude is not None else ())
+
+
+def _glob_pattern(text: str) -> Pattern:
+    parts = text.strip().split(".")
+    if not all(parts) or len(parts) > 2:
+        raise UsageError(f"cannot read the pattern {text!r}", "write db or db.table, with * and ? if you like")
+    return Pattern(*map(_glob, parts))
+
+
+def _glob(text: str) -> re.Pattern[str]:
+    return re.compile(translate(normalized(text)), re.IGNORECASE)
+
+
+def _regex(text: str, policy: str) -> re.Pattern[str]:
+    try:
+        return re.compile(text, re.IGNORECASE)
+    except (re.error, OverflowError) as error:
+        raise UsageError(f"policy {policy!r}: {text!r} is not a regular expression: {error}") from error

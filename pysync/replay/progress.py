@@ -1,0 +1,75 @@
+"""Progress: what a drain tells of itself, for status and metrics. Written by its thread, read by others."""
+
+from __future__ import annotations
+
+import threading
+import time
+from enum import Enum
+from typing import Any
+
+
+class State(str, Enum):
+    """What a drain is doing."""
+
+    STARTING = "starting"
+    RUNNING = "running"  # applying, or idle because the target has everything
+    WAITING = "waiting"  # the target is unavailable: it tries again, with backoff
+    SHADOW = "shadow"  # as running, but nothing is written
+    PAUSED = "paused"  # by hand or by the brake, until `pysync resume`
+    FAILING = "failing"  # a bug of ours: it begins anew every few seconds
+    STOPPED = "stopped"
+
+    def __str__(self) -> str:
+        return self.value
+
+
+class Progress:
+    """State, counts and the last error of one drain, since its start."""
+
+    def __init__(self, name: str, kind: str) -> None:
+        self.name = name
+        self.kind = kind
+        self.state = State.STARTING
+        self._lock = threading.Lock()
+        self._counts: dict[str, int] = {}
+        self._last_error: dict[str, Any] | None = None
+        self._last_done: dict[str, Any] | None = None
+
+    def count(self, what: str, number: int = 1) -> None:
+        """So many more of an outcome, or of what was skipped or parked."""
+        with self._lock:
+            if number:
+                self._counts[what] = self._counts.get(what, 0) + number
+
+    def advanced(self, position: int, at_ms: int) -> None:
+        """The target is done up to `position`, an event that was taken in at `at_ms`."""
+        now = time.time()
+        with self._lock:
+            self._last_done = {"position": position, "at": now, "seconds_after": now - at_ms / 1000}
+
+    def waits(self, error: BaseException) -> None:
+        """The target is unavailable."""
+        self.state = State.WAITING
+        self.refused(str(error))
+
+    def failed(self, error: BaseException) -> None:
+        """The drain itself failed."""
+        self.state = State.FAILING
+        self.refused(f"{type(error).__name__}: {error}")
+
+    def refused(self, reason: str) -> None:
+        """Remember the last error."""
+        with self._lock:
+            self._last_error = {"reason": reason.strip().splitlines()[-1] if reason.strip() else "", "at": time.time()}
+
+    def status(self) -> dict[str, Any]:
+        """As in `pysync status --json`."""
+        with self._lock:
+            return {
+                "name": self.name,
+                "kind": self.kind,
+                "state": str(self.state),
+                "counts": dict(sorted(self._counts.items())),
+                "last_done": self._last_done,
+                "last_error": self._last_error,
+            }

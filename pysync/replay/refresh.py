@@ -1,0 +1,256 @@
+"""Refresh: what the events do not tell, or not in a sure order, read from the source as it is now.
+
+Refreshing a table reads its definition and partitions at the source, a batch at a time, and puts them: a target writes
+only what differs. What the source has read of later changes comes again with their own events, and ends the same.
+
+Only what was absent at the source already when the refresh was asked for, and still is, is dropped: of what goes
+later an event tells, and it may be a rename that keeps the partitions. Nor is a table put that is another one by now:
+the events of the one before it, which are still to come, are not for it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass, replace
+from typing import Any
+
+import structlog
+from hmsclient.genthrift.hive_metastore import ttypes as hive
+from thrift.Thrift import TApplicationException
+
+from pysync.metastore import PARTITIONS_PER_CALL, Metastore, MetastoreError
+from pysync.model.event import Kind
+from pysync.model.mark import Mark
+from pysync.model.names import TableName, partition_name
+from pysync.model.operation import (
+    DropDatabase,
+    DropPartitions,
+    DropTable,
+    Operation,
+    PutDatabase,
+    PutFunction,
+    PutPartitions,
+    PutTable,
+    Refresh,
+)
+from pysync.replay.lanes import Stopped
+from pysync.replay.translate import Translator
+from pysync.targets.base import Outcome, Target, Unavailable, total
+
+log = structlog.get_logger(__name__)
+
+Allow = Callable[[int, int], bool]
+"""Whether so many drops in all may be made for the event at that position (see pysync.replay.brake)."""
+
+OpenSource = Callable[[], Metastore]
+"""A connection to the source metastore, made at its first call."""
+
+_KINDS: Mapping[type[Operation], Kind] = {
+    PutDatabase: Kind.CREATE_DATABASE,
+    DropDatabase: Kind.DROP_DATABASE,
+    PutFunction: Kind.CREATE_FUNCTION,
+    PutTable: Kind.CREATE_TABLE,
+    DropTable: Kind.DROP_TABLE,
+    PutPartitions: Kind.ADD_PARTITION,
+    DropPartitions: Kind.DROP_PARTITION,
+}
+
+
+class Refresher:
+    """Refreshes for one target; used by several lanes at once, each of which opens the source for itself."""
+
+    def __init__(self, source: OpenSource | None, translator: Translator, allow: Allow) -> None:
+        self._source = source
+        self._translator = translator
+        self._allow = allow
+
+    def apply(self, target: Target, refresh: Refresh) -> Outcome:
+        """Apply what the refresh comes to.
+
+        Idempotent. Raises what the target raises, Unavailable when the source cannot be read, and Stopped when the
+        brake holds its drops.
+        """
+        if self._source is None:
+            log.warning("what the events do not tell is not read: [source] metastore is not set", what=refresh.key)
+            return Outcome.UNCHANGED
+        outcomes: set[Outcome] = set()
+        drops = 0
+        with self._reading(self._source) as source:
+            for operation in _Reading(source, target, self._translator, refresh).operations():
+                if _KINDS[type(operation)] in self._translator.policy.exclude_kinds:
+                    continue
+                drops += operation.drops
+                if operation.drops and not self._allow(drops, refresh.mark.position):
+                    raise Stopped
+                outcomes.add(target.apply(operation))
+        return total(outcomes)
+
+    @contextmanager
+    def _reading(self, open_source: OpenSource) -> Iterator[Metastore]:
+        with open_source() as source:
+            try:
+                yield source
+            except (MetastoreError, hive.NoSuchObjectException) as error:  # it may have gone meanwhile
+                if isinstance(error.__cause__, TApplicationException):
+                    raise  # it is there and fails on this object: the others must not wait for that
+                raise Unavailable(f"the source at {source.uri} cannot be read: {error}") from error
+
+
+@dataclass(frozen=True, slots=True)
+class _Reading:
+    """One refresh: the operations it takes, found while they are asked for."""
+
+    source: Metastore
+    target: Target
+    translator: Translator
+    refresh: Refresh
+
+    def operations(self) -> Iterator[Operation]:
+        if self.refresh.table is not None and self.refresh.source_table is not None:
+            return self._table(self.refresh.source_table, self.refresh.table)
+        return self._database() if self.refresh.database else self._databases()
+
+    # --- databases
+
+    def _databases(self) -> Iterator[Operation]:
+        """Drop those that came from the source and are gone there; their tables first, which count for the brake.
+
+        One that has been made there anew since is emptied: what is in it is from before.
+        """
+        rewrite = self.translator.rewrite
+        listed = set(map(rewrite.database, self.refresh.present))
+        now = set(map(rewrite.database, self.source.databases()))
+        for name in self.target.databases():
+            if not self.translator.policy.takes_database(rewrite.source_database(name)):
+                continue
+            if name not in listed and self._is_ours(self.target.database(name)):
+                yield from self._drop_tables(name, self._tables_for(name))
+                if name not in now:
+                    yield DropDatabase(database=name, **self._origin(None))
+
+    def _database(self) -> Iterator[Operation]:
+        refresh = self.refresh
+        found = self.source.database(refresh.source_database)
+        if found is None:
+            return
+        if not self._comes_from_target(found):
+            origin = self._origin(found)
+            self.translator.rewrite.rewrite(found)
+            yield PutDatabase(database=refresh.database, definition=found, **origin)
+        for function in self.source.functions(refresh.source_database):
+            self.translator.rewrite.rewrite(function)
+            yield PutFunction(database=refresh.database, definition=function, **self._origin(found))
+        yield from self._drop_tables(refresh.database, self._tables_for(refresh.database))
+
+    def _tables_for(self, database: str) -> set[str]:
+        """The tables that belong into a database of the target, in scope or not, from any database of the source."""
+        rewrite = self.translator.rewrite
+        listed = {TableName(self.refresh.source_database, table) for table in self.refresh.present}
+        names = {old for old, new in rewrite.tables.items() if new.database == database and self._is_there(old)}
+        for name in self.source.databases():
+            if rewrite.database(name) == database:
+                names |= {TableName(name, table) for table in self.source.tables(name)}
+        names = listed | {name for name in names - listed if not self._was_another(name)}
+        return {new.table for new in map(rewrite.table, names) if new.database == database}
+
+    def _is_there(self, name: TableName) -> bool:
+        return self.source.table(name.database, name.table) is not None
+
+    def _was_another(self, name: TableName) -> bool:
+        """Whether the target has one that was gone when the refresh was asked for, though there is a new one now."""
+        if self.refresh.source_database not in {"", name.database}:
+            return False
+        found = self.source.table(name.database, name.table)
+        return found is not None and self._has_another(self.translator.rewrite.table(name), found.createTime)
+
+    def _has_another(self, name: TableName, created: int) -> bool:
+        """Whether the table at the target is not the one that was created at the source at that time (s)."""
+        there = self.target.table(name) if created else None
+        mark = Mark.read(there.parameters) if there is not None else None
+        return mark is not None and mark.created not in {0, created}
+
+    def _drop_tables(self, database: str, kept: set[str]) -> Iterator[Operation]:
+        for table in self.target.tables(database):
+            name = TableName(database, table)
+            if table in kept or not self.translator.policy.takes_table(self.translator.rewrite.source_table(name)):
+                continue
+            if self._is_ours(self.target.table(name)):
+                yield DropTable(table=name, **self._origin(None))
+
+    def _has_older(self, name: TableName) -> bool:
+        """Whether the target still has the one before that which the source had when the refresh was asked for."""
+        there = self.target.table(name) if self.refresh.created else None
+        mark = Mark.read(there.parameters) if there is not None else None
+        return mark is not None and 0 < mark.created < self.refresh.created
+
+    # --- tables
+
+    def _table(self, old: TableName, new: TableName) -> Iterator[Operation]:
+        found = self.source.table(old.database, old.table)
+        if found is None or self.refresh.created not in {0, found.createTime}:
+            if self.refresh.absent or self._has_older(new):
+                yield DropTable(table=new, **self._origin(None))
+            return
+        if self._comes_from_target(found):
+            return
+        origin = self._origin(found)
+        self.translator.rewrite.rewrite(found)
+        if self._is_in_the_way(new, found):
+            yield DropTable(table=new, **self._origin(None))
+        yield PutTable(table=new, definition=found, **origin)
+        if found.partitionKeys:
+            yield from self._partitions(old, new, found, origin)
+
+    def _is_in_the_way(self, name: TableName, wanted: Any) -> bool:
+        """Whether the target has an earlier table of that name whose partitions cannot be in the one that is wanted."""
+        there = self.target.table(name)
+        mark = Mark.read(there.parameters) if there is not None else None
+        earlier = mark is not None and 0 < mark.created < (wanted.createTime or 0)
+        return earlier and _keys(there) != _keys(wanted)
+
+    def _partitions(self, old: TableName, new: TableName, table: Any, origin: dict[str, Any]) -> Iterator[Operation]:
+        asked = self.refresh.partitions
+        names = list(asked) or self.source.partition_names(old.database, old.table)
+        keys = tuple(key.name for key in table.partitionKeys)
+        present: set[str] = set()
+        for start in range(0, len(names), PARTITIONS_PER_CALL):
+            batch = names[start : start + PARTITIONS_PER_CALL]
+            parts = self.source.partitions_by_name(old.database, old.table, batch)
+            for part in parts:
+                self.translator.rewrite.rewrite(part)
+            present |= {partition_name(keys, part.values) for part in parts}
+            if parts:
+                yield PutPartitions(table=new, definition=table, partitions=tuple(parts), **origin)
+        there = (tuple(part.values) for part in self.target.partitions(new))
+        extra = [it for it in there if self._is_extra(partition_name(keys, it), present)]
+        for values in _batches(extra):
+            yield DropPartitions(table=new, keys=keys, values=values, **origin)
+
+    def _is_extra(self, name: str, present: set[str]) -> bool:
+        return name not in present and (not self.refresh.partitions or name in self.refresh.partitions)
+
+    # --- whose it is
+
+    def _origin(self, item: Any) -> dict[str, Any]:
+        """The mark of what is written, and where it has been: the object itself tells, there is no event of it."""
+        mark = replace(self.refresh.mark, created=getattr(item, "createTime", None) or 0)
+        before = Mark.read(getattr(item, "parameters", None))
+        visited = (before.source,) if before is not None else ()
+        return {"mark": mark, "visited": (*visited, *self.refresh.visited)}
+
+    def _comes_from_target(self, item: Any) -> bool:
+        mark = Mark.read(item.parameters)
+        return mark is not None and mark.source == self.translator.policy.cluster
+
+    def _is_ours(self, item: Any) -> bool:
+        mark = Mark.read(item.parameters) if item is not None else None
+        return mark is not None and mark.source == self.refresh.mark.source
+
+
+def _keys(table: Any) -> list[str]:
+    return [key.name for key in table.partitionKeys or ()]
+
+
+def _batches(values: list[tuple[str, ...]]) -> Iterable[tuple[tuple[str, ...], ...]]:
+    return (tuple(values[at : at + PARTITIONS_PER_CALL]) for at in range(0, len(values), PARTITIONS_PER_CALL))

@@ -1,0 +1,192 @@
+"""Rewrite: renames, location mapping and parameter changes on the way to a target. Pure, but in place: see Change."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field, replace
+from fnmatch import fnmatchcase
+from typing import Any
+
+from hmsclient.genthrift.hive_metastore import ttypes as hive
+
+from pysync.errors import UsageError
+from pysync.model import idl
+from pysync.model.change import Change
+from pysync.model.event import Event, Kind
+from pysync.model.names import TableName, normalized
+from pysync.targets.settings import TargetSettings
+
+# Parameters of tables and serdes that hold a location: Spark's path, Avro's schema, Iceberg's pointers.
+_LOCATION_KEYS = ("path", "avro.schema.url", "metadata_location", "previous_metadata_location")
+_EMPTY_AUTHORITY = re.compile(r"^([A-Za-z][A-Za-z0-9+.-]*):///")
+
+
+@dataclass(frozen=True, slots=True)
+class Locations:
+    """Location prefixes, source to target; they match at path boundaries and the longest wins."""
+
+    prefixes: tuple[tuple[str, str], ...] = ()
+
+    @classmethod
+    def of(cls, mapping: dict[str, str]) -> Locations:
+        """From the setting `locations`."""
+        pairs = [(_plain(source).rstrip("/"), target.rstrip("/")) for source, target in mapping.items()]
+        return cls(tuple(sorted(pairs, key=lambda pair: -len(pair[0]))))
+
+    def map(self, location: str | None) -> str | None:
+        """The location at the target; the same if no prefix matches."""
+        if not location:
+            return location
+        plain = _plain(location)
+        for source, target in self.prefixes:
+            if plain == source or plain.startswith(source + "/"):
+                return target + plain[len(source) :] or "/"
+        return location
+
+
+@dataclass(frozen=True, slots=True)
+class Rewrite:
+    """What becomes of objects on their way to one target."""
+
+    databases: dict[str, str] = field(default_factory=dict)
+    tables: dict[TableName, TableName] = field(default_factory=dict)
+    locations: Locations = Locations()
+    parameters: dict[str, str] = field(default_factory=dict)
+    drop_parameters: tuple[str, ...] = ()
+
+    @classmethod
+    def of(cls, settings: TargetSettings) -> Rewrite:
+        """The rewrite of a target. Raises UsageError that names the rename which cannot be read."""
+        return cls(
+            databases={normalized(old): normalized(new) for old, new in settings.databases.items()},
+            tables={_name(old): _name(new) for old, new in settings.tables.items()},
+            locations=Locations.of(settings.locations),
+            parameters=settings.parameters,
+            drop_parameters=settings.drop_parameters,
+        )
+
+    def database(self, name: str) -> str:
+        """The database's name at the target."""
+        return self.databases.get(normalized(name), normalized(name))
+
+    def table(self, name: TableName) -> TableName:
+        """The table's name at the target; a rename of the table goes before that of its database."""
+        return self.tables.get(name) or TableName(self.database(name.database), name.table)
+
+    def databases_of(self, sources: Iterable[str]) -> set[str]:
+        """The databases of the target that something of these databases of the source goes to."""
+        names = set(sources)
+        return {self.database(name) for name in names} | {
+            new.database for old, new in self.tables.items() if old.database in names
+        }
+
+    def source_database(self, name: str) -> str:
+        """What a database of the target is called at the source."""
+        return next((old for old, new in self.databases.items() if new == name), name)
+
+    def source_table(self, name: TableName) -> TableName:
+        """What a table of the target is called at the source."""
+        old = next((old for old, new in self.tables.items() if new == name), None)
+        return old or TableName(self.source_database(name.database), name.table)
+
+    def apply(self, change: Change, table: Any = None) -> Change:
+        """The change with its objects as the target shall have them; alters them in place.
+
+        `table`, which may be shared, comes rewritten already.
+        """
+        for item in (*change.before, *change.after):
+            self.rewrite(item)
+        return Change(self._event(change.event), change.position, table, change.before, change.after, change.whole)
+
+    def _event(self, event: Event) -> Event:
+        """Inserts, dropped constraints and refreshes name what they are about in the event's attributes."""
+        if event.kind is Kind.REFRESH:
+            return replace(event, attributes=self._refreshed(event.attributes))
+        if "table" not in event.attributes:
+            return event
+        name = self.table(TableName.of(event.attributes["database"], event.attributes["table"]))
+        return replace(event, attributes={**event.attributes, "database": name.database, "table": name.table})
+
+    def _refreshed(self, names: Mapping[str, str]) -> dict[str, str]:
+        """With the names at the target; those at the source are kept beside them where they are others."""
+        new: dict[str, str] = {}
+        if "table" in names:
+            name = self.table(TableName.of(names["database"], names["table"]))
+            new = {"database": name.database, "table": name.table}
+        elif "database" in names:
+            new = {"database": self.database(names["database"])}
+        old = {} if new.items() <= names.items() else {f"source_{key}": names[key] for key in new}
+        return {**names, **new, **old}
+
+    def rewrite(self, item: Any) -> None:
+        """One metastore object as the target shall have it; altered in place."""
+        if isinstance(item, hive.Database):
+            item.name = self.database(item.name)
+            item.locationUri = self.locations.map(item.locationUri)
+        elif isinstance(item, hive.Function):
+            self._function(item)
+        elif isinstance(item, idl.ANY_CONSTRAINT):
+            self._constraint(item)
+        else:
+            name = self.table(TableName(item.dbName, item.tableName))
+            item.dbName, item.tableName = name.database, name.table
+            self._storage(item.sd)
+        if isinstance(item, hive.Table):
+            item.parameters = self._parameters(item.parameters or {})
+            self._sources(item)
+
+    def _rename(self, item: Any, database: str, table: str) -> None:
+        name = self.table(TableName.of(getattr(item, database), getattr(item, table)))
+        setattr(item, database, name.database)
+        setattr(item, table, name.table)
+
+    def _sources(self, view: Any) -> None:
+        """The tables that a materialized view is made of."""
+        made = view.creationMetadata
+        if made is not None:
+            made.dbName, made.tblName = view.dbName, view.tableName
+            used = (TableName.of(*name.split(".")[-2:]) for name in made.tablesUsed or ())
+            made.tablesUsed = {str(self.table(name)) for name in used}
+
+    def _constraint(self, item: Any) -> None:
+        if isinstance(item, hive.SQLForeignKey):
+            self._rename(item, "fktable_db", "fktable_name")
+            self._rename(item, "pktable_db", "pktable_name")
+        else:
+            self._rename(item, "table_db", "table_name")
+
+    def _function(self, item: Any) -> None:
+        item.dbName = self.database(item.dbName)
+        for resource in item.resourceUris or ():
+            resource.uri = self.locations.map(resource.uri)
+
+    def _storage(self, storage: Any) -> None:
+        if storage is None:  # a view of Hive has none of its own
+            return
+        storage.location = self.locations.map(storage.location)
+        places = storage.skewedInfo and storage.skewedInfo.skewedColValueLocationMaps
+        if places:
+            storage.skewedInfo.skewedColValueLocationMaps = {k: self.locations.map(v) for k, v in places.items()}
+        serde = storage.serdeInfo
+        if serde is not None and serde.parameters:
+            serde.parameters = self._located(serde.parameters)
+
+    def _parameters(self, parameters: dict[str, str]) -> dict[str, str]:
+        kept = {k: v for k, v in parameters.items() if not any(fnmatchcase(k, p) for p in self.drop_parameters)}
+        return self._located(kept) | self.parameters
+
+    def _located(self, parameters: dict[str, str]) -> dict[str, str]:
+        return {k: (self.locations.map(v) or v) if k in _LOCATION_KEYS else v for k, v in parameters.items()}
+
+
+def _plain(location: str) -> str:
+    """`file:///a` and `file:/a` are one location: the form without an empty authority."""
+    return _EMPTY_AUTHORITY.sub(r"\1:/", location)
+
+
+def _name(text: str) -> TableName:
+    parts = text.split(".")
+    if len(parts) != 2 or not all(parts):
+        raise UsageError(f"cannot rename {text!r}: it is not db.table", 'write "db.table" = "db.table"')
+    return TableName.of(*parts)

@@ -1,0 +1,51 @@
+"""Translate: one queued event as one target shall see it. Pure: bytes and settings in, a change out."""
+
+from __future__ import annotations
+
+from functools import lru_cache
+from typing import Any
+
+from pysync.model.change import Change, decode_change, named_in, stored_table
+from pysync.model.wire import decode_event
+from pysync.replay.policy import Policy
+from pysync.replay.rewrite import Rewrite
+from pysync.targets.settings import TargetSettings
+
+_TABLES = 128  # remembered: those of partitions that are added one by one are the same again and again
+
+
+class Translator:
+    """The policy and the rewrite of one target."""
+
+    def __init__(self, policy: Policy, rewrite: Rewrite) -> None:
+        self.policy = policy
+        self.rewrite = rewrite
+        self._stored = lru_cache(_TABLES)(stored_table)
+        self._rewritten = lru_cache(_TABLES)(self._rewrite_table)
+
+    @classmethod
+    def of(cls, settings: TargetSettings) -> Translator:
+        """From the target's settings. Raises UsageError that names the setting which is wrong."""
+        return cls(Policy.of(settings), Rewrite.of(settings))
+
+    def translate(self, data: bytes, position: int) -> Change | None:
+        """The event in `data`, rewritten for the target; None when it does not concern it.
+
+        Raises UnreadableEvent or UnsupportedEvent.
+        """
+        change = decode_change(decode_event(data), position, self._stored)
+        scoped = self.policy.scope(change) if change else None
+        if scoped is None:
+            return None
+        raw = scoped.event.table
+        return self.rewrite.apply(scoped, self._rewritten(raw) if raw else None)
+
+    def _rewrite_table(self, raw: bytes) -> Any:
+        table = stored_table(raw)
+        self.rewrite.rewrite(table)
+        return table
+
+    def keys(self, data: bytes) -> frozenset[str]:
+        """The table that an event is about, as far as its name can be read; for events that `translate` refuses."""
+        name = named_in(data)
+        return frozenset({str(self.rewrite.table(name))} if name else ())
