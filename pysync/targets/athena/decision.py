@@ -1,0 +1,105 @@
+"""Decision: which statements bring an object to what it should be, and what is left over for the Glue API."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass
+
+from pysync.model.definition import STATISTICS
+from pysync.model.mark import EVENT_KEY, SOURCE_KEY, Mark
+from pysync.targets.athena.quoting import UnsayableError
+
+# What the DDL engine writes by itself, whatever it is told.
+_ENGINES = frozenset({"transient_lastDdlTime", "last_modified_by", "last_modified_time", "EXTERNAL"})
+_MARKS = frozenset({SOURCE_KEY, EVENT_KEY})
+
+
+@dataclass(frozen=True, slots=True)
+class Leftover:
+    """Something that no statement says. `harmless`: whoever reads the data does not miss it."""
+
+    what: str
+    harmless: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Decision:
+    """First the statements, in order, then the leftovers through the Glue API. Neither: it is so already."""
+
+    statements: tuple[str, ...] = ()
+    leftovers: tuple[Leftover, ...] = ()
+
+    @property
+    def is_nothing(self) -> bool:
+        """Whether there is nothing to do."""
+        return not self.statements and not self.leftovers
+
+    @property
+    def needed(self) -> list[str]:
+        """The leftovers that cannot be done without."""
+        return [leftover.what for leftover in self.leftovers if not leftover.harmless]
+
+
+NOTHING = Decision()
+
+
+@dataclass(frozen=True, slots=True)
+class Properties:
+    """How the properties of an object differ from those that it should have; marks not counted."""
+
+    changed: Mapping[str, str]
+    removed: frozenset[str]
+    counted: bool
+    """Whether the statistics differ, which a statement cannot set."""
+
+    @classmethod
+    def between(cls, wanted: Mapping[str, str] | None, there: Mapping[str, str] | None) -> Properties:
+        """The difference. Statistics that nobody asked for are the target's own."""
+        mine, its = _plain(wanted), _plain(there)
+        changed = {key: value for key, value in mine.items() if its.get(key) != value and key not in STATISTICS}
+        counted = any(its.get(key) != value for key, value in mine.items() if key in STATISTICS)
+        return cls(changed, frozenset(its.keys() - mine.keys() - STATISTICS), counted)
+
+    def leftovers(self) -> list[Leftover]:
+        """What of it no statement says."""
+        found = [Leftover(f"the removal of {_names(self.removed)}")] if self.removed else []
+        return [*found, Leftover("statistics", harmless=True)] if self.counted else found
+
+
+def sayable(parameters: Mapping[str, str] | None) -> dict[str, str]:
+    """The properties that a CREATE says: the marks among them, statistics and the engine's own not."""
+    return {key: value for key, value in (parameters or {}).items() if key not in _ENGINES | STATISTICS}
+
+
+def marks(parameters: Mapping[str, str] | None) -> dict[str, str]:
+    """The mark's properties among these."""
+    return {key: value for key, value in (parameters or {}).items() if key in _MARKS}
+
+
+def has_mark_of(wanted: Mapping[str, str] | None, there: Mapping[str, str] | None) -> bool:
+    """Whether the object is marked as the same source's and of the same creation; which event wrote it is no matter."""
+    mine, its = Mark.read(wanted), Mark.read(there)
+    if mine is None or its is None:
+        return mine is None
+    return mine.source == its.source and mine.created in {0, its.created}
+
+
+def said(*builders: Callable[[], Iterable[str]]) -> Decision:
+    """What the builders give; each that cannot say its part leaves it over, with the reason."""
+    statements: list[str] = []
+    leftovers: list[Leftover] = []
+    for build in builders:
+        try:
+            statements += build()
+        except UnsayableError as error:
+            leftovers.append(Leftover(str(error)))
+    return Decision(tuple(statements), tuple(leftovers))
+
+
+def _plain(parameters: Mapping[str, str] | None) -> dict[str, str]:
+    return {key: value for key, value in (parameters or {}).items() if key not in _ENGINES | _MARKS}
+
+
+def _names(names: Iterable[str]) -> str:
+    found = sorted(names)
+    return ", ".join(found[:5]) + (f" and {len(found) - 5} more" if len(found) > 5 else "")

@@ -1,0 +1,187 @@
+"""Running one statement in Athena: start it, wait for its end within a deadline, say what became of it.
+
+pyathena knows no deadline, forgets the type of a failure when it raises, and raises although a statement was done when
+its results cannot be read. Its AsyncCursor gives the id, and by the id the truth can be asked for.
+"""
+
+from __future__ import annotations
+
+import logging
+import re
+import time
+from concurrent.futures import Future
+from concurrent.futures import TimeoutError as FutureTimeout
+from contextlib import suppress
+from typing import Any
+
+import pyathena
+import structlog
+from pyathena.async_cursor import AsyncCursor
+from pyathena.util import RetryConfig
+
+from pysync.errors import PysyncError
+from pysync.targets.athena.errors import Ending, failure
+from pysync.targets.athena.settings import PRIMARY, AthenaSettings
+from pysync.targets.aws.errors import classified
+from pysync.targets.aws.session import client
+from pysync.targets.base import OutcomeUnknown, Unavailable
+
+_SETTLE_SECONDS = 10.0
+"""How long the end of a cancelled statement is waited for."""
+
+log = structlog.get_logger(__name__)
+
+
+class Athena:
+    """Runs statements, one at a time."""
+
+    def __init__(self, settings: AthenaSettings) -> None:
+        self._settings = settings
+        self._connection: Any = None
+        self._unfinished: str | None = None
+        self._where = f"target {settings.name!r}"
+
+    def check(self) -> str:
+        """The work group and its state. Raises Unavailable or Rejected."""
+        group = self._settings.work_group or PRIMARY
+        with classified(f"cannot see the work group {group!r} of {self._where}", reading=True):
+            found = client(self._settings, "athena").get_work_group(WorkGroup=group)["WorkGroup"]
+        if found.get("State", "ENABLED") != "ENABLED":
+            raise Unavailable(f"the work group {group!r} of {self._where} is disabled", "enable it")
+        return f"Athena's work group {group}"
+
+    def run(self, statement: str, database: str | None = None) -> None:
+        """Run a statement, with this database as the current one, until Athena has done it.
+
+        A statement whose end nobody has seen is ended first: it must not be done after a later one.
+        Raises Unavailable, Rejected, Missing or OutcomeUnknown; the statement may be run again after any of them.
+        """
+        cursor = self._cursor(database)
+        try:
+            self._settle(cursor)
+            self._run(cursor, statement)
+        finally:
+            cursor.close(wait=False)
+
+    def close(self) -> None:
+        """Forget the connection, which holds nothing of its own."""
+        self._connection = None
+
+    def _run(self, cursor: Any, statement: str) -> None:
+        what = f"{summary(statement)} on {self._where}"
+        started = time.monotonic()
+        query, future = _start(cursor, statement, what)
+        self._unfinished = query
+        ending = self._ending(cursor, query, future, what)
+        self._unfinished = None if ending.is_final else query
+        log.debug("statement", statement=summary(statement), query=query, state=ending.state)
+        if not ending.is_final:
+            waited = time.monotonic() - started
+            raise OutcomeUnknown(f"{what}: query {query} did not end within {waited:.0f} s, and was cancelled")
+        if not ending.succeeded:
+            raise failure(ending, f"{what}: query {query}")
+
+    def _ending(self, cursor: Any, query: str, future: Future[Any], what: str) -> Ending:
+        """How the query ended, as its result set says; or else as Athena says who is asked for it by its id."""
+        deadline = time.monotonic() + self._settings.statement_timeout_seconds
+        try:
+            return _seen(future.result(timeout=self._settings.statement_timeout_seconds))
+        except FutureTimeout:
+            return _cancelled(cursor, query)
+        except pyathena.Error as lost:
+            log.info("lost sight of a statement", query=query, error=str(lost)[:200])
+        try:
+            return _seen(cursor.poll(query).result(timeout=max(deadline - time.monotonic(), 1.0)))
+        except FutureTimeout:
+            return _cancelled(cursor, query)
+        except pyathena.Error as error:
+            raise OutcomeUnknown(f"{what}: nobody can say what became of query {query}: {error}"[:500]) from error
+
+    def _settle(self, cursor: Any) -> None:
+        """See the end of the statement before this one. Raises Unavailable while Athena does not tell."""
+        query = self._unfinished
+        if query is None:
+            return
+        what = f"query {query} on {self._where}"
+        try:
+            ending = _cancelled(cursor, query)
+        except pyathena.Error as error:
+            raise _cause(error, what, reading=True) from error
+        if not ending.is_final:
+            raise Unavailable(f"{what} was cancelled, and has not ended yet")
+        self._unfinished = None
+
+    def _cursor(self, database: str | None) -> Any:
+        if self._connection is None:
+            self._connection = self._connect()
+        return self._connection.cursor(schema_name=database, max_workers=2)
+
+    def _connect(self) -> Any:
+        settings = self._settings
+        # It writes a traceback for every error that it raises, too; and what it raises is told by whoever catches it.
+        logging.getLogger("pyathena").setLevel(logging.CRITICAL)
+        with classified(f"{self._where} cannot use Athena", reading=True):
+            return pyathena.connect(
+                session=_Clients(settings),
+                s3_staging_dir=settings.staging or "",
+                work_group=settings.work_group or ("" if settings.staging else PRIMARY),
+                region_name=settings.region,
+                schema_name=None,
+                catalog_name=settings.catalog or "AwsDataCatalog",
+                poll_interval=settings.poll_seconds,
+                cursor_class=AsyncCursor,
+                retry_config=RetryConfig(attempt=1),  # botocore tries again; both would multiply
+                kill_on_interrupt=False,
+                result_reuse_enable=False,
+            )
+
+
+class _Clients:
+    """As much of a boto3 session as pyathena uses: it gives the clients that all lanes share."""
+
+    def __init__(self, settings: AthenaSettings) -> None:
+        self._settings = settings
+        self.region_name = settings.region
+
+    def client(self, service: str, **_: Any) -> Any:
+        """The target's client of that service."""
+        return client(self._settings, service)
+
+
+def summary(statement: str) -> str:
+    """The beginning of a statement without anything quoted as a string: values may be secret."""
+    return re.split(r"[('\n]", statement, maxsplit=1)[0].strip()[:120]
+
+
+def _start(cursor: Any, statement: str, what: str) -> tuple[str, Future[Any]]:
+    try:
+        query, future = cursor.execute(statement, cache_size=0)
+    except pyathena.Error as error:
+        raise _cause(error, what, reading=False) from error
+    return str(query), future
+
+
+def _seen(result: Any) -> Ending:
+    """The ending in a result set or in an execution of pyathena's, which name it alike."""
+    return Ending(result.state or "", result.state_change_reason or "", result.error_type)
+
+
+def _cancelled(cursor: Any, query: str) -> Ending:
+    """Ask Athena to stop the query, and see how it ends: it may be done all the same."""
+    with suppress(pyathena.Error):
+        cursor.cancel(query).result(timeout=_SETTLE_SECONDS)
+    try:
+        return _seen(cursor.poll(query).result(timeout=_SETTLE_SECONDS))
+    except FutureTimeout:
+        return Ending("RUNNING")
+
+
+def _cause(error: Exception, what: str, *, reading: bool) -> PysyncError:
+    """The error of a target for the botocore error that pyathena has wrapped."""
+    try:
+        with classified(what, reading=reading):
+            raise error.__cause__ or error
+    except PysyncError as found:
+        return found
+    except pyathena.Error:
+        return PysyncError(f"{what}: {error}"[:500])

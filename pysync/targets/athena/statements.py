@@ -1,0 +1,170 @@
+"""Athena's DDL statements, each built from values by `quoting` and `types` alone. Pure.
+
+Every statement may come twice: IF [NOT] EXISTS wherever Athena has it, and the others set what they say. Names are
+always qualified; the statement runs in the table's database all the same, for Hive resolves a partition's table there.
+All raise UnsayableError for what cannot be said.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from typing import Any
+
+from pysync.model.names import TableName
+from pysync.targets.athena.quoting import (
+    MAX_BYTES,
+    UnsayableError,
+    fitting,
+    identifier,
+    listed,
+    place,
+    properties,
+    size,
+    string,
+)
+from pysync.targets.athena.types import hive_type, keeps
+
+PARTITIONS_PER_ADD = 100
+PARTITIONS_PER_DROP = 25
+"""What the Glue API takes in one call: Athena documents no limit, and DROPs of more have failed."""
+
+S3 = "s3://"
+
+
+def create_database(name: str, comment: str | None, location: str | None, pairs: Mapping[str, str]) -> str:
+    """CREATE DATABASE."""
+    parts = [f"CREATE DATABASE IF NOT EXISTS {place(name)}"]
+    parts += [f"COMMENT {string(comment)}"] if comment else []
+    parts += [f"LOCATION {_location(location)}"] if location else []
+    parts += [f"WITH DBPROPERTIES {properties(pairs)}"] if pairs else []
+    return fitting(" ".join(parts))
+
+
+def set_database_properties(name: str, pairs: Mapping[str, str]) -> str:
+    """ALTER DATABASE SET DBPROPERTIES: adds and replaces, removes none."""
+    return fitting(f"ALTER DATABASE {place(name)} SET DBPROPERTIES {properties(pairs)}")
+
+
+def drop_database(name: str) -> str:
+    """DROP DATABASE, which must be empty."""
+    return f"DROP DATABASE IF EXISTS {place(name)}"
+
+
+def create_table(table: Any, pairs: Mapping[str, str]) -> str:
+    """CREATE EXTERNAL TABLE with these properties; a comment among them goes where comments go."""
+    storage, rest = table.sd, dict(pairs)
+    comment = rest.pop("comment", None)
+    parts = [f"CREATE EXTERNAL TABLE IF NOT EXISTS {_name(table)} {_columns(storage.cols)}"]
+    parts += [f"COMMENT {string(comment)}"] if comment else []
+    parts += [f"PARTITIONED BY {_columns(table.partitionKeys)}"] if table.partitionKeys else []
+    parts += [_buckets(storage)] if storage.bucketCols else []
+    parts += [_format(storage), f"LOCATION {_location(storage.location)}"]
+    parts += [f"TBLPROPERTIES {properties(rest)}"] if rest else []
+    return fitting(" ".join(parts))
+
+
+def drop_table(name: TableName) -> str:
+    """DROP TABLE; of an external one the files stay."""
+    return f"DROP TABLE IF EXISTS {place(name.database, name.table)}"
+
+
+def add_columns(table: Any, columns: Sequence[Any]) -> str:
+    """ALTER TABLE ADD COLUMNS, at the end; partitions keep theirs."""
+    return fitting(f"ALTER TABLE {_name(table)} ADD COLUMNS {_columns(columns)}")
+
+
+def replace_columns(table: Any) -> str:
+    """ALTER TABLE REPLACE COLUMNS: all of them; partitions keep theirs."""
+    return fitting(f"ALTER TABLE {_name(table)} REPLACE COLUMNS {_columns(table.sd.cols)}")
+
+
+def set_location(table: Any) -> str:
+    """ALTER TABLE SET LOCATION; partitions keep theirs."""
+    return fitting(f"ALTER TABLE {_name(table)} SET LOCATION {_location(table.sd.location)}")
+
+
+def set_properties(table: Any, pairs: Mapping[str, str]) -> str:
+    """ALTER TABLE SET TBLPROPERTIES: adds and replaces, removes none."""
+    return fitting(f"ALTER TABLE {_name(table)} SET TBLPROPERTIES {properties(pairs)}")
+
+
+def add_partitions(table: Any, partitions: Sequence[Any]) -> Iterator[str]:
+    """ALTER TABLE ADD PARTITION, as few as hold them all."""
+    head = f"ALTER TABLE {_name(table)} ADD IF NOT EXISTS"
+    clauses = (f"{spec(table, it.values)} LOCATION {_location(it.sd.location)}" for it in partitions)
+    yield from _packed(head, clauses, PARTITIONS_PER_ADD, " ")
+
+
+def drop_partitions(table: Any, values: Iterable[Sequence[str]]) -> Iterator[str]:
+    """ALTER TABLE DROP PARTITION, as few as hold them all; each names all keys, for fewer would drop more."""
+    head = f"ALTER TABLE {_name(table)} DROP IF EXISTS"
+    yield from _packed(head, (spec(table, it) for it in values), PARTITIONS_PER_DROP, ", ")
+
+
+def set_partition_location(table: Any, partition: Any) -> str:
+    """ALTER TABLE PARTITION SET LOCATION."""
+    where = f"{spec(table, partition.values)} SET LOCATION {_location(partition.sd.location)}"
+    return fitting(f"ALTER TABLE {_name(table)} {where}")
+
+
+def spec(table: Any, values: Sequence[str]) -> str:
+    """PARTITION (key='value', ...). Values are always quoted, whatever their type."""
+    keys = table.partitionKeys or ()
+    if len(keys) != len(values):
+        raise UnsayableError(f"{len(values)} values where the table has {len(keys)} partition keys")
+    return f"PARTITION {listed(_assigned(key, value) for key, value in zip(keys, values, strict=True))}"
+
+
+def _assigned(key: Any, value: str) -> str:
+    if not keeps(key.type, value):
+        raise UnsayableError(f"the partition value {value!r:.80} of {key.name} would become another in a {key.type}")
+    return f"{identifier(key.name.lower())}={string(value)}"
+
+
+def _name(table: Any) -> str:
+    return place(table.dbName, table.tableName)
+
+
+def _columns(columns: Iterable[Any]) -> str:
+    return listed(_column(column) for column in columns)
+
+
+def _column(column: Any) -> str:
+    comment = f" COMMENT {string(column.comment)}" if column.comment else ""
+    return f"{identifier(column.name.lower())} {hive_type(column.type)}{comment}"
+
+
+def _buckets(storage: Any) -> str:
+    columns = listed(identifier(name.lower()) for name in storage.bucketCols)
+    return f"CLUSTERED BY {columns} INTO {int(storage.numBuckets)} BUCKETS"
+
+
+def _format(storage: Any) -> str:
+    serde = storage.serdeInfo
+    if serde is None or not (serde.serializationLib and storage.inputFormat and storage.outputFormat):
+        raise UnsayableError("the table has no serde, or no input or output format")
+    given = f" WITH SERDEPROPERTIES {properties(serde.parameters)}" if serde.parameters else ""
+    formats = f"INPUTFORMAT {string(storage.inputFormat)} OUTPUTFORMAT {string(storage.outputFormat)}"
+    return f"ROW FORMAT SERDE {string(serde.serializationLib)}{given} STORED AS {formats}"
+
+
+def _location(location: str | None) -> str:
+    if not location or not location.startswith(S3):
+        raise UnsayableError(f"the location {location!r:.200} is not an {S3} one")
+    return string(location)
+
+
+def _packed(head: str, clauses: Iterable[str], most: int, separator: str) -> Iterator[str]:
+    """Statements of the head and up to `most` clauses, none longer than Athena takes."""
+    packed: list[str] = []
+    length = size(head)
+    for clause in clauses:
+        more = size(clause) + len(separator)
+        if packed and (len(packed) == most or length + more > MAX_BYTES):
+            yield f"{head} {separator.join(packed)}"
+            packed, length = [], size(head)
+        packed.append(clause)
+        length += more
+        fitting(f"{head} {clause}")
+    if packed:
+        yield f"{head} {separator.join(packed)}"

@@ -1,0 +1,219 @@
+"""Tables and databases: wanted and there, two structs or None, to a decision. Pure."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from copy import deepcopy
+from typing import Any
+
+from pysync.model.definition import STATISTICS
+from pysync.model.names import TableName
+from pysync.targets.athena import statements as ddl
+from pysync.targets.athena.decision import NOTHING, Decision, Leftover, Properties, has_mark_of, marks, said, sayable
+from pysync.targets.athena.quoting import UnsayableError, identifier, place
+from pysync.targets.athena.types import hive_type, is_readable_as, same_type
+
+_REPLACING_SERDES = frozenset({"org.apache.hadoop.hive.serde2.lazy.LazySimpleSerDe"})
+"""Those whose tables Athena documents REPLACE COLUMNS for."""
+
+# The serde's own, which Hive adds to every table that is created without it.
+_DEFAULT_FORMAT = ("serialization.format", "1")
+
+
+def decide_database(wanted: Any, there: Any | None) -> Decision:
+    """CREATE or ALTER DATABASE. Removed properties, another comment or location are left over.
+
+    The owner, for whom a catalog has no field, is among the properties.
+    """
+    if there is None:
+        pairs = sayable(wanted.parameters)
+        return said(lambda: [ddl.create_database(wanted.name, wanted.description, wanted.locationUri, pairs)])
+    properties = Properties.between(wanted.parameters, there.parameters)
+    found = properties.leftovers()
+    found += [Leftover("the comment")] if wanted.description and wanted.description != there.description else []
+    found += [Leftover("the location")] if not same_location(wanted.locationUri, there.locationUri) else []
+    if not properties.changed and has_mark_of(wanted.parameters, there.parameters):
+        return Decision((), tuple(found))
+    pairs = {**properties.changed, **marks(wanted.parameters)}
+    altered = said(lambda: [ddl.set_database_properties(wanted.name, pairs)])
+    return Decision(altered.statements, (*altered.leftovers, *found))
+
+
+def decide_table(wanted: Any, there: Any | None) -> Decision:
+    """CREATE TABLE, or the ALTERs that lead from `there` to `wanted`; with other partition keys, DROP and CREATE.
+
+    Where `unsayable` gives a reason, everything is left over.
+    """
+    reason = unsayable(wanted) or (unsayable(there) if there is not None else None)
+    if reason is not None:
+        return Decision((), (Leftover(reason),))
+    if there is None:
+        return _create(wanted)
+    if not same_keys(wanted, there):
+        created = _create(wanted)
+        dropped = (ddl.drop_table(name_of(wanted)),) if created.statements else ()
+        return Decision((*dropped, *created.statements), created.leftovers)
+    return _alter(wanted, there)
+
+
+def unsayable(table: Any) -> str | None:
+    """Why no statement may touch this table at all; None if it is a plain external table on S3.
+
+    Athena would not only fail on the others: its DROP of an Iceberg table deletes the files.
+    """
+    parameters, storage = table.parameters or {}, table.sd
+    if table.tableType != "EXTERNAL_TABLE":
+        return f"a {(table.tableType or 'table').lower().replace('_', ' ')}"
+    for key in ("table_type", "storage_handler"):
+        if key in parameters:
+            return f"a table with {key} {parameters[key]!r:.80}"
+    try:
+        place(table.dbName, table.tableName)
+        for column in (*storage.cols, *(table.partitionKeys or ())):
+            identifier(column.name)
+            hive_type(column.type)
+    except UnsayableError as error:
+        return str(error)
+    if not (storage.location or "").startswith(ddl.S3):
+        return f"the location {storage.location!r:.200}, which is not an {ddl.S3} one"
+    return None
+
+
+def name_of(table: Any) -> TableName:
+    """The table's name."""
+    return TableName.of(table.dbName, table.tableName)
+
+
+def same_columns(wanted: Sequence[Any] | None, there: Sequence[Any] | None) -> bool:
+    """Whether two lists of columns are the same, with their comments."""
+    mine, its = list(wanted or ()), list(there or ())
+    return len(mine) == len(its) and all(map(_same_column, mine, its))
+
+
+def same_location(wanted: str | None, there: str | None) -> bool:
+    """Whether two locations are one: a slash at the end is none, and what is not said is wherever it is."""
+    return not wanted or wanted.rstrip("/") == (there or "").rstrip("/")
+
+
+def same_format(wanted: Any, there: Any) -> bool:
+    """Whether two storages have the same serde, with its parameters, and formats."""
+    mine, its = wanted.serdeInfo, there.serdeInfo
+    if (mine and mine.serializationLib) != (its and its.serializationLib):
+        return False
+    if (wanted.inputFormat, wanted.outputFormat) != (there.inputFormat, there.outputFormat):
+        return False
+    given, found = dict((mine and mine.parameters) or {}), dict((its and its.parameters) or {})
+    key, default = _DEFAULT_FORMAT
+    return {key: default, **given} == {key: default, **found}
+
+
+def _create(wanted: Any) -> Decision:
+    made = _as_created(wanted)
+    created = said(lambda: [ddl.create_table(wanted, sayable(wanted.parameters))])
+    left = (*created.leftovers, *Properties.between(wanted.parameters, made.parameters).leftovers())
+    return Decision(created.statements, (*left, *_beyond(wanted, made)))
+
+
+def _alter(wanted: Any, there: Any) -> Decision:
+    columns = _columns(wanted, there)
+    moved = NOTHING
+    if not same_location(wanted.sd.location, there.sd.location):
+        moved = said(lambda: [ddl.set_location(wanted)])
+    properties = Properties.between(wanted.parameters, there.parameters)
+    written = columns.statements or moved.statements or properties.changed
+    marked = NOTHING
+    if written or not has_mark_of(wanted.parameters, there.parameters):
+        pairs = {**properties.changed, **marks(wanted.parameters)}
+        marked = said(lambda: [ddl.set_properties(wanted, pairs)])
+    parts = (columns, moved, marked)
+    left = [leftover for part in parts for leftover in part.leftovers]
+    left += [*properties.leftovers(), *_beyond(wanted, there)]
+    return Decision(tuple(statement for part in parts for statement in part.statements), tuple(left))
+
+
+def _columns(wanted: Any, there: Any) -> Decision:
+    mine, its = wanted.sd.cols, there.sd.cols
+    if same_columns(mine, its):
+        return NOTHING
+    added = mine[len(its) :]
+    if len(mine) > len(its) and same_columns(mine[: len(its)], its):
+        return Decision((), (_DATES,)) if _has_dates(added) else said(lambda: [ddl.add_columns(wanted, added)])
+    serde = wanted.sd.serdeInfo and wanted.sd.serdeInfo.serializationLib
+    if serde not in _REPLACING_SERDES or not same_format(wanted.sd, there.sd):
+        return Decision((), (Leftover(f"other columns of a table with the serde {serde}"),))
+    if not all(is_readable_as(old.type, new.type) for old, new in zip(its, mine)):  # noqa: B905, as far as both reach
+        return Decision((), (Leftover("a column of a type that the old one cannot be read as"),))
+    return Decision((), (_DATES,)) if _has_dates(mine) else said(lambda: [ddl.replace_columns(wanted)])
+
+
+_DATES = Leftover("columns of type date, which Athena neither adds nor replaces")
+
+
+def _has_dates(columns: Sequence[Any]) -> bool:
+    return any(same_type(column.type, "date") for column in columns)
+
+
+def _same_column(wanted: Any, there: Any) -> bool:
+    return (
+        wanted.name.lower() == there.name.lower()
+        and same_type(wanted.type, there.type)
+        and (wanted.comment or "") == (there.comment or "")
+    )
+
+
+def same_keys(wanted: Any, there: Any) -> bool:
+    """Whether two tables have the same partition keys: names and types; no ALTER changes them."""
+    mine, its = wanted.partitionKeys or (), there.partitionKeys or ()
+    same_names = [key.name.lower() for key in mine] == [key.name.lower() for key in its]
+    return same_names and all(same_type(one.type, other.type) for one, other in zip(mine, its, strict=True))
+
+
+def _as_created(wanted: Any) -> Any:
+    """The table as a CREATE of it leaves it: without what the statement does not say."""
+    made = deepcopy(wanted)
+    made.owner, made.retention = None, 0
+    made.parameters = {key: value for key, value in (wanted.parameters or {}).items() if key not in STATISTICS}
+    made.sd.compressed, made.sd.parameters, made.sd.storedAsSubDirectories = False, {}, False
+    made.sd.sortCols, made.sd.skewedInfo = [], None
+    made.sd.serdeInfo.name = None
+    return made
+
+
+def _beyond(wanted: Any, there: Any) -> Iterator[Leftover]:
+    """What differs and is in no statement on a table that exists; properties are not looked at."""
+    mine, its = wanted.sd, there.sd
+    yield from _owner(wanted.owner, there.owner)
+    if not same_format(mine, its):
+        yield Leftover("another serde or format")
+    if _buckets(mine) != _buckets(its):
+        yield Leftover("other buckets")
+    if not same_columns(wanted.partitionKeys, there.partitionKeys):
+        yield Leftover("the comment of a partition key", harmless=True)
+    aspects = {
+        "the retention": (wanted.retention, there.retention),
+        "the order in buckets": (mine.sortCols, its.sortCols),
+        "skewed values": (_skew(mine), _skew(its)),
+        "compressed": (mine.compressed, its.compressed),
+        "parameters of the storage": (mine.parameters, its.parameters),
+        "stored as subdirectories": (mine.storedAsSubDirectories, its.storedAsSubDirectories),
+        "the serde's name": (mine.serdeInfo.name, its.serdeInfo.name),
+    }
+    for what, (one, other) in aspects.items():
+        if one and one != other:
+            yield Leftover(what, harmless=True)
+
+
+def _owner(wanted: str | None, there: str | None) -> list[Leftover]:
+    return [Leftover("the owner", harmless=True)] if wanted and wanted != there else []
+
+
+def _skew(storage: Any) -> tuple[Any, ...]:
+    skew = storage.skewedInfo
+    if skew is None or not skew.skewedColNames:
+        return ()
+    return (skew.skewedColNames, skew.skewedColValues, skew.skewedColValueLocationMaps or {})
+
+
+def _buckets(storage: Any) -> tuple[int, list[str]]:
+    columns = [column.lower() for column in storage.bucketCols or ()]
+    return (storage.numBuckets or 0) if columns else 0, columns

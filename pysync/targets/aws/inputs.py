@@ -1,0 +1,208 @@
+"""From the metastore's structs to the inputs of Glue's calls. Pure.
+
+Every field is placed, or its loss is a line in the changes. createTime is neither: a catalog stamps its own, as a
+metastore does. What Glue would refuse in any form raises Rejected.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from datetime import datetime, timezone
+from typing import Any
+
+from hmsclient.genthrift.hive_metastore import ttypes as hive
+
+from pysync.model.names import DEFAULT_PARTITION, normalized
+from pysync.targets.aws import limits
+from pysync.targets.aws.limits import checked, fitted, s3_location
+from pysync.targets.aws.skew import joined
+
+OWNER_KEY, OWNER_TYPE_KEY = "pysync.owner", "pysync.owner_type"
+"""Parameters that hold the owner of a database, for whom Glue has no field."""
+
+# Values of parameters that are locations: Iceberg's pointer, Spark's data source tables, Avro's schema.
+_LOCATIONS = frozenset({"avro.schema.url", "metadata_location", "path", "previous_metadata_location"})
+_PRESTO_VIEW = "/* Presto "
+
+
+def database_input(database: Any) -> tuple[dict[str, Any], list[str]]:
+    """The DatabaseInput of a Database, and what Glue cannot hold as it is. Raises Rejected."""
+    changes = _privileges(database)
+    owner = {OWNER_KEY: database.ownerName or ""}
+    if database.ownerName and database.ownerType is not None:
+        owner[OWNER_TYPE_KEY] = hive.PrincipalType._VALUES_TO_NAMES.get(database.ownerType, "USER")
+    parameters = {**(database.parameters or {}), **(owner if database.ownerName else {})}
+    found = {
+        "Name": _name(database.name, "database"),
+        "Description": fitted(limits.DESCRIPTION, database.description or "", "description", changes),
+        "LocationUri": _location(database.locationUri, limits.DATABASE_LOCATION),
+        "Parameters": _parameters(parameters),
+    }
+    return _present(found), changes
+
+
+def table_input(table: Any) -> tuple[dict[str, Any], list[str]]:
+    """The TableInput of a Table (without its database), and what Glue cannot hold as it is. Raises Rejected."""
+    changes = [*_privileges(table), *_of_views(table)]
+    if (table.retention or 0) < 0:
+        changes.append(f"retention: {table.retention} is left out, Glue has none below 0")
+    found = {
+        "Name": _name(table.tableName, "table"),
+        "Owner": checked(limits.OPTIONAL_NAME, table.owner or "", "owner"),
+        "LastAccessTime": _time(table.lastAccessTime),
+        "Retention": max(table.retention or 0, 0),
+        "StorageDescriptor": _storage(table.sd, changes),
+        "PartitionKeys": _columns(table.partitionKeys, "partition key", changes),
+        "ViewOriginalText": checked(limits.VIEW_TEXT, table.viewOriginalText or "", "viewOriginalText"),
+        "ViewExpandedText": checked(limits.VIEW_TEXT, table.viewExpandedText or "", "viewExpandedText"),
+        "TableType": _table_type(table),
+        "Parameters": _parameters(table.parameters),
+    }
+    return _present(found), changes
+
+
+def partition_input(partition: Any) -> tuple[dict[str, Any], list[str]]:
+    """The PartitionInput of a Partition, and what Glue cannot hold as it is. Raises Rejected."""
+    changes = _privileges(partition)
+    found = {
+        "Values": partition_values(partition.values),
+        "LastAccessTime": _time(partition.lastAccessTime),
+        "StorageDescriptor": _storage(partition.sd, changes),
+        "Parameters": _parameters(partition.parameters),
+    }
+    return _present(found), changes
+
+
+def partition_values(values: Sequence[str]) -> list[str]:
+    """A partition's values as Glue keeps them; an empty one is the default partition, as in names. Raises Rejected."""
+    return [checked(limits.PARTITION_VALUE, value or DEFAULT_PARTITION, "partition value") for value in values]
+
+
+def function_input(function: Any) -> tuple[dict[str, Any], list[str]]:
+    """The UserDefinedFunctionInput of a Function, and what Glue cannot hold as it is. Raises Rejected."""
+    found = {
+        "FunctionName": _name(function.functionName, "function"),
+        "ClassName": checked(limits.NAME, function.className or "", "class name"),
+        "OwnerName": checked(limits.OPTIONAL_NAME, function.ownerName or "", "owner"),
+        "OwnerType": hive.PrincipalType._VALUES_TO_NAMES.get(function.ownerType),
+        "ResourceUris": [_resource(resource) for resource in function.resourceUris or ()],
+    }
+    return _present(found), []
+
+
+def _of_views(table: Any) -> list[str]:
+    text = table.viewExpandedText or table.viewOriginalText or ""
+    changes = []
+    if table.tableType == "VIRTUAL_VIEW" and not text.startswith(_PRESTO_VIEW):
+        changes.append("view: its text is kept as it is, HiveQL, which Athena does not run")
+    if getattr(table, "rewriteEnabled", None):
+        changes.append("materialized view: that queries may be rewritten to use it is not kept")
+    return changes
+
+
+def _privileges(item: Any) -> list[str]:
+    granted = item.privileges
+    kinds = ("userPrivileges", "groupPrivileges", "rolePrivileges")
+    if granted is None or not any(getattr(granted, kind, None) for kind in kinds):
+        return []
+    return ["privileges: not kept, grants are Lake Formation's"]
+
+
+def _table_type(table: Any) -> str:
+    """EXTERNAL decides, as in a metastore; a table without a type would break Athena's later statements."""
+    if table.tableType not in {None, "", "EXTERNAL_TABLE", "MANAGED_TABLE"}:
+        return checked(limits.OPTIONAL_NAME, table.tableType, "table type")
+    external = (table.parameters or {}).get("EXTERNAL", "").upper() == "TRUE"
+    return "EXTERNAL_TABLE" if external else "MANAGED_TABLE"
+
+
+def _storage(storage: Any, changes: list[str]) -> dict[str, Any]:
+    if storage is None:
+        return {}
+    found = {
+        "Columns": _columns(storage.cols, "column", changes),
+        "Location": _location(storage.location, limits.LOCATION),
+        "InputFormat": checked(limits.FORMAT, storage.inputFormat or "", "input format"),
+        "OutputFormat": checked(limits.FORMAT, storage.outputFormat or "", "output format"),
+        "Compressed": bool(storage.compressed),
+        "NumberOfBuckets": storage.numBuckets or 0,
+        "SerdeInfo": _serde(storage.serdeInfo),
+        "BucketColumns": [_name(column, "bucket column") for column in storage.bucketCols or ()],
+        "SortColumns": [_order(order) for order in storage.sortCols or ()],
+        "Parameters": _parameters(storage.parameters),
+        "SkewedInfo": _skew(storage.skewedInfo),
+        "StoredAsSubDirectories": bool(storage.storedAsSubDirectories),
+    }
+    return _present(found)
+
+
+def _columns(columns: Iterable[Any] | None, what: str, changes: list[str]) -> list[dict[str, Any]]:
+    return [_column(column, what, changes) for column in columns or ()]
+
+
+def _column(column: Any, what: str, changes: list[str]) -> dict[str, Any]:
+    name = _name(column.name, what)
+    found = {
+        "Name": name,
+        "Type": checked(limits.TYPE, column.type or "", f"type of {what} {limits.shown(name)}"),
+        "Comment": fitted(limits.COMMENT, column.comment or "", f"comment of {what} {limits.shown(name)}", changes),
+    }
+    return _present(found)
+
+
+def _serde(serde: Any) -> dict[str, Any]:
+    if serde is None:
+        return {}
+    found = {
+        "Name": checked(limits.OPTIONAL_NAME, serde.name or "", "serde name"),
+        "SerializationLibrary": checked(limits.OPTIONAL_NAME, serde.serializationLib or "", "serde"),
+        "Parameters": _parameters(serde.parameters),
+    }
+    return _present(found)
+
+
+def _order(order: Any) -> dict[str, Any]:
+    return {"Column": _name(order.col, "sort column"), "SortOrder": 1 if order.order else 0}
+
+
+def _skew(skew: Any) -> dict[str, Any]:
+    if skew is None:
+        return {}
+    places = skew.skewedColValueLocationMaps or {}
+    found = {
+        "SkewedColumnNames": [_name(column, "skewed column") for column in skew.skewedColNames or ()],
+        "SkewedColumnValues": [joined(values) for values in skew.skewedColValues or ()],
+        "SkewedColumnValueLocationMaps": {joined(values): s3_location(place) for values, place in places.items()},
+    }
+    return _present(found)
+
+
+def _resource(resource: Any) -> dict[str, str]:
+    kind = hive.ResourceType._VALUES_TO_NAMES.get(resource.resourceType, "JAR")
+    return {"ResourceType": kind, "Uri": checked(limits.URI, s3_location(resource.uri or ""), "resource")}
+
+
+def _name(name: str | None, what: str) -> str:
+    return checked(limits.NAME, normalized(name or ""), f"{what} name")
+
+
+def _location(location: str | None, limit: limits.Limit) -> str:
+    return checked(limit, s3_location(location), "location") if location else ""
+
+
+def _parameters(parameters: Mapping[str, str] | None) -> dict[str, str]:
+    """The parameters, locations among them with Glue's scheme (a moved scheme is the same place: no change)."""
+    found = {}
+    for key, value in (parameters or {}).items():
+        name = limits.shown(checked(limits.KEY, key, "parameter key"))
+        found[key] = checked(limits.VALUE, s3_location(value) if key in _LOCATIONS else value, f"parameter {name}")
+    return found
+
+
+def _time(seconds: int | None) -> datetime | None:
+    return datetime.fromtimestamp(seconds, timezone.utc) if seconds and seconds > 0 else None
+
+
+def _present(fields: dict[str, Any]) -> dict[str, Any]:
+    """Without what is unset: Glue refuses empty names, and gives its own defaults back for the rest."""
+    return {name: value for name, value in fields.items() if value or value is False}

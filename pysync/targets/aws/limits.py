@@ -1,0 +1,79 @@
+"""What Glue takes of texts: how long, and with which characters. Pure.
+
+Lengths are counted in UTF-16 units, as its service (Java) does; its documentation says bytes in places, but longer
+comments than 255 bytes are taken.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+
+from pysync.targets.base import Rejected
+
+# Characters, as they stand between the brackets of a regular expression.
+_LINE = r"\t\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff"
+_LINES = r"\r\n" + _LINE
+_ANY = r"\s\S"
+_S3 = re.compile(r"s3[an]://", re.IGNORECASE)
+_SHOWN = 60  # characters of a text that an error quotes
+
+
+@dataclass(frozen=True, slots=True)
+class Limit:
+    """What one kind of text may be."""
+
+    longest: int
+    characters: str = _LINE
+    shortest: int = 0
+
+
+NAME = Limit(255, shortest=1)
+OPTIONAL_NAME = Limit(255)  # left out where it is empty
+KEY = Limit(255, shortest=1)
+VALUE = Limit(512_000, _ANY)
+TYPE = Limit(131_072)
+COMMENT = Limit(255)
+DESCRIPTION = Limit(2048, _LINES)
+LOCATION = Limit(2056, _LINES)
+DATABASE_LOCATION = Limit(1024, _LINES, shortest=1)
+URI = Limit(1024, _LINES, shortest=1)
+FORMAT = Limit(128)
+VIEW_TEXT = Limit(409_600, _ANY)
+PARTITION_VALUE = Limit(1024, _ANY, shortest=1)
+
+
+def checked(limit: Limit, text: str, what: str) -> str:
+    """The text, if Glue takes it. Raises Rejected, which says what it is and what is wrong with it."""
+    if not limit.shortest <= length(text) <= limit.longest:
+        raise Rejected(f"{what} has {length(text):,} characters: Glue takes {limit.shortest} to {limit.longest:,}")
+    if not re.fullmatch(f"[{limit.characters}]*", text):
+        raise Rejected(f"{what} has characters that Glue does not take: {shown(text)}")
+    return text
+
+
+def fitted(limit: Limit, text: str, what: str, changes: list[str]) -> str:
+    """The text as Glue takes it, other characters made spaces and the end cut off; what was done goes to `changes`."""
+    plain = re.sub(f"[^{limit.characters}]", " ", text)
+    if plain != text:
+        changes.append(f"{what}: characters that Glue does not take are spaces")
+    if length(plain) <= limit.longest:
+        return plain
+    changes.append(f"{what}: cut from {length(plain):,} to {limit.longest:,} characters")
+    return plain.encode("utf-16-le")[: 2 * limit.longest].decode("utf-16-le", "ignore")
+
+
+def length(text: str) -> int:
+    """The length of a text in UTF-16 units."""
+    return len(text.encode("utf-16-le", "surrogatepass")) // 2
+
+
+def shown(value: object) -> str:
+    """The beginning of a text, or of a list of them, as it can be printed in a line."""
+    text = repr(value)
+    return text if len(text) <= _SHOWN else text[:_SHOWN] + "…"
+
+
+def s3_location(location: str) -> str:
+    """A location with the scheme that Athena and Glue know, where Hadoop's is s3a or s3n."""
+    return _S3.sub("s3://", location, count=1) if _S3.match(location) else location

@@ -1,0 +1,117 @@
+"""Clients of AWS services: one for each service and target, shared by its lanes.
+
+boto3's clients may be used from several threads. A shared one has one connection pool, and one rate at which all lanes
+together send: botocore's adaptive mode lowers it when AWS throttles and raises it again (one bucket for each client).
+"""
+
+from __future__ import annotations
+
+import threading
+import time
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+import boto3
+import botocore.session
+from botocore.config import Config
+from botocore.credentials import AssumeRoleCredentialFetcher, CredentialProvider, DeferredRefreshableCredentials
+
+from pysync import __version__
+from pysync.targets.aws.errors import classified
+
+if TYPE_CHECKING:
+    from pysync.targets.aws.settings import AwsSettings
+
+ATTEMPTS = 3
+"""How often botocore sends a call. The patience is the drain's, which waits for ever; but that begins an operation
+anew, and one of a thousand calls should not for a single throttled one."""
+
+
+@dataclass(slots=True, eq=False)
+class Clients:
+    """The clients that were built for one settings object, by their service."""
+
+    lock: threading.Lock = field(default_factory=threading.Lock)
+    built: dict[str, Any] = field(default_factory=dict)
+
+    def __eq__(self, other: object) -> bool:
+        """Settings that say the same are equal, whether they are in use or not."""
+        return isinstance(other, Clients)
+
+    __hash__ = None  # type: ignore[assignment]
+
+
+def client(settings: AwsSettings, service: str) -> Any:
+    """The boto3 client of a service (`glue`, `athena`), the same one for all lanes. Sends nothing.
+
+    Raises Unavailable when the profile, the region or the credentials' source is not there.
+    """
+    clients = settings._clients
+    with clients.lock:
+        if service not in clients.built:
+            with classified(f"target {settings.name!r} cannot use AWS", reading=True):
+                clients.built[service] = _build(settings, service)
+        return clients.built[service]
+
+
+def _build(settings: AwsSettings, service: str) -> Any:
+    config = Config(
+        connect_timeout=settings.connect_timeout_seconds,
+        read_timeout=settings.timeout_seconds,
+        retries={"mode": "adaptive", "total_max_attempts": ATTEMPTS},
+        max_pool_connections=settings.lanes * settings.parallel,
+        user_agent_appid=f"pysync-{__version__}",
+    )
+    built = _session(settings).client(service, endpoint_url=settings.endpoint_url, config=config)
+    if settings.max_rate is not None:
+        built.meta.events.register(f"before-send.{service}", Pacer(settings.max_rate))
+    return built
+
+
+def _session(settings: AwsSettings) -> Any:
+    core = botocore.session.Session(profile=settings.profile)
+    if settings.assume_role is not None:
+        core.get_component("credential_provider").providers.insert(0, _Role(settings))
+    return boto3.Session(botocore_session=core, region_name=settings.region)
+
+
+class Pacer:
+    """Lets calls go one after the other, no more than `rate` a second; called in any thread before each is sent."""
+
+    def __init__(self, rate: float) -> None:
+        self._gap = 1 / rate
+        self._lock = threading.Lock()
+        self._next = 0.0
+
+    def __call__(self, **_: Any) -> None:
+        """Wait for this call's turn."""
+        with self._lock:
+            now = time.monotonic()
+            turn = max(now, self._next)
+            self._next = turn + self._gap
+        time.sleep(turn - now)
+
+
+class _Role(CredentialProvider):  # type: ignore[misc]
+    """Credentials of the role, fetched from STS when first wanted and again before they expire."""
+
+    METHOD = "assume-role"
+    CANONICAL_NAME = "pysync"
+
+    def __init__(self, settings: AwsSettings) -> None:
+        super().__init__()
+        self._settings = settings
+
+    def load(self) -> Any:
+        """The credentials; asks nobody yet."""
+        settings, role = self._settings, self._settings.assume_role
+        own = botocore.session.Session(profile=settings.profile)
+        if settings.region:
+            own.set_config_variable("region", settings.region)
+        found = own.get_credentials()
+        if role is None or found is None:
+            return None
+        asked = {"RoleSessionName": role.session_name}
+        asked |= {"ExternalId": role.external_id} if role.external_id else {}
+        fetcher = AssumeRoleCredentialFetcher(own.create_client, found, role.arn, extra_args=asked)
+        return DeferredRefreshableCredentials(method=self.METHOD, refresh_using=fetcher.fetch_credentials)

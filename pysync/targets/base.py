@@ -1,0 +1,104 @@
+"""What a target is: a place that operations are applied to, and how it says that it cannot.
+
+    PysyncError
+    ├── Unavailable      not now: network, throttling, credentials, permission; retried for ever, with backoff
+    ├── Rejected         never like this: the event is parked, its table waits, the others go on
+    │   └── Missing      the table or database that it belongs to is not there: maybe a later event has taken it away
+    └── OutcomeUnknown   the request went out and no answer came: applied again, which is safe (see Target.apply)
+
+Anything else that a target raises is a bug or an answer nobody has classified: retried a few times, then parked.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Iterator
+from dataclasses import dataclass
+from enum import Enum
+from typing import Any, Protocol
+
+from pysync.errors import PysyncError
+from pysync.model.names import TableName
+from pysync.model.operation import Operation
+from pysync.targets.settings import TargetSettings
+
+
+class Unavailable(PysyncError):
+    """The target cannot be used now; nothing is wrong with the operation."""
+
+
+class Rejected(PysyncError):
+    """The target refuses this operation and would refuse it again."""
+
+
+class Missing(Rejected):
+    """What the operation belongs to is not at the target.
+
+    After a crash that is no fault where a later event of the same window drops or renames it: that was applied before.
+    """
+
+
+class OutcomeUnknown(PysyncError):
+    """The target may or may not have done it."""
+
+
+class Outcome(str, Enum):
+    """What became of an operation that was not refused."""
+
+    APPLIED = "applied"
+    UNCHANGED = "unchanged"  # the target was so already
+    STALE = "stale"  # the target has something newer of the same source
+    FOREIGN = "foreign"  # the target's object is not its source's, and was left alone
+    UNSUPPORTED = "unsupported"  # the target has no such thing, and goes on without it
+
+    def __str__(self) -> str:
+        return self.value
+
+
+def total(outcomes: Collection[Outcome]) -> Outcome:
+    """The outcome of several steps: the most telling of theirs; UNCHANGED if there were none."""
+    told = (Outcome.FOREIGN, Outcome.STALE, Outcome.APPLIED, Outcome.UNSUPPORTED)
+    return next((outcome for outcome in told if outcome in outcomes), Outcome.UNCHANGED)
+
+
+class Target(Protocol):
+    """One connection to a target, used by one thread at a time.
+
+    Every call may block up to the target's own timeout and raises Unavailable, Rejected or OutcomeUnknown.
+    """
+
+    def check(self) -> str:
+        """Reach the target and say in a few words what is there. Changes nothing."""
+
+    def apply(self, operation: Operation) -> Outcome:
+        """Bring the target to what the operation says.
+
+        Idempotent: the same operation again, or after an OutcomeUnknown, ends the same. Not ordered: the caller
+        applies the operations of one key in order, and those of a database before its tables'.
+        An operation that is older than what the target has from the same source changes nothing (STALE).
+        """
+
+    def databases(self) -> list[str]:
+        """The names of its databases, sorted."""
+
+    def database(self, name: str) -> Any | None:
+        """The database as it is now (hmsclient's Database), or None."""
+
+    def tables(self, database: str) -> list[str]:
+        """The names of the database's tables and views, sorted; empty if there is no such database."""
+
+    def table(self, name: TableName) -> Any | None:
+        """The table as it is now (hmsclient's Table), or None."""
+
+    def partitions(self, name: TableName) -> Iterator[Any]:
+        """The table's partitions as they are now (hmsclient's Partition), streamed; none if there is no such table."""
+
+    def close(self) -> None:
+        """Give everything back; may be called twice, never raises."""
+
+
+@dataclass(frozen=True, slots=True)
+class TargetKind:
+    """What the entry points `pysync.targets` name: the settings of a kind and how to open a target of them."""
+
+    settings: type[TargetSettings]
+    open: Callable[[Any], Target]

@@ -1,0 +1,173 @@
+"""The target kind `faulty`: keeps everything in memory and fails as it is told to, to try out what happens then.
+
+It is lost with the process. Without faults it is the fastest target there is, so it also measures everything else.
+
+    [[targets]]
+    name = "try"
+    kind = "faulty"
+    faults = [
+      { kind = "refuse", tables = ["shop.bad"], times = 1 },   # a table that is mended after one refusal
+      { kind = "unknown_after", share = 0.05 },                # done, but no answer came
+      { kind = "delay", seconds = 0.02 },
+    ]
+"""
+
+from __future__ import annotations
+
+import random
+import threading
+import time
+from collections.abc import Iterator, Sequence
+from fnmatch import fnmatchcase
+from typing import Any, Literal
+
+from pydantic import BaseModel, ConfigDict, Field
+
+from pysync.model.names import TableName
+from pysync.model.operation import Operation
+from pysync.targets.base import Outcome, OutcomeUnknown, Rejected, TargetKind, Unavailable
+from pysync.targets.memory import Memory
+from pysync.targets.settings import TargetSettings
+
+
+class Fault(BaseModel):
+    """One way to fail, for some operations.
+
+    `refuse`: never done. `unavailable`: not now. `unknown_before`, `unknown_after`: no answer, and it was not done, or
+    was. `bug`: an error that nobody has classified. `delay`: done, `seconds` later. `hang`: no answer within `seconds`,
+    and not done.
+    """
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+    kind: Literal["refuse", "unavailable", "unknown_before", "unknown_after", "bug", "hang", "delay"]
+    tables: tuple[str, ...] = Field(default=("*",), description="of these only: db.table, or db for itself; * and ?")
+    share: float = Field(default=1.0, gt=0, le=1, description="how many of those operations, 0.1 is one in ten")
+    times: int | None = Field(default=None, ge=1, description="no more than so often, then never again")
+    seconds: float = Field(default=0.0, ge=0, description="of hang and delay")
+
+
+class FaultySettings(TargetSettings):
+    """A `[[targets]]` table of `kind = "faulty"`."""
+
+    kind: Literal["faulty"]
+    faults: tuple[Fault, ...] = Field(default=(), description="the ways in which it fails; the first that applies does")
+    remember: bool = Field(
+        default=True, description="keep what is put; false takes it and forgets it, to measure all else"
+    )
+    seed: int = Field(default=0, description="of the shares: the same seed fails at the same operations, with one lane")
+
+
+class Faults:
+    """Decides which fault an operation meets; used by several lanes at once."""
+
+    def __init__(self, faults: Sequence[Fault], seed: int) -> None:
+        self.any = bool(faults)
+        self._faults = faults
+        self._left = [fault.times for fault in faults]
+        self._random = random.Random(seed)  # noqa: S311, no secret
+        self._choosing = threading.Lock()
+
+    def of(self, operation: Operation) -> Fault | None:
+        """The fault that this try of the operation meets."""
+        with self._choosing:
+            return next((f for at, f in enumerate(self._faults) if self._meets(at, f, operation.key)), None)
+
+    def _meets(self, at: int, fault: Fault, key: str) -> bool:
+        left = self._left[at]
+        if left == 0 or not any(fnmatchcase(key, pattern) for pattern in fault.tables):
+            return False
+        if self._random.random() >= fault.share:
+            return False
+        if left is not None:
+            self._left[at] = left - 1
+        return True
+
+
+class FaultyTarget:
+    """One connection to a target in memory."""
+
+    def __init__(self, settings: FaultySettings, faults: Faults, memory: Memory) -> None:
+        self._settings = settings
+        self._faults = faults
+        self._memory = memory
+
+    def check(self) -> str:
+        """`7 tables in memory, 2 faults`."""
+        return f"{self._memory.size} tables in memory, {len(self._settings.faults)} faults"
+
+    def apply(self, operation: Operation) -> Outcome:
+        """Apply the operation (see Target.apply), unless it meets a fault."""
+        fault = self._faults.of(operation) if self._faults.any else None
+        if fault is None:
+            return self._done(operation)
+        where = f"{operation.key} at the faulty target {self._settings.name!r}"
+        self._fail_before(fault, where)
+        outcome = self._done(operation)
+        if fault.kind == "unknown_after":
+            raise OutcomeUnknown(f"no answer about {where}")
+        return outcome
+
+    def _done(self, operation: Operation) -> Outcome:
+        if not self._settings.remember:
+            return Outcome.APPLIED
+        return self._memory.apply(operation, self._settings.on_conflict)
+
+    def _fail_before(self, fault: Fault, where: str) -> None:
+        match fault.kind:
+            case "refuse":
+                raise Rejected(f"refused {where}", "take the fault out of its settings")
+            case "unavailable":
+                raise Unavailable(f"cannot reach {where}")
+            case "unknown_before" | "hang":
+                time.sleep(fault.seconds)
+                raise OutcomeUnknown(f"no answer about {where}")
+            case "bug":
+                raise RuntimeError(f"a bug made for {where}")
+            case "delay":
+                time.sleep(fault.seconds)
+
+    def databases(self) -> list[str]:
+        """The names of its databases, sorted."""
+        return self._memory.databases()
+
+    def database(self, name: str) -> Any | None:
+        """The database, or None."""
+        return self._memory.database(name)
+
+    def tables(self, database: str) -> list[str]:
+        """The names of its tables and views, sorted."""
+        return self._memory.tables(database)
+
+    def table(self, name: TableName) -> Any | None:
+        """The table, or None."""
+        return self._memory.table(name)
+
+    def partitions(self, name: TableName) -> Iterator[Any]:
+        """The table's partitions, as they are at the first look."""
+        return iter(self._memory.partitions(name))
+
+    def close(self) -> None:
+        """Nothing: what it holds stays for the next to open it."""
+
+
+class _Opened:
+    """The targets of this process by name: all lanes of one, and it after a restart, see the same objects."""
+
+    def __init__(self) -> None:
+        self._opening = threading.Lock()
+        self._memories: dict[str, Memory] = {}
+        self._faults: dict[str, tuple[FaultySettings, Faults]] = {}
+
+    def open(self, settings: FaultySettings) -> FaultyTarget:
+        """The target of that name; its faults begin anew when the settings are others than before."""
+        with self._opening:
+            memory = self._memories.setdefault(settings.name, Memory())
+            held, faults = self._faults.get(settings.name, (None, Faults(settings.faults, settings.seed)))
+            if held != settings:
+                faults = Faults(settings.faults, settings.seed)
+            self._faults[settings.name] = settings, faults
+            return FaultyTarget(settings, faults, memory)
+
+
+KIND = TargetKind(settings=FaultySettings, open=_Opened().open)

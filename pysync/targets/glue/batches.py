@@ -1,0 +1,149 @@
+"""Partitions in Glue's batches. A batch that is done in part answers 200, with an error for each item that is not.
+
+A call that Glue refuses as a whole is halved until the item is found that it refuses, so that the others get through.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from botocore.exceptions import ClientError
+
+from pysync.model.names import TableName
+from pysync.targets.aws.errors import EXISTS, INVALID, NOT_FOUND, code, line, of_code
+from pysync.targets.aws.limits import shown
+from pysync.targets.base import Rejected
+from pysync.targets.glue.session import Session, chunks
+
+Values = tuple[str, ...]
+
+_ENOUGH = 10  # refused items after which the rest is not tried: then it may be the table that is wrong
+_MOST_NAMED = 3
+_INPUT = ("Values", "LastAccessTime", "StorageDescriptor", "Parameters", "LastAnalyzedTime")
+
+
+@dataclass(frozen=True, slots=True)
+class Batch:
+    """One of Glue's calls for many partitions: as many at a time, and what it wants of each."""
+
+    method: str
+    size: int
+    argument: str
+    entry: Callable[[Any], Any]
+    failed: str  # where an error says the values of its partition
+
+
+@dataclass(slots=True)
+class Failures:
+    """What was refused of the partitions of one operation, and why: AWS's code and message."""
+
+    table: TableName
+    found: dict[Values, tuple[str, str]] = field(default_factory=dict)
+
+    @property
+    def refused(self) -> int:
+        """How many would be refused again."""
+        return sum(name in INVALID for name, _ in list(self.found.values()))
+
+    def take(self, wanted: str) -> set[Values]:
+        """The partitions with this code, which are taken out."""
+        taken = {values for values, (name, _) in self.found.items() if name == wanted}
+        self.found = {values: why for values, why in self.found.items() if values not in taken}
+        return taken
+
+    def raise_any(self) -> None:
+        """Raise what is worth another try before what is not, naming some of the partitions."""
+        if not self.found:
+            return
+        what = f"{len(self.found)} partitions of {self.table} failed"
+        for values, why in self.found.items():
+            error = of_code(*why, f"{what}: {shown(list(values))}")
+            if not isinstance(error, Rejected):
+                raise error
+        named = list(self.found.items())[:_MOST_NAMED]
+        told = "; ".join(f"{shown(list(values))}: {name}: {message}" for values, (name, message) in named)
+        raise Rejected(line(f"{what}: {told}"))
+
+
+_CREATE = Batch("batch_create_partition", 100, "PartitionInputList", lambda item: item, "PartitionValues")
+_UPDATE = Batch(
+    "batch_update_partition",
+    100,
+    "Entries",
+    lambda item: {"PartitionValueList": item["Values"], "PartitionInput": item},
+    "PartitionValueList",
+)
+_DELETE = Batch(
+    "batch_delete_partition", 25, "PartitionsToDelete", lambda item: {"Values": item["Values"]}, "PartitionValues"
+)
+
+
+def create_partitions(session: Session, name: TableName, inputs: Sequence[Any], failures: Failures) -> list[Any]:
+    """Create the partitions; those that are there already are returned, those that are refused go to `failures`."""
+    _send(session, name, _CREATE, inputs, failures)
+    there = failures.take(EXISTS)
+    return [item for item in inputs if tuple(item["Values"]) in there]
+
+
+def update_partitions(session: Session, name: TableName, inputs: Sequence[Any], failures: Failures) -> list[Any]:
+    """Make the partitions so; those that are not there are returned, those that are refused go to `failures`."""
+    _send(session, name, _UPDATE, inputs, failures)
+    gone = failures.take(NOT_FOUND)
+    return [item for item in inputs if tuple(item["Values"]) in gone]
+
+
+def delete_partitions(session: Session, name: TableName, values: Sequence[Sequence[str]]) -> None:
+    """Delete those of the partitions that are there. Raises Rejected for those that Glue refuses to delete."""
+    failures = Failures(name)
+    _send(session, name, _DELETE, [{"Values": list(item)} for item in values], failures)
+    failures.take(NOT_FOUND)
+    failures.raise_any()
+
+
+def input_of(partition: Mapping[str, Any]) -> dict[str, Any]:
+    """The PartitionInput that leaves a partition of Glue's as it is."""
+    return {name: partition[name] for name in _INPUT if partition.get(name)}
+
+
+def _send(session: Session, name: TableName, batch: Batch, items: Sequence[Any], failures: Failures) -> None:
+    sending = _Sending(session, name, batch, failures)
+    session.at_once(sending.send, list(chunks(items, batch.size)))
+
+
+@dataclass(frozen=True, slots=True)
+class _Sending:
+    """The sending of one operation's partitions; batches of it may be under way at once."""
+
+    session: Session
+    name: TableName
+    batch: Batch
+    failures: Failures
+
+    def send(self, items: Sequence[Any]) -> None:
+        """Send the items in one call, or in halves if Glue refuses it."""
+        entries = [self.batch.entry(item) for item in items]
+        place = {"DatabaseName": self.name.database, "TableName": self.name.table}
+        try:
+            answer = self.session.catalog.call(self.batch.method, **place, **{self.batch.argument: entries})
+        except ClientError as error:
+            if code(error) not in INVALID:
+                raise
+            self._halve(items, error)
+            return
+        for failed in answer.get("Errors") or ():
+            detail = failed.get("ErrorDetail") or {}
+            values = tuple(failed.get(self.batch.failed) or ())
+            self.failures.found[values] = (detail.get("ErrorCode", ""), detail.get("ErrorMessage", ""))
+
+    def _halve(self, items: Sequence[Any], error: ClientError) -> None:
+        if len(items) == 1:
+            why = (code(error), error.response["Error"].get("Message", ""))
+            self.failures.found[tuple(items[0]["Values"])] = why
+            return
+        middle = len(items) // 2
+        for half in (items[:middle], items[middle:]):
+            if self.failures.refused >= _ENOUGH:
+                self.failures.raise_any()
+            self.send(half)

@@ -1,0 +1,49 @@
+"""A table's columns in its partitions, which have lists of their own: Athena refuses to read those that do not fit."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, Literal
+
+from pysync.model.names import TableName
+from pysync.targets.glue.batches import Failures, input_of, update_partitions
+from pysync.targets.glue.catalog import GET_PAGE
+from pysync.targets.glue.same import same_columns
+from pysync.targets.glue.session import Session, chunks
+
+Policy = Literal["none", "append", "full"]
+
+
+def columns_for(policy: Policy, partition: Sequence[Any], table: Sequence[Any]) -> Sequence[Any]:
+    """The columns that a partition shall have, of its own and its table's."""
+    if policy == "full":
+        return table
+    is_beginning = _types(partition) == _types(table[: len(partition)])
+    return table if policy == "append" and is_beginning else partition
+
+
+def spread(session: Session, name: TableName, columns: Sequence[Any], policy: Policy) -> int:
+    """Give the partitions the columns, as the policy says; how many were changed."""
+    changed = 0
+    for found in chunks(session.catalog.partitions(name), GET_PAGE):
+        others = [partition for partition in map(input_of, found) if _take(partition, columns, policy)]
+        failures = Failures(name)
+        update_partitions(session, name, others, failures)  # one that is gone needs no columns
+        failures.raise_any()
+        changed += len(others)
+    return changed
+
+
+def _take(partition: dict[str, Any], columns: Sequence[Any], policy: Policy) -> bool:
+    """Put the columns into the partition's input; whether they are others than it had."""
+    storage = partition.get("StorageDescriptor") or {}
+    mine = storage.get("Columns") or []
+    wanted = list(columns_for(policy, mine, columns))
+    if same_columns(wanted, mine):
+        return False
+    partition["StorageDescriptor"] = {**storage, "Columns": wanted}
+    return True
+
+
+def _types(columns: Sequence[Any]) -> list[tuple[str, str]]:
+    return [(column["Name"].lower(), column.get("Type", "")) for column in columns]

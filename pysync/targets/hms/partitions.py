@@ -1,0 +1,141 @@
+"""Partitions: put and drop, in batches. They carry no mark: they follow their table."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from hmsclient.genthrift.hive_metastore import ttypes as hive
+
+from pysync.model.names import TableName, partition_name
+from pysync.model.operation import DropPartitions, PutPartitions, PutTable, TableOperation
+from pysync.targets.base import Outcome, Rejected, total
+from pysync.targets.hms.same import same
+from pysync.targets.hms.session import Session, batches, environment
+from pysync.targets.hms.tables import bring_to, existing, put_table
+from pysync.targets.ownership import Standing, standing_of_part
+
+
+def put_partitions(session: Session, operation: PutPartitions) -> Outcome:
+    """Add the partitions that are absent, alter those that differ; a table that is not there is created for them."""
+    table = _table(session, operation)
+    if standing_of_part(table.parameters, operation.mark) is Standing.NEWER:
+        return Outcome.STALE
+    keys = [key.name for key in table.partitionKeys or ()]
+    wanted = {_name(operation, keys, partition.values): partition for partition in operation.partitions}
+    parts = [{name: wanted[name] for name in names} for names in batches(list(wanted))]
+    return total([_put_batch(session, operation, table, part) for part in parts])
+
+
+def put_table_and_columns(session: Session, operation: PutTable) -> Outcome:
+    """Put the table, and see that its partitions have its columns if the operation cascades.
+
+    HMS gives them to the partitions only if it has to change those of the table; after a crash it has not.
+    """
+    outcome = put_table(session, operation)
+    name = operation.table
+    table = session.hms.table(name.database, name.table) if operation.cascade else None
+    if table is None or not table.partitionKeys:
+        return outcome
+    if standing_of_part(table.parameters, operation.mark) is not Standing.OWN:
+        return outcome
+    cols, changed = operation.definition.sd.cols, 0
+    for names in batches(session.hms.partition_names(name.database, name.table)):
+        found = session.hms.partitions_by_name(name.database, name.table, names)
+        others = [partition for partition in found if not same(cols, partition.sd.cols)]
+        for partition in others:
+            partition.sd.cols = cols
+        alter_partitions(session, name, others, environment(operation))
+        changed += len(others)
+    return Outcome.APPLIED if changed else outcome
+
+
+def drop_partitions(session: Session, operation: DropPartitions) -> Outcome:
+    """Drop those of the partitions that are there."""
+    table = session.hms.table(operation.table.database, operation.table.table)
+    if table is None:
+        return Outcome.UNCHANGED
+    found = standing_of_part(table.parameters, operation.mark)
+    if found is Standing.NEWER:
+        return Outcome.STALE
+    names = [_name(operation, operation.keys, values) for values in operation.values]
+    return total([_drop_batch(session, operation, batch, found) for batch in batches(names)])
+
+
+def alter_partitions(session: Session, name: TableName, partitions: Sequence[Any], context: Any) -> None:
+    """Alter the partitions, which are there and no more than go into one call. HMS moves no files for it."""
+    if partitions:
+        wanted = list(partitions)
+        session.hms.call(
+            lambda client: client.alter_partitions_with_environment_context(name.database, name.table, wanted, context)
+        )
+
+
+def _table(session: Session, operation: PutPartitions) -> Any:
+    name = operation.table
+    table = session.hms.table(name.database, name.table)
+    if table is None:
+        bring_to(session, operation, operation.definition, None)
+        table = existing(session, name, "partitions")
+    return table
+
+
+def _name(operation: TableOperation, keys: Sequence[str], values: Sequence[str]) -> str:
+    if len(keys) != len(values):
+        raise Rejected(
+            f"a partition of {operation.table} has {len(values)} values where the table has {len(keys)} partition keys"
+        )
+    return partition_name(keys, values)
+
+
+def _put_batch(session: Session, operation: PutPartitions, table: Any, wanted: Mapping[str, Any]) -> Outcome:
+    name = operation.table
+    found = session.hms.partitions_by_name(name.database, name.table, list(wanted))
+    there = {_name(operation, [key.name for key in table.partitionKeys], item.values): item for item in found}
+    absent = [item for key, item in wanted.items() if key not in there]
+    changed = [item for key, item in wanted.items() if key in there and not same(item, there[key])]
+    if not absent and not changed:
+        return Outcome.UNCHANGED  # whosever it is: so the echo of a change comes to rest
+    conflict = None
+    if standing_of_part(table.parameters, operation.mark) is Standing.FOREIGN:
+        conflict = session.conflict(f"table {name}")
+    if conflict is not None:
+        return conflict
+    changed += _add(session, operation, absent)
+    alter_partitions(session, name, changed, environment(operation))
+    return Outcome.APPLIED
+
+
+def _add(session: Session, operation: PutPartitions, partitions: list[Any]) -> list[Any]:
+    """Add the partitions; returned are those that have not become what they should.
+
+    Another client has just added them, or HMS has counted the files of a directory that was there already; Hive 4, the
+    first whose call has an EnvironmentContext, does so whatever that says.
+    """
+    name = operation.table
+    if not partitions:
+        return []
+    request = hive.AddPartitionsRequest(name.database, name.table, partitions, ifNotExists=True, needResult=True)
+    request.environmentContext = environment(operation)
+    added = session.hms.call(lambda client: client.add_partitions_req(request)).partitions
+    there = {tuple(item.values): item for item in added}
+    return [item for item in partitions if not same(item, there.get(tuple(item.values)))]
+
+
+def _drop_batch(session: Session, operation: DropPartitions, names: Sequence[str], found: Standing) -> Outcome:
+    name = operation.table
+    if not session.hms.partitions_by_name(name.database, name.table, names):
+        return Outcome.UNCHANGED
+    if found is Standing.FOREIGN:
+        return Outcome.FOREIGN
+    request = hive.DropPartitionsRequest(
+        name.database,
+        name.table,
+        hive.RequestPartsSpec(names=list(names)),
+        deleteData=session.deletes(operation.delete_data),
+        ifExists=True,
+        environmentContext=environment(operation),
+        needResult=False,
+    )
+    session.hms.call(lambda client: client.drop_partitions_req(request))
+    return Outcome.APPLIED

@@ -1,0 +1,124 @@
+"""Are two definitions the same? Pure.
+
+What the server sets by itself does not count, nor does the mark of pysync: an alter that changes nothing else is not
+worth a write, and two clusters that replicate to each other would otherwise never come to rest.
+What a definition leaves unset (None) does not count either: then it is the server that decides.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Mapping
+from typing import Any
+
+from hmsclient.genthrift.hive_metastore import ttypes as hive
+
+from pysync.model import idl
+from pysync.model.definition import SERVER_PARAMETERS, STATISTICS
+from pysync.model.mark import Mark
+from pysync.model.names import normalized
+
+_SERVERS_FIELDS = frozenset(
+    {
+        "createTime",
+        "lastAccessTime",
+        "materializationTime",
+        "privileges",
+        "rewriteEnabled",
+        "temporary",
+        "validTxnList",
+    }
+)
+# A server that knows the newer fields of a struct always sets this one of them.
+_WITNESS = {hive.Database: "type", hive.Table: "ownerType"}
+# Hive 4 makes managed tables external ones (MetastoreDefaultTransformer), and says so in the first of these.
+_TRANSLATED = "TRANSLATED_TO_EXTERNAL"
+TRANSLATION = frozenset({_TRANSLATED, "EXTERNAL", "external.table.purge"})
+_LOCATION = re.compile(r"(?:([A-Za-z][A-Za-z0-9+.-]*):)?(?://([^/]*))?(.*)", re.DOTALL)
+
+
+def same(wanted: Any, there: Any) -> bool:
+    """Whether the metastore's `there` is what `wanted` says: two Databases, Tables, Partitions, Functions, ..."""
+    if is_translated(wanted, there):
+        return _same_fields(wanted, there, _SERVERS_FIELDS | {"tableType"})
+    return _same_value(wanted, there)
+
+
+def up_to_date(wanted: Any, there: Any, mark: Mark) -> bool:
+    """Whether a database or table needs no write: it is the same, of the same source and the same creation.
+
+    The position in the mark does not count: a definition that has not changed since an older event is still right.
+    The creation does, so that a late drop of the object's predecessor does not take it for that one.
+    """
+    written = Mark.read(there.parameters)
+    ours = written is not None and written.source == mark.source and mark.created in {0, written.created}
+    return ours and same(wanted, there)
+
+
+def same_location(wanted: str | None, there: str | None) -> bool:
+    """Whether two locations are one; a part that `wanted` leaves out is the server's default."""
+    if not wanted:
+        return True
+    scheme, authority, path = _parts(wanted)
+    its_scheme, its_authority, its_path = _parts(there or "")
+    return path == its_path and scheme in {"", its_scheme} and authority in {"", its_authority}
+
+
+def path_of(location: str | None) -> str:
+    """The path in a location, without scheme, authority and the slash at its end."""
+    return _parts(location or "")[2]
+
+
+def _parts(location: str) -> tuple[str, str, str]:
+    scheme, authority, path = _LOCATION.fullmatch(location).groups()  # type: ignore[union-attr]  # it matches any text
+    return scheme or "", authority or "", path.rstrip("/")
+
+
+def is_translated(wanted: Any, there: Any) -> bool:
+    """Whether a table is external only because Hive 4 has made the wanted managed one so."""
+    managed = isinstance(wanted, hive.Table) and wanted.tableType == "MANAGED_TABLE"
+    return managed and _TRANSLATED in (there.parameters or {})
+
+
+def _same_value(wanted: Any, there: Any) -> bool:
+    if wanted is None:
+        return True
+    if hasattr(wanted, "thrift_spec"):
+        return _same_fields(wanted, there, _SERVERS_FIELDS)
+    if isinstance(wanted, (list, tuple)):
+        its = there or []
+        return len(wanted) == len(its) and all(map(_same_value, wanted, its))
+    return (wanted or None) == (there or None)  # HMS gives "", 0 and {} back for what was unset
+
+
+def _same_fields(wanted: Any, there: Any, ignored: frozenset[str]) -> bool:
+    names = [name for name in vars(wanted) if name not in ignored and _can_hold(there, name)]
+    return all(_RULES.get(name, _same_value)(getattr(wanted, name), getattr(there, name, None)) for name in names)
+
+
+def _can_hold(there: Any, name: str) -> bool:
+    """Whether the server of an object knows a field of it; see pysync.model.idl."""
+    newer = {field[2] for field in idl.NEWER_FIELDS.get(type(there), ())}
+    return name not in newer or getattr(there, _WITNESS.get(type(there), name)) is not None
+
+
+def _same_parameters(wanted: Mapping[str, str] | None, there: Mapping[str, str] | None) -> bool:
+    mine = {key: value for key, value in (wanted or {}).items() if key not in SERVER_PARAMETERS}
+    # HMS adds statistics to what it is given; a definition that has them means them.
+    added = STATISTICS | (TRANSLATION if _TRANSLATED in (there or {}) else frozenset())
+    unasked = SERVER_PARAMETERS | (added - mine.keys())
+    return mine == {key: value for key, value in (there or {}).items() if key not in unasked}
+
+
+def _same_name(wanted: str | None, there: str | None) -> bool:
+    return wanted is None or normalized(wanted) == normalized(there or "")
+
+
+_RULES: Mapping[str, Callable[[Any, Any], bool]] = {
+    "location": same_location,
+    "locationUri": same_location,
+    "parameters": _same_parameters,
+    **dict.fromkeys(("pk_name", "fk_name", "uk_name", "nn_name", "dc_name", "column_name"), _same_name),
+    "name": _same_name,  # columns keep the client's case in an event, and lose it in the metastore
+    "col": _same_name,
+}

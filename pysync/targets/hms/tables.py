@@ -1,0 +1,155 @@
+"""Tables and views: put and drop."""
+
+from __future__ import annotations
+
+from copy import deepcopy
+from typing import Any
+
+from hmsclient.genthrift.hive_metastore import ttypes as hive
+
+from pysync.model.mark import Mark
+from pysync.model.names import TableName, normalized
+from pysync.model.operation import DropTable, Operation, PutTable
+from pysync.targets.base import Outcome, Rejected
+from pysync.targets.hms.same import TRANSLATION, is_translated, up_to_date
+from pysync.targets.hms.session import Session, environment, missing, stamped, within
+from pysync.targets.ownership import Standing, standing, standing_for_drop
+
+_VIEWS = frozenset({"VIRTUAL_VIEW", "MATERIALIZED_VIEW"})
+
+
+def put_table(session: Session, operation: PutTable) -> Outcome:
+    """Create the table or alter it. An unchanged one is not written, not even to move its mark on."""
+    there = session.hms.table(operation.table.database, operation.table.table)
+    return bring_to(session, operation, operation.definition, there, cascade=operation.cascade)
+
+
+def bring_to(session: Session, operation: Operation, definition: Any, there: Any, *, cascade: bool = False) -> Outcome:
+    """Bring the table `there` (None if absent), which has the definition's name, to the definition."""
+    found = standing(there is not None, there and there.parameters, operation.mark)
+    if found is Standing.NEWER:
+        return Outcome.STALE
+    conflict = session.conflict(f"table {operation.key}") if found is Standing.FOREIGN else None
+    if conflict is not None:
+        return conflict
+    written = Mark.read(there.parameters) if there is not None else None
+    wanted = stamped(definition, operation.mark.following(written))
+    if there is None:
+        create(session, operation, wanted)
+    elif up_to_date(wanted, there, operation.mark):
+        return Outcome.UNCHANGED
+    elif is_another(wanted, there):
+        _replace(session, operation, wanted, there, found)
+    else:
+        alter(session, operation, wanted, there, cascade=cascade)
+    return Outcome.APPLIED
+
+
+def drop_table(session: Session, operation: DropTable) -> Outcome:
+    """Drop the table if it is its source's and not newer than the one that was dropped there."""
+    there = session.hms.table(operation.table.database, operation.table.table)
+    if there is None:
+        return Outcome.UNCHANGED
+    found = standing_for_drop(True, there.parameters, operation.mark)
+    if found is not Standing.OWN:
+        return Outcome.STALE if found is Standing.NEWER else Outcome.FOREIGN
+    drop(session, operation, operation.table, delete_data=operation.delete_data)
+    return Outcome.APPLIED
+
+
+def existing(session: Session, name: TableName, part: str) -> Any:
+    """The table of a partition or constraint. Raises Missing when it is not there."""
+    table = session.hms.table(name.database, name.table)
+    if table is None:
+        raise missing(session, f"table {name} of the {part}")
+    return table
+
+
+def is_view(table: Any) -> bool:
+    """Whether it is a view, materialized or not."""
+    return table.tableType in _VIEWS
+
+
+def is_another(wanted: Any, there: Any) -> bool:
+    """Whether no alter leads from one to the other: HMS refuses to change partition keys, or a view to a table."""
+    return is_view(wanted) != is_view(there) or _keys(wanted) != _keys(there)
+
+
+def create(session: Session, operation: Operation, wanted: Any) -> None:
+    """Create the table. HMS makes its directory; files in it stay."""
+    context = environment(operation)
+    with within(session, wanted.dbName):
+        session.hms.call(lambda client: client.create_table_with_environment_context(wanted, context))
+
+
+def drop(session: Session, operation: Operation, name: TableName, *, delete_data: bool = False) -> None:
+    """Drop the table and its partitions; files go only if `delete_data` and the settings say so."""
+    context, deletes = environment(operation), session.deletes(delete_data)
+    session.hms.call(
+        lambda client: client.drop_table_with_environment_context(name.database, name.table, deletes, context)
+    )
+
+
+def alter(session: Session, operation: Operation, wanted: Any, there: Any, *, cascade: bool = False) -> None:
+    """Alter `there` to be `wanted`, under another name if it has one; its partitions are kept.
+
+    HMS refuses a column type that the old one cannot be read as (hive.metastore.disallow.incompatible.col.type.changes;
+    2.3 does not let setMetaConf switch it off). It compares by position, as far as both lists reach: so the columns
+    from the first that differs are taken off first.
+    """
+    try:
+        _alter(session, operation, wanted, there, cascade=cascade)
+    except hive.InvalidOperationException:
+        kept = _common_columns(wanted, there)
+        if len(kept) in {len(wanted.sd.cols), len(there.sd.cols)}:
+            raise
+        shorter = deepcopy(there)
+        shorter.sd.cols = kept
+        _alter(session, operation, shorter, there)
+        _alter(session, operation, wanted, there, cascade=cascade)
+
+
+def as_translated(wanted: Any, there: Any) -> Any:
+    """The wanted managed table as an external one where Hive 4 has made `there` so; else as it is.
+
+    Hive 4 would take it for managed again, but only in its own warehouse.
+    """
+    if not is_translated(wanted, there):
+        return wanted
+    copy = deepcopy(wanted)
+    kept = {key: value for key, value in there.parameters.items() if key in TRANSLATION}
+    copy.tableType, copy.parameters = there.tableType, {**(wanted.parameters or {}), **kept}
+    return copy
+
+
+def _alter(session: Session, operation: Operation, wanted: Any, there: Any, *, cascade: bool = False) -> None:
+    wanted = as_translated(wanted, there)
+    context = environment(operation, {"CASCADE": "true"} if cascade else None)
+    session.hms.call(
+        lambda client: client.alter_table_with_environment_context(there.dbName, there.tableName, wanted, context)
+    )
+
+
+def _replace(session: Session, operation: Operation, wanted: Any, there: Any, found: Standing) -> None:
+    name = TableName.of(there.dbName, there.tableName)
+    if found is Standing.FOREIGN:
+        raise Rejected(
+            f"table {name} has other partition keys, or is a view where a table is wanted, and is not from this source",
+            f"drop it at the target {session.settings.name!r}",
+        )
+    drop(session, operation, name)
+    create(session, operation, wanted)
+
+
+def _keys(table: Any) -> list[tuple[str, str]]:
+    return [(normalized(key.name), key.type) for key in table.partitionKeys or ()]
+
+
+def _common_columns(wanted: Any, there: Any) -> list[Any]:
+    """The leading columns of `there` that have the types of `wanted`'s."""
+    kept = []
+    for old, new in zip(there.sd.cols, wanted.sd.cols):  # noqa: B905, as far as both reach
+        if old.type != new.type:
+            break
+        kept.append(old)
+    return kept

@@ -1,0 +1,103 @@
+"""HmsTarget: the Target protocol on a metastore; each kind of operation is a function of its own."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping
+from typing import Any
+
+from pysync.metastore import Metastore
+from pysync.model.names import TableName
+from pysync.model.operation import (
+    DropConstraint,
+    DropDatabase,
+    DropFunction,
+    DropPartitions,
+    DropTable,
+    Operation,
+    PutConstraint,
+    PutDatabase,
+    PutFunction,
+    PutPartitions,
+    PutTable,
+    RenameTable,
+)
+from pysync.targets.base import Outcome, Rejected
+from pysync.targets.hms.constraints import drop_constraint, put_constraint
+from pysync.targets.hms.databases import drop_database, drop_function, put_database, put_function
+from pysync.targets.hms.errors import REFUSALS, classified
+from pysync.targets.hms.partitions import drop_partitions, put_partitions, put_table_and_columns
+from pysync.targets.hms.renames import rename_table
+from pysync.targets.hms.session import HmsSettings, Session
+from pysync.targets.hms.tables import drop_table
+
+_APPLY: Mapping[type[Operation], Callable[[Session, Any], Outcome]] = {
+    PutDatabase: put_database,
+    DropDatabase: drop_database,
+    PutFunction: put_function,
+    DropFunction: drop_function,
+    PutTable: put_table_and_columns,
+    RenameTable: rename_table,
+    DropTable: drop_table,
+    PutPartitions: put_partitions,
+    DropPartitions: drop_partitions,
+    PutConstraint: put_constraint,
+    DropConstraint: drop_constraint,
+}
+
+
+class HmsTarget:
+    """Another Hive Metastore. It connects at the first call, and again after a failure."""
+
+    def __init__(self, settings: HmsSettings) -> None:
+        self._hms = Metastore(
+            settings.metastore, timeout=settings.timeout_seconds, connect_timeout=settings.connect_timeout_seconds
+        )
+        self._session = Session(self._hms, settings)
+        self._where = f"target {settings.name!r} at {settings.metastore}"
+
+    def check(self) -> str:
+        """`12 databases at thrift://host:port`. No version: until Hive 4 every HMS says that it is 3.0."""
+        with classified(f"cannot list the databases of {self._where}", reading=True):
+            return f"{len(self._hms.databases())} databases at {self._hms.uri}"
+
+    def apply(self, operation: Operation) -> Outcome:
+        """Apply the operation (see Target.apply)."""
+        apply = _APPLY.get(type(operation))
+        if apply is None:
+            raise Rejected(f"a metastore cannot do {type(operation).__name__}")
+        with classified(f"{type(operation).__name__} of {operation.key} on {self._where}"):
+            try:
+                return apply(self._session, operation)
+            except REFUSALS:
+                return apply(self._session, operation)
+
+    def databases(self) -> list[str]:
+        """The names of its databases, sorted."""
+        with classified(f"cannot list the databases of {self._where}", reading=True):
+            return sorted(self._hms.databases())
+
+    def database(self, name: str) -> Any | None:
+        """The database, or None."""
+        with classified(f"cannot read the database {name} of {self._where}", reading=True):
+            return self._hms.database(name)
+
+    def tables(self, database: str) -> list[str]:
+        """The names of its tables and views, sorted."""
+        with classified(f"cannot list the tables of {database} on {self._where}", reading=True):
+            return sorted(self._hms.tables(database))
+
+    def table(self, name: TableName) -> Any | None:
+        """The table, or None."""
+        with classified(f"cannot read the table {name} of {self._where}", reading=True):
+            return self._hms.table(name.database, name.table)
+
+    def partitions(self, name: TableName) -> Iterator[Any]:
+        """The table's partitions, 500 in memory at a time. HMS 2.3 fails on those of a missing table: we look first."""
+        if self.table(name) is None:
+            return
+        with classified(f"cannot read the partitions of {name} on {self._where}", reading=True):
+            yield from self._hms.partitions(name.database, name.table)
+
+    def close(self) -> None:
+        """Close the connection."""
+        self._hms.close()

@@ -1,0 +1,61 @@
+"""The settings that every kind of target has; each kind adds its own."""
+
+from __future__ import annotations
+
+from typing import Annotated, Literal
+
+from pydantic import BaseModel, ConfigDict, Field, StringConstraints
+
+from pysync.model.event import Kind
+
+Name = Annotated[str, StringConstraints(pattern=r"^[A-Za-z0-9][A-Za-z0-9_.-]{0,63}$")]
+"""A name of a source, cluster or target: it travels in parameters, file names and metrics."""
+
+
+class TargetSettings(BaseModel):
+    """One `[[targets]]` table of pysync.toml."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+    name: Name = Field(description="what status, logs and commands call it; must not change: the position hangs on it")
+    kind: str = Field(description="hms, or another kind that is installed")
+    cluster: Name | None = Field(
+        default=None,
+        description="the `pysync.source.name` of the target's own listener, where it has one: changes that come from "
+        "there are not sent back",
+    )
+    policy: str | None = Field(
+        default=None, description="what the target takes: db, db.'include regex', or db.'include regex'.'exclude regex'"
+    )
+    include: tuple[str, ...] = Field(default=(), description="what it takes: db or db.table, * and ? allowed")
+    exclude: tuple[str, ...] = Field(default=(), description="what it does not take, though included")
+    exclude_kinds: tuple[Kind, ...] = Field(default=(), description="event kinds that it does not take")
+    databases: dict[str, str] = Field(default={}, description="renames of databases: source = target")
+    tables: dict[str, str] = Field(default={}, description="renames of tables: 'db.table' = 'db.table'")
+    locations: dict[str, str] = Field(default={}, description="location prefixes: source = target; the longest wins")
+    parameters: dict[str, str] = Field(default={}, description="parameters that every table gets")
+    drop_parameters: tuple[str, ...] = Field(default=(), description="table parameters to leave out, * and ? allowed")
+    drops: Literal["apply", "suppress"] = Field(default="apply", description="whether drops reach the target")
+    max_drops_per_window: int = Field(
+        default=1000,
+        ge=0,
+        description="a window that would drop more databases, tables and partitions pauses the target; 0: no limit",
+    )
+    delete_data: bool = Field(
+        default=False, description="whether a drop that deleted data at the source deletes it at the target too"
+    )
+    on_conflict: Literal["adopt", "skip", "park"] = Field(
+        default="park", description="what to do about a table that is there already and not this source's"
+    )
+    lanes: int = Field(default=4, ge=1, le=64, description="threads that apply different tables at once")
+    window: int = Field(default=2000, ge=1, le=100_000, description="events taken from the queue at a time")
+    retry_max_seconds: float = Field(default=60.0, gt=0, description="the longest wait before an unavailable target")
+    retry_attempts: int = Field(default=5, ge=1, description="tries before an unclassified error is parked")
+    parked_retry_seconds: float = Field(
+        default=300.0,
+        ge=0,
+        description="the longest wait before parked events are tried again; 0: only at the start and by hand",
+    )
+    mode: Literal["apply", "shadow"] = Field(
+        default="apply", description="shadow: plan and log, write nothing; the position moves all the same"
+    )
