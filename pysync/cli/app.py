@@ -1,0 +1,48 @@
+"""The application: its commands, and how a refusal is shown: one line that says what, where and what to do."""
+
+from __future__ import annotations
+
+import sys
+
+import typer
+
+from pysync import __version__
+from pysync.cli import agent_conf, install, parked, sidecar, steer, tryout
+from pysync.errors import PysyncError
+
+app = typer.Typer(
+    help="Keeps Hive Metastore tables in sync with another metastore, whatever dies on the way.",
+    epilog="Exit codes: 0 done; 1 something is not as it should be; 2 wrong configuration or arguments.",
+    no_args_is_help=True,
+    add_completion=False,
+    pretty_exceptions_enable=False,
+    rich_markup_mode=None,  # help speaks of [bridge] and [[targets]]
+    context_settings={"help_option_names": ["-h", "--help"]},
+)
+for module in (sidecar, steer, parked, install, tryout, agent_conf):
+    module.register(app)
+
+
+@app.callback(invoke_without_command=True)
+def root(
+    context: typer.Context,
+    version: bool = typer.Option(False, "--version", help="Print the version and end."),
+) -> None:
+    """Options of pysync itself."""
+    if version:
+        typer.echo(f"pysync {__version__}")
+        raise typer.Exit
+    if context.invoked_subcommand is None:
+        raise typer.Exit(2)
+
+
+def main() -> None:
+    """Run the command line; never shows a traceback for what a person can mend."""
+    try:
+        app()
+    except PysyncError as error:
+        for line in str(error).splitlines():
+            typer.echo(f"pysync: {line}", err=True)
+        sys.exit(error.exit_code)
+    except KeyboardInterrupt:
+        sys.exit(130)

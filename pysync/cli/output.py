@@ -1,0 +1,66 @@
+"""How commands print: a table for people, JSON for machines; `--json` is beside every table."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from datetime import datetime
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+from rich.console import Console
+from rich.table import Table
+
+from pysync.config import load_config
+from pysync.errors import UsageError
+from pysync.service.control import ask
+
+ConfigFile = Annotated[
+    Path, typer.Option("-c", "--config", metavar="FILE", help="The configuration, see conf/pysync.toml.")
+]
+AsJson = Annotated[bool, typer.Option("--json", help="Print JSON instead of a table.")]
+
+TargetName = Annotated[str, typer.Argument(metavar="TARGET", help="The target's name in the configuration.")]
+
+
+def ask_about(config: Path, target: str | None, command: str, **arguments: Any) -> dict[str, Any]:
+    """What the running sidecar answers about a target (None: all). Raises UsageError when there is no such target."""
+    loaded = load_config(config)
+    known = [settings.name for settings in loaded.targets]
+    if target is not None and target not in known:
+        raise UsageError(f"{config} has no target {target!r}", f"it has: {', '.join(known)}")
+    return ask(loaded.queue.directory, command, target=target, **arguments)
+
+
+def moment(seconds: float) -> str:
+    """A time, in this machine's zone, to the second."""
+    return datetime.fromtimestamp(seconds).astimezone().isoformat(" ", "seconds")
+
+
+def print_json(value: Any) -> None:
+    """One JSON value, indented."""
+    typer.echo(json.dumps(value, indent=2))
+
+
+def print_table(title: str, columns: Sequence[str], rows: Iterable[Sequence[Any]]) -> None:
+    """A table with a title; None is shown as nothing."""
+    table = Table(title=title, title_justify="left")
+    for column in columns:
+        table.add_column(column, overflow="fold")
+    for row in rows:
+        table.add_row(*("" if cell is None else str(cell) for cell in row))
+    Console().print(table)
+
+
+@contextmanager
+def progress(what: str) -> Iterator[Callable[[str], None]]:
+    """A line on standard error that tells, while the block runs, what it was told last."""
+    with Console(stderr=True).status(what) as status:
+        yield lambda state: status.update(f"{what}: {state}")
+
+
+def counts(values: Mapping[str, int]) -> str:
+    """`applied 12, skipped 3`."""
+    return ", ".join(f"{name} {count}" for name, count in values.items())

@@ -1,0 +1,106 @@
+"""`pysync run`, `status`, `check`: the sidecar and its health."""
+
+from __future__ import annotations
+
+from typing import Annotated, Any
+
+import typer
+
+from pysync.cli.output import AsJson, ConfigFile, counts, print_json, print_table
+from pysync.config import load_config
+from pysync.service import logs
+from pysync.service.check import Finding, check_config
+from pysync.service.control import ask
+from pysync.service.sidecar import run as run_sidecar
+
+
+def register(app: typer.Typer) -> None:
+    """Add these commands to `app`."""
+    app.command()(run)
+    app.command()(status)
+    app.command()(check)
+
+
+def run(
+    config: ConfigFile,
+    quarantine: Annotated[
+        bool, typer.Option("--quarantine", help="Set a damaged queue aside (FILE.damaged-TIME) and begin a new one.")
+    ] = False,
+) -> None:
+    """Run the sidecar until SIGTERM or Ctrl-C.
+
+    It takes events from the listener, keeps them on disk, and replays them to every target. Nothing is lost when
+    it is stopped or killed: start it again and it goes on. One sidecar a queue directory.
+    """
+    loaded = load_config(config)
+    logs.configure(loaded.log.level, loaded.log.format)
+    run_sidecar(loaded, quarantine=quarantine)
+
+
+def status(config: ConfigFile, as_json: AsJson = False) -> None:
+    """Show what the running sidecar does: each target's state, backlog, lag and last error.
+
+    The sidecar itself answers. The JSON is described in docs/status.md.
+    """
+    answer = ask(load_config(config).queue.directory, "status")
+    if as_json:
+        print_json(answer)
+        return
+    _print_status(answer)
+
+
+def check(config: ConfigFile, as_json: AsJson = False) -> None:
+    """Check the configuration, files, ports and metastores, and show all problems at once; exit code 1 if any.
+
+    Changes nothing, and may be run while the sidecar runs.
+    """
+    findings = check_config(load_config(config))
+    if as_json:
+        print_json([{"what": f.what, "ok": f.ok, "detail": f.detail} for f in findings])
+    else:
+        print_table("pysync check", ("", "what", "detail"), [_finding(f) for f in findings])
+    if not all(finding.ok for finding in findings):
+        raise typer.Exit(1)
+
+
+def _finding(finding: Finding) -> tuple[str, str, str]:
+    return ("ok" if finding.ok else "PROBLEM", finding.what, finding.detail)
+
+
+def _print_status(answer: dict[str, Any]) -> None:
+    bridge, queue = answer["bridge"], answer["queue"]
+    typer.echo(f"source {answer['source']}, pid {answer['pid']}, pysync {answer['version']}")
+    typer.echo(
+        f"{_capture(bridge, answer['notification_log'])}; "
+        f"queue: {queue['events']} events kept, {queue['free_bytes'] // 2**20} MiB free"
+    )
+    for gap in answer["gaps"]:
+        if gap["state"] != "closed":
+            typer.echo(f"gap, {gap['state']}: {gap['reason']}")
+    columns = ("target", "kind", "state", "queued", "parked", "lag s", "done", "last error")
+    print_table("targets", columns, [_target_row(target) for target in answer["targets"]])
+    for target in answer["targets"]:
+        if target["paused"]:
+            typer.echo(f"{target['name']} is paused: {target['paused']['reason']}")
+
+
+def _capture(bridge: dict[str, Any] | None, log: dict[str, Any] | None) -> str:
+    if bridge:
+        return f"bridge on port {bridge['port']}: {counts(bridge['answers']) or 'no event yet'}"
+    if log:
+        return f"notification log: {log['state']}, at event {log['position']}"
+    return "nothing comes in"
+
+
+def _target_row(target: dict[str, Any]) -> tuple[Any, ...]:
+    error = target["last_error"]
+    return (
+        target["name"],
+        target["kind"],
+        target["state"],
+        target["queued"],
+        target["parked"],
+        target["lag_seconds"],
+        counts(target["counts"]),
+        error and error["reason"],
+    )

@@ -1,0 +1,113 @@
+"""`pysync plan`, `pause`, `resume`: what a target would do next, and whether it may."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+from pysync.cli.output import AsJson, ConfigFile, TargetName, ask_about, print_json, print_table, progress
+
+_POLL_SECONDS = 0.5
+
+
+def register(app: typer.Typer) -> None:
+    """Add these commands to `app`."""
+    app.command()(plan)
+    app.command()(pause)
+    app.command()(resume)
+    app.command()(refresh)
+
+
+def plan(
+    config: ConfigFile,
+    target: Annotated[str | None, typer.Option("--target", help="Only of this target.")] = None,
+    as_json: AsJson = False,
+) -> None:
+    """Show exactly what would be done next: the operations of each target's next window, in order. Touches nothing.
+
+    Works of different tables go in parallel. The JSON is described in docs/status.md.
+    """
+    answer = ask_about(config, target, "plan")
+    if as_json:
+        print_json(answer)
+        return
+    for found in answer["targets"]:
+        _print_plan(found)
+
+
+def pause(
+    config: ConfigFile,
+    target: TargetName,
+    reason: Annotated[str, typer.Option(help="Why; shown by `pysync status`.")] = "by hand",
+) -> None:
+    """Let a target apply nothing more until `pysync resume`, also after a restart; its events stay in the queue."""
+    answer = ask_about(config, target, "pause", reason=reason)
+    typer.echo(f"{target} is paused: {answer['paused']}")
+
+
+def resume(config: ConfigFile, target: TargetName) -> None:
+    """Let a paused target go on; where the brake held a window back (max_drops_per_window), let that one through."""
+    answer = ask_about(config, target, "resume")
+    was = answer["was"]
+    typer.echo(f"{target} goes on; it was paused: {was}" if was else f"{target} was not paused")
+
+
+def refresh(
+    config: ConfigFile,
+    tables: Annotated[list[str] | None, typer.Argument(metavar="[DB.TABLE]...", help="Only these.")] = None,
+    wait: Annotated[bool, typer.Option("--wait", help="Until every target is done with it.")] = False,
+    as_json: AsJson = False,
+) -> None:
+    """Compare all targets with the source as it is now, and bring them to that: some tables, or everything in scope.
+
+    The sidecar does so by itself for a new target and wherever changes may have been missed (`pysync status`: gaps).
+    """
+    answer = ask_about(config, None, "refresh", tables=tables or [])
+    if wait:
+        with progress(answer["gap"]) as tell:
+            while (state := _gap(config, answer["gap"])) not in {None, "closed"}:
+                tell(str(state))
+                time.sleep(_POLL_SECONDS)
+    if as_json:
+        print_json(answer)
+    else:
+        typer.echo(f"{answer['gap']}: {'done' if wait else 'see pysync status'}")
+
+
+def _gap(config: Path, reason: str) -> str | None:
+    """The state of the newest gap of that reason, with what is queued; None when it is not told of any more."""
+    status = ask_about(config, None, "status")
+    found = next((gap["state"] for gap in status["gaps"] if gap["reason"] == reason), None)
+    return None if found is None else str(found)
+
+
+def _print_plan(plan_: dict[str, Any]) -> None:
+    rows = list(_rows(plan_["works"]))
+    if rows:
+        print_table(f"plan for {plan_['target']}", ("events", "keys", "operation"), rows)
+    parts = [f"{plan_['target']}: {plan_['events']} events -> {plan_['operations']} operations"]
+    if plan_["skipped"]:
+        parts.append(f"{plan_['skipped']} events not for this target")
+    if plan_["refused"]:
+        parts.append(f"{len(plan_['refused'])} events to be parked")
+    if plan_["queued"] > plan_["events"]:
+        parts.append(f"{plan_['queued'] - plan_['events']} more events in the queue")
+    parts.append(f"{plan_['drops']} drops, allowed {plan_['max_drops_per_window'] or 'any number'}")
+    if plan_["mode"] == "shadow":
+        parts.append("shadow: only logged")
+    typer.echo("; ".join(parts))
+    if plan_["paused"]:
+        typer.echo(f"{plan_['target']} is paused: {plan_['paused']}")
+
+
+def _rows(works: list[dict[str, Any]]) -> Iterator[tuple[Any, ...]]:
+    """One row an operation; what its work has in common stands at the first."""
+    for work in works:
+        common: tuple[Any, ...] = (work["events"], ", ".join(work["keys"]))
+        for operation in work["operations"]:
+            yield (*common, operation["text"])
+            common = (None, None)

@@ -1,0 +1,160 @@
+"""`pysync demo`, `embedded`: trying pysync out on real servers, without a cluster."""
+
+from __future__ import annotations
+
+from contextlib import ExitStack
+from dataclasses import asdict
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import Annotated, Literal
+
+import typer
+from rich.console import Console
+
+from pysync.cli.output import AsJson, print_json, print_table
+from pysync.demo.show import Result, Show
+from pysync.demo.stage import Stage
+from pysync.embedded import EmbeddedMetastore
+from pysync.embedded.aws import EmbeddedAws
+from pysync.errors import UsageError
+from pysync.service.ending import Ending
+from pysync.verify.compare import EQUAL
+
+
+def register(app: typer.Typer) -> None:
+    """Add these commands to `app`."""
+    app.command()(demo)
+    app.command()(embedded)
+
+
+def demo(
+    keep: Annotated[bool, typer.Option("--keep", help="Leave it running until Ctrl-C, to play with.")] = False,
+    directory: Annotated[
+        Path | None, typer.Option(help="An empty directory to work in; a temporary one unless given.")
+    ] = None,
+    as_json: AsJson = False,
+) -> None:
+    """Show the main job on real servers: two metastores, Spark, and a sidecar that is killed half-way.
+
+    Spark SQL makes and changes databases, tables, partitions, views and functions at the first metastore; the second
+    must end up the same. Ends with 0 if it does, with 1 if not. Takes a minute or two; needs a JDK and pyspark.
+    """
+    with ExitStack() as stack:
+        place = directory or Path(stack.enter_context(TemporaryDirectory(prefix="pysync-demo-")))
+        place.mkdir(parents=True, exist_ok=True)
+        stage = stack.enter_context(Stage(place.absolute()))
+        progress = stack.enter_context(Console(stderr=True).status("begins"))
+        result = Show(stage, progress.update).run()
+        progress.stop()
+        _print_demo(result, as_json)
+        if keep:
+            _keep(stage)
+    if not result.equal:
+        raise typer.Exit(1)
+
+
+def _print_demo(result: Result, as_json: bool) -> None:
+    if as_json:
+        print_json({**asdict(result), "equal": result.equal})
+        return
+    print_table(
+        "what happened",
+        ("step", "statements", "seconds"),
+        [(step.title, step.statements or None, f"{step.seconds:.2f}") for step in result.steps],
+    )
+    print_table(
+        "source and target, object by object",
+        ("kind", "name", "partitions", "result"),
+        [
+            (item.kind, item.name, item.parts or None, "\n".join((item.result, *item.fields)))
+            for item in result.compared
+        ],
+    )
+    equal = sum(item.result == EQUAL for item in result.compared)
+    seconds = sum(step.seconds for step in result.steps)
+    typer.echo(f"{equal} of {len(result.compared)} objects are equal, after {seconds:.0f} s")
+
+
+def _keep(stage: Stage) -> None:
+    typer.echo(f"""
+It all runs until you press Ctrl-C. In another terminal:
+  pysync status -c {stage.config_file}
+  pyspark --conf spark.sql.catalogImplementation=hive --conf spark.hadoop.hive.metastore.uris={stage.source.uri} \\
+          --conf spark.sql.warehouse.dir=file:{stage.source.warehouse}
+  and the same with {stage.target.uri} to look at the target""")
+    _until_interrupted()
+
+
+def _until_interrupted() -> None:
+    ending = Ending()
+    ending.on_signals()
+    while not ending.comes():
+        pass
+
+
+def embedded(
+    directory: Annotated[
+        Path | None, typer.Argument(help="Where its settings, log and data go; with --aws a temporary one will do.")
+    ] = None,
+    port: Annotated[
+        int | None, typer.Option(help="0 takes a free one.", show_default="9083; with --aws a free one")
+    ] = None,
+    *,
+    aws: Annotated[bool, typer.Option("--aws", help="Run Glue, Athena and S3 in place of a metastore.")] = False,
+    memory: Annotated[bool, typer.Option("--memory", help="Keep the database in memory, not on disk.")] = False,
+    jar: Annotated[
+        list[Path] | None, typer.Option(help="A jar for its class path; may be given more than once.")
+    ] = None,
+    setting: Annotated[
+        list[str] | None, typer.Option("--set", metavar="KEY=VALUE", help="A setting for its hive-site.xml.")
+    ] = None,
+) -> None:
+    """Run a real Hive Metastore until Ctrl-C, from the jars that pyspark brings; a JDK is all it needs.
+
+    For trying things out: it has no authentication. With --aws it is Glue, Athena and S3 at one address on loopback,
+    which keep everything in memory, so that the targets of those kinds can be tried without an account.
+    """
+    if aws:
+        _run_aws(directory, port or 0)
+        return
+    if directory is None:
+        raise UsageError("embedded needs a directory", "say where its settings, log and data may go")
+    overrides = dict(_pair(text) for text in setting or [])
+    database: Literal["memory", "disk"] = "memory" if memory else "disk"
+    with EmbeddedMetastore(
+        directory,
+        port=9083 if port is None else port,
+        database=database,
+        jars=jar or [],
+        overrides=overrides,
+    ) as metastore:
+        typer.echo(f"{metastore.uri}  pid {metastore.pid}  log {metastore.log_file}")
+        _until_interrupted()
+
+
+def _run_aws(directory: Path | None, port: int) -> None:
+    with EmbeddedAws(directory, port=port) as server:
+        variables = "\n".join(f"  export {name}={value}" for name, value in server.environment().items())
+        typer.echo(f"""{server.url}  pid {server.pid}  log {server.log_file}
+
+In the terminal where pysync runs:
+{variables}
+
+In its configuration, a target of the kind "athena" or "glue":
+  [[targets]]
+  name = "lake"
+  kind = "athena"
+  region = "{server.region}"
+  endpoint_url = "{server.url}"
+  staging = "s3://bucket/athena/"
+  locations = {{ "hdfs://nn/warehouse" = "s3://bucket/warehouse" }}
+
+It runs until you press Ctrl-C, and forgets everything then.""")
+        _until_interrupted()
+
+
+def _pair(text: str) -> tuple[str, str]:
+    key, equals, value = text.partition("=")
+    if not equals or not key:
+        raise typer.BadParameter(f"{text!r} is not KEY=VALUE", param_hint="--set")
+    return key, value

@@ -1,0 +1,5 @@
+"""A real Hive Metastore from pyspark's own jars, for the demo, the tests and trying things out."""
+
+from pysync.embedded.server import EmbeddedMetastore, free_port
+
+__all__ = ["EmbeddedMetastore", "free_port"]

@@ -1,0 +1,60 @@
+"""The server process: `python -m pysync.embedded.aws.serve DIRECTORY`. EmbeddedAws starts it."""
+
+from __future__ import annotations
+
+import argparse
+import logging
+from pathlib import Path
+
+from moto.moto_server.werkzeug_app import MotoRequestHandler
+from werkzeug.serving import make_server
+
+from pysync.embedded.aws.athena import Athena
+from pysync.embedded.aws.ddl import Ddl
+from pysync.embedded.aws.faults import Calls, Faults
+from pysync.embedded.aws.glue import Glue
+from pysync.embedded.aws.hive import Hive
+from pysync.embedded.aws.web import Application, Service
+
+HOST = "127.0.0.1"
+URL_FILE = "url"
+
+
+class _Handler(MotoRequestHandler):  # type: ignore[misc]  # moto is not typed
+    disable_nagle_algorithm = True  # or an answer in two writes waits 40 ms for the client's acknowledgement
+
+
+def main() -> None:
+    """Serve until the process is ended; the address is written to a file as soon as it answers."""
+    arguments = _arguments()
+    logging.basicConfig(format="%(asctime)s %(levelname)s %(name)s %(message)s")
+    logging.getLogger("werkzeug").setLevel(logging.ERROR)
+    faults, statements = Faults(), Calls()
+    glue = Glue()
+    services: dict[str, Service] = {"Glue": glue}
+    if arguments.athena:
+        hive = Hive(arguments.directory / "hive")
+        services["Athena"] = Athena(Ddl(glue, hive, statements), faults, arguments.latency)
+    application = Application(services, faults, Calls(), statements)
+    server = make_server(HOST, arguments.port, application, threaded=True, request_handler=_Handler)
+    _say(arguments.directory / URL_FILE, f"http://{HOST}:{server.server_port}")
+    server.serve_forever()
+
+
+def _arguments() -> argparse.Namespace:
+    parser = argparse.ArgumentParser(description="Serve Glue, Athena and S3 on loopback.")
+    parser.add_argument("directory", type=Path)
+    parser.add_argument("--port", type=int, default=0)
+    parser.add_argument("--athena", action="store_true")
+    parser.add_argument("--latency", type=float, default=0.0)
+    return parser.parse_args()
+
+
+def _say(file: Path, text: str) -> None:
+    unfinished = file.with_suffix(".new")
+    unfinished.write_text(text, encoding="utf-8")
+    unfinished.replace(file)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,117 @@
+"""Commands: what the running sidecar does for `pysync plan`, `pause`, `resume` and `parked`, as JSON values."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from concurrent.futures import Future
+from concurrent.futures import TimeoutError as NotYet
+from dataclasses import asdict
+from typing import Any
+
+from pysync.capture.healing import Healer
+from pysync.errors import PysyncError
+from pysync.model.names import TableName
+from pysync.queue import EventQueue
+from pysync.replay.drain import Drain, Released
+from pysync.service.control import Command
+from pysync.service.show import parked_event, parked_table, plan_of
+
+RELEASE_SECONDS = 7.0
+"""How long whoever asked for a retry waits for its result; less than they wait for any answer."""
+
+Request = Mapping[str, Any]
+
+
+class Commands:
+    """One method for each command; they are called from the control socket's threads."""
+
+    def __init__(self, queue: EventQueue, drains: Sequence[Drain], healer: Healer) -> None:
+        self._queue = queue
+        self._healer = healer
+        self._drains = {drain.name: drain for drain in drains}
+
+    def by_name(self) -> Mapping[str, Command]:
+        """As the control socket wants them."""
+        return {
+            "plan": self.plan,
+            "pause": self.pause,
+            "resume": self.resume,
+            "refresh": self.refresh,
+            "parked list": self.parked_list,
+            "parked show": self.parked_show,
+            "parked retry": self.parked_retry,
+            "parked skip": self.parked_skip,
+        }
+
+    def plan(self, request: Request) -> dict[str, Any]:
+        """`targets`: what the next window of each (or of the one named) would do; nothing is done."""
+        drains = [self._drain(request)] if request.get("target") else list(self._drains.values())
+        return {"targets": [plan_of(drain, self._queue.depth(drain.name).queued) for drain in drains]}
+
+    def pause(self, request: Request) -> dict[str, Any]:
+        """Pause a target, durably."""
+        drain, reason = self._drain(request), str(request.get("reason") or "by hand")
+        drain.pause(reason)
+        return {"target": drain.name, "paused": reason}
+
+    def resume(self, request: Request) -> dict[str, Any]:
+        """Lift a pause; `was` says which, null if there was none."""
+        drain = self._drain(request)
+        pause = drain.resume()
+        return {"target": drain.name, "was": pause and pause.reason}
+
+    def refresh(self, request: Request) -> dict[str, Any]:
+        """Have all targets read some tables at the source anew, or everything; `gap` says how `status` calls that."""
+        tables = [TableName.parse(str(name)) for name in request.get("tables") or ()]
+        return {"gap": self._healer.refresh(tables)}
+
+    def parked_list(self, request: Request) -> dict[str, Any]:
+        """`tables`: what is parked, table by table."""
+        drain = self._drain(request)
+        return {"target": drain.name, "tables": [parked_table(it) for it in self._queue.parked_tables(drain.name)]}
+
+    def parked_show(self, request: Request) -> dict[str, Any]:
+        """One parked event, decoded as far as it can be."""
+        drain, position = self._drain(request), _position(request)
+        rows = self._queue.parked_at(drain.name, position or 0)
+        if not rows:
+            raise PysyncError(f"event {position} is not parked", f"see: pysync parked list {drain.name}")
+        return parked_event(rows)
+
+    def parked_retry(self, request: Request) -> dict[str, Any]:
+        """Try parked events again."""
+        return _released(self._drain(request).retry(_table(request)))
+
+    def parked_skip(self, request: Request) -> dict[str, Any]:
+        """Give parked events up."""
+        position, table = _position(request), _table(request)
+        if (position is None) == (table is None):
+            raise PysyncError("nothing to skip", "name a position or a table, one of them")
+        return _released(self._drain(request).skip(position=position, table=table))
+
+    def _drain(self, request: Request) -> Drain:
+        name = request.get("target")
+        if not isinstance(name, str) or name not in self._drains:
+            known = ", ".join(self._drains)
+            raise PysyncError(f"the sidecar has no target {name!r}", f"it has: {known}")
+        return self._drains[name]
+
+
+def _position(request: Request) -> int | None:
+    found = request.get("position")
+    if found is not None and (not isinstance(found, int) or isinstance(found, bool)):
+        raise PysyncError(f"{found!r} is not a position", "take one from: pysync parked list")
+    return found
+
+
+def _table(request: Request) -> str | None:
+    found = request.get("table")
+    return None if found is None else str(found).strip().lower()
+
+
+def _released(asked: Future[Released]) -> dict[str, Any]:
+    """The result, or that it is still to come."""
+    try:
+        return asdict(asked.result(RELEASE_SECONDS))
+    except NotYet:
+        return asdict(Released(finished=False, reason="the target is busy or does not answer"))

@@ -1,0 +1,35 @@
+"""Ending: how a process that runs until it is told to stop is told so."""
+
+from __future__ import annotations
+
+import signal
+import time
+from queue import SimpleQueue
+
+_LOOK_SECONDS = 0.25  # a signal may reach another thread than the one that waits, and does not wake it then
+
+
+class Ending:
+    """Asked for by a signal, or from any thread; seen within a quarter of a second."""
+
+    def __init__(self) -> None:
+        self._asked: SimpleQueue[str | None] = SimpleQueue()  # its put is safe in a signal handler, Event's set is not
+
+    def on_signals(self) -> None:
+        """Let SIGTERM and SIGINT ask for it; call this in the main thread."""
+        for number in (signal.SIGTERM, signal.SIGINT):
+            signal.signal(number, lambda *_: self.ask())
+
+    def ask(self, failure: str | None = None) -> None:
+        """Ask for the end, because of a failure or of nothing."""
+        self._asked.put(failure)
+
+    def comes(self) -> bool:
+        """Wait a moment; True once the end was asked for."""
+        if self._asked.empty():
+            time.sleep(_LOOK_SECONDS)
+        return not self._asked.empty()
+
+    def failure(self) -> str | None:
+        """Why the end was asked for; None if nothing failed."""
+        return self._asked.get()

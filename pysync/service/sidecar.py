@@ -1,0 +1,189 @@
+"""The sidecar: queue, bridge, one drain a target and the control socket, wired together and taken down in order.
+
+Start-up waits for nothing but the disk and the port. A stop loses nothing: what the bridge answered is in the queue,
+and what a target was just asked to do is asked again at the next start.
+"""
+
+from __future__ import annotations
+
+import os
+import time
+from functools import partial
+from typing import Any
+
+import structlog
+
+from pysync import __version__
+from pysync.capture.bridge import Bridge, Reception
+from pysync.capture.gaps import GapWatch
+from pysync.capture.healing import Healer
+from pysync.capture.notifications import Poller
+from pysync.capture.overlaps import Overlaps
+from pysync.capture.refreshes import Refreshes
+from pysync.config import Config, read_token
+from pysync.errors import PysyncError
+from pysync.metastore import Metastore
+from pysync.queue import EventQueue, QueueFull
+from pysync.replay.drain import Drain
+from pysync.replay.progress import State
+from pysync.replay.translate import Translator
+from pysync.service.commands import Commands
+from pysync.service.control import ControlServer
+from pysync.service.ending import Ending
+from pysync.service.status import sidecar_status
+from pysync.service.tuning import collect_seldom
+from pysync.targets import target_kind
+from pysync.targets.settings import TargetSettings
+
+_HOUSEKEEPING_SECONDS = 10.0
+_TRIM_SECONDS = 0.5  # of one turn: the end may be asked for meanwhile
+_LOCK_SECONDS = 1.0  # a sidecar that is just stopping is waited for; one that stays is not
+_HELD_SECONDS = 1.0  # a poller may wait for an answer that long; what it reads then is read again
+_STOP_SECONDS = 3.0
+_MIB = 1024 * 1024
+
+log = structlog.get_logger(__name__)
+
+
+class Sidecar:
+    """Everything that runs; use it once: `start`, `wait`, `stop`."""
+
+    def __init__(self, config: Config, *, quarantine: bool = False) -> None:
+        """Open the queue and lay out the rest. Raises PysyncError for a wrong token file, setting or queue.
+
+        With `quarantine` a damaged queue is set aside and a new one begun.
+        """
+        self._config = config
+        self._started = time.time()
+        self.ending = Ending()
+        token = read_token(config.bridge.token_file) if config.source.capture == "listener" else None
+        translators = [Translator.of(settings) for settings in config.targets]
+        self.queue = EventQueue(
+            config.queue.directory,
+            min_free_bytes=config.queue.min_free_mb * _MIB,
+            quarantine=quarantine,
+            lock_timeout=_LOCK_SECONDS,
+        )
+        watch, overlaps = GapWatch(self.queue, config.source.silence_seconds), Overlaps()
+        self.bridge = self._bridge(token, Reception(self.queue, watch, overlaps)) if token else None
+        self.poller = None if token else self._poller()
+        self.drains = [self._drain(*both) for both in zip(config.targets, translators, strict=True)]
+        self._healer = Healer(
+            self.queue,
+            watch,
+            overlaps,
+            Refreshes(self.queue, config.source.name),
+            source=config.source.metastore,
+            behind=self._behind,
+            tables_per_second=config.source.compare_tables_per_second,
+        )
+        commands = Commands(self.queue, self.drains, self._healer)
+        self._control = ControlServer(config.queue.directory, {"status": lambda _: self.status(), **commands.by_name()})
+
+    def start(self) -> int:
+        """Begin; returns the bridge's port, 0 without one. Raises PysyncError when the port is taken."""
+        port = self.bridge.start() if self.bridge else 0
+        self._compare_for_new_targets()
+        for drain in self.drains:
+            drain.start()
+        self._control.start()
+        self._healer.start()
+        if self.poller:
+            self.poller.start()
+        self._forget_former_targets()
+        log.info("sidecar runs", source=self._config.source.name, port=port, pid=os.getpid(), version=__version__)
+        return port
+
+    def wait(self) -> None:
+        """Keep house until the ending is asked for. Raises PysyncError when the bridge ended by itself."""
+        due = time.monotonic() + _HOUSEKEEPING_SECONDS
+        while not self.ending.comes():
+            if time.monotonic() > due and not self._keep_house():
+                due = time.monotonic() + _HOUSEKEEPING_SECONDS
+        if failure := self.ending.failure():
+            raise PysyncError(failure, "start the sidecar again; the listener keeps its events meanwhile")
+
+    def stop(self) -> None:
+        """Take everything down, within about three seconds even if a target hangs."""
+        if self.bridge:
+            self.bridge.stop()
+        if self.poller:
+            self.poller.stop()
+            self.poller.join(_HELD_SECONDS)
+        self._healer.stop()
+        for drain in self.drains:
+            drain.stop()
+        until = time.monotonic() + _STOP_SECONDS
+        for drain in self.drains:
+            if not drain.join(max(0.0, until - time.monotonic())):
+                log.warning("a target hangs; its operation will be applied again", target=drain.name)
+        self._control.stop()
+        self.queue.close()
+        log.info("sidecar stopped")
+
+    def status(self) -> dict[str, Any]:
+        """The answer to `pysync status`."""
+        capture = {
+            "bridge": self.bridge and self.bridge.status(),
+            "notification_log": self.poller and self.poller.status(),
+        }
+        return sidecar_status(self._config, self._started, self.queue, capture, self.drains)
+
+    def _compare_for_new_targets(self) -> None:
+        """What the source had before a target, or its queue, began is in no event: a gap like any other."""
+        for name in {drain.name for drain in self.drains} - self.queue.positions().keys():
+            key = f"new:{name}:{self.queue.epoch}:{self.queue.last}"
+            self.queue.open_gap(key, f"target {name} is new: it is compared with the source")
+
+    def _behind(self) -> int:
+        """How many events the slowest of the targets that are at work is behind."""
+        running = [drain.name for drain in self.drains if drain.progress.state is State.RUNNING]
+        return max((self.queue.depth(name).queued for name in running), default=0)
+
+    def _keep_house(self) -> int:
+        """Trim the queue for a moment; returns how much, 0 when there is nothing left to do.
+
+        A full disk is no reason to end: the targets go on, and the listener has its spool.
+        """
+        try:
+            return self.queue.trim(seconds=_TRIM_SECONDS)
+        except QueueFull as error:
+            log.error("queue not trimmed", reason=str(error))
+            return 0
+
+    def _bridge(self, token: str, reception: Reception) -> Bridge:
+        return Bridge(reception, self._config.bridge.port, token, self._bridge_ended)
+
+    def _poller(self) -> Poller:
+        source = self._config.source
+
+        def on_gap(reason: str) -> None:
+            self.queue.open_gap(f"notification-log:{reason}", reason)
+
+        return Poller(self.queue, source.name, str(source.metastore), on_gap, poll_seconds=source.poll_seconds)
+
+    def _drain(self, settings: TargetSettings, translator: Translator) -> Drain:
+        uri = self._config.source.metastore
+        open_target = partial(target_kind(settings.kind).open, settings)
+        return Drain(self.queue, settings, translator, open_target, source=partial(Metastore, uri) if uri else None)
+
+    def _forget_former_targets(self) -> None:
+        """A target that is no longer in the configuration must not hold back trimming."""
+        for name in set(self.queue.positions()) - {drain.name for drain in self.drains}:
+            log.warning("target is not in the configuration any more: its position is given up", target=name)
+            self.queue.forget(name)
+
+    def _bridge_ended(self) -> None:
+        self.ending.ask("the bridge's accept loop ended (out of file descriptors?)")
+
+
+def run(config: Config, *, quarantine: bool = False) -> None:
+    """Run the sidecar until SIGTERM or SIGINT. Raises PysyncError for whatever keeps it from running."""
+    collect_seldom()
+    sidecar = Sidecar(config, quarantine=quarantine)
+    sidecar.ending.on_signals()
+    try:
+        sidecar.start()
+        sidecar.wait()
+    finally:
+        sidecar.stop()

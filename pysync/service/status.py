@@ -1,0 +1,74 @@
+"""Status: what the sidecar tells of itself. Its form is a promise: docs/status.md."""
+
+from __future__ import annotations
+
+import os
+import time
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from pysync import __version__
+from pysync.capture.refreshes import INSTANCE
+from pysync.config import Config
+from pysync.queue import EventQueue, Gap, Instance
+from pysync.replay.drain import Drain
+
+
+def sidecar_status(
+    config: Config, started: float, queue: EventQueue, capture: Mapping[str, Any], drains: Sequence[Drain]
+) -> dict[str, Any]:
+    """The whole status as JSON values; times are seconds since 1970. `capture` is what tells of how events come in."""
+    now = time.time()
+    return {
+        "version": __version__,
+        "source": config.source.name,
+        "pid": os.getpid(),
+        "started_at": started,
+        **capture,
+        "queue": _queue(config, queue),
+        "gaps": [_gap(gap) for gap in queue.gaps()],
+        "instances": [_instance(it) for it in queue.instances() if it.instance != INSTANCE],
+        "targets": [_target(drain, queue, now) for drain in drains],
+    }
+
+
+def _queue(config: Config, queue: EventQueue) -> dict[str, Any]:
+    return {
+        "directory": str(config.queue.directory),
+        "epoch": queue.epoch,
+        "events": queue.size,
+        "free_bytes": queue.free_bytes(),
+        "unreadable": len(queue.unreadable()),
+    }
+
+
+def _instance(instance: Instance) -> dict[str, Any]:
+    return {
+        "instance": instance.instance,
+        "source": instance.source,
+        "received": instance.received,
+        "highest": instance.highest,
+        "missing": [list(interval) for interval in instance.missing],
+        "last_at": instance.last_at_ms / 1000,
+    }
+
+
+def _gap(gap: Gap) -> dict[str, Any]:
+    """`open`: not all is queued that makes it good; `closing`: the targets are not done with that; `closed`."""
+    state = "closed" if gap.closed_at_ms else "closing" if gap.upto else "open"
+    closed_at = gap.closed_at_ms / 1000 if gap.closed_at_ms else None
+    return {"reason": gap.reason, "state": state, "found_at": gap.found_at_ms / 1000, "closed_at": closed_at}
+
+
+def _target(drain: Drain, queue: EventQueue, now: float) -> dict[str, Any]:
+    depth = queue.depth(drain.name)
+    pause = drain.paused()
+    lag = max(0.0, now - depth.oldest_ms / 1000) if depth.oldest_ms is not None else 0.0
+    return {
+        **drain.progress.status(),
+        "paused": pause and {"reason": pause.reason, "at": pause.at_ms / 1000},
+        "position": queue.positions()[drain.name],
+        "queued": depth.queued,
+        "parked": queue.parked_count(drain.name),
+        "lag_seconds": round(lag, 3),
+    }
