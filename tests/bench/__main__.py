@@ -1,0 +1,37 @@
+"""`python -m tests.bench [NAME ...]`: run all benchmarks, or those named; exit code 1 if a goal is missed."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable, Mapping
+
+from rich.console import Console
+
+from pysync.service import logs
+from tests.bench import capture, frame, main, replay
+
+BENCHES: Mapping[str, Callable[[frame.Say], list[frame.Row]]] = {
+    "main": main.run,
+    "capture": capture.run,
+    "replay": replay.run,
+}
+
+
+def run(names: list[str]) -> int:
+    unknown = sorted(set(names) - set(BENCHES))
+    if unknown:
+        print(f"there is no bench {unknown[0]!r}: use one of {', '.join(BENCHES)}", file=sys.stderr)
+        return 2
+    logs.configure("error", "console")  # debug lines of a million operations would be part of what is measured
+    missed = 0
+    for name in names or list(BENCHES):
+        with Console(stderr=True).status(f"bench {name}") as status:
+            rows = BENCHES[name](status.update)
+        frame.show(name, rows)
+        print(frame.write(name, rows))
+        missed += sum(row.ok is False for row in rows)
+    return 1 if missed else 0
+
+
+if __name__ == "__main__":
+    sys.exit(run(sys.argv[1:]))

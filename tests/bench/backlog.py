@@ -1,0 +1,41 @@
+"""`python -m tests.bench.backlog DIRECTORY`: drain the queue there into a target that does nothing; prints JSON."""
+
+from __future__ import annotations
+
+import json
+import resource
+import sys
+import time
+from pathlib import Path
+
+from pysync.queue import EventQueue
+from pysync.replay.drain import Drain
+from pysync.replay.translate import Translator
+from pysync.service import logs
+from pysync.service.tuning import collect_seldom
+from pysync.targets import target_kind
+
+
+def main(directory: Path) -> dict[str, float]:
+    """The rate in events a second, and the peak memory of this process in MiB."""
+    kind = target_kind("faulty")
+    settings = kind.settings.model_validate({"name": "target", "kind": "faulty", "remember": False})
+    with EventQueue(directory, min_free_bytes=0) as queue:
+        queue.register("target")
+        queued = queue.depth("target").queued
+        drain = Drain(queue, settings, Translator.of(settings), lambda: kind.open(settings))
+        began = time.perf_counter()
+        drain.start()
+        while queue.depth("target").queued:
+            time.sleep(0.05)
+        seconds = time.perf_counter() - began
+        drain.stop()
+        drain.join(10)
+    peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
+    return {"events": queued, "rate": queued / seconds, "rss_mb": peak}
+
+
+if __name__ == "__main__":
+    logs.configure("error", "console")
+    collect_seldom()
+    print(json.dumps(main(Path(sys.argv[1]))))

@@ -1,0 +1,232 @@
+"""bench-capture: what the listener adds to a DDL, and how fast the bridge takes events in.
+
+Three metastores, alike but for the listener: one without, one whose sidecar runs (or is stopped with SIGSTOP for the
+hung case), one whose sidecar is away. They are asked in turn, a short run each, so that whatever else the machine does
+meets all of them alike; the ratios are those of the medians over all runs. The sidecars' target does nothing: a target
+on the same machine would be measured too. The bridge is measured by writers of its own, next to bare fdatasync calls on
+the same disk.
+"""
+
+from __future__ import annotations
+
+import base64
+import os
+import signal
+import tempfile
+import time
+from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import ExitStack, closing, contextmanager
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, TypeVar
+
+from pysync.embedded import EmbeddedMetastore
+from pysync.metastore import Metastore
+from pysync.model.wire import encode_event
+from pysync.service.install import listener_jar
+from tests.bench.frame import Row, Say, percentile
+from tests.support import new_database, table
+from tests.support.callers import TOKEN, Caller
+from tests.support.events import create_table
+from tests.support.sidecars import FaultyPlace, Sidecar, sidecar, unused_port
+
+DEADLINE_MS = 500
+_ROUNDS = 12
+_STATEMENTS = 60  # of one client in one run
+_WARM_UP = 400
+_CLIENTS = 8
+_HUNG_ROUNDS = 3
+_WRITER_EVENTS = 12_000
+_FSYNC_SECONDS = 2.0
+
+T = TypeVar("T")
+
+
+@dataclass(slots=True)
+class Server:
+    """A metastore under measurement, with the seconds that each statement took, by the number of clients."""
+
+    metastore: EmbeddedMetastore
+    seconds: dict[int, list[float]] = field(default_factory=lambda: {1: [], _CLIENTS: []})
+    rates: dict[int, list[float]] = field(default_factory=lambda: {1: [], _CLIENTS: []})
+
+    def measure(self, clients: int) -> None:
+        """One run: every client creates, alters and drops tables of its own."""
+        began = time.perf_counter()
+        found = _together(clients, lambda number: _statements(self.metastore.uri, number))
+        self.rates[clients].append(clients * _STATEMENTS / (time.perf_counter() - began))
+        self.seconds[clients] += [seconds for each in found for seconds in each]
+
+
+def run(say: Say) -> list[Row]:
+    """The rows `capture.{up,down,hung}.*_ratio` , `capture.one.*`, `capture.down.rate_ratio`, `capture.bridge.*`."""
+    with ExitStack() as stack:
+        directory = Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="pysync-bench-")))
+        rows = _latencies(directory, stack, say)
+    with tempfile.TemporaryDirectory(prefix="pysync-bench-") as name:
+        return rows + _bridge(Path(name), say)
+
+
+# --- what a DDL takes
+
+
+def _latencies(directory: Path, stack: ExitStack, say: Say) -> list[Row]:
+    say("three metastores and a sidecar start")
+    place = _place(directory / "sidecar")
+    running = stack.enter_context(sidecar(place))
+    bare = _server(directory, "bare", stack)
+    up = _server(directory, "up", stack, _port(running), place.token)
+    down = _server(directory, "down", stack, unused_port(), place.token)
+    for number in range(_ROUNDS):
+        for clients in (1, _CLIENTS):
+            say(f"round {number + 1} of {_ROUNDS}, {clients} clients")
+            for server in (bare, up, down) if number % 2 else (down, up, bare):
+                server.measure(clients)
+    hung = Server(up.metastore)
+    with _stopped(running):
+        for number in range(_HUNG_ROUNDS):
+            say(f"the sidecar hangs, round {number + 1} of {_HUNG_ROUNDS}")
+            for clients in (1, _CLIENTS):
+                hung.measure(clients)
+                bare.measure(clients)
+    return [*_rows("up", up, bare), *_rows("down", down, bare), *_rows("hung", hung, bare), *_more(hung, down, bare)]
+
+
+def _rows(name: str, server: Server, bare: Server) -> Iterator[Row]:
+    for clients, prefix in ((_CLIENTS, "capture"), (1, "capture.one")):
+        with_it, without = server.seconds[clients], bare.seconds[clients]
+        for percent, goal in ((50, 1.05), (99, 1.10)):
+            ratio = percentile(with_it, percent) / percentile(without, percent)
+            yield Row(f"{prefix}.{name}.p{percent}_ratio", ratio, "ratio", goal=goal)
+
+
+def _more(hung: Server, down: Server, bare: Server) -> Iterator[Row]:
+    longest = max(max(times) for times in hung.seconds.values()) * 1000
+    slowest = max(max(times) for times in bare.seconds.values()) * 1000
+    yield Row("capture.hung.longest_ms", longest, "ms", slowest, goal=DEADLINE_MS + slowest)
+    rate, without = max(down.rates[_CLIENTS]), max(bare.rates[_CLIENTS])
+    yield Row("capture.down.rate_ratio", rate / without, "ratio", goal=0.95, more_is_better=True)
+
+
+def _server(directory: Path, name: str, stack: ExitStack, port: int = 0, token: Path | None = None) -> Server:
+    overrides = {
+        "pysync.source.name": "bench",
+        "pysync.bridge.port": str(port),
+        "pysync.bridge.token.file": str(token),
+        "pysync.spool.dir": str(directory / f"{name}-spool"),
+        "pysync.deadline.ms": str(DEADLINE_MS),
+        "hive.metastore.event.listeners": "org.pysync.listener.SidecarListener",
+    }
+    metastore = EmbeddedMetastore(
+        directory / name, name=name, overrides=overrides if port else {}, jars=[listener_jar()] if port else []
+    )
+    stack.enter_context(metastore)
+    _together(_CLIENTS, lambda number: _statements(metastore.uri, number, _WARM_UP // _CLIENTS))
+    return Server(metastore)
+
+
+def _statements(uri: str, number: int, count: int = _STATEMENTS) -> list[float]:
+    """Seconds of each of `count` statements: create, alter, drop, and again."""
+    took: list[float] = []
+    with closing(Metastore(uri)) as client:
+        database = new_database(client, f"bench{number}")
+        for at in range(0, count, 3):
+            there = table(database, f"t{at}")
+            took.append(_timed(client, lambda c, it=there: c.create_table(it)))
+            changed = client.table(database, f"t{at}")
+            changed.parameters["changed"] = "yes"
+            took.append(_timed(client, lambda c, it=changed: c.alter_table(it.dbName, it.tableName, it)))
+            took.append(_timed(client, lambda c, it=changed: c.drop_table(it.dbName, it.tableName, False)))
+    return took
+
+
+def _timed(client: Metastore, request: Callable[[Any], Any]) -> float:
+    began = time.perf_counter()
+    client.call(request)
+    return time.perf_counter() - began
+
+
+@contextmanager
+def _stopped(running: Sidecar) -> Iterator[None]:
+    running.process.send_signal(signal.SIGSTOP)
+    try:
+        yield
+    finally:
+        running.process.send_signal(signal.SIGCONT)
+
+
+# --- what the bridge takes in
+
+
+def _bridge(directory: Path, say: Say) -> list[Row]:
+    say("bare fdatasync")
+    bare = _fsyncs(directory)
+    rows = []
+    for writers in (1, 8, 50):
+        say(f"the bridge with {writers} writers")
+        with sidecar(_place(directory / str(writers))) as running:
+            rate = _write(_port(running), writers)
+        goal = 2 * bare if writers == 8 else None
+        rows.append(Row(f"capture.bridge.w{writers}_rate", rate, "events/s", bare))
+        if goal is not None:
+            rows.append(Row("capture.bridge.w8_over_fsync", rate / bare, "ratio", goal=2.0, more_is_better=True))
+    return rows
+
+
+def _fsyncs(directory: Path) -> float:
+    """How often a second one writer can append 4 KiB and have it on disk."""
+    page, done = os.urandom(4096), 0
+    until = time.perf_counter() + _FSYNC_SECONDS
+    with (directory / "fsync").open("wb", buffering=0) as file:
+        while time.perf_counter() < until:
+            file.write(page)
+            os.fdatasync(file.fileno())
+            done += 1
+    return done / _FSYNC_SECONDS
+
+
+def _write(port: int, writers: int) -> float:
+    each = _WRITER_EVENTS // writers
+    calls = [[_event(number, sequence) for sequence in range(1, each + 1)] for number in range(writers)]
+    with ExitStack() as stack:
+        callers = [stack.enter_context(closing(Caller(port, TOKEN))) for _ in range(writers)]
+        began = time.perf_counter()
+        _together(writers, lambda number: _send(callers[number], calls[number]))
+        return writers * each / (time.perf_counter() - began)
+
+
+def _send(caller: Caller, payloads: Sequence[str]) -> None:
+    for payload in payloads:
+        answer = caller.append(payload)
+        if answer != "queued":
+            raise RuntimeError(f"the bridge answered {answer}")
+
+
+def _event(writer: int, sequence: int) -> str:
+    """An event of about 2 KB, as a table of some columns makes it."""
+    event = create_table(
+        f"db.t{sequence}", instance=f"writer-{writer}", sequence=sequence, attributes={"padding": "x" * 1500}
+    )
+    return base64.b64encode(encode_event(event)).decode()
+
+
+# --- both
+
+
+def _place(directory: Path) -> FaultyPlace:
+    directory.mkdir(parents=True)
+    place = FaultyPlace(directory)
+    place.write(more="remember = false\n")
+    return place
+
+
+def _port(running: Sidecar) -> int:
+    port: int = running.status()["bridge"]["port"]
+    return port
+
+
+def _together(count: int, work: Callable[[int], T]) -> list[T]:
+    """What `work` gives for 0 to `count` - 1, each in a thread of its own."""
+    with ThreadPoolExecutor(count) as pool:
+        return list(pool.map(work, range(count)))

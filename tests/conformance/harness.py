@@ -1,0 +1,147 @@
+"""What the conformance suite asks of a kind of target, besides the Target protocol itself."""
+
+from __future__ import annotations
+
+import secrets
+from pathlib import Path
+from typing import Any, Protocol
+
+from hmsclient.genthrift.hive_metastore import ttypes as hive
+
+from pysync.metastore import Metastore
+from pysync.model.names import TableName
+from pysync.targets.base import Target
+from pysync.targets.hms import HmsSettings, HmsTarget
+
+_WRITES = ("add_", "alter_", "append_", "create_", "drop_", "exchange_", "rename_", "truncate_", "setMetaConf", "fire_")
+
+
+class TargetHarness(Protocol):
+    """A server of one kind, shared by the tests: each works in databases of its own."""
+
+    features: frozenset[str]
+    """What the kind has of: functions, constraints, managed (tables whose files are its own), contexts (of calls)."""
+    writes: list[tuple[str, tuple[Any, ...]]]
+    """The writing calls that its targets have made, to be cleared at will: name and arguments."""
+
+    def open(self, **settings: Any) -> Target:
+        """A new target with these settings."""
+
+    def new_database(self) -> str:
+        """A name that nobody has."""
+
+    def location(self, path: str) -> str:
+        """A location for data that the target can reach, its directory not yet there."""
+
+    def directory(self, location: str) -> Path:
+        """Where the files of a location are."""
+
+    def create(self, item: Any) -> None:
+        """Create a Database or Table as somebody else would: not through pysync."""
+
+    def functions(self, database: str) -> dict[str, str]:
+        """The functions that are there, with their classes."""
+
+    def constraints(self, name: TableName) -> dict[str, list[str]]:
+        """The keys that are there, with their columns."""
+
+    def close(self) -> None:
+        """Close what was opened."""
+
+
+class HmsHarness:
+    """Targets of kind hms on one embedded metastore."""
+
+    features = frozenset({"functions", "constraints", "managed", "contexts"})
+
+    def __init__(self, uri: str, root: Path) -> None:
+        self.writes: list[tuple[str, tuple[Any, ...]]] = []
+        self._uri, self._root = uri, root
+        self._hms = Metastore(uri)
+        self._open: list[HmsTarget] = []
+
+    def open(self, **settings: Any) -> HmsTarget:
+        target = HmsTarget(HmsSettings(name="dr", kind="hms", metastore=self._uri, **settings))
+        _record(target._hms, self.writes)
+        self._open.append(target)
+        return target
+
+    def new_database(self) -> str:
+        return f"db_{secrets.token_hex(5)}"
+
+    def location(self, path: str) -> str:
+        return f"file:{self._root / path}"
+
+    def directory(self, location: str) -> Path:
+        return Path(location.removeprefix("file:"))
+
+    def create(self, item: Any) -> None:
+        if isinstance(item, hive.Database):
+            self._hms.call(lambda client: client.create_database(item))
+        else:
+            self._hms.call(lambda client: client.create_table(item))
+
+    def functions(self, database: str) -> dict[str, str]:
+        return {found.functionName: found.className for found in self._hms.functions(database)}
+
+    def constraints(self, name: TableName) -> dict[str, list[str]]:
+        primary = hive.PrimaryKeysRequest(name.database, name.table)
+        foreign = hive.ForeignKeysRequest(None, None, name.database, name.table)
+        found: dict[str, list[str]] = {}
+        for key in self._hms.call(lambda client: client.get_primary_keys(primary)).primaryKeys:
+            found.setdefault(key.pk_name, []).append(key.column_name)
+        for key in self._hms.call(lambda client: client.get_foreign_keys(foreign)).foreignKeys:
+            found.setdefault(key.fk_name, []).append(key.fkcolumn_name)
+        return found
+
+    def partition_names(self, name: TableName) -> list[str]:
+        return self._hms.partition_names(name.database, name.table)
+
+    def close(self) -> None:
+        for target in self._open:
+            target.close()
+        self._hms.close()
+
+
+class _Recorder:
+    """A client that writes down the calls that change something."""
+
+    def __init__(self, client: Any, writes: list[tuple[str, tuple[Any, ...]]]) -> None:
+        self._client, self._writes = client, writes
+
+    def __getattr__(self, name: str) -> Any:
+        call = getattr(self._client, name)
+        if not name.startswith(_WRITES):
+            return call
+
+        def recorded(*args: Any) -> Any:
+            self._writes.append((name, args))
+            return call(*args)
+
+        return recorded
+
+
+def _record(hms: Metastore, writes: list[tuple[str, tuple[Any, ...]]]) -> None:
+    plain = hms.call
+    hms.call = lambda request: plain(lambda client: request(_Recorder(client, writes)))  # type: ignore[method-assign]
+
+
+def plain(value: Any) -> Any:
+    """A struct as a dict, without what a server sets by itself."""
+    if hasattr(value, "thrift_spec"):
+        left_out = {"createTime", "lastAccessTime", "privileges"}
+        return {key: plain(item) for key, item in vars(value).items() if key not in left_out}
+    if isinstance(value, dict):
+        return {key: item for key, item in value.items() if key != "transient_lastDdlTime"}
+    return [plain(item) for item in value] if isinstance(value, list) else value
+
+
+def state(target: Target, *databases: str) -> dict[str, Any]:
+    """Everything that the target has in these databases."""
+    found: dict[str, Any] = {}
+    for database in databases:
+        found[database] = plain(target.database(database))
+        for name in (TableName(database, table) for table in target.tables(database)):
+            parts = sorted((plain(part) for part in target.partitions(name)), key=lambda part: part["values"])
+            found[str(name)] = (plain(target.table(name)), parts)
+    return found

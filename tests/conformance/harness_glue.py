@@ -1,0 +1,77 @@
+"""Targets of kind glue on one embedded Glue."""
+
+from __future__ import annotations
+
+import os
+import secrets
+from pathlib import Path
+from typing import Any
+
+from hmsclient.genthrift.hive_metastore import ttypes as hive
+
+from pysync.embedded.aws import EmbeddedAws
+from pysync.model.names import TableName
+from pysync.targets.aws.session import client
+from pysync.targets.aws.translate import database_input, table_input
+from pysync.targets.glue import GlueSettings, GlueTarget
+
+_READS = ("Get", "BatchGet")
+
+
+class GlueHarness:
+    """Targets on a Glue with the rules of AWS that the embedded one knows; credentials are in the environment."""
+
+    features = frozenset({"functions"})
+
+    def __init__(self, root: Path) -> None:
+        self.writes: list[tuple[str, tuple[Any, ...]]] = []
+        self.aws = EmbeddedAws(root / "aws", athena=False).start()
+        self._root = root / "data"
+        self._before = dict(os.environ)
+        os.environ.update({k: v for k, v in self.aws.environment().items() if k != "AWS_ENDPOINT_URL"})
+        self._glue = self.aws.client("glue")
+        self._glue.create_database(DatabaseInput={"Name": "default"})
+        self._open: list[GlueTarget] = []
+
+    def open(self, **settings: Any) -> GlueTarget:
+        found = {"name": "dr", "kind": "glue", "region": "us-east-1", "endpoint_url": self.aws.url, **settings}
+        return self.target(GlueSettings(**found))
+
+    def target(self, settings: GlueSettings) -> GlueTarget:
+        client(settings, "glue").meta.events.register("before-parameter-build.glue", self._record)
+        target = GlueTarget(settings)
+        self._open.append(target)
+        return target
+
+    def new_database(self) -> str:
+        return f"db_{secrets.token_hex(5)}"
+
+    def location(self, path: str) -> str:
+        return f"s3://bucket/{path}"
+
+    def directory(self, location: str) -> Path:
+        return self._root / location.removeprefix("s3://")
+
+    def create(self, item: Any) -> None:
+        if isinstance(item, hive.Database):
+            self._glue.create_database(DatabaseInput=database_input(item)[0])
+        else:
+            self._glue.create_table(DatabaseName=item.dbName, TableInput=table_input(item)[0])
+
+    def functions(self, database: str) -> dict[str, str]:
+        found = self._glue.get_user_defined_functions(DatabaseName=database, Pattern=".*")["UserDefinedFunctions"]
+        return {function["FunctionName"]: function["ClassName"] for function in found}
+
+    def constraints(self, name: TableName) -> dict[str, list[str]]:
+        raise NotImplementedError("Glue has none")
+
+    def close(self) -> None:
+        for target in self._open:
+            target.close()
+        self.aws.stop()
+        os.environ.clear()
+        os.environ.update(self._before)
+
+    def _record(self, params: dict[str, Any], model: Any, **_: Any) -> None:
+        if not model.name.startswith(_READS):
+            self.writes.append((model.name, (dict(params),)))

@@ -1,0 +1,183 @@
+"""Databases, functions."""
+
+from __future__ import annotations
+
+import pytest
+from hmsclient.genthrift.hive_metastore import ttypes as hive
+
+from pysync.model.mark import Mark
+from pysync.model.names import TableName
+from pysync.model.operation import PutDatabase
+from pysync.targets.base import Missing, Outcome, Target
+from tests.conformance.harness import TargetHarness
+from tests.conformance.objects import Source, function, table
+
+
+def test_create_alter_drop_each_twice(harness: TargetHarness, target: Target, source: Source) -> None:
+    name = harness.new_database()
+    create = source.put_database(name, harness.location(name), parameters={"team": "red"})
+    alter = source.put_database(name, harness.location(name), parameters={"team": "blue"}, ownerName="ann")
+    drop = source.drop_database(name)
+
+    assert [target.apply(create), target.apply(create)] == [Outcome.APPLIED, Outcome.UNCHANGED]
+    assert Mark.read(target.database(name).parameters) == create.mark
+    assert [target.apply(alter), target.apply(alter)] == [Outcome.APPLIED, Outcome.UNCHANGED]
+    assert target.database(name).parameters["team"] == "blue"
+    assert target.database(name).ownerName == "ann"
+    assert target.apply(create) == Outcome.STALE
+    assert [target.apply(drop), target.apply(drop)] == [Outcome.APPLIED, Outcome.UNCHANGED]
+    assert target.database(name) is None
+
+
+def test_what_the_server_does_not_take_is_written_once(
+    harness: TargetHarness, target: Target, source: Source, database: str
+) -> None:
+    """HMS 2.3 alters neither description nor location."""
+    alter = source.put_database(database, harness.location("elsewhere"), description="new")
+    target.apply(alter)
+    harness.writes.clear()
+    assert target.apply(alter) == Outcome.UNCHANGED
+    assert harness.writes == []
+
+
+def test_a_definition_is_not_altered(harness: TargetHarness, target: Target, source: Source) -> None:
+    create = source.put_database(harness.new_database(), parameters={"a": "b"})
+    target.apply(create)
+    assert create.definition.parameters == {"a": "b"}
+
+
+def test_a_stale_drop_leaves_a_newer_database(target: Target, source: Source, database: str) -> None:
+    target.apply(source.put_database(database, parameters={"x": "y"}))
+    assert target.apply(source.drop_database(database, at=1)) == Outcome.STALE
+    assert target.database(database) is not None
+
+
+def test_a_stale_drop_takes_the_tables_from_before_it(
+    harness: TargetHarness, target: Target, source: Source, database: str
+) -> None:
+    """After a crash a window is replayed from its start: its tables are put again into the database made anew."""
+    late = source.put_table(table(TableName(database, "late"), harness.location(f"{database}/late")))
+    drop = source.drop_database(database)
+    target.apply(drop)
+    target.apply(source.put_database(database, parameters={"anew": "1"}))
+    target.apply(source.put_table(table(TableName(database, "new"), harness.location(f"{database}/new"))))
+    target.apply(late)
+    assert target.apply(drop) == Outcome.STALE
+    assert target.tables(database) == ["new"]
+
+
+def test_functions_from_before_the_database_was_made_anew_are_stale(
+    harness: TargetHarness, target: Target, source: Source, database: str
+) -> None:
+    if "functions" not in harness.features:
+        pytest.skip("this kind has no functions")
+    put, drop = source.put_function(function(database, "f")), source.drop_function(database, "g")
+    target.apply(source.drop_database(database))
+    definition = hive.Database(name=database, parameters={})
+    target.apply(PutDatabase(database=database, definition=definition, **source.at(created=0, born=True)))
+    target.apply(source.put_function(function(database, "g")))
+    assert [target.apply(put), target.apply(drop)] == [Outcome.STALE, Outcome.STALE]
+    assert harness.functions(database) == {"g": "com.example.F"}
+
+
+@pytest.mark.parametrize("on_conflict", ["skip", "park"])
+def test_a_foreign_database_is_left_and_its_tables_go_on(
+    harness: TargetHarness, source: Source, on_conflict: str
+) -> None:
+    name, target = harness.new_database(), harness.open(on_conflict=on_conflict)
+    harness.create(hive.Database(name=name, parameters={"mine": "yes"}))
+    assert target.apply(source.put_database(name, parameters={"x": "y"})) == Outcome.FOREIGN
+    assert target.database(name).parameters == {"mine": "yes"}
+    assert target.apply(source.put_table(table(TableName(name, "t"), None))) == Outcome.APPLIED
+    assert target.apply(source.drop_database(name)) == Outcome.FOREIGN
+    assert target.tables(name) == ["t"]
+
+
+def test_a_foreign_database_is_adopted_if_so_set_but_not_dropped_before(harness: TargetHarness, source: Source) -> None:
+    name, target = harness.new_database(), harness.open(on_conflict="adopt")
+    harness.create(hive.Database(name=name, parameters={}))
+    assert target.apply(source.drop_database(name)) == Outcome.FOREIGN
+    assert target.apply(source.put_database(name)) == Outcome.APPLIED
+    assert target.apply(source.drop_database(name)) == Outcome.APPLIED
+
+
+def test_another_sources_database_is_foreign(target: Target, database: str) -> None:
+    other = Source("other")
+    other.position = 100
+    assert target.apply(other.put_database(database, parameters={"x": "y"})) == Outcome.FOREIGN
+    assert target.apply(other.drop_database(database)) == Outcome.FOREIGN
+
+
+def test_default_is_never_altered_nor_dropped(harness: TargetHarness, source: Source) -> None:
+    target = harness.open(on_conflict="adopt")
+    before = target.database("default")
+    assert target.apply(source.put_database("default", parameters={"x": "y"})) == Outcome.FOREIGN
+    assert target.apply(source.drop_database("default")) == Outcome.FOREIGN
+    assert target.database("default") == before
+
+
+def test_a_database_with_a_foreign_table_stays(
+    harness: TargetHarness, target: Target, source: Source, database: str
+) -> None:
+    theirs = TableName(database, "theirs")
+    harness.create(table(theirs, harness.location(f"{database}/theirs")))
+    target.apply(source.put_table(table(TableName(database, "ours"), harness.location(f"{database}/ours"))))
+    assert target.apply(source.drop_database(database)) == Outcome.FOREIGN
+    assert target.tables(database) == ["theirs"]
+    assert target.database(database) is not None
+
+
+def test_a_database_with_a_newer_table_stays(
+    harness: TargetHarness, target: Target, source: Source, database: str
+) -> None:
+    target.apply(source.put_table(table(TableName(database, "t"), harness.location(f"{database}/t")), at=50))
+    assert target.apply(source.drop_database(database, at=40)) == Outcome.STALE
+    assert target.tables(database) == ["t"]
+
+
+def test_the_drop_takes_tables_views_and_functions(
+    harness: TargetHarness, target: Target, source: Source, database: str
+) -> None:
+    for name in ("one", "two"):
+        target.apply(source.put_table(table(TableName(database, name), harness.location(f"{database}/{name}"))))
+    if "functions" in harness.features:
+        target.apply(source.put_function(function(database, "F")))
+    assert target.apply(source.drop_database(database)) == Outcome.APPLIED
+    assert target.database(database) is None
+    assert target.tables(database) == []
+
+
+def test_functions(harness: TargetHarness, target: Target, source: Source, database: str) -> None:
+    if "functions" not in harness.features:
+        pytest.skip("this kind has no functions")
+    create = source.put_function(function(database, "MyF"))
+    alter = source.put_function(function(database, "myf", "com.example.G"))
+    drop = source.drop_function(database, "MYF")
+    assert [target.apply(create), target.apply(create)] == [Outcome.APPLIED, Outcome.UNCHANGED]
+    assert harness.functions(database) == {"myf": "com.example.F"}
+    assert create.definition.functionName == "MyF"
+    assert [target.apply(alter), target.apply(alter)] == [Outcome.APPLIED, Outcome.UNCHANGED]
+    assert harness.functions(database) == {"myf": "com.example.G"}
+    assert [target.apply(drop), target.apply(drop)] == [Outcome.APPLIED, Outcome.UNCHANGED]
+    assert harness.functions(database) == {}
+
+
+def test_a_function_of_a_missing_database(harness: TargetHarness, target: Target, source: Source) -> None:
+    if "functions" not in harness.features:
+        pytest.skip("this kind has no functions")
+    name = harness.new_database()
+    with pytest.raises(Missing, match=f"database {name} is not at the target"):
+        target.apply(source.put_function(function(name, "f")))
+
+
+def test_functions_of_a_foreign_database(harness: TargetHarness, target: Target, source: Source) -> None:
+    if "functions" not in harness.features:
+        pytest.skip("this kind has no functions")
+    name = harness.new_database()
+    harness.create(hive.Database(name=name, parameters={}))
+    assert target.apply(source.put_function(function(name, "f"))) == Outcome.APPLIED
+    assert target.apply(source.put_function(function(name, "f", "Other"))) == Outcome.FOREIGN
+    assert target.apply(source.drop_function(name, "f")) == Outcome.FOREIGN
+    adopting = harness.open(on_conflict="adopt")
+    assert adopting.apply(source.put_function(function(name, "f", "Other"))) == Outcome.APPLIED
+    assert harness.functions(name) == {"f": "Other"}

@@ -1,0 +1,194 @@
+"""Partitions: put and drop."""
+
+from __future__ import annotations
+
+import os
+from typing import Any
+
+import pytest
+
+from pysync.model.mark import Mark
+from pysync.model.names import DEFAULT_PARTITION, TableName, partition_name
+from pysync.targets.base import Missing, Outcome, Rejected, Target
+from tests.conformance.harness import HmsHarness, TargetHarness
+from tests.conformance.objects import Source, partition, table
+
+NASTY = [
+    "plain",
+    "with space",
+    " ends with spaces ",
+    "a/b",
+    "a=b",
+    "12:30:00",
+    "100%",
+    "%2F",
+    "'single'",
+    '"double"',
+    "ünïcødé",
+    "日本",
+    "😀",
+    "back\\slash",
+    "#?*{}[]^",
+    "tab\there",
+    "UPPER",
+    "upper",
+    DEFAULT_PARTITION,
+]
+
+
+@pytest.fixture
+def owner(target: Target, source: Source, name: TableName, location: str) -> Any:
+    """The table of the partitions, at the target already."""
+    found = table(name, location, keys=["k"])
+    target.apply(source.put_table(found))
+    return found
+
+
+def values(target: Target, name: TableName) -> list[str]:
+    return sorted(part.values[0] for part in target.partitions(name))
+
+
+def test_put_alter_drop_each_twice(target: Target, source: Source, name: TableName, owner: Any) -> None:
+    add = source.put_partitions(owner, partition(owner, ["1"]), partition(owner, ["2"]))
+    moved = partition(owner, ["2"], location=f"{owner.sd.location}/elsewhere", cols=("a:int",))
+    alter = source.put_partitions(owner, moved, partition(owner, ["3"]))
+    drop = source.drop_partitions(owner, ["1"], ["2"], ["absent"])
+
+    assert [target.apply(add), target.apply(add)] == [Outcome.APPLIED, Outcome.UNCHANGED]
+    assert [target.apply(alter), target.apply(alter)] == [Outcome.APPLIED, Outcome.UNCHANGED]
+    there = {part.values[0]: part for part in target.partitions(name)}
+    assert sorted(there) == ["1", "2", "3"]
+    assert there["1"].sd.location == f"{owner.sd.location}/k=1"
+    assert there["2"].sd.location == f"{owner.sd.location}/elsewhere"
+    assert [col.name for col in there["2"].sd.cols] == ["a"]
+    assert there["1"].parameters["numFiles"] == "3"
+    assert [target.apply(drop), target.apply(drop)] == [Outcome.APPLIED, Outcome.UNCHANGED]
+    assert values(target, name) == ["3"]
+
+
+def test_nasty_values(harness: TargetHarness, target: Target, source: Source, name: TableName, owner: Any) -> None:
+    parts = [partition(owner, [value]) for value in NASTY]
+    add, drop = source.put_partitions(owner, *parts), source.drop_partitions(owner, *([value] for value in NASTY))
+    assert [target.apply(add), target.apply(add)] == [Outcome.APPLIED, Outcome.UNCHANGED]
+    assert values(target, name) == sorted(NASTY)
+    if isinstance(harness, HmsHarness):
+        assert sorted(harness.partition_names(name)) == sorted(partition_name(["k"], [value]) for value in NASTY)
+    assert [target.apply(drop), target.apply(drop)] == [Outcome.APPLIED, Outcome.UNCHANGED]
+    assert values(target, name) == []
+
+
+def test_an_empty_value_is_the_default_partition(target: Target, source: Source, name: TableName, owner: Any) -> None:
+    add = source.put_partitions(owner, partition(owner, [""]))
+    assert [target.apply(add), target.apply(add)] == [Outcome.APPLIED, Outcome.UNCHANGED]
+    assert target.apply(source.drop_partitions(owner, [""])) == Outcome.APPLIED
+    assert values(target, name) == []
+
+
+def test_statistics_are_kept_where_the_data_is_already(
+    harness: TargetHarness, target: Target, source: Source, name: TableName, owner: Any
+) -> None:
+    """HMS counts the files of a directory that it did not make itself."""
+    directory = harness.directory(owner.sd.location) / "k=1"
+    directory.mkdir(parents=True)
+    (directory / "data").write_text("rows")
+    counted = partition(owner, ["1"])
+    del counted.parameters["totalSize"]
+    add = source.put_partitions(owner, counted)
+    assert [target.apply(add), target.apply(add)] == [Outcome.APPLIED, Outcome.UNCHANGED]
+    assert next(target.partitions(name)).parameters["numFiles"] == "3"
+
+
+def test_more_than_one_call_takes(
+    harness: TargetHarness, target: Target, source: Source, name: TableName, owner: Any
+) -> None:
+    numbers = [f"{number:04}" for number in range(getattr(harness, "many", 1200))]
+    # In one directory: to make another costs HMS a chmod, in a process of its own (Hadoop without its native library).
+    add = source.put_partitions(owner, *(partition(owner, [number], location=owner.sd.location) for number in numbers))
+    harness.writes.clear()
+    assert target.apply(add) == Outcome.APPLIED
+    assert values(target, name) == numbers
+    if isinstance(harness, HmsHarness) and not os.environ.get("PYSYNC_TEST_HIVE"):  # Hive 4 counts files: alters follow
+        assert [call for call, _ in harness.writes] == ["add_partitions_req"] * 3
+    assert target.apply(add) == Outcome.UNCHANGED
+    assert target.apply(source.drop_partitions(owner, *([number] for number in numbers[1:]))) == Outcome.APPLIED
+    assert values(target, name) == ["0000"]
+
+
+def test_without_their_table_it_is_created(target: Target, source: Source, name: TableName, location: str) -> None:
+    absent = table(name, location, keys=["k"], parameters={"v": "1"})
+    assert target.apply(source.drop_partitions(absent, ["1"])) == Outcome.UNCHANGED
+    assert target.table(name) is None, "there is nothing to drop"
+    add = source.put_partitions(absent, partition(absent, ["1"]))
+    assert [target.apply(add), target.apply(add)] == [Outcome.APPLIED, Outcome.UNCHANGED]
+    assert (target.table(name).parameters["v"], values(target, name)) == ("1", ["1"])
+    assert Mark.read(target.table(name).parameters) == add.mark
+
+
+def test_without_their_database(harness: TargetHarness, target: Target, source: Source, location: str) -> None:
+    absent = table(TableName(harness.new_database(), "t"), location, keys=["k"])
+    with pytest.raises(Missing, match=f"database {absent.dbName} is not at the target"):
+        target.apply(source.put_partitions(absent, partition(absent, ["1"])))
+
+
+def test_partitions_from_before_the_table_got_its_name_are_stale(
+    target: Target, source: Source, name: TableName, location: str
+) -> None:
+    """A window that is replayed after a crash: by then another table, created in the same second, has the name."""
+    new = TableName(name.database, "new")
+    first, second = table(name, location, keys=["k"]), table(new, f"{location}_new", keys=["k"])
+    for definition in (first, second):
+        target.apply(source.put_table(definition))
+    add = source.put_partitions(first, partition(first, ["1"]))
+    drop = source.drop_partitions(first, ["2"])
+    old = TableName(name.database, "old")
+    target.apply(add)
+    target.apply(source.put_partitions(second, partition(second, ["2"])))
+    target.apply(source.rename_table(name, table(old, location, keys=["k"])))
+    target.apply(source.rename_table(new, table(name, f"{location}_new", keys=["k"])))
+    target.apply(source.put_table(table(name, f"{location}_new", keys=["k"], parameters={"altered": "1"})))
+    assert [target.apply(add), target.apply(drop)] == [Outcome.STALE, Outcome.STALE]
+    assert (values(target, name), values(target, old)) == (["2"], ["1"])
+
+
+def test_with_the_wrong_number_of_values(target: Target, source: Source, name: TableName, owner: Any) -> None:
+    wider = table(name, owner.sd.location, keys=["k", "l"])
+    with pytest.raises(Rejected, match="2 values where the table has 1 partition keys"):
+        target.apply(source.put_partitions(wider, partition(wider, ["1", "2"])))
+
+
+def test_partitions_of_a_table_that_was_created_anew_are_stale(
+    target: Target, source: Source, name: TableName, location: str
+) -> None:
+    anew = table(name, location, keys=["k"])
+    target.apply(source.put_table(anew, created=20))
+    target.apply(source.put_partitions(anew, partition(anew, ["1"]), created=20))
+    assert target.apply(source.put_partitions(anew, partition(anew, ["2"]), created=10)) == Outcome.STALE
+    assert target.apply(source.drop_partitions(anew, ["1"], created=10)) == Outcome.STALE
+    assert values(target, name) == ["1"]
+
+
+def test_partitions_of_an_event_before_the_tables_last_are_put(
+    target: Target, source: Source, name: TableName, owner: Any
+) -> None:
+    """A window folds to the table's last definition, and its partitions come after it."""
+    late = source.put_partitions(owner, partition(owner, ["1"]))
+    target.apply(source.put_table(table(name, owner.sd.location, keys=["k"], parameters={"v": "2"}), at=90))
+    assert target.apply(late) == Outcome.APPLIED
+
+
+@pytest.mark.parametrize("on_conflict", ["skip", "park", "adopt"])
+def test_of_a_foreign_table(
+    harness: TargetHarness, source: Source, name: TableName, location: str, on_conflict: str
+) -> None:
+    target, theirs = harness.open(on_conflict=on_conflict), table(name, location, keys=["k"])
+    harness.create(theirs)
+    add = source.put_partitions(theirs, partition(theirs, ["1"]))
+    if on_conflict == "park":
+        with pytest.raises(Rejected, match="not from this source"):
+            target.apply(add)
+    else:
+        assert target.apply(add) == (Outcome.FOREIGN if on_conflict == "skip" else Outcome.APPLIED)
+    harness.open(on_conflict="adopt").apply(add)
+    assert target.apply(add) == Outcome.UNCHANGED, "the echo of what is there already is no conflict"
+    assert target.apply(source.drop_partitions(theirs, ["1"])) == Outcome.FOREIGN
+    assert values(target, name) == ["1"]

@@ -1,0 +1,164 @@
+"""Renaming tables."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import pytest
+
+from pysync.model.names import TableName
+from pysync.targets.base import Missing, Outcome, Rejected, Target
+from tests.conformance.harness import TargetHarness
+from tests.conformance.objects import Source, partition, table, view
+
+
+class Pair(NamedTuple):
+    """The table before and after a rename, and where a source has them."""
+
+    name: TableName
+    location: str
+    new: TableName
+    new_location: str
+
+
+@pytest.fixture
+def pair(harness: TargetHarness, name: TableName, location: str) -> Pair:
+    new = TableName(name.database, "t_new")
+    return Pair(name, location, new, harness.location(f"{new.database}/{new.table}"))
+
+
+def test_a_rename_takes_partitions_and_locations_along(target: Target, source: Source, pair: Pair) -> None:
+    name, location, new, new_location = pair
+    old = table(name, location, keys=["k"])
+    target.apply(source.put_table(old))
+    elsewhere = partition(old, ["x"], location=f"{location}-elsewhere/k=x")
+    target.apply(source.put_partitions(old, partition(old, ["1"]), partition(old, ["2"]), elsewhere))
+    rename = source.rename_table(name, table(new, new_location, keys=["k"], parameters={"v": "2"}))
+
+    assert [target.apply(rename), target.apply(rename)] == [Outcome.APPLIED, Outcome.UNCHANGED]
+    assert target.tables(name.database) == [new.table]
+    assert target.table(new).sd.location == new_location
+    assert target.table(new).parameters["v"] == "2"
+    places = {part.values[0]: part.sd.location for part in target.partitions(new)}
+    assert places == {"1": f"{new_location}/k=1", "2": f"{new_location}/k=2", "x": f"{location}-elsewhere/k=x"}
+
+
+def test_into_another_database(
+    harness: TargetHarness, target: Target, source: Source, name: TableName, location: str
+) -> None:
+    other = TableName(harness.new_database(), "moved")
+    target.apply(source.put_database(other.database))
+    old = table(name, location, keys=["k"])
+    target.apply(source.put_table(old))
+    target.apply(source.put_partitions(old, partition(old, ["1"])))
+    rename = source.rename_table(name, table(other, location, keys=["k"]))
+    assert [target.apply(rename), target.apply(rename)] == [Outcome.APPLIED, Outcome.UNCHANGED]
+    assert target.table(name) is None
+    assert [part.values for part in target.partitions(other)] == [["1"]]
+
+
+def test_into_a_missing_database(harness: TargetHarness, target: Target, source: Source, pair: Pair) -> None:
+    target.apply(source.put_table(table(pair.name, pair.location)))
+    elsewhere = TableName(harness.new_database(), "t")
+    with pytest.raises(Missing, match=f"database {elsewhere.database} is not at the target"):
+        target.apply(source.rename_table(pair.name, table(elsewhere, pair.location)))
+    assert target.tables(pair.name.database) == ["t"]
+
+
+def test_views_are_renamed(target: Target, source: Source, pair: Pair) -> None:
+    name, _, new, _ = pair
+    target.apply(source.put_table(view(name, "select 1 a, '' b")))
+    rename = source.rename_table(name, view(new, "select 1 a, '' b"))
+    assert [target.apply(rename), target.apply(rename)] == [Outcome.APPLIED, Outcome.UNCHANGED]
+    assert target.tables(name.database) == [new.table]
+
+
+def test_the_old_one_absent_creates(target: Target, source: Source, pair: Pair) -> None:
+    name, _, new, new_location = pair
+    assert target.apply(source.rename_table(name, table(new, new_location))) == Outcome.APPLIED
+    assert target.tables(name.database) == [new.table]
+
+
+def test_an_older_one_in_the_way_is_dropped(target: Target, source: Source, pair: Pair) -> None:
+    name, location, new, new_location = pair
+    target.apply(source.put_table(table(new, new_location, keys=["old"])))
+    old = table(name, location, keys=["k"])
+    target.apply(source.put_table(old))
+    target.apply(source.put_partitions(old, partition(old, ["1"])))
+    assert target.apply(source.rename_table(name, table(new, new_location, keys=["k"]))) == Outcome.APPLIED
+    assert target.tables(name.database) == [new.table]
+    assert [part.values for part in target.partitions(new)] == [["1"]]
+
+
+def test_a_replayed_leftover_is_dropped(target: Target, source: Source, pair: Pair) -> None:
+    name, location, new, new_location = pair
+    old, renamed = table(name, location, keys=["k"]), table(new, new_location, keys=["k"])
+    create, rename = source.put_table(old), source.rename_table(name, renamed)
+    target.apply(create)
+    target.apply(rename)
+    target.apply(source.put_partitions(renamed, partition(renamed, ["7"])))
+    assert target.apply(create) == Outcome.APPLIED  # nobody knows that it has been
+    target.apply(rename)
+    assert target.tables(name.database) == [new.table]
+    assert [part.values for part in target.partitions(new)] == [["7"]]
+
+
+def test_a_newer_table_of_the_old_name_is_left(target: Target, source: Source, pair: Pair) -> None:
+    name, location, new, new_location = pair
+    target.apply(source.put_table(table(name, location)))
+    rename = source.rename_table(name, table(new, new_location))
+    target.apply(rename)
+    target.apply(source.put_table(table(name, location, parameters={"v": "second"})))
+    assert target.apply(rename) == Outcome.UNCHANGED
+    assert target.table(name).parameters["v"] == "second"
+
+
+@pytest.mark.parametrize("on_conflict", ["skip", "park", "adopt"])
+def test_a_foreign_table_in_the_way(
+    harness: TargetHarness,
+    source: Source,
+    pair: Pair,
+    on_conflict: str,
+) -> None:
+    name, location, new, new_location = pair
+    target = harness.open(on_conflict=on_conflict)
+    target.apply(source.put_table(table(name, location)))
+    harness.create(table(new, new_location, parameters={"v": "theirs"}))
+    rename = source.rename_table(name, table(new, new_location))
+    if on_conflict == "skip":
+        assert target.apply(rename) == Outcome.FOREIGN
+    else:
+        with pytest.raises(Rejected, match="which is there and not from this source"):
+            target.apply(rename)
+    assert target.tables(name.database) == ["t", "t_new"]
+    assert target.table(new).parameters["v"] == "theirs"
+
+
+def test_a_foreign_table_of_the_old_name(harness: TargetHarness, source: Source, pair: Pair) -> None:
+    name, location, new, new_location = pair
+    harness.create(table(name, location))
+    rename = source.rename_table(name, table(new, new_location))
+    assert harness.open(on_conflict="skip").apply(rename) == Outcome.FOREIGN
+    with pytest.raises(Rejected, match=f"table {name} is at the target"):
+        harness.open(on_conflict="park").apply(rename)
+    assert harness.open().tables(name.database) == ["t"]
+    assert harness.open(on_conflict="adopt").apply(rename) == Outcome.APPLIED
+    assert harness.open().tables(name.database) == ["t_new"]
+
+
+def test_renamed_with_other_partition_keys(target: Target, source: Source, pair: Pair) -> None:
+    """Two changes folded into one."""
+    name, location, new, new_location = pair
+    target.apply(source.put_table(table(name, location, keys=["k"])))
+    assert target.apply(source.rename_table(name, table(new, new_location, keys=["l"]))) == Outcome.APPLIED
+    assert target.tables(name.database) == [new.table]
+
+
+def test_renamed_with_incompatible_columns(target: Target, source: Source, pair: Pair) -> None:
+    name, location, new, new_location = pair
+    old = table(name, location, keys=["k"])
+    target.apply(source.put_table(old))
+    target.apply(source.put_partitions(old, partition(old, ["1"])))
+    rename = source.rename_table(name, table(new, new_location, keys=["k"], cols=("a:date",)))
+    assert [target.apply(rename), target.apply(rename)] == [Outcome.APPLIED, Outcome.UNCHANGED]
+    assert [part.values for part in target.partitions(new)] == [["1"]]

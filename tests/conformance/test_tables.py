@@ -1,0 +1,222 @@
+"""Tables and views: put and drop, whose they are, and what an alter cannot do."""
+
+from __future__ import annotations
+
+from contextlib import nullcontext
+from copy import deepcopy
+
+import pytest
+
+from pysync.model.mark import Mark
+from pysync.model.names import TableName
+from pysync.targets.base import Missing, Outcome, Rejected, Target
+from tests.conformance.harness import TargetHarness, plain
+from tests.conformance.objects import Source, partition, table, view
+
+
+def test_create_alter_drop_each_twice(target: Target, source: Source, name: TableName, location: str) -> None:
+    create = source.put_table(table(name, location, parameters={"comment": "one"}))
+    alter = source.put_table(table(name, location, cols=("a:int", "b:string", "c:date"), parameters={"comment": "two"}))
+    drop = source.drop_table(name)
+
+    assert [target.apply(create), target.apply(create)] == [Outcome.APPLIED, Outcome.UNCHANGED]
+    assert Mark.read(target.table(name).parameters) == create.mark
+    assert [target.apply(alter), target.apply(alter)] == [Outcome.APPLIED, Outcome.UNCHANGED]
+    there = target.table(name)
+    assert [(col.name, col.type) for col in there.sd.cols] == [("a", "int"), ("b", "string"), ("c", "date")]
+    assert (there.parameters["comment"], there.owner, there.sd.location) == ("two", "ann", location)
+    assert [target.apply(drop), target.apply(drop)] == [Outcome.APPLIED, Outcome.UNCHANGED]
+    assert target.table(name) is None
+
+
+def test_an_unchanged_put_writes_nothing_and_keeps_the_older_mark(
+    harness: TargetHarness, target: Target, source: Source, name: TableName, location: str
+) -> None:
+    create, touch = (source.put_table(table(name, location)) for _ in range(2))
+    target.apply(create)
+    harness.writes.clear()
+    assert target.apply(touch) == Outcome.UNCHANGED
+    assert harness.writes == []
+    assert Mark.read(target.table(name).parameters) == create.mark
+
+
+def test_a_table_created_anew_at_the_source_is_marked_anew(
+    target: Target, source: Source, name: TableName, location: str
+) -> None:
+    """Else a late drop of its predecessor would take it."""
+    target.apply(source.put_table(table(name, location), created=10))
+    assert target.apply(source.put_table(table(name, location), created=20)) == Outcome.APPLIED
+    assert target.apply(source.drop_table(name, at=99, created=10)) == Outcome.STALE
+
+
+def test_a_definition_is_not_altered(target: Target, source: Source, name: TableName, location: str) -> None:
+    for definition in (table(name, location), table(name, location, parameters={"x": "y"})):
+        before = deepcopy(definition)
+        target.apply(source.put_table(definition))
+        assert definition == before
+
+
+def test_a_stale_put_changes_nothing(target: Target, source: Source, name: TableName, location: str) -> None:
+    target.apply(source.put_table(table(name, location, parameters={"v": "new"}), at=9))
+    before = plain(target.table(name))
+    assert target.apply(source.put_table(table(name, location, parameters={"v": "old"}), at=8)) == Outcome.STALE
+    assert plain(target.table(name)) == before
+
+
+@pytest.mark.parametrize("stale", [{"at": 8, "created": 10}, {"at": 99, "created": 5}])
+def test_a_stale_drop_changes_nothing(
+    target: Target, source: Source, name: TableName, location: str, stale: dict[str, int]
+) -> None:
+    """Stale is the drop of an older event, and that of a table which was created earlier."""
+    target.apply(source.put_table(table(name, location), at=9, created=10))
+    assert target.apply(source.drop_table(name, **stale)) == Outcome.STALE
+    assert target.table(name) is not None
+
+
+def test_foreign_table_is_skipped(harness: TargetHarness, source: Source, name: TableName, location: str) -> None:
+    target = harness.open(on_conflict="skip")
+    harness.create(table(name, location, parameters={"v": "theirs"}))
+    assert target.apply(source.put_table(table(name, location, parameters={"v": "ours"}))) == Outcome.FOREIGN
+    assert target.table(name).parameters["v"] == "theirs"
+
+
+def test_foreign_table_is_parked(harness: TargetHarness, source: Source, name: TableName, location: str) -> None:
+    target = harness.open(on_conflict="park")
+    harness.create(table(name, location, parameters={"v": "theirs"}))
+    with pytest.raises(Rejected, match=f"table {name} is at the target 'dr' already and not from this source"):
+        target.apply(source.put_table(table(name, location, parameters={"v": "ours"})))
+    assert target.table(name).parameters["v"] == "theirs"
+
+
+def test_foreign_table_is_adopted(harness: TargetHarness, source: Source, name: TableName, location: str) -> None:
+    target = harness.open(on_conflict="adopt")
+    harness.create(table(name, location))
+    put = source.put_table(table(name, location))
+    assert [target.apply(put), target.apply(put)] == [Outcome.APPLIED, Outcome.UNCHANGED]
+    assert Mark.read(target.table(name).parameters) == put.mark
+    assert target.apply(source.drop_table(name)) == Outcome.APPLIED
+
+
+@pytest.mark.parametrize("on_conflict", ["skip", "park", "adopt"])
+def test_foreign_table_is_never_dropped(
+    harness: TargetHarness, source: Source, name: TableName, location: str, on_conflict: str
+) -> None:
+    target = harness.open(on_conflict=on_conflict)
+    harness.create(table(name, location, keys=["k"]))
+    assert target.apply(source.drop_table(name)) == Outcome.FOREIGN
+    with (
+        pytest.raises(Rejected, match=r"is at the target|other partition keys")
+        if on_conflict != "skip"
+        else nullcontext()
+    ):
+        target.apply(source.put_table(table(name, location, keys=["other"])))
+    assert [key.name for key in target.table(name).partitionKeys] == ["k"]
+
+
+def test_views(target: Target, source: Source, name: TableName) -> None:
+    create, alter = (source.put_table(view(name, query)) for query in ("select 1 a, '' b", "select 2 a, '' b"))
+    assert [target.apply(create), target.apply(create)] == [Outcome.APPLIED, Outcome.UNCHANGED]
+    assert [target.apply(alter), target.apply(alter)] == [Outcome.APPLIED, Outcome.UNCHANGED]
+    assert target.table(name).viewExpandedText == "select 2 a, '' b"
+    assert target.table(name).tableType == "VIRTUAL_VIEW"
+    assert target.apply(source.drop_table(name)) == Outcome.APPLIED
+
+
+def test_view_to_table_and_back(target: Target, source: Source, name: TableName, location: str) -> None:
+    target.apply(source.put_table(view(name, "select 1 a, '' b")))
+    assert target.apply(source.put_table(table(name, location))) == Outcome.APPLIED
+    assert target.table(name).tableType == "EXTERNAL_TABLE"
+    assert target.apply(source.put_table(view(name, "select 3 a, '' b"))) == Outcome.APPLIED
+    assert target.table(name).viewOriginalText == "select 3 a, '' b"
+
+
+def test_partition_keys_changed(target: Target, source: Source, name: TableName, location: str) -> None:
+    old = table(name, location, keys=["k"])
+    target.apply(source.put_table(old))
+    target.apply(source.put_partitions(old, partition(old, ["1"])))
+    put = source.put_table(table(name, location, keys=["k", "l"]))
+    assert [target.apply(put), target.apply(put)] == [Outcome.APPLIED, Outcome.UNCHANGED]
+    assert [key.name for key in target.table(name).partitionKeys] == ["k", "l"]
+    assert list(target.partitions(name)) == []
+
+
+@pytest.mark.parametrize(
+    "cols", [("a:int", "b:int"), ("a:date", "b:binary"), ("b:int", "a:date", "c:int"), ("b:map<int,int>",)]
+)
+def test_incompatible_columns_keep_the_partitions(
+    target: Target, source: Source, name: TableName, location: str, cols: tuple[str, ...]
+) -> None:
+    old = table(name, location, keys=["k"], cols=("a:string", "b:string"))
+    target.apply(source.put_table(old))
+    target.apply(source.put_partitions(old, partition(old, ["1"])))
+    put = source.put_table(table(name, location, keys=["k"], cols=cols))
+    assert [target.apply(put), target.apply(put)] == [Outcome.APPLIED, Outcome.UNCHANGED]
+    assert [f"{col.name}:{col.type}" for col in target.table(name).sd.cols] == list(cols)
+    assert [part.values for part in target.partitions(name)] == [["1"]]
+
+
+@pytest.mark.parametrize("cascade", [False, True])
+def test_cascade(target: Target, source: Source, name: TableName, location: str, cascade: bool) -> None:
+    old = table(name, location, keys=["k"])
+    target.apply(source.put_table(old))
+    target.apply(source.put_partitions(old, partition(old, ["1"])))
+    target.apply(source.put_table(table(name, location, keys=["k"], cols=("a:int", "b:int", "c:int")), cascade=cascade))
+    (part,) = target.partitions(name)
+    assert [col.name for col in part.sd.cols] == (["a", "b", "c"] if cascade else ["a", "b"])
+
+
+@pytest.mark.parametrize("newer", [False, True])
+def test_a_cascade_reaches_partitions_that_a_replay_has_put_back(
+    target: Target, source: Source, name: TableName, location: str, newer: bool
+) -> None:
+    """The table has the columns already, or later ones: HMS by itself would leave the partitions as they are."""
+    old, wide = (table(name, location, keys=["k"], cols=cols) for cols in (("a:int",), ("a:int", "c:int")))
+    target.apply(source.put_table(old))
+    add = source.put_partitions(old, partition(old, ["1"], cols=("a:int",)))
+    cascade = source.put_table(wide, cascade=True)
+    target.apply(cascade)
+    if newer:
+        target.apply(source.put_table(table(name, location, keys=["k"], cols=("a:int", "c:int", "d:int"))))
+    target.apply(add)
+    assert target.apply(cascade) == Outcome.APPLIED
+    assert target.apply(cascade) == (Outcome.STALE if newer else Outcome.UNCHANGED)
+    (part,) = target.partitions(name)
+    assert [col.name for col in part.sd.cols] == ["a", "c"]
+
+
+def test_external_stays_external_and_managed_managed(
+    harness: TargetHarness, target: Target, source: Source, name: TableName, location: str
+) -> None:
+    target.apply(source.put_table(table(name, location)))
+    assert (target.table(name).tableType, target.table(name).parameters["EXTERNAL"]) == ("EXTERNAL_TABLE", "TRUE")
+    if "managed" in harness.features:
+        target.apply(source.put_table(table(name, location, external=False)))
+        assert target.table(name).tableType == "MANAGED_TABLE"
+        target.apply(source.put_table(table(name, location)))
+        assert target.table(name).tableType == "EXTERNAL_TABLE"
+
+
+def test_names_in_mixed_case_are_the_same(target: Target, source: Source, name: TableName, location: str) -> None:
+    """In an event, columns are written as the client wrote them; HMS stores them in lower case."""
+    put = source.put_table(table(name, location, cols=("Aa:int", "B:string"), keys=["Kk"]))
+    assert [target.apply(put), target.apply(put)] == [Outcome.APPLIED, Outcome.UNCHANGED]
+
+
+def test_statistics_are_kept_as_given(target: Target, source: Source, name: TableName, location: str) -> None:
+    for rows in ("41", "42"):
+        target.apply(source.put_table(table(name, location, parameters={"numRows": rows, "numFiles": rows})))
+        there = target.table(name).parameters
+        assert (there["numRows"], there["numFiles"]) == (rows, rows)
+
+
+def test_a_table_of_a_missing_database(harness: TargetHarness, target: Target, source: Source) -> None:
+    name = TableName(harness.new_database(), "t")
+    with pytest.raises(Missing, match=f"database {name.database} is not at the target 'dr'"):
+        target.apply(source.put_table(table(name, None)))
+
+
+def test_an_invalid_table_is_rejected_in_one_short_line(target: Target, source: Source, name: TableName) -> None:
+    with pytest.raises(Rejected) as refused:
+        target.apply(source.put_table(table(name, None, cols=("a:nosuchtype\n" + "x" * 2000,))))
+    assert "\n" not in str(refused.value)
+    assert len(str(refused.value)) < 600

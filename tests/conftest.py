@@ -1,0 +1,99 @@
+"""Fixtures that tests of several files need.
+
+A start of a real metastore takes some 3 s, so share one where a test allows it.
+"""
+
+from __future__ import annotations
+
+import os
+import socket
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack, closing
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from pysync.embedded import EmbeddedMetastore
+from pysync.embedded.aws import EmbeddedAws
+from tests.support.drains import Bench, shorten_waits
+from tests.support.queues import Disk, Reopener
+from tests.versions.server import metastore_of
+
+
+class Metastores:
+    """Call it for a running metastore of this test's own: `metastores("a", database="disk", jars=[...])`.
+
+    The arguments are those of EmbeddedMetastore. A second call with the same name needs the first one stopped.
+    """
+
+    def __init__(self, directory: Path) -> None:
+        self._directory = directory
+        self._started: list[EmbeddedMetastore] = []
+
+    def __call__(self, name: str = "a", *, start: bool = True, **settings: Any) -> EmbeddedMetastore:
+        server = EmbeddedMetastore(self._directory / name, name=name, **settings)
+        self._started.append(server)
+        return server.start() if start else server
+
+    def close(self) -> None:
+        """Stop them all, and check that nothing of them is left."""
+        for server in self._started:
+            server.kill()
+        assert not [server.name for server in self._started if server.running]
+
+
+@pytest.fixture
+def metastores(tmp_path: Path) -> Iterator[Metastores]:
+    """A factory of metastores, all of which end with the test."""
+    factory = Metastores(tmp_path / "metastores")
+    yield factory
+    factory.close()
+
+
+@pytest.fixture(scope="session")
+def shared_metastore(tmp_path_factory: pytest.TempPathFactory) -> Iterator[EmbeddedMetastore]:
+    """One metastore for all tests that ask for it: work in databases of your own (tests.support.new_database).
+
+    PYSYNC_TEST_HIVE names another version of Hive for it, one of tests/versions/releases.py.
+    """
+    make = metastore_of(os.environ.get("PYSYNC_TEST_HIVE", ""))
+    server = make(tmp_path_factory.mktemp("shared"), name="shared")
+    with server:
+        yield server
+    assert not server.running
+    with socket.socket() as probe:
+        assert probe.connect_ex(("127.0.0.1", server.port)) != 0
+
+
+@pytest.fixture(scope="session")
+def shared_aws(tmp_path_factory: pytest.TempPathFactory) -> Iterator[EmbeddedAws]:
+    """One Glue, S3 and Athena that runs DDL, for all tests that ask for it: work in databases of your own."""
+    with EmbeddedAws(tmp_path_factory.mktemp("aws")) as server:
+        yield server
+
+
+@pytest.fixture
+def disk() -> Disk:
+    """What the queues of `reopen` see of the disk and the time."""
+    return Disk()
+
+
+@pytest.fixture
+def reopen(tmp_path: Path, disk: Disk) -> Iterator[Reopener]:
+    """Each call closes the queue in the test's directory and opens it again."""
+    reopener = Reopener(tmp_path, disk)
+    yield reopener
+    reopener.close()
+
+
+@pytest.fixture
+def benches(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Callable[..., Bench]]:
+    """A factory of drains to a fake target, in the test's directory; its arguments are settings of the target."""
+    shorten_waits(monkeypatch)
+    with ExitStack() as built:
+
+        def build(**values: Any) -> Bench:
+            return built.enter_context(closing(Bench(tmp_path, **values)))
+
+        yield build

@@ -1,0 +1,95 @@
+"""What a listener could not tell, because its metastore was killed, is read at the source: no person has to help."""
+
+from __future__ import annotations
+
+import time
+from pathlib import Path
+from typing import Any
+
+from pysync.demo.stage import Stage
+from pysync.metastore import Metastore
+from tests.support import new_database, table, wait_until
+from tests.support.stages import assert_converges, ddl_stream
+
+SECONDS = 120.0
+
+
+def gaps(stage: Stage) -> list[dict[str, Any]]:
+    """Those that a listener left; there are others, such as that of a queue which has just begun."""
+    return [gap for gap in stage.status()["gaps"] if "metastore" in gap["reason"]]
+
+
+def assert_closed(stage: Stage) -> None:
+    """Gaps were found, and all of them are closed."""
+
+    def closed() -> bool:
+        found = gaps(stage)
+        return bool(found) and all(gap["state"] == "closed" for gap in found)
+
+    wait_until(closed, seconds=SECONDS, what=f"the closing of the gaps {gaps(stage)}")
+
+
+def forget_spool(stage: Stage) -> int:
+    """What a disk loses: the events that the listener has kept; returns how many files there were."""
+    files = list((stage.directory / "spool").glob("*.spool"))
+    for file in files:
+        file.unlink()
+    return len(files)
+
+
+def test_a_source_killed_while_the_sidecar_is_down_and_its_spool_lost(tmp_path: Path) -> None:
+    with Stage(tmp_path, database="disk") as stage:
+        stage.target.start()
+        stage.source.start()
+        stage.start_sidecar()
+        with ddl_stream(stage, clients=2) as clients:
+            wait_until(lambda: min(client.done for client in clients) > 15, seconds=60, what="the stream")
+            stage.kill_sidecar()
+            before = min(client.done for client in clients)
+            wait_until(lambda: min(client.done for client in clients) > before + 15, seconds=60, what="more of it")
+        stage.source.kill()
+        assert forget_spool(stage) > 0, "nothing was spooled"
+        stage.source.start()
+        stage.start_sidecar()
+        assert_closed(stage)
+        assert_converges(stage, SECONDS)
+        assert stage.status()["targets"][0]["parked"] == 0
+
+
+def test_a_source_killed_in_the_middle_of_a_stream_is_compared(tmp_path: Path) -> None:
+    with Stage(tmp_path, database="disk") as stage:
+        stage.target.start()
+        stage.source.start()
+        stage.start_sidecar()
+        with ddl_stream(stage) as clients:
+            wait_until(lambda: min(client.done for client in clients) > 15, seconds=60, what="the stream")
+            stage.source.kill()
+            stage.source.start()
+            time.sleep(1)
+        assert_closed(stage)
+        assert_converges(stage, SECONDS)
+        assert any("without a goodbye" in gap["reason"] for gap in gaps(stage)), gaps(stage)
+
+
+def test_a_sidecar_killed_again_and_again_while_it_closes_a_gap(tmp_path: Path) -> None:
+    with Stage(tmp_path, database="disk") as stage:
+        stage.target.start()
+        stage.source.start()
+        stage.start_sidecar()
+        with Metastore(stage.source.uri) as source:
+            name = new_database(source, "kept")
+            source.call(lambda client: client.create_table(table(name, "first")))
+            assert_converges(stage)
+            stage.kill_sidecar()
+            for number in range(60):
+                source.call(lambda client, n=number: client.create_table(table(name, f"t{n}")))
+        stage.source.kill()
+        assert forget_spool(stage) > 0, "nothing was spooled"
+        stage.source.start()
+        for _ in range(3):
+            stage.start_sidecar()
+            wait_until(lambda: bool(gaps(stage)), seconds=SECONDS, what="the gap")
+            stage.kill_sidecar()
+        stage.start_sidecar()
+        assert_closed(stage)
+        assert_converges(stage, SECONDS)

@@ -1,0 +1,186 @@
+"""The embedded metastore: a real process, real data, real signals."""
+
+from __future__ import annotations
+
+import os
+import signal
+import socket
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from hmsclient.genthrift.hive_metastore import ttypes
+
+from pysync.embedded import EmbeddedMetastore, java
+from pysync.errors import PysyncError, UsageError
+from pysync.metastore import Metastore, MetastoreUnavailable
+from tests.conftest import Metastores
+from tests.support import new_database, process_is_gone, table, wait_until
+
+
+def test_is_up_with_its_own_warehouse(metastores: Metastores) -> None:
+    server = metastores("a")
+    with Metastore(server.uri) as metastore:
+        database = metastore.database("default")
+        assert database is not None
+        assert database.locationUri == f"file:{server.warehouse}"
+        name = new_database(metastore)
+        metastore.call(lambda client: client.create_table(table(name, "t")))
+    assert (server.warehouse / f"{name}.db" / "t").is_dir()
+
+
+def test_drop_database_keeps_the_connection(shared_metastore: EmbeddedMetastore) -> None:
+    # Needs a connection pool that pyspark has: with Hive's default the server closes the connection.
+    with Metastore(shared_metastore.uri) as metastore:
+        name = new_database(metastore)
+        metastore.call(lambda client: client.create_table(table(name, "t")))
+        metastore.call(lambda client: client.drop_database(name, True, True))
+        assert name not in metastore.databases()
+
+
+def test_on_disk_keeps_its_data_over_a_kill_and_a_restart(metastores: Metastores) -> None:
+    server = metastores("a", database="disk")
+    first_pid, uri = server.pid, server.uri
+    with Metastore(uri) as metastore:
+        name = new_database(metastore)
+        metastore.call(lambda client: client.create_table(table(name, "t")))
+        server.kill()
+        assert process_is_gone(first_pid)
+        with pytest.raises(MetastoreUnavailable):
+            metastore.databases()
+        server.start()
+        assert server.uri == uri
+        assert metastore.tables(name) == ["t"]
+        server.restart()
+        assert metastore.tables(name) == ["t"]
+
+
+def test_in_memory_begins_anew(metastores: Metastores) -> None:
+    server = metastores("a")
+    with Metastore(server.uri) as metastore:
+        new_database(metastore)
+        server.restart()
+        assert metastore.databases() == ["default"]
+
+
+def test_a_broken_setting_shows_the_end_of_the_log(metastores: Metastores) -> None:
+    overrides = {"hive.metastore.event.listeners": "no.such.Listener"}
+    with pytest.raises(PysyncError, match="'broken' ended while it was starting") as refused:
+        metastores("broken", overrides=overrides)
+    assert "no.such.Listener" in str(refused.value)
+
+
+def test_a_start_has_a_time_limit(metastores: Metastores) -> None:
+    server = metastores("slow", start=False, timeout=0.1)
+    with pytest.raises(PysyncError, match=r"did not answer within 0\.1 s"):
+        server.start()
+    assert not server.running
+
+
+def test_a_port_in_use_is_refused(metastores: Metastores) -> None:
+    with socket.create_server(("127.0.0.1", 0)) as taken:
+        port = taken.getsockname()[1]
+        with pytest.raises(PysyncError, match=f"port {port} is in use"):
+            metastores("a", port=port)
+
+
+def test_a_directory_may_have_any_ordinary_name(metastores: Metastores) -> None:
+    server = metastores("a b ü%20+#&x", database="disk")
+    with Metastore(server.uri) as metastore:
+        name = new_database(metastore)
+        metastore.call(lambda client: client.create_table(table(name, "t")))
+        server.restart()
+        assert metastore.tables(name) == ["t"]
+    assert (server.warehouse / f"{name}.db" / "t").is_dir()
+    assert {path.name for path in server.directory.iterdir()} == {
+        "derby",
+        "derby.log",
+        "hive-log4j2.properties",
+        "hive-site.xml",
+        "metastore.log",
+        "warehouse",
+    }
+
+
+def test_a_second_start_is_refused_and_a_second_stop_is_not(metastores: Metastores) -> None:
+    server = metastores("a")
+    with pytest.raises(PysyncError, match="runs already"):
+        server.start()
+    server.stop()
+    server.stop()
+    server.kill()
+    with pytest.raises(PysyncError, match="does not run"):
+        _ = server.pid
+
+
+def test_a_stopped_process_is_ended_all_the_same(metastores: Metastores, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("pysync.embedded.server._PATIENCE", 0.2)
+    server = metastores("a")
+    pid = server.pid
+    os.kill(pid, signal.SIGSTOP)
+    server.stop()
+    assert process_is_gone(pid)
+
+
+PARENT = """
+import sys, threading, time
+from pathlib import Path
+from pysync.embedded import EmbeddedMetastore
+server = EmbeddedMetastore(Path(sys.argv[1]))
+starter = threading.Thread(target=server.start)
+starter.start()
+starter.join()
+time.sleep(0.3)
+print(server.pid, flush=True)
+time.sleep(600)
+"""
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="PR_SET_PDEATHSIG is Linux's")
+def test_dies_with_its_parent_but_not_with_the_thread_that_started_it(tmp_path: Path) -> None:
+    command = [sys.executable, "-c", PARENT, str(tmp_path)]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as parent:
+        assert parent.stdout is not None
+        pid = int(parent.stdout.readline())
+        assert not process_is_gone(pid)
+        parent.kill()
+    wait_until(lambda: process_is_gone(pid), what="the end of the metastore")
+
+
+def test_the_launcher_does_not_start_an_orphan() -> None:
+    launcher = Path(java.__file__).with_name("bound_exec.py")
+    not_our_pid = os.getppid()
+    command = [sys.executable, "-I", "-S", str(launcher), str(not_our_pid), "/bin/echo", "started"]
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    assert done.returncode == 1
+    assert "started" not in done.stdout
+
+
+def test_says_that_java_is_missing(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    monkeypatch.setenv("PATH", str(tmp_path))
+    monkeypatch.setenv("JAVA_HOME", str(tmp_path))
+    with pytest.raises(PysyncError, match="no Java found"):
+        EmbeddedMetastore(tmp_path / "a").start()
+
+
+def test_says_that_pyspark_is_missing(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    monkeypatch.setattr("importlib.util.find_spec", lambda _: None)
+    with pytest.raises(PysyncError, match=r"pip install 'pysync\[embedded\]'"):
+        EmbeddedMetastore(tmp_path / "a").start()
+
+
+@pytest.mark.parametrize("name", ["a:b", "a;b"])
+def test_refuses_a_directory_that_java_or_derby_cannot_use(tmp_path: Path, name: str) -> None:
+    with pytest.raises(UsageError, match=f"path without '{name[1]}'"):
+        EmbeddedMetastore(tmp_path / name, database="disk").start()
+
+
+def test_functions_and_types_are_whole(shared_metastore: EmbeddedMetastore) -> None:
+    # Tables of rarely used kinds are created when first used.
+    with Metastore(shared_metastore.uri) as metastore:
+        name = new_database(metastore)
+        function = ttypes.Function("f", name, "some.Class", "tester", ttypes.PrincipalType.USER, 0, 1, [])
+        metastore.call(lambda client: client.create_function(function))
+        assert [found.className for found in metastore.functions(name)] == ["some.Class"]
+        assert metastore.function(name, "g") is None

@@ -1,0 +1,111 @@
+"""`pysync parked …` against a real sidecar whose target refuses a table."""
+
+from __future__ import annotations
+
+import base64
+import json
+
+import pytest
+
+from pysync.model.event import Kind
+from pysync.model.wire import decode_event
+from tests.support.drains import create, create_database
+from tests.support.sidecars import FaultyPlace, assert_one_line, pysync, send, sidecar, wait_for
+
+EVENTS = (create_database(), create("db.bad"), create("db.good"), create("db.bad"))
+
+
+@pytest.fixture
+def place(tmp_path):
+    return FaultyPlace(tmp_path)
+
+
+@pytest.fixture
+def running(place, request):
+    """A sidecar whose target refuses db.bad as often as the test's parameter says."""
+    times = getattr(request, "param", 1)
+    fault = f'{{ kind = "refuse", tables = ["db.bad"], times = {times} }}'
+    place.write(more=f"parked_retry_seconds = 0\nfaults = [{fault}]\n")
+    with sidecar(place) as started:
+        send(started, *EVENTS)
+        wait_for(started, queued=0, parked=2)
+        yield started
+
+
+def test_list_shows_table_by_table_what_is_parked(place, running):
+    (table,) = place.ask("parked", "list", "try")["tables"]
+    assert (table["table"], table["events"], table["position"], table["kind"]) == ("db.bad", 2, 2, "rejected")
+    assert (table["attempts"], "refused db.bad" in table["reason"]) == (1, True)
+    done = pysync("parked", "list", "try", "-c", place.file)
+    assert (done.returncode, done.stderr, "db.bad" in done.stdout) == (0, "", True)
+
+
+def test_show_tells_all_of_one_event(place, running):
+    shown = place.ask("parked", "show", "try", 2)
+    assert (shown["event"]["kind"], shown["tables"], shown["kind"]) == ("CREATE_TABLE", ["db.bad"], "rejected")
+    assert decode_event(base64.b64decode(shown["data"])).kind is Kind.CREATE_TABLE
+    done = pysync("parked", "show", "try", 2, "-c", place.file)
+    assert (done.returncode, "CREATE_TABLE" in done.stdout) == (0, True)
+    assert_one_line(pysync("parked", "show", "try", 3, "-c", place.file), 1, "event 3 is not parked", "parked list")
+
+
+def test_retry_after_the_cause_is_gone_applies_them(place, running):
+    done = pysync("parked", "retry", "try", "-c", place.file)
+    assert (done.returncode, done.stdout, done.stderr) == (0, "applied: 2 of 2 events\n", "")
+    assert running.status()["targets"][0]["parked"] == 0
+    assert place.ask("parked", "list", "try")["tables"] == []
+
+
+@pytest.mark.parametrize("running", [100], indirect=True)
+def test_retry_of_what_is_still_refused_ends_with_1_and_the_reason(place, running):
+    done = pysync("parked", "retry", "try", "--table", "DB.Bad", "-c", place.file)
+    assert (done.returncode, done.stdout) == (1, "applied: 0 of 2 events\n")
+    assert "still parked: 2 events: refused db.bad" in done.stderr
+    assert place.ask("parked", "retry", "try", code=1)["left"] == 2
+
+
+def test_skip_asks_first_and_gives_up_for_good(place, running):
+    done = pysync("parked", "skip", "try", 2, "-c", place.file)
+    assert (done.returncode, "given up for good" in done.stdout) == (1, True)
+    assert running.status()["targets"][0]["parked"] == 2
+    done = pysync("parked", "skip", "try", 2, "--yes", "-c", place.file)
+    assert (done.returncode, done.stdout) == (0, "given up: 1 events\napplied: 1 of 1 events\n")
+    assert running.status()["targets"][0]["parked"] == 0
+
+
+def test_skip_of_a_table(place, running):
+    answer = place.ask("parked", "skip", "try", "--table", "db.bad", "--yes")
+    assert (answer["skipped"], answer["left"]) == (2, 0)
+
+
+@pytest.mark.parametrize("arguments", [[], [2, "--table", "db.bad"]])
+def test_skip_wants_one_of_position_and_table(place, arguments):
+    done = pysync("parked", "skip", "try", *arguments, "--yes", "-c", place.file)
+    assert_one_line(done, 2, "POSITION", "--table")
+
+
+@pytest.mark.parametrize("name", ["list", "retry"])
+def test_a_target_that_there_is_not_is_wrong_usage(place, name):
+    assert_one_line(pysync("parked", name, "tri", "-c", place.file), 2, "no target 'tri'", "it has: try")
+
+
+def test_without_a_sidecar_it_says_so(place):
+    assert_one_line(pysync("parked", "list", "try", "-c", place.file), 1, "no sidecar runs")
+
+
+def test_a_retry_that_has_to_wait_ends_with_1_and_goes_on_in_the_sidecar(place):
+    place.write(
+        more='faults = [{ kind = "refuse", tables = ["db.bad"], times = 1 }, '
+        '{ kind = "hang", tables = ["db.bad"], times = 1, seconds = 9 }]\n'
+    )
+    with sidecar(place) as started:
+        send(started, *EVENTS)
+        wait_for(started, queued=0, parked=2)
+        done = pysync("parked", "retry", "try", "-c", place.file)
+        assert_one_line(done, 1, "not tried yet", "does not answer")
+        wait_for(started, parked=0)
+
+
+def test_json_of_an_empty_list(place):
+    with sidecar(place):
+        assert json.loads(pysync("parked", "list", "try", "-c", place.file, "--json").stdout)["tables"] == []

@@ -1,0 +1,121 @@
+"""`pysync plan`, `pause`, `resume` and the shadow, against a real sidecar."""
+
+from __future__ import annotations
+
+import pytest
+
+from tests.support import wait_until
+from tests.support.drains import (
+    add_partition,
+    create,
+    create_database,
+    create_partitioned,
+    drop,
+)
+from tests.support.sidecars import FaultyPlace, assert_one_line, pysync, send, sidecar, wait_for
+
+DAYS = [f"2026-01-{day:02d}" for day in range(1, 31)]
+TABLES = [f"db.t{number}" for number in range(5)]
+
+
+@pytest.fixture
+def place(tmp_path):
+    return FaultyPlace(tmp_path)
+
+
+def test_plan_shows_what_goes_out_and_touches_nothing(place):
+    with sidecar(place) as running:
+        assert pysync("pause", "try", "-c", place.file, "--reason", "to look").returncode == 0
+        days = [add_partition("db.p", day) for day in DAYS]
+        send(running, create_database(), create_partitioned("db.p"), *days, create("db.t"), drop("db.t"))
+        (plan,) = place.ask("plan", "--target", "try")["targets"]
+        assert (plan["events"], plan["operations"], plan["drops"], plan["paused"]) == (34, 4, 1, "to look")
+        assert [it["text"] for work in plan["works"] for it in work["operations"]] == [
+            "put database db",
+            "put table db.p (1 column)",
+            "put 30 partitions of db.p",
+            "drop table db.t",
+        ]
+        assert [(work["keys"], work["events"]) for work in plan["works"]] == [
+            (["db"], 1),
+            (["db.p"], 31),
+            (["db.t"], 2),
+        ]
+        done = pysync("plan", "-c", place.file)
+        assert (done.returncode, done.stderr) == (0, "")
+        assert "try: 34 events -> 4 operations" in done.stdout
+        assert "put 30 partitions of db.p" in done.stdout
+        target = running.status()["targets"][0]
+        assert (target["position"], target["queued"], target["counts"]) == (0, 34, {})
+
+
+def test_plan_of_nothing(place):
+    with sidecar(place):
+        done = pysync("plan", "-c", place.file)
+        assert (done.returncode, "try: 0 events -> 0 operations" in done.stdout) == (0, True)
+
+
+def test_a_pause_by_hand_outlasts_a_restart_and_is_told(place):
+    with sidecar(place) as running:
+        done = pysync("pause", "try", "-c", place.file, "--reason", "the target is moved")
+        assert (done.returncode, done.stdout) == (0, "try is paused: the target is moved\n")
+        send(running, create_database())
+        assert running.stop() == 0
+    with sidecar(place) as running:
+        target = wait_for(running, state="paused", queued=1)
+        assert target["paused"]["reason"] == "the target is moved"
+        assert target["lag_seconds"] > 0
+        assert "paused: the target is moved" in pysync("status", "-c", place.file).stdout
+        done = pysync("resume", "try", "-c", place.file)
+        assert (done.returncode, done.stdout) == (0, "try goes on; it was paused: the target is moved\n")
+        assert wait_for(running, state="running", queued=0)["paused"] is None
+        assert pysync("resume", "try", "-c", place.file).stdout == "try was not paused\n"
+
+
+def test_the_brake_holds_a_window_with_too_many_drops_until_resume(place):
+    place.write(more="max_drops_per_window = 2\n")
+    with sidecar(place) as running:
+        send(running, create_database(), *map(create, TABLES))
+        wait_for(running, queued=0)
+        pysync("pause", "try", "-c", place.file)
+        send(running, *map(drop, TABLES), first=10)
+        pysync("resume", "try", "-c", place.file)
+        wait_until(lambda: _held(running), what="the brake")
+        reason = wait_for(running, state="paused", queued=5)["paused"]["reason"]
+        assert "would drop 5 databases, tables and partitions" in reason
+        assert pysync("resume", "try", "-c", place.file).returncode == 0
+        wait_for(running, state="running", queued=0)
+
+
+def _held(running) -> bool:
+    pause = running.status()["targets"][0]["paused"]
+    return pause is not None and pause["reason"].startswith("brake")
+
+
+def test_a_shadow_says_so_and_logs_what_it_would_do(place):
+    place.write(more='mode = "shadow"\n')
+    with sidecar(place) as running:
+        send(running, create_database(), create("db.t"))
+        target = wait_for(running, state="shadow", queued=0)
+        assert target["counts"] == {"shadowed": 2}
+        assert "would apply" in running.log()
+        assert "put table db.t (1 column)" in running.log()
+        assert place.ask("plan")["targets"][0]["mode"] == "shadow"
+
+
+@pytest.mark.parametrize("name", ["pause", "resume"])
+def test_a_target_that_there_is_not_is_wrong_usage(place, name):
+    assert_one_line(pysync(name, "tri", "-c", place.file), 2, "no target 'tri'")
+    assert_one_line(pysync("plan", "--target", "tri", "-c", place.file), 2, "no target 'tri'")
+
+
+def test_a_second_sidecar_is_refused_soon(place):
+    with sidecar(place):
+        done = pysync("run", "-c", place.file, seconds=6)
+        assert_one_line(done, 1, "another pysync runs on this directory")
+
+
+def test_a_damaged_queue_is_set_aside_when_asked(place):
+    place.queue.mkdir()
+    (place.queue / "queue.db").write_bytes(b"not a database, " * 1000)
+    assert_one_line(pysync("run", "-c", place.file), 1, "is damaged", "pysync run --quarantine")

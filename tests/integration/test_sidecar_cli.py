@@ -1,0 +1,361 @@
+"""The real process: `python -m pysync …`, its exit codes, and what a person reads."""
+
+from __future__ import annotations
+
+import base64
+import json
+import os
+import re
+import signal
+import socket
+import sqlite3
+import stat
+from contextlib import closing
+from pathlib import Path
+
+import pytest
+import typer
+
+from pysync import __version__
+from pysync.cli.app import app
+from pysync.model.wire import encode_event
+from pysync.queue import EventQueue
+from tests.support import wait_until
+from tests.support.callers import Caller
+from tests.support.events import create_table
+from tests.support.sidecars import (
+    STOP_SECONDS,
+    TOKEN,
+    Place,
+    assert_one_line,
+    pysync,
+    sidecar,
+)
+
+COMMANDS = [
+    "run",
+    "status",
+    "plan",
+    "pause",
+    "resume",
+    "refresh",
+    "parked",
+    "check",
+    "token",
+    "jar",
+    "hive-site",
+    "demo",
+    "embedded",
+    "import-agent-conf",
+]
+
+
+@pytest.fixture
+def place(tmp_path):
+    return Place(tmp_path)
+
+
+# --- run
+
+
+def test_it_starts_and_takes_events_while_its_target_is_away(place):
+    with sidecar(place) as running:
+        port = running.status()["bridge"]["port"]
+        with closing(Caller(port, TOKEN)) as caller:
+            assert caller.append(base64.b64encode(encode_event(create_table("db.t"))).decode()) == "queued"
+        wait_until(lambda: running.status()["targets"][0]["last_error"] is not None, what="a try")
+        status = running.status()
+        assert status["queue"]["events"] == 1
+        assert (status["targets"][0]["queued"], status["targets"][0]["position"], status["targets"][0]["parked"]) == (
+            1,
+            0,
+            0,
+        )
+        assert running.stop() == 0
+        assert "Traceback" not in running.log()
+    with EventQueue(place.queue, min_free_bytes=0) as queue:
+        assert [event.data for event in queue.window("dr", 10, 10**9)] == [encode_event(create_table("db.t"))]
+
+
+def promised(document: Path) -> set[str]:
+    """The keys that docs/status.md promises, as `bridge.port` or `targets[].name`."""
+    keys = set()
+    for line in document.read_text().partition("\n## `pysync plan")[0].splitlines():
+        found = re.match(r"\| `([^|]*)` \|", line)
+        if found:
+            first, *others = re.split(r"`, `", found[1])
+            keys |= {first} | {first.rpartition(".")[0] + other for other in others}
+    return keys
+
+
+def shown(value: object, path: str = "") -> set[str]:
+    """The same of an answer; what a key holds is looked into down to where the promise ends."""
+    keys = {path} if path else set()
+    if isinstance(value, dict):
+        for key, inner in value.items():
+            keys |= shown(inner, f"{path}.{key}" if path else key)
+    if isinstance(value, list):
+        for inner in value:
+            keys |= shown(inner, f"{path}[]")
+        keys.add(f"{path}[]")
+    return keys
+
+
+def test_status_shows_what_the_docs_promise_and_nothing_else(place):
+    promise = promised(Path(__file__).parents[2] / "docs" / "status.md")
+    with sidecar(place) as running:
+        with closing(Caller(running.status()["bridge"]["port"], TOKEN)) as caller:
+            caller.append(base64.b64encode(encode_event(create_table("db.t", sequence=3))).decode())
+        status = running.status()
+        running.stop()
+    found = shown(status)
+    assert sorted(promise - found) == [], "promised and not there"
+    leaves = ("bridge.answers", "instances[].missing[]", "targets[].counts.", "targets[].last_", "targets[].paused.")
+    free = {key for key in found if key.startswith(leaves)} | {"bridge", "queue", "gaps", "instances", "targets"}
+    assert sorted(found - promise - free) == [], "there and not in docs/status.md"
+    assert (status["version"], status["source"], status["pid"]) == (__version__, "onprem", running.process.pid)
+    assert status["instances"][0]["missing"] == [[1, 2]]
+    assert status["gaps"][0]["reason"] == "target dr is new: it is compared with the source"
+
+
+def test_status_for_people_names_the_target(place):
+    with sidecar(place):
+        done = pysync("status", "-c", place.file)
+    assert (done.returncode, done.stderr) == (0, "")
+    assert "dr" in done.stdout
+    assert "hms" in done.stdout
+
+
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT])
+def test_a_signal_ends_it_cleanly(place, number):
+    with sidecar(place) as running:
+        with closing(Caller(running.status()["bridge"]["port"], token=None)):  # half-open, while it stops
+            assert running.stop(number) == 0
+        assert "sidecar stopped" in running.log()
+        assert "Traceback" not in running.log()
+    assert not (place.queue / "control.sock").exists()
+
+
+def test_a_signal_ends_it_whichever_thread_the_kernel_gives_it_to(place):
+    with sidecar(place) as running:
+        others = {int(task.name) for task in Path(f"/proc/{running.process.pid}/task").iterdir()} - {
+            running.process.pid
+        }
+        os.kill(max(others), signal.SIGTERM)
+        assert running.process.wait(STOP_SECONDS) == 0
+
+
+def test_after_a_kill_it_goes_on(place):
+    with sidecar(place) as running:
+        running.process.kill()
+        running.process.wait()
+    with sidecar(place) as running:
+        assert running.status()["pid"] == running.process.pid
+        assert running.stop() == 0
+
+
+def test_a_second_sidecar_on_the_same_queue_is_refused(place):
+    with sidecar(place) as running:
+        assert_one_line(pysync("run", "-c", place.file), 1, "queue.db", "another pysync runs on this directory")
+        assert running.status()["pid"] == running.process.pid, "the first one was disturbed"
+
+
+def test_a_port_in_use_is_refused_by_its_number(place):
+    with closing(socket.socket()) as taken:
+        taken.bind(("127.0.0.1", 0))
+        taken.listen()
+        port = taken.getsockname()[1]
+        place.write(port=port)
+        assert_one_line(pysync("run", "-c", place.file), 1, str(port), "Address already in use", "ss -ltnp")
+    assert not (place.queue / "control.sock").exists()
+
+
+def test_without_its_token_file_it_does_not_begin(place):
+    place.token.unlink()
+    assert_one_line(pysync("run", "-c", place.file), 2, str(place.token), "does not exist", "pysync token")
+    assert not place.queue.exists()
+
+
+def test_a_token_that_others_can_read_is_refused(place):
+    place.token.chmod(0o644)
+    assert_one_line(pysync("run", "-c", place.file), 2, "can be read by others", "chmod 600")
+
+
+def test_a_damaged_queue_is_refused(place):
+    place.queue.mkdir()
+    (place.queue / "queue.db").write_bytes(b"not a database, " * 1000)
+    assert_one_line(pysync("run", "-c", place.file), 1, "queue.db", "damaged")
+
+
+def test_a_queue_of_a_later_pysync_is_refused(place):
+    EventQueue(place.queue, min_free_bytes=0).close()
+    with closing(sqlite3.connect(place.queue / "queue.db")) as file:
+        file.execute("PRAGMA user_version = 99")
+    assert_one_line(pysync("run", "-c", place.file), 1, "queue format 99", "a newer pysync wrote it")
+
+
+def test_a_queue_that_cannot_be_there_is_refused(place):
+    place.queue.write_text("a file")
+    assert_one_line(pysync("run", "-c", place.file), 1, str(place.queue))
+
+
+def test_a_wrong_pattern_is_refused_by_name(place):
+    place.write(more='include = ["a.b.c"]\n')
+    assert_one_line(
+        pysync("run", "-c", place.file), 2, "targets[0].include: target 'dr': cannot read the pattern 'a.b.c'"
+    )
+    assert not place.queue.exists(), "the queue was opened before the configuration was looked through"
+
+
+def test_every_problem_of_the_configuration_is_one_line(place):
+    place.write(more='polcy = "a"\n[sauce]\nx = 1\n')
+    done = pysync("run", "-c", place.file)
+    assert done.returncode == 2
+    assert done.stderr.splitlines() == [
+        f"pysync: {place.file}: sauce: unknown key",
+        f"pysync: {place.file}: targets[0].polcy: unknown key",
+    ]
+
+
+@pytest.mark.parametrize("name", ["run", "status", "check", "hive-site"])
+def test_a_configuration_that_is_not_there_is_refused(tmp_path, name):
+    assert_one_line(pysync(name, "-c", tmp_path / "absent.toml"), 2, "absent.toml", "No such file")
+
+
+def test_status_without_a_sidecar_says_how_to_start_one(place):
+    assert_one_line(pysync("status", "-c", place.file), 1, "no sidecar runs", "pysync run -c FILE")
+
+
+# --- check
+
+
+def test_check_shows_all_problems_at_once(place):
+    with closing(socket.socket()) as taken:
+        taken.bind(("127.0.0.1", 0))
+        taken.listen()
+        place.write(port=taken.getsockname()[1])
+        place.token.unlink()
+        place.queue.write_text("a file")
+        done = pysync("check", "-c", place.file, "--json")
+    findings = {finding["what"]: finding for finding in json.loads(done.stdout)}
+    assert (done.returncode, done.stderr) == (1, "")
+    assert sorted(what for what, finding in findings.items() if not finding["ok"]) == [
+        "bridge port",
+        "queue directory",
+        "target dr",
+        "token file",
+    ]
+
+
+def test_check_names_a_metastore_that_is_away(place):
+    done = pysync("check", "-c", place.file)
+    assert (done.returncode, "Traceback" in done.stderr) == (1, False)
+    assert "PROBLEM" in done.stdout
+    assert str(place.away.port) in done.stdout.replace("\n", "")
+
+
+def test_check_may_be_run_beside_the_sidecar(place):
+    with sidecar(place) as running:
+        place.write(port=running.status()["bridge"]["port"])
+        done = pysync("check", "-c", place.file, "--json")
+        found = {finding["what"]: finding for finding in json.loads(done.stdout)}
+        assert found["bridge port"] == {
+            "what": "bridge port",
+            "ok": True,
+            "detail": f"the sidecar runs, pid {running.process.pid}",
+        }
+
+
+def test_check_changes_nothing(place):
+    before = sorted(place.directory.rglob("*"))
+    pysync("check", "-c", place.file)
+    assert sorted(place.directory.rglob("*")) == before
+
+
+# --- token, jar, hive-site
+
+
+def test_token_makes_a_secret_once(tmp_path):
+    file = tmp_path / "token"
+    old = os.umask(0)
+    try:
+        done = pysync("token", file)
+    finally:
+        os.umask(old)
+    assert (done.returncode, done.stdout.strip(), done.stderr) == (0, str(file), "")
+    assert stat.S_IMODE(file.stat().st_mode) == 0o600
+    assert re.fullmatch(r"[0-9a-f]{64}\n", file.read_text())
+    secret = file.read_text()
+    assert_one_line(pysync("token", file), 2, str(file), "exists already")
+    assert file.read_text() == secret
+
+
+def test_two_tokens_differ(tmp_path):
+    for name in "ab":
+        pysync("token", tmp_path / name)
+    assert (tmp_path / "a").read_text() != (tmp_path / "b").read_text()
+
+
+def test_a_token_in_a_directory_that_is_not_there_is_refused(tmp_path):
+    assert_one_line(pysync("token", tmp_path / "absent" / "token"), 2, "cannot write", "No such file")
+
+
+def test_jar_prints_a_path_or_says_how_to_build_it():
+    done = pysync("jar")
+    if done.returncode == 0:
+        assert Path(done.stdout.strip()).is_file()
+    else:
+        assert_one_line(done, 1, "make jar")
+
+
+def test_hive_site_holds_all_that_the_listener_needs_and_no_secret(place):
+    place.write(port=25999)
+    done = pysync("hive-site", "-c", place.file, "--spool", place.directory / "spool")
+    assert (done.returncode, done.stderr) == (0, "")
+    found = dict(re.findall(r"<name>(.*?)</name>\s*<value>(.*?)</value>", done.stdout))
+    assert found == {
+        "hive.metastore.event.listeners": "org.pysync.listener.SidecarListener",
+        "pysync.source.name": "onprem",
+        "pysync.bridge.host": "127.0.0.1",
+        "pysync.bridge.port": "25999",
+        "pysync.bridge.token.file": str(place.token),
+        "pysync.spool.dir": str(place.directory / "spool"),
+    }
+    assert TOKEN not in done.stdout
+
+
+# --- help
+
+
+def test_every_command_is_known_to_these_tests():
+    assert sorted(typer.main.get_command(app).commands) == sorted(COMMANDS)
+
+
+@pytest.mark.parametrize("name", COMMANDS)
+def test_every_command_has_help(name):
+    done = pysync(name, "--help")
+    assert (done.returncode, done.stderr) == (0, "")
+    assert "--help" in done.stdout
+
+
+@pytest.mark.parametrize("name", COMMANDS)
+def test_every_command_and_option_says_what_it_is_for(name):
+    found = typer.main.get_command(app).commands[name]
+    assert found.help
+    silent = [item.name for item in found.params if not getattr(item, "help", None)]
+    assert silent == []
+
+
+def test_help_and_version_of_the_whole():
+    top = pysync("--help")
+    assert (top.returncode, top.stderr) == (0, "")
+    assert [name for name in COMMANDS if name not in top.stdout] == []
+    version = pysync("--version")
+    assert (version.returncode, version.stdout.strip()) == (0, f"pysync {__version__}")
+
+
+@pytest.mark.parametrize("arguments", [[], ["explode"], ["run"], ["run", "--colour"], ["token"]])
+def test_wrong_arguments_end_with_2(arguments):
+    done = pysync(*arguments)
+    assert done.returncode == 2
+    assert "Traceback" not in done.stderr

@@ -1,0 +1,128 @@
+import java.io.BufferedReader;
+import java.io.InputStreamReader;
+import java.nio.charset.StandardCharsets;
+import java.util.ArrayList;
+import java.util.Arrays;
+import java.util.List;
+import java.util.Map;
+import java.util.concurrent.CountDownLatch;
+import java.util.concurrent.ExecutorService;
+import java.util.concurrent.Executors;
+import java.util.concurrent.Future;
+import org.apache.hadoop.conf.Configuration;
+import org.apache.hadoop.hive.metastore.api.Database;
+import org.apache.hadoop.hive.metastore.events.CreateDatabaseEvent;
+import org.pysync.listener.SidecarListener;
+
+/** A JVM with the listener and no metastore: calls it as each line of standard input says, and answers with a line. */
+public final class Driver {
+    private final Configuration conf = new Configuration(false);
+    private final SidecarListener listener;
+    private CountDownLatch busy;
+
+    private Driver() {
+        for (Map.Entry<Object, Object> property : System.getProperties().entrySet()) {
+            String key = property.getKey().toString();
+            if (key.startsWith("pysync.") && !key.startsWith("pysync.spool.open:")) {
+                conf.set(key, property.getValue().toString());
+            }
+        }
+        listener = new SidecarListener(conf);
+    }
+
+    public static void main(String[] arguments) throws Exception {
+        Driver driver = new Driver();
+        BufferedReader lines = new BufferedReader(new InputStreamReader(System.in, StandardCharsets.UTF_8));
+        System.out.println("ready");
+        for (String line = lines.readLine(); line != null; line = lines.readLine()) {
+            System.out.println(driver.obey(line.split(" ")));
+        }
+    }
+
+    private String obey(String[] words) throws Exception {
+        switch (words[0]) {
+            case "create":
+                return create(listener, words[1], Integer.parseInt(words[2]));
+            case "storm":
+                return storm(Integer.parseInt(words[1]), Integer.parseInt(words[2]), words[3], Integer.parseInt(words[4]));
+            case "twice":
+                return twice(words[1]);
+            case "busy":
+                busy = new CountDownLatch(1);
+                return BusyHMSHandler.start(busy);
+            case "free":
+                busy.countDown();
+                return "free";
+            default:
+                throw new IllegalArgumentException(words[0]);
+        }
+    }
+
+    /** The microseconds that a callback took. */
+    private static String create(SidecarListener listener, String name, int padding) {
+        long began = System.nanoTime();
+        listener.onCreateDatabase(new CreateDatabaseEvent(database(name, padding), true, null));
+        return Long.toString((System.nanoTime() - began) / 1000);
+    }
+
+    /** Each thread's own sequence of names, all threads at once; the longest microseconds of a callback, by thread. */
+    private String storm(int threads, int count, String prefix, int padding) throws Exception {
+        ExecutorService workers = Executors.newFixedThreadPool(threads);
+        CountDownLatch go = new CountDownLatch(threads);
+        List<Future<Long>> running = new ArrayList<>();
+        for (int thread = 0; thread < threads; thread++) {
+            String mine = prefix + thread + "_";
+            running.add(workers.submit(() -> {
+                go.countDown();
+                go.await();
+                long longest = 0;
+                for (int step = 0; step < count; step++) {
+                    longest = Math.max(longest, Long.parseLong(create(listener, mine + step, padding)));
+                }
+                return longest;
+            }));
+        }
+        List<String> longest = new ArrayList<>();
+        for (Future<Long> one : running) {
+            longest.add(one.get().toString());
+        }
+        workers.shutdown();
+        return String.join(" ", longest);
+    }
+
+    /** As a metastore does in whose settings the listener stands twice. */
+    private String twice(String name) {
+        CreateDatabaseEvent event = new CreateDatabaseEvent(database(name, 0), true, null);
+        for (SidecarListener one : Arrays.asList(listener, new SidecarListener(conf))) {
+            one.onCreateDatabase(event);
+        }
+        return "twice";
+    }
+
+    private static Database database(String name, int padding) {
+        char[] text = new char[padding];
+        Arrays.fill(text, '-');
+        return new Database(name, new String(text), "file:/nowhere", null);
+    }
+
+    /** A thread of the metastore between its commit and its listeners looks like this. */
+    private static final class BusyHMSHandler {
+        static String start(CountDownLatch until) throws InterruptedException {
+            CountDownLatch inside = new CountDownLatch(1);
+            Thread thread = new Thread(() -> work(inside, until));
+            thread.setDaemon(true);
+            thread.start();
+            inside.await();
+            return "busy";
+        }
+
+        private static void work(CountDownLatch inside, CountDownLatch until) {
+            inside.countDown();
+            try {
+                until.await();
+            } catch (InterruptedException e) {
+                Thread.currentThread().interrupt();
+            }
+        }
+    }
+}

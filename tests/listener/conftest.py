@@ -1,0 +1,60 @@
+"""One metastore with the listener for each module that asks for it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from tests.listener.driver import Place, compile_driver
+from tests.listener.stand import BUILD, JAR, Stand, build_jar
+
+
+@pytest.fixture(scope="session")
+def jar() -> Path:
+    """The jar of `make jar`, built anew if a source is newer."""
+    sources = [BUILD, *BUILD.parent.rglob("*.java")]
+    if not JAR.is_file() or max(source.stat().st_mtime for source in sources) > JAR.stat().st_mtime:
+        build_jar(JAR)
+    return JAR
+
+
+@pytest.fixture(scope="module")
+def running(tmp_path_factory: pytest.TempPathFactory, jar: Path) -> Iterator[Stand]:
+    """A metastore that was started while there was no sidecar."""
+    stand = Stand(tmp_path_factory.mktemp("listener") / "stand", jar)
+    try:
+        with pytest.MonkeyPatch.context() as patch:
+            classes = stand.token.with_name("classes.log")
+            patch.setenv("JDK_JAVA_OPTIONS", f"-Xlog:class+load:file={classes}:none:filecount=0 -Xverify:all")
+            stand.server.start()
+        yield stand
+    finally:
+        stand.close()
+
+
+@pytest.fixture
+def stand(running: Stand) -> Iterator[Stand]:
+    """It, with a bridge that takes events; whatever a test did to them is undone."""
+    running.bridge.start()
+    running.settle()
+    yield running
+    running.bridge.answer = lambda _event: "queued"
+    running.bridge.stop()
+
+
+@pytest.fixture(scope="session")
+def driver_classes(tmp_path_factory: pytest.TempPathFactory, jar: Path) -> Path:
+    """The compiled driver."""
+    classes = tmp_path_factory.mktemp("driver")
+    compile_driver(classes, jar)
+    return classes
+
+
+@pytest.fixture
+def place(tmp_path: Path, driver_classes: Path, jar: Path) -> Iterator[Place]:
+    """Where JVMs with the listener but without a metastore run; the bridge is not started."""
+    place = Place(tmp_path, driver_classes, jar)
+    yield place
+    place.close()

@@ -1,0 +1,255 @@
+"""What Hive 2.3 tells its listeners arrives at the bridge, in the bytes of docs/wire-format.md."""
+
+from __future__ import annotations
+
+import subprocess
+import time
+import uuid
+import zipfile
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hmsclient.genthrift.hive_metastore import ttypes
+
+from tests.listener.stand import TOKEN, Event, Stand, decode, listening_ports
+from tests.support import partition, table
+
+
+@pytest.fixture
+def database(stand: Stand) -> str:
+    name = f"db_{uuid.uuid4().hex[:12]}"
+    stand.create(name)
+    return name
+
+
+def parted(stand: Stand, database: str, name: str) -> Any:
+    stand.call(lambda client: client.create_table(table(database, name, partition_keys=[("day", "string")])))
+    return stand.call(lambda client: client.get_table(database, name))
+
+
+def only(events: list[Event], kind: str) -> Event:
+    """The one event of a kind."""
+    (event,) = [event for event in events if event.kind == kind]
+    return event
+
+
+def said(event: Event) -> dict[str, str]:
+    """The attributes of its kind: without the thread, which every event has."""
+    attributes = dict(event.attributes)
+    assert int(attributes.pop("thread")) > 0
+    return attributes
+
+
+def test_envelope(stand: Stand, database: str) -> None:
+    event = only(stand.bridge.named(database), "CREATE_DATABASE")
+    assert event.version == 1
+    assert event.source == "onprem"
+    assert uuid.UUID(event.instance)
+    assert abs(event.time_ms / 1000 - time.time()) < 60
+    assert (event.notification_id, event.catalog, event.table) == (None, None, None)
+    assert (event.environment, said(event)) == ({}, {})
+
+
+def test_database(stand: Stand, database: str) -> None:
+    stand.call(lambda client: client.drop_database(database, True, False))
+    created, dropped = stand.bridge.named(database)
+    assert (created.kind, dropped.kind) == ("CREATE_DATABASE", "DROP_DATABASE")
+    assert decode(ttypes.Database, created.after[0]).name == database
+    assert decode(ttypes.Database, dropped.before[0]).name == database
+    assert (created.before, dropped.after) == ([], [])
+
+
+def test_table(stand: Stand, database: str) -> None:
+    stand.call(lambda client: client.create_table(table(database, "orders", parameters={"note": "Grüße\n\0🚀"})))
+    changed = stand.call(lambda client: client.get_table(database, "orders"))
+    changed.sd.cols.append(ttypes.FieldSchema("amount", "double", None))
+    context = ttypes.EnvironmentContext({"CASCADE": "true"})
+    stand.call(lambda client: client.alter_table_with_environment_context(database, "orders", changed, context))
+    stand.call(lambda client: client.drop_table(database, "orders", False))
+
+    created, altered, dropped = stand.bridge.named("orders")
+    assert [created.kind, altered.kind, dropped.kind] == ["CREATE_TABLE", "ALTER_TABLE", "DROP_TABLE"]
+    new = decode(ttypes.Table, created.after[0])
+    assert (new.dbName, new.tableName, new.parameters["note"]) == (database, "orders", "Grüße\n\0🚀")
+    before, after = decode(ttypes.Table, altered.before[0]), decode(ttypes.Table, altered.after[0])
+    assert [[column.name for column in of.sd.cols] for of in (before, after)] == [["id"], ["id", "amount"]]
+    assert altered.environment == {"CASCADE": "true"}
+    assert "truncate" not in altered.attributes
+    assert decode(ttypes.Table, dropped.before[0]).tableName == "orders"
+    assert said(dropped) == {"delete_data": "false"}
+
+
+def test_rename_is_one_alter(stand: Stand, database: str) -> None:
+    stand.call(lambda client: client.create_table(table(database, "was")))
+    renamed = stand.call(lambda client: client.get_table(database, "was"))
+    renamed.tableName = "became"
+    stand.call(lambda client: client.alter_table(database, "was", renamed))
+    event = only(stand.bridge.named("became"), "ALTER_TABLE")
+    assert decode(ttypes.Table, event.before[0]).tableName == "was"
+    assert decode(ttypes.Table, event.after[0]).tableName == "became"
+
+
+def test_partitions(stand: Stand, database: str) -> None:
+    of = parted(stand, database, "visits")
+    days = [partition(of, [day]) for day in ("mon", "tue", "wed")]
+    stand.call(lambda client: client.add_partitions(days))
+    changed = stand.call(lambda client: client.get_partition(database, "visits", ["tue"]))
+    changed.parameters["seen"] = "yes"
+    stand.call(lambda client: client.alter_partition(database, "visits", changed))
+    stand.call(lambda client: client.drop_partition(database, "visits", ["wed"], True))
+
+    _, added, altered, dropped = stand.bridge.named("visits")
+    assert [event.kind for event in (added, altered, dropped)] == [
+        "ADD_PARTITION",
+        "ALTER_PARTITION",
+        "DROP_PARTITION",
+    ]
+    for event in (added, altered, dropped):
+        assert decode(ttypes.Table, event.table).tableName == "visits"
+    assert [decode(ttypes.Partition, one).values for one in added.after] == [["mon"], ["tue"], ["wed"]]
+    assert "seen" not in decode(ttypes.Partition, altered.before[0]).parameters
+    assert decode(ttypes.Partition, altered.after[0]).parameters["seen"] == "yes"
+    assert [decode(ttypes.Partition, one).values for one in dropped.before] == [["wed"]]
+    assert said(dropped) == {"delete_data": "true"}
+
+
+def test_insert(stand: Stand, database: str) -> None:
+    of = parted(stand, database, "loads")
+    stand.call(lambda client: client.add_partition(partition(of, ["mon"])))
+    data = ttypes.FireEventRequestData(ttypes.InsertEventRequestData(filesAdded=["file:/a"]))
+    request = ttypes.FireEventRequest(True, data, database, "loads", ["mon"])
+    stand.call(lambda client: client.fire_listener_event(request))
+    event = only(stand.bridge.named("loads"), "INSERT")
+    assert said(event) == {"database": database, "table": "loads", "partition.day": "mon"}
+    assert (event.table, event.before, event.after) == (None, [], [])
+
+
+def test_function(stand: Stand, database: str) -> None:
+    function = ttypes.Function(
+        functionName="twice",
+        dbName=database,
+        className="org.example.Twice",
+        ownerName="me",
+        ownerType=1,
+        createTime=0,
+        functionType=1,
+        resourceUris=[ttypes.ResourceUri(1, "file:/twice.jar")],
+    )
+    stand.call(lambda client: client.create_function(function))
+    stand.call(lambda client: client.drop_function(database, "twice"))
+    created, dropped = stand.bridge.named("twice")
+    assert (created.kind, dropped.kind) == ("CREATE_FUNCTION", "DROP_FUNCTION")
+    assert decode(ttypes.Function, created.after[0]).resourceUris[0].uri == "file:/twice.jar"
+    assert decode(ttypes.Function, dropped.before[0]).className == "org.example.Twice"
+
+
+def test_tables_of_a_cascade_are_not_committed_yet(stand: Stand, database: str) -> None:
+    stand.call(lambda client: client.create_table(table(database, "inner_one")))
+    stand.call(lambda client: client.drop_database(database, True, True))
+    assert said(only(stand.bridge.named("inner_one"), "DROP_TABLE")) == {
+        "delete_data": "false",
+        "uncommitted": "true",
+    }
+    assert "uncommitted" not in only(stand.bridge.named(database), "DROP_DATABASE").attributes
+
+
+@pytest.mark.parametrize(
+    "call",
+    [
+        lambda client, name: client.create_database(ttypes.Database(name=name)),
+        lambda client, name: client.create_table(table("nowhere_" + name, name)),
+        lambda client, name: client.drop_table(name, "absent", True),
+        lambda client, name: client.drop_partition(name, "absent", ["1"], True),
+        lambda client, name: client.drop_function(name, "absent"),
+        lambda client, name: client.drop_database("absent_" + name, True, True),
+    ],
+)
+def test_what_failed_is_not_forwarded(stand: Stand, database: str, call: Callable[[Any, str], Any]) -> None:
+    seen = len(stand.bridge.events)
+    with pytest.raises(ttypes.TException):
+        stand.call(lambda client: call(client, database))
+    stand.create(database + "_after")
+    (event,) = stand.bridge.events[seen:]
+    assert event.kind == "CREATE_DATABASE"
+
+
+def test_sequence_has_no_gap(stand: Stand) -> None:
+    before = len(stand.bridge.events)
+    names = [[f"t{worker}_{step}" for step in range(10)] for worker in range(8)]
+    stand.create("many")
+
+    def work(mine: list[str]) -> None:
+        with stand.metastore as metastore:
+            for name in mine:
+                metastore.call(lambda client, name=name: client.create_table(table("many", name)))
+
+    with ThreadPoolExecutor(len(names)) as workers:
+        list(workers.map(work, names))
+    events = stand.bridge.events[before:]
+    assert len({event.instance for event in events}) == 1
+    numbers = sorted(event.sequence for event in events)
+    assert numbers == list(range(numbers[0], numbers[0] + 1 + 80))
+    created = [decode(ttypes.Table, event.after[0]).tableName for event in events if event.kind == "CREATE_TABLE"]
+    for mine in names:
+        assert [name for name in created if name in mine] == mine
+
+
+def test_a_large_object(stand: Stand, database: str) -> None:
+    wide = table(database, "wide", parameters={"note": "x" * 200})
+    wide.sd.cols = [ttypes.FieldSchema(f"column_{number}", "string", "y" * 200) for number in range(3000)]
+    stand.call(lambda client: client.create_table(wide))
+    event = only(stand.bridge.named("wide"), "CREATE_TABLE")
+    assert len(decode(ttypes.Table, event.after[0]).sd.cols) == 3000
+
+
+def test_nothing_but_the_metastore_listens(stand: Stand, database: str) -> None:
+    assert database
+    assert listening_ports(stand.server.pid) == {stand.server.port}
+
+
+def test_no_thread_keeps_the_jvm_alive(stand: Stand, database: str) -> None:
+    assert database
+    dump = subprocess.run(["jcmd", str(stand.server.pid), "Thread.print"], capture_output=True, text=True, check=True)
+    ours = [line for line in dump.stdout.splitlines() if line.startswith('"pysync-')]
+    assert ours
+    assert all(" daemon " in line for line in ours)
+
+
+def test_no_secret_and_no_payload_in_the_log(stand: Stand, database: str) -> None:
+    text = stand.server.log_file.read_text()
+    assert TOKEN not in text
+    assert "CB command" not in text  # how py4j begins a payload
+    assert not [line for line in stand.log_lines() if database in line]
+
+
+def test_every_class_is_of_java_8_and_none_is_a_stub(jar: Path) -> None:
+    with zipfile.ZipFile(jar) as packed:
+        classes = {name: packed.read(name) for name in packed.namelist() if name.endswith(".class")}
+    ours = {name: data for name, data in classes.items() if not name.startswith("py4j/")}
+    assert {int.from_bytes(data[6:8], "big") for data in ours.values()} == {52}
+    assert {name.rpartition("/")[0] for name in ours} == {"org/pysync/listener"}
+    assert not {"py4j/GatewayServer.class", "py4j/ClientServer.class", "py4j/Gateway.class"} & set(classes)
+
+
+def test_the_py4j_classes_of_the_jar_are_enough(stand: Stand, database: str, jar: Path) -> None:
+    # With -Xverify:all; pyspark's own py4j comes later on this class path, and would fill what is missing.
+    assert database
+    lines = stand.token.with_name("classes.log").read_text().splitlines()
+    loaded = [line.split() for line in lines if line.startswith("py4j.")]
+    assert loaded
+    assert {words[-1] for words in loaded} == {f"file:{jar}"}
+
+
+def test_one_connection_is_one_thread(stand: Stand) -> None:
+    """A Hive client's connection keeps its thread in the metastore, and with it the order of its events."""
+    names = [f"thread_{uuid.uuid4().hex[:12]}" for _ in range(6)]
+    threads: list[set[str]] = []
+    for mine in (names[:3], names[3:]):
+        with stand.metastore as metastore:
+            for name in mine:
+                metastore.call(lambda client, name=name: client.create_database(ttypes.Database(name=name)))
+            threads.append({event.attributes["thread"] for name in mine for event in stand.bridge.named(name)})
+    assert [len(one) for one in threads] == [1, 1], threads

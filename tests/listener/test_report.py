@@ -1,0 +1,136 @@
+"""The listener's report: what it says, that it comes, and that nothing depends on it."""
+
+from __future__ import annotations
+
+import json
+import threading
+import time
+from typing import Any
+
+from tests.listener.driver import Place
+from tests.listener.stand import DEADLINE
+from tests.support import wait_until
+
+PERIOD = 2.0
+
+
+def reports(place: Place) -> list[dict[str, Any]]:
+    return [json.loads(text) for text in list(place.bridge.reports)]
+
+
+def wait_for_report(place: Place, seconds: float = 10.0, **wanted: int) -> dict[str, Any]:
+    def last() -> bool:
+        came = reports(place)
+        return bool(came) and all(came[-1][key] == value for key, value in wanted.items())
+
+    wait_until(last, seconds=seconds, what=f"a report with {wanted} (came: {place.bridge.reports[-3:]})")
+    return reports(place)[-1]
+
+
+def test_what_it_says(place: Place) -> None:
+    place.bridge.start()
+    driver = place.driver()
+    place.wait_for_direct()
+    assert wait_for_report(place, sequence=0)["source"] == "onprem"
+    driver.create("one")
+    driver.create("two")
+    report = wait_for_report(place, sequence=2)
+    assert report == {
+        "instance": place.bridge.events[0].instance,
+        "source": "onprem",
+        "sequence": 2,
+        "lost": 0,
+        "waiting": 0,
+    }
+
+
+def test_it_tells_of_what_was_lost(place: Place) -> None:
+    place.spool.parent.mkdir()
+    place.spool.write_text("no directory")
+    driver = place.driver()
+    for number in range(3):
+        driver.create(f"lost{number}")
+    assert place.bridge.reports == []
+    place.bridge.start()
+    wait_for_report(place, sequence=3, lost=3)
+
+
+def test_any_source_name_is_json(place: Place) -> None:
+    name = 'a"b\\c\\n\té\u2028🚀/ü'
+    place.bridge.start()
+    place.driver(source_name=name)
+    wait_until(lambda: bool(place.bridge.reports), what="a report")
+    (source,) = {report["source"] for report in reports(place)}
+    assert source == name
+    assert place.bridge.reports[0].isascii()
+
+
+def test_it_comes_every_two_seconds(place: Place) -> None:
+    place.driver()
+    place.bridge.start()
+    wait_until(lambda: len(place.bridge.reports) == 1, what="the first report")
+    first = time.monotonic()
+    wait_until(lambda: len(place.bridge.reports) == 3, what="the third report")
+    assert 2 * PERIOD - 0.5 < time.monotonic() - first < 2 * PERIOD + 3
+
+
+def test_it_tells_of_what_waits_while_the_sidecar_refuses_it(place: Place) -> None:
+    """So that a sidecar whose disk is full does not take the listener for dead."""
+    place.bridge.start()
+    driver = place.driver()
+    wait_for_report(place, sequence=0)
+    place.bridge.answer = lambda _event: "full"
+    driver.create("waits")
+    size = (place.spool / place.files()[0]).stat().st_size
+    wait_for_report(place, sequence=1, waiting=size)
+    known, pings = len(place.bridge.reports), place.bridge.pings
+    wait_until(lambda: place.bridge.pings >= pings + 3, seconds=20, what="some probes")
+    assert known + 2 <= len(place.bridge.reports) <= known + 4, "one with each probe, and no others"
+    assert {report["waiting"] for report in reports(place)[known:]} == {size}
+    place.bridge.answer = lambda _event: "queued"
+    wait_for_report(place, sequence=1, waiting=0)
+
+
+def test_a_sidecar_that_does_not_know_it(place: Place) -> None:
+    """One of an older release: nothing is spooled for that, and nothing logged."""
+    place.bridge.start(old=True)
+    driver = place.driver()
+    place.wait_for_direct()
+    lines = len(place.log_lines())
+    end = time.monotonic() + 2 * PERIOD + 0.5
+    number = 0
+    while time.monotonic() < end:
+        driver.create(f"d{number}")
+        number += 1
+        time.sleep(0.05)
+    assert [event.sequence for event in place.bridge.events] == list(range(1, number + 1))
+    assert place.files() == []
+    assert len(place.log_lines()) == lines
+    assert place.bridge.reports == []
+
+
+def test_a_report_that_fails_or_hangs(place: Place) -> None:
+    go_on = threading.Event()
+    answered: list[str] = []
+
+    def fail_then_hang(text: str) -> str:
+        answered.append(text)
+        if len(answered) == 1:
+            raise ValueError("of the test")
+        go_on.wait(20)
+        return "ok"
+
+    place.bridge.answer_report = fail_then_hang
+    place.bridge.start()
+    driver = place.driver()
+    try:
+        wait_until(lambda: len(answered) == 2, seconds=30, what="the second report")
+        lines = len(place.log_lines())
+        assert max(driver.create(f"d{number}") for number in range(20)) < DEADLINE
+        wait_until(lambda: len(answered) == 4, seconds=30, what="the fourth report")
+        assert max(driver.create(f"e{number}") for number in range(20)) < DEADLINE
+        assert [event.sequence for event in place.bridge.events] == list(range(1, 41))
+        assert place.files() == []
+        assert len(place.log_lines()) == lines
+    finally:
+        go_on.set()

@@ -1,0 +1,197 @@
+"""Drains on a real queue and a target in memory, that can be stopped and started again."""
+
+from __future__ import annotations
+
+import itertools
+import uuid
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from pysync.model.event import Event, Kind
+from pysync.queue import EventQueue
+from pysync.replay import drain as drain_module
+from pysync.replay.drain import Drain
+from pysync.replay.refresh import OpenSource
+from pysync.replay.translate import Translator
+from pysync.targets.faulty import KIND, FaultySettings
+from pysync.targets.settings import TargetSettings
+from tests.support import partition, table, wait_until
+from tests.support.events import append, create_table, database, event, rename_table, settings
+from tests.support.targets import FakeTarget
+
+Maker = Callable[[int], Event]
+
+
+NEVER = 1_000_000
+ATTEMPTS = 3
+
+
+class _Stand:
+    """What every drain under test has; `open_target`, `settings` and `name` are looked at when it starts."""
+
+    queue: EventQueue
+    name: str
+    settings: TargetSettings
+    open_target: Callable[[], Any]
+
+    def __init__(self) -> None:
+        self.drain: Drain | None = None
+        self.source: OpenSource | None = None
+        self._sequences = itertools.count(1)
+
+    def append(self, *makers: Maker) -> None:
+        """Queue events; each maker gets the next sequence."""
+        append(self.queue, *(make(next(self._sequences)) for make in makers))
+
+    def start(self) -> Drain:
+        self.drain = Drain(
+            self.queue, self.settings, Translator.of(self.settings), self.open_target, source=self.source
+        )
+        self.drain.start()
+        return self.drain
+
+    def finish(self, seconds: float = 10.0) -> None:
+        """Wait until the target's position is the queue's end."""
+        wait_until(lambda: self.queue.depth(self.name).queued == 0, seconds=seconds, what="the end of the queue")
+
+    def status(self) -> dict[str, Any]:
+        assert self.drain is not None
+        return self.drain.progress.status()
+
+    def position(self) -> int:
+        return self.queue.positions()[self.name]
+
+    def parked(self) -> list[tuple[int, str, str]]:
+        return [(item.position, item.table, item.kind) for item in self.queue.parked(self.name)]
+
+
+class Bench(_Stand):
+    """A queue, a fake target called `dr`, and a drain between them; what is parked waits for a person."""
+
+    name = "dr"
+
+    def __init__(self, directory: Path, target: FakeTarget | None = None, **values: Any) -> None:
+        super().__init__()
+        self.queue = EventQueue(directory, min_free_bytes=0)
+        self.target = target or FakeTarget()
+        self.settings = settings(
+            **{"retry_max_seconds": 0.01, "retry_attempts": ATTEMPTS, "parked_retry_seconds": 0, **values}
+        )
+        self.open_target = self.target.opener
+
+    def stop(self) -> None:
+        if self.drain is not None:
+            self.drain.stop()
+            self.target.release()
+            assert self.drain.join(10), "the drain did not end"
+            self.drain = None
+
+    def restart(self) -> None:
+        self.stop()
+        self.start()
+
+    def run(self) -> None:
+        if self.drain is None:
+            self.start()
+        self.finish()
+
+    def parked(self) -> list[tuple[int, str, str]]:
+        return sorted(super().parked())
+
+    def close(self) -> None:
+        self.stop()
+        self.queue.close()
+
+
+def shorten_waits(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A drain that met a bug goes on at once."""
+    monkeypatch.setattr(drain_module, "_BUG_WAIT_SECONDS", 0.01)
+
+
+class FaultyDrain(_Stand):
+    """A target of a name of its own, so that no two tests see the same objects."""
+
+    def __init__(self, directory: Path, faults: Sequence[dict[str, Any]] = (), **values: Any) -> None:
+        super().__init__()
+        self.directory = directory
+        self.queue = EventQueue(directory, min_free_bytes=0)
+        self.name = f"t{uuid.uuid4().hex[:12]}"
+        self._values = {"name": self.name, "kind": "faulty", "retry_max_seconds": 0.01, "parked_retry_seconds": 0}
+        self._values |= values
+        self.configure(faults)
+
+    def configure(self, faults: Sequence[dict[str, Any]] = (), **values: Any) -> None:
+        """The settings of the next start."""
+        self._values |= values
+        self.settings = FaultySettings.model_validate({**self._values, "faults": list(faults)})
+        self.target = self.open_target()
+
+    def open_target(self) -> Any:
+        return KIND.open(self.settings)
+
+    def stop(self) -> None:
+        assert self.drain is not None
+        self.drain.stop()
+        assert self.drain.join(10), "the drain did not end"
+
+    def restart(self) -> None:
+        """As after a restart of the sidecar: the queue is opened anew."""
+        self.stop()
+        self.queue.close()
+        self.queue = EventQueue(self.directory, min_free_bytes=0)
+        self.start()
+
+    def wait_for_state(self, state: str) -> None:
+        wait_until(lambda: self.status()["state"] == state, what=f"state {state}")
+
+    def tables(self, of: str = "db") -> list[str]:
+        return self.target.tables(of)
+
+    def close(self) -> None:
+        self.stop()
+        self.queue.close()
+
+
+def create_database(name: str = "db") -> Maker:
+    return lambda sequence: event(Kind.CREATE_DATABASE, after=[database(name)], sequence=sequence)
+
+
+def drop_database(name: str = "db") -> Maker:
+    return lambda sequence: event(Kind.DROP_DATABASE, before=[database(name)], sequence=sequence)
+
+
+def create(name: str) -> Maker:
+    return lambda sequence: create_table(name, sequence=sequence)
+
+
+def rename(old: str, new: str) -> Maker:
+    return lambda sequence: rename_table(old, new, sequence=sequence)
+
+
+def drop(name: str, **fields: Any) -> Maker:
+    return lambda sequence: event(Kind.DROP_TABLE, before=[table(*name.split("."))], sequence=sequence, **fields)
+
+
+def add_partition(name: str, *days: str) -> Maker:
+    return _partitions(Kind.ADD_PARTITION, "after", name, days)
+
+
+def drop_partitions(name: str, *days: str) -> Maker:
+    return _partitions(Kind.DROP_PARTITION, "before", name, days)
+
+
+def create_partitioned(name: str) -> Maker:
+    return lambda sequence: event(Kind.CREATE_TABLE, after=[_keyed(name)], sequence=sequence)
+
+
+def _keyed(name: str) -> Any:
+    return table(*name.split("."), partition_keys=[("day", "string")])
+
+
+def _partitions(kind: Kind, side: str, name: str, days: Sequence[str]) -> Maker:
+    keyed = _keyed(name)
+    parts = [partition(keyed, [day]) for day in days]
+    return lambda sequence: event(kind, of=keyed, **{side: parts}, sequence=sequence)

@@ -1,0 +1,117 @@
+"""Glue in this process, for tests that let its calls go wrong one by one: no HTTP, no threads of its own."""
+
+from __future__ import annotations
+
+import re
+import secrets
+from collections.abc import Callable
+from datetime import datetime
+from functools import cache
+from types import SimpleNamespace
+from typing import Any
+
+from botocore.exceptions import ClientError, ConnectionClosedError
+
+from pysync.embedded.aws.glue import Glue
+from pysync.embedded.aws.refusal import Refusal
+from pysync.targets.glue import GlueSettings, GlueTarget
+
+Script = Callable[[int, str, dict[str, Any]], Exception | None]
+
+
+def answered(name: str, message: str = "because", status: int = 400) -> ClientError:
+    """The error that boto raises for such an answer."""
+    response = {"Error": {"Code": name, "Message": message}, "ResponseMetadata": {"HTTPStatusCode": status}}
+    return ClientError(response, "Call")
+
+
+def broken_off() -> Exception:
+    """The error that boto raises when the connection breaks before the answer."""
+    return ConnectionClosedError(endpoint_url="http://glue")
+
+
+class Bench:
+    """What a boto3 client of Glue does, but for its own checks; the rules are those of the embedded Glue.
+
+    `before` and `after` see every call, numbered from 1 since the last `restart`, and may return an error to raise: in
+    place of the call, or though it was carried out.
+    """
+
+    def __init__(self) -> None:
+        self.meta = SimpleNamespace(region_name="eu-west-1")
+        self.calls: list[tuple[str, dict[str, Any]]] = []
+        self.before: Script = lambda *_: None
+        self.after: Script = lambda *_: None
+        self.closed = 0
+        self._glue = _glue()
+
+    def __getattr__(self, method: str) -> Callable[..., dict[str, Any]]:
+        if method.startswith("_"):
+            raise AttributeError(method)
+        return lambda **arguments: self._call(method, arguments)
+
+    def restart(self) -> None:
+        """Forget the calls, and what shall go wrong."""
+        self.calls.clear()
+        self.before = self.after = lambda *_: None
+
+    def close(self) -> None:
+        self.closed += 1
+
+    @property
+    def methods(self) -> list[str]:
+        """The calls, in order."""
+        return [method for method, _ in self.calls]
+
+    @property
+    def writes(self) -> list[str]:
+        """The calls that change something."""
+        return [method for method in self.methods if not method.startswith(("get_", "batch_get_"))]
+
+    def database(self) -> str:
+        """A new database, which is nobody's."""
+        name = f"db_{secrets.token_hex(5)}"
+        self._run("create_database", {"DatabaseInput": {"Name": name}})
+        return name
+
+    def target(self, **values: Any) -> GlueTarget:
+        """A target on this bench."""
+        settings = GlueSettings(**{"name": "lake", "kind": "glue", "region": "eu-west-1", "parallel": 1, **values})
+        settings._clients.built["glue"] = self
+        return GlueTarget(settings)
+
+    def _call(self, method: str, arguments: dict[str, Any]) -> dict[str, Any]:
+        self.calls.append((method, arguments))
+        number = len(self.calls)
+        error = self.before(number, method, arguments)
+        if error is not None:
+            raise error
+        try:
+            return self._run(method, arguments)
+        finally:  # whatever the answer was
+            error = self.after(number, method, arguments)
+            if error is not None:
+                raise error
+
+    def _run(self, method: str, arguments: dict[str, Any]) -> dict[str, Any]:
+        operation = re.sub(r"(?:^|_)(\w)", lambda found: found[1].upper(), method)
+        try:
+            answer: dict[str, Any] = self._glue.answer(operation, sent(arguments))
+        except Refusal as error:
+            raise answered(error.code, error.message, error.status) from error
+        return answer
+
+
+@cache
+def _glue() -> Glue:
+    """One for all benches: it takes a while to read the service's model, and moto keeps one catalog anyway."""
+    return Glue()
+
+
+def sent(value: Any) -> Any:
+    """As it travels: copied, with times as numbers."""
+    if isinstance(value, dict):
+        return {key: sent(item) for key, item in value.items()}
+    if isinstance(value, (list, tuple)):
+        return [sent(item) for item in value]
+    return value.timestamp() if isinstance(value, datetime) else value

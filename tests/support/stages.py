@@ -1,0 +1,58 @@
+"""What the tests on a whole stage (two metastores, a sidecar) share."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+
+from pysync.demo.show import compare
+from pysync.demo.stage import Stage
+from pysync.metastore import MetastoreCallFailed
+from pysync.verify.compare import DIFFERENT, EQUAL, Compared
+from tests.support.ddl import DdlClient
+
+CLIENTS = 4
+
+
+def unequal(stage: Stage) -> list[Compared]:
+    """The objects in which source and target differ now.
+
+    A comparison may meet the replay in a deadlock of the target's database; then it says nothing about equality.
+    """
+    try:
+        compared = compare(stage.source.uri, stage.target.uri, stage.config.targets[0])
+    except MetastoreCallFailed as error:
+        return [Compared("metastore", "no answer", DIFFERENT, fields=(str(error),))]
+    return [item for item in compared if item.result != EQUAL]
+
+
+def assert_converges(stage: Stage, seconds: float = 60.0) -> None:
+    """Wait until source and target are equal; fails with the differences and the sidecar's status."""
+    until = time.monotonic() + seconds
+    while left := unequal(stage):
+        if time.monotonic() > until:
+            raise AssertionError(f"not equal after {seconds:g} s: {left}\nstatus: {stage.status()}")
+        time.sleep(0.3)
+
+
+def assert_nothing_missing(stage: Stage) -> None:
+    """Every event that a listener numbered is in the queue, and none was parked."""
+    status = stage.status()
+    missing = {item["instance"]: item["missing"] for item in status["instances"] if item["missing"]}
+    assert not missing, f"events that never came: {missing}"
+    assert status["targets"][0]["parked"] == 0, status["targets"]
+
+
+@contextmanager
+def ddl_stream(stage: Stage, clients: int = CLIENTS, pause: float = 0.02) -> Iterator[Sequence[DdlClient]]:
+    """Clients that change the source for as long as the block runs; each must have got something done."""
+    running = [DdlClient(stage.source.uri, f"stream{n}", seed=n, pause=pause) for n in range(clients)]
+    for client in running:
+        client.start()
+    try:
+        yield running
+    finally:
+        for client in running:
+            client.stop()
+    assert all(client.done > 10 for client in running), [client.done for client in running]

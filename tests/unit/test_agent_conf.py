@@ -1,0 +1,146 @@
+"""From the Glue sync agent's hive-site.xml to a pysync.toml that can be loaded, without its secrets."""
+
+from __future__ import annotations
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from typer.testing import CliRunner
+
+from pysync.cli.app import app
+from pysync.config import load_config
+from pysync.errors import UsageError
+from pysync.hive_site import to_xml
+from pysync.service.agent_conf import LISTENER, Agent, import_agent_conf
+
+STAGING = {"glue.catalog.athena.s3.staging.dir": "s3://bucket/staging/"}
+AGENT = {"hive.metastore.event.listeners": LISTENER, **STAGING}
+
+
+@pytest.fixture
+def imported(tmp_path):
+    def build(properties, source="onprem"):
+        site, conf = tmp_path / "hive-site.xml", tmp_path / "pysync.toml"
+        site.write_text(to_xml(properties), encoding="utf-8")
+        text = import_agent_conf(site, source)
+        conf.write_text(text, encoding="utf-8")
+        return text, load_config(conf)
+
+    return build
+
+
+def test_its_defaults_are_those_of_its_code(imported):
+    """Its README says that dropTableIfExists is on; its code has it off."""
+    _, config = imported({**AGENT, "hive.metastore.uris": "thrift://hms1:9083,thrift://hms2:9083"})
+    (target,) = config.targets
+    assert (config.source.name, config.source.metastore) == ("onprem", "thrift://hms1:9083")
+    assert (target.kind, target.region, target.staging) == ("athena", "us-east-1", "s3://bucket/staging/")
+    assert (target.drops, target.on_conflict, target.create_missing_databases) == ("apply", "park", True)
+
+
+@pytest.mark.parametrize(
+    ("key", "value", "setting", "wanted"),
+    [
+        ("glue.catalog.athena.suppressAllDropEvents", "true", "drops", "suppress"),
+        ("glue.catalog.athena.suppressAllDropEvents", "FALSE", "drops", "apply"),
+        ("glue.catalog.dropTableIfExists", "True", "on_conflict", "adopt"),
+        ("glue.catalog.createMissingDB", "false", "create_missing_databases", False),
+        ("glue.catalog.athena.s3.staging.dir", "s3a://other/x", "staging", "s3://other/x"),
+        ("glue.catalog.athena.jdbc.url", "jdbc:awsathena://athena.eu-west-1.amazonaws.com:443", "region", "eu-west-1"),
+        ("glue.catalog.athena.jdbc.url", "jdbc:awsathena://athena.cn-north-1.amazonaws.com.cn", "region", "cn-north-1"),
+        ("glue.catalog.athena.jdbc.url", "jdbc:awsathena://AwsRegion=eu-north-1;Workgroup=etl", "region", "eu-north-1"),
+        ("glue.catalog.athena.jdbc.url", "jdbc:awsathena://AwsRegion=eu-north-1;Workgroup=etl", "work_group", "etl"),
+        ("glue.catalog.athena.jdbc.url", "jdbc:awsathena://AwsRegion=eu-north-1;Catalog=lake2", "catalog", "lake2"),
+    ],
+)  # fmt: skip
+def test_each_key(imported, key, value, setting, wanted):
+    _, config = imported({**AGENT, key: value})
+    assert getattr(config.targets[0], setting) == wanted
+
+
+def test_the_second_generation_calls_glue(imported):
+    _, config = imported({"glue.catalog.region": "eu-west-2", "glue.catalog.id": "123456789012"})
+    (target,) = config.targets
+    assert (target.kind, target.region, target.catalog_id) == ("glue", "eu-west-2", "123456789012")
+
+
+def test_without_a_staging_location_it_says_so(imported):
+    text, config = imported({"hive.metastore.event.listeners": f"other.Listener,{LISTENER}"})
+    assert (config.targets[0].staging, config.targets[0].work_group) == (None, "primary")
+    assert "no staging location: name one" in text
+
+
+SECRET = st.text(alphabet="ABCDEFGHKLMabcdefghk0123456789/+", min_size=16, max_size=40)
+
+
+@given(SECRET, SECRET)
+def test_no_secret_is_printed(tmp_path_factory, key, secret):
+    site = tmp_path_factory.mktemp("x") / "hive-site.xml"
+    url = (
+        f"jdbc:awsathena://athena.eu-west-1.amazonaws.com:443;UID={key};PWD={secret};Workgroup=etl;aws_secret={secret}"
+    )
+    site.write_text(
+        to_xml({**AGENT, "glue.catalog.user.key": key, "glue.catalog.user.secret": secret,
+                "glue.catalog.athena.jdbc.url": url}), encoding="utf-8",
+    )  # fmt: skip
+    text = import_agent_conf(site, "onprem")
+    assert key not in text
+    assert secret not in text
+    assert "They are not copied" in text
+
+
+def test_nor_is_one_in_what_is_read_of_the_address():
+    url = "jdbc:awsathena://AwsRegion=x-1;UID=a;pwd=b;User=c;AwsSecretKey=d;SessionToken=e;Workgroup=etl"
+    assert Agent({"glue.catalog.athena.jdbc.url": url}).url == {"region": "x-1", "awsregion": "x-1", "workgroup": "etl"}
+
+
+@pytest.mark.parametrize(
+    ("extra", "said"),
+    [
+        ({"glue.catalog.user.key": "AKIA"}, "Credentials are in its configuration"),
+        ({"glue.catalog.athena.jdbc.url": "jdbc:awsathena://AwsRegion=x-1;UID=a;PWD=b"}, "Credentials are in"),
+        ({"no-event-sleep-duration": "5"}, "Not needed any more: no-event-sleep-duration."),
+        ({"glue.catalog.athena.s3.staging.dir": "${staging}"}, "refers to ${another} setting"),
+        ({"glue.catalog.dropTableIfExists": "true"}, '"adopt" alters them'),
+        ({}, 'parked until on_conflict is "adopt"'),
+    ],
+)
+def test_what_is_different_is_said(imported, extra, said):
+    text, _ = imported({**AGENT, **extra})
+    assert said in text
+    assert LISTENER in text, "which is to be taken out"
+
+
+def test_what_needs_no_word_gets_none(imported):
+    text, _ = imported(AGENT)
+    assert "Credentials" not in text
+    assert "Not needed" not in text
+    assert "refers to" not in text
+
+
+def test_values_are_strings_of_toml_whatever_is_in_them(imported):
+    nasty = 's3://bucket/"quoted"\\back#é😀'
+    _, config = imported({**AGENT, "glue.catalog.athena.s3.staging.dir": nasty})
+    assert config.targets[0].staging == nasty
+
+
+def test_refusals(tmp_path):
+    with pytest.raises(UsageError, match="cannot read"):
+        import_agent_conf(tmp_path / "absent.xml", "onprem")
+    broken = tmp_path / "broken.xml"
+    broken.write_text("<configuration>")
+    with pytest.raises(UsageError, match="is not XML"):
+        import_agent_conf(broken, "onprem")
+    other = tmp_path / "other.xml"
+    other.write_text(to_xml({"hive.metastore.uris": "thrift://x:9083"}))
+    with pytest.raises(UsageError, match="does not configure the Glue sync agent"):
+        import_agent_conf(other, "onprem")
+
+
+def test_the_command(tmp_path):
+    site = tmp_path / "hive-site.xml"
+    site.write_text(to_xml(AGENT))
+    found = CliRunner().invoke(app, ["import-agent-conf", str(site), "--source", "emr1"])
+    assert found.exit_code == 0, found.output
+    assert 'name = "emr1"' in found.stdout
+    assert found.stdout == import_agent_conf(site, "emr1")

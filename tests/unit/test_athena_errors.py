@@ -1,0 +1,75 @@
+"""What Athena's failures mean: never is a throttled or denied statement refused for good."""
+
+from __future__ import annotations
+
+import pytest
+
+from pysync.errors import PysyncError
+from pysync.targets.athena.errors import Ending, failure
+from pysync.targets.base import Missing, OutcomeUnknown, Rejected, Unavailable
+
+TASK = "FAILED: Execution Error, return code 1 from org.apache.hadoop.hive.ql.exec.DDLTask. "
+
+
+def wrapped(code, message):
+    """As the Glue client's errors come through: with the name of the service, the status and the code."""
+    what = f"Service: AmazonDataCatalog; Status Code: 400; Error Code: {code}; Request ID: 1; Proxy: null"
+    return f"{TASK}MetaException(message:{message} ({what}))"
+
+
+def kind_of(reason, number=None, state="FAILED"):
+    return type(failure(Ending(state, reason, number), "CREATE TABLE on target 'lake'"))
+
+
+@pytest.mark.parametrize(
+    ("number", "kind"),
+    [
+        *((number, Unavailable) for number in (1400, 1401, 1403, 1404, 1405, 1406, 1500, 1501, 234)),
+        *((number, OutcomeUnknown) for number in (100, 233, 299, 401)),
+        (1006, Rejected),
+        (1402, Rejected),
+        (1110, Missing),
+        (1301, Missing),
+    ],
+)
+def test_types_that_tell(number, kind):
+    assert kind_of("whatever it says: AccessDenied, Rate exceeded, ParseException", number) is kind
+
+
+@pytest.mark.parametrize("number", [1003, None, 9999])
+@pytest.mark.parametrize(
+    ("reason", "kind"),
+    [
+        (wrapped("AccessDeniedException", "Insufficient Lake Formation permission(s): x"), Unavailable),
+        (wrapped("ThrottlingException", "x"), Unavailable),
+        (wrapped("InternalServiceException", "x"), OutcomeUnknown),
+        (wrapped("InvalidInputException", "x"), Rejected),
+        (wrapped("GlueEncryptionException", "x"), Unavailable),
+        (TASK + "MetaException(message:Rate exceeded)", Unavailable),
+        ("com.amazonaws.services.s3.model.AmazonS3Exception: Please reduce your request rate", Unavailable),
+        ("Access denied when writing output to url: s3://staging/x.txt", Unavailable),
+        ("FAILED: SemanticException [Error 10072]: Database does not exist: db", Missing),
+        ("FAILED: SemanticException [Error 10001]: Table not found db.t", Missing),
+        ("FAILED: SemanticException [Error 10035]: Column repeated in partitioning columns", Rejected),
+        (TASK + "AlreadyExistsException(message:Table t already exists)", Rejected),
+        ("FAILED: ParseException line 1:7 cannot recognize input near 'Throttl' 'AccessDenied'", Rejected),
+        ("line 1:8: mismatched input 'EXTERNL'. Expecting: 'OR', 'SCHEMA', 'TABLE'", Rejected),
+        (TASK + "Unable to alter table. REPLACE COLUMNS is not supported for table db.t", Rejected),
+        (TASK + "MetaException(message:Number of TABLE_VERSION resources exceeds the account limit)", Rejected),
+        (TASK + "java.lang.NullPointerException", PysyncError),
+    ],
+)  # fmt: skip
+def test_reasons_that_tell_where_the_type_does_not(reason, number, kind):
+    assert kind_of(reason, number) is kind
+
+
+def test_somebody_cancelled_it():
+    assert kind_of("Query cancelled by user", state="CANCELLED") is OutcomeUnknown
+
+
+def test_the_message_is_one_short_line_and_says_what_and_why():
+    error = failure(Ending("FAILED", "FAILED: ParseException\n\tline 1 " + "x" * 2000), "CREATE TABLE on target 'lake'")
+    assert error.message.startswith("CREATE TABLE on target 'lake': FAILED: ParseException line 1 xxx")
+    assert "\n" not in str(error)
+    assert len(str(error)) <= 500
+    assert "grant it" in str(failure(Ending("FAILED", "denied", 1500), "x"))

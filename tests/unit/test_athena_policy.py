@@ -1,0 +1,81 @@
+"""conf/iam-policy.json: for each mode the rights that the code needs, and no other."""
+
+from __future__ import annotations
+
+import ast
+import json
+from pathlib import Path
+
+import botocore.session
+import pytest
+from botocore import xform_name
+
+ROOT = Path(__file__).parents[2]
+POLICY = json.loads((ROOT / "conf" / "iam-policy.json").read_text())
+
+# The rights that Athena asks of whoever runs DDL, by AWS's documentation; it calls Glue in that one's name.
+BY_STATEMENTS = {
+    *("CreateDatabase", "UpdateDatabase", "DeleteDatabase", "CreateTable", "UpdateTable", "DeleteTable"),
+    *("CreatePartition", "BatchCreatePartition", "UpdatePartition", "DeletePartition", "BatchDeletePartition"),
+}
+# What pyathena calls for us.
+BY_PYATHENA = {"StartQueryExecution", "GetQueryExecution", "GetQueryResults", "StopQueryExecution"}
+
+
+def allowed(mode, service):
+    """The actions of a service that the mode's policy allows."""
+    actions = [action for statement in POLICY[mode]["Statement"] for action in statement["Action"]]
+    return {name for prefix, name in (action.split(":") for action in actions) if prefix == service}
+
+
+def called(service, *packages):
+    """The operations of a service whose boto3 methods the source names."""
+    operations = botocore.session.get_session().get_service_model(service).operation_names
+    methods = {xform_name(name): name for name in operations}
+    found = set()
+    for package in packages:
+        for path in (ROOT / "pysync" / "targets" / package).glob("*.py"):
+            for node in ast.walk(ast.parse(path.read_text())):
+                name = node.attr if isinstance(node, ast.Attribute) else getattr(node, "value", None)
+                found |= {methods[name]} if isinstance(name, str) and name in methods else set()
+    return found
+
+
+GLUE = called("glue", "glue", "athena", "aws")
+READS = {name for name in GLUE if name.startswith(("Get", "BatchGet"))}
+
+
+def test_the_source_is_understood():
+    assert {"GetTable", "BatchUpdatePartition", "DeleteUserDefinedFunction", "GetPartitions"} <= GLUE
+    assert called("athena", "athena") == {"GetWorkGroup"}
+
+
+def test_glue():
+    assert allowed("glue", "glue") == GLUE
+    assert allowed("glue", "athena") == set()
+
+
+def test_athena():
+    assert allowed("athena", "glue") == GLUE | BY_STATEMENTS
+    assert allowed("athena", "athena") == BY_PYATHENA | called("athena", "athena")
+
+
+def test_athena_without_the_glue_api():
+    assert allowed("athena-never", "glue") == (READS - {"GetUserDefinedFunction"}) | BY_STATEMENTS
+    assert allowed("athena-never", "athena") == BY_PYATHENA | called("athena", "athena")
+
+
+@pytest.mark.parametrize("mode", POLICY)
+def test_nothing_is_allowed_for_everything(mode):
+    for statement in POLICY[mode]["Statement"]:
+        assert statement["Effect"] == "Allow"
+        assert not [action for action in statement["Action"] if "*" in action]
+        assert "*" not in statement["Resource"]
+        assert not {"s3:DeleteObject", "iam:PassRole"} & set(statement["Action"]), "no file is ever deleted"
+    sids = [statement["Sid"] for statement in POLICY[mode]["Statement"]]
+    assert len(set(sids)) == len(sids)
+
+
+@pytest.mark.parametrize("mode", POLICY)
+def test_it_is_no_longer_than_iam_takes(mode):
+    assert len("".join(json.dumps(POLICY[mode]).split())) < 6144

@@ -1,0 +1,75 @@
+"""`[[targets]]` of kind athena: what is refused, and what the Glue side takes over."""
+
+from __future__ import annotations
+
+import pytest
+
+from pysync.config import load_config
+from pysync.errors import UsageError
+from pysync.targets import kind_names, target_kind
+from pysync.targets.athena import KIND, AthenaSettings
+from pysync.targets.athena.glue import glue_settings
+from pysync.targets.aws.settings import AwsSettings
+
+HEAD = '[source]\nname = "onprem"\n[[targets]]\nname = "lake"\nkind = "athena"\n'
+
+
+@pytest.fixture
+def loaded(tmp_path):
+    def load(text):
+        path = tmp_path / "pysync.toml"
+        path.write_text(HEAD + text)
+        return load_config(path).targets[0]
+
+    return load
+
+
+def test_the_kind_is_found():
+    assert "athena" in kind_names()
+    assert target_kind("athena") is KIND
+
+
+def test_the_least_that_it_needs(loaded):
+    found = loaded('staging = "s3://bucket/athena/"')
+    assert (found.glue_api, found.catalog, found.work_group) == ("when-needed", None, None)
+    assert loaded('work_group = "etl"').staging is None
+
+
+@pytest.mark.parametrize(
+    ("text", "problem"),
+    [
+        ("", r"targets\[0\]: name a staging location, or a work_group that has one"),
+        ('staging = "hdfs://nn/x"', r"targets\[0\].staging: "),
+        ('staging = "s3://"', r"targets\[0\].staging: "),
+        ('work_group = "a b"', r"targets\[0\].work_group: "),
+        ('work_group = "w"\nglue_api = "sometimes"', r"targets\[0\].glue_api: "),
+        ('work_group = "w"\nstatement_timeout_seconds = 0', r"targets\[0\].statement_timeout_seconds: "),
+        ('work_group = "w"\npoll_seconds = 0', r"targets\[0\].poll_seconds: "),
+        ('work_group = "w"\ncatalog_id = "123456789012"', r"targets\[0\]: catalog_id needs catalog, too"),
+        ('work_group = "w"\ndelete_data = true', r"targets\[0\].delete_data: the Glue Data Catalog holds no files"),
+        ('work_group = "w"\nsecret_key = "x"', r"targets\[0\].secret_key: unknown key"),
+    ],
+)
+def test_refused(loaded, text, problem):
+    with pytest.raises(UsageError, match=problem):
+        loaded(text)
+
+
+def test_the_glue_side_has_the_same_place_rules_and_clients():
+    settings = AthenaSettings(
+        name="lake",
+        kind="athena",
+        work_group="etl",
+        region="eu-west-1",
+        catalog_id="123456789012",
+        catalog="other",
+        on_conflict="adopt",
+        lanes=7,
+        max_rate=3.0,
+        create_missing_databases=True,
+        assume_role={"arn": "arn:aws:iam::123456789012:role/x"},
+    )
+    found = glue_settings(settings)
+    for name in AwsSettings.model_fields.keys() - {"kind"}:
+        assert getattr(found, name) == getattr(settings, name), name
+    assert found._clients is settings._clients

@@ -1,0 +1,130 @@
+"""What Glue takes of texts: our limits against those of its own model, and what is cut."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import botocore.session
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from pysync.targets.aws import limits
+from pysync.targets.aws.limits import Limit, checked, fitted, length, s3_location
+from pysync.targets.aws.skew import joined, parted
+from pysync.targets.base import Rejected
+
+MODEL = botocore.session.get_session().get_service_model("glue")
+TEXTS = st.text(st.characters(codec="utf-8"), max_size=600)
+
+
+@pytest.mark.parametrize(
+    ("limit", "structure", "member"),
+    [
+        (limits.NAME, "TableInput", "Name"),
+        (limits.NAME, "Column", "Name"),
+        (limits.NAME, "UserDefinedFunctionInput", "ClassName"),
+        (limits.TYPE, "Column", "Type"),
+        (limits.COMMENT, "Column", "Comment"),
+        (limits.DESCRIPTION, "DatabaseInput", "Description"),
+        (limits.LOCATION, "StorageDescriptor", "Location"),
+        (limits.DATABASE_LOCATION, "DatabaseInput", "LocationUri"),
+        (limits.URI, "ResourceUri", "Uri"),
+        (limits.FORMAT, "StorageDescriptor", "InputFormat"),
+        (limits.VIEW_TEXT, "TableInput", "ViewExpandedText"),
+    ],
+)
+def test_limits_are_those_of_glues_model(limit: Limit, structure: str, member: str) -> None:
+    of_model(limit, MODEL.shape_for(structure).members[member].metadata)
+
+
+@pytest.mark.parametrize(
+    ("limit", "shape"),
+    [
+        (limits.KEY, "KeyString"),
+        (limits.VALUE, "ParametersMapValue"),
+        (limits.PARTITION_VALUE, "ValueString"),
+    ],
+)
+def test_limits_of_what_is_in_lists_and_maps(limit: Limit, shape: str) -> None:
+    of_model(limit, MODEL.shape_for(shape).metadata)
+
+
+def of_model(limit: Limit, rules: dict[str, Any]) -> None:
+    assert (limit.shortest, limit.longest) == (rules.get("min", 0), rules["max"])
+    pattern = rules.get("pattern", "")
+    expected = limits.NAME if pattern and r"\r\n" not in pattern else limits.DESCRIPTION if pattern else limits.VALUE
+    assert limit.characters == expected.characters
+
+
+@settings(deadline=None)
+@given(TEXTS)
+def test_what_fits_is_left_and_what_does_not_is_named(text: str) -> None:
+    changes: list[str] = []
+    found = fitted(limits.COMMENT, text, "comment", changes)
+    assert checked(limits.COMMENT, found, "comment") == found
+    assert bool(changes) == (found != text)
+    assert text.startswith(found) or any("spaces" in change for change in changes)
+
+
+def test_a_comment_is_cut_between_characters() -> None:
+    changes: list[str] = []
+    assert fitted(limits.COMMENT, "😀" * 200, "comment", changes) == "😀" * 127
+    assert changes == ["comment: cut from 400 to 255 characters"]
+    assert fitted(limits.COMMENT, "я" * 255, "comment", []) == "я" * 255, "it is characters that count, not bytes"
+
+
+def test_lines_become_one() -> None:
+    changes: list[str] = []
+    assert fitted(limits.COMMENT, "a\nb\tc\x00", "comment", changes) == "a b\tc "
+    assert changes == ["comment: characters that Glue does not take are spaces"]
+    assert fitted(limits.DESCRIPTION, "a\r\nb", "description", changes) == "a\r\nb"
+
+
+@pytest.mark.parametrize(
+    ("limit", "text", "said"),
+    [
+        (limits.NAME, "", "table name has 0 characters: Glue takes 1 to 255"),
+        (limits.NAME, "x" * 256, "table name has 256 characters"),
+        (limits.NAME, "a\nb", r"table name has characters that Glue does not take: 'a\\nb'"),
+        (limits.VALUE, "x" * 512_001, "512,001 characters: Glue takes 0 to 512,000"),
+        (limits.PARTITION_VALUE, "x" * 1025, "1,025"),
+    ],
+)
+def test_what_cannot_be_held_is_refused_in_a_line(limit: Limit, text: str, said: str) -> None:
+    with pytest.raises(Rejected, match=said) as refused:
+        checked(limit, text, "table name")
+    assert len(str(refused.value)) < 200
+
+
+@pytest.mark.parametrize(
+    ("location", "expected"),
+    [
+        ("s3a://b/k", "s3://b/k"),
+        ("S3N://b/k", "s3://b/k"),
+        ("s3://b/s3a://x", "s3://b/s3a://x"),
+        ("s3,://b", "s3,://b"),
+        ("hdfs://s3a://b", "hdfs://s3a://b"),
+    ],
+)
+def test_schemes(location: str, expected: str) -> None:
+    assert s3_location(location) == expected
+
+
+@settings(deadline=None)
+@given(st.lists(TEXTS, max_size=5))
+def test_lists_of_values_come_back(values: list[str]) -> None:
+    assert parted(joined(values)) == values
+
+
+def test_lists_of_values_as_the_hive_client_writes_them() -> None:
+    assert joined(["a$b"]) == "3$a$b"
+    assert joined(["😀", ""]) == "2$😀0$"
+    assert length("😀") == 2
+
+
+@settings(deadline=None)
+@given(TEXTS)
+def test_any_text_is_some_list(text: str) -> None:
+    found = parted(text)
+    assert found == [text] or joined(found) == text or all(part.isascii() for part in text.split("$")[:1])

@@ -1,0 +1,248 @@
+"""Settings and clients of targets on AWS: one client for all lanes, its rate, the role that it works as."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+import threading
+import time
+from collections.abc import Iterator
+from http.server import BaseHTTPRequestHandler, HTTPServer
+from pathlib import Path
+from typing import Any
+from urllib.parse import parse_qs
+
+import pytest
+from pydantic import ValidationError
+
+from pysync.model.names import TableName
+from pysync.targets import kind_names, target_kind
+from pysync.targets.aws.session import ATTEMPTS, Pacer, client
+from pysync.targets.base import Unavailable
+from pysync.targets.glue import KIND, GlueSettings, GlueTarget
+from tests.support.glue import Bench
+
+ROLE = "arn:aws:iam::123456789012:role/pysync"
+
+
+def lake(**values: Any) -> GlueSettings:
+    return GlueSettings(**{"name": "lake", "kind": "glue", "region": "eu-west-1", **values})
+
+
+@pytest.fixture(autouse=True)
+def _environment(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    monkeypatch.setenv("HOME", str(tmp_path))
+    monkeypatch.setenv("AWS_ACCESS_KEY_ID", "own")
+    monkeypatch.setenv("AWS_SECRET_ACCESS_KEY", "any")
+    monkeypatch.setenv("AWS_EC2_METADATA_DISABLED", "true")
+    for name in ("AWS_REGION", "AWS_DEFAULT_REGION", "AWS_PROFILE", "AWS_ENDPOINT_URL"):
+        monkeypatch.delenv(name, raising=False)
+
+
+# --- settings
+
+
+def test_the_kind_is_found_by_its_entry_point() -> None:
+    assert "glue" in kind_names()
+    assert target_kind("glue") is KIND
+
+
+def test_without_boto3_one_line_says_what_to_install() -> None:
+    code = (
+        "import sys; sys.modules['boto3'] = None\n"
+        "from pysync.errors import UsageError\n"
+        "from pysync.targets import target_kind\n"
+        "try:\n    target_kind('glue')\n"
+        "except UsageError as error:\n    print(error)\n"
+    )
+    told = subprocess.run([sys.executable, "-c", code], check=True, capture_output=True, text=True, timeout=60).stdout
+    assert told == "target kind 'glue' needs the package boto3; install it: pip install 'pysync[aws]'\n"
+
+
+def test_defaults_are_careful() -> None:
+    found = lake()
+    assert (found.skip_archive, found.partition_schema, found.create_missing_databases) == (True, "none", False)
+
+
+def test_locations_are_s3_whatever_hadoop_calls_them() -> None:
+    locations = {"hdfs://nn/a": "s3a://b/a", "s3a://old/": "S3N://new/", "x": "hdfs://y"}
+    expected = {"hdfs://nn/a": "s3://b/a", "s3a://old/": "s3://new/", "x": "hdfs://y"}
+    assert lake(locations=locations).locations == expected
+
+
+@pytest.mark.parametrize(
+    ("values", "said"),
+    [
+        ({"delete_data": True}, "holds no files"),
+        ({"partition_schema": "some"}, "'none', 'append' or 'full'"),
+        ({"max_rate": 0}, "greater than 0"),
+        ({"endpoint_url": "vpce-1"}, "endpoint_url"),
+        ({"assume_role": {"arn": "arn:aws:iam::1:user/x"}}, "assume_role.arn"),
+        ({"assume_role": {"arn": ROLE, "secret": "x"}}, "assume_role.secret"),
+        ({"aws_secret_access_key": "x"}, "aws_secret_access_key"),
+        ({"locations": "x"}, "locations"),
+    ],
+)
+def test_wrong_settings_are_named(values: dict[str, Any], said: str) -> None:
+    with pytest.raises(ValidationError, match=said):
+        lake(**values)
+
+
+def test_settings_in_use_equal_those_that_are_not() -> None:
+    used = lake()
+    client(used, "glue")
+    assert used == lake()
+    assert used != lake(window=7)
+
+
+# --- clients
+
+
+def test_lanes_share_a_client_and_targets_do_not() -> None:
+    settings, found = lake(), list[Any]()
+    threads = [threading.Thread(target=lambda: found.append(client(settings, "glue"))) for _ in range(4)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert len({id(it) for it in found}) == 1
+    assert client(lake(), "glue") is not found[0]
+
+
+def test_the_client_is_as_the_settings_say() -> None:
+    found = client(lake(lanes=3, parallel=5, timeout_seconds=7, endpoint_url="http://127.0.0.1:1"), "glue")
+    config = found.meta.config
+    assert (found.meta.region_name, found.meta.endpoint_url) == ("eu-west-1", "http://127.0.0.1:1")
+    assert (config.max_pool_connections, config.read_timeout) == (15, 7)
+    assert (config.retries["mode"], config.retries["total_max_attempts"]) == ("adaptive", ATTEMPTS)
+
+
+@pytest.mark.parametrize(("values", "said"), [({"profile": "none"}, r"profile \(none\)"), ({"region": None}, "region")])
+def test_what_is_missing_at_home_is_waited_for(values: dict[str, Any], said: str) -> None:
+    """No operation is to blame for it."""
+    with pytest.raises(Unavailable, match=rf"target 'lake' cannot use AWS.*{said}"):
+        GlueTarget(lake(**values))
+
+
+def test_the_region_may_be_the_profiles(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    (tmp_path / "config").write_text("[profile work]\nregion = us-west-2\n")
+    monkeypatch.setenv("AWS_CONFIG_FILE", str(tmp_path / "config"))
+    assert client(lake(region=None, profile="work"), "glue").meta.region_name == "us-west-2"
+
+
+def test_the_account_of_the_catalog_goes_with_every_call() -> None:
+    bench = Bench()
+    database = bench.database()
+    bench.target(catalog_id="123456789012").tables(database)
+    assert [arguments["CatalogId"] for _, arguments in bench.calls] == ["123456789012"]
+
+
+def test_closing_closes_and_never_raises() -> None:
+    bench = Bench()
+    target = bench.target()
+    target.close()
+    target.close()
+    assert bench.closed == 2
+    assert target.table(TableName("no", "no")) is None, "other lanes go on with the client"
+
+
+# --- the rate
+
+
+def test_calls_of_all_threads_together_keep_the_rate() -> None:
+    pacer, began = Pacer(100.0), time.monotonic()
+    threads = [threading.Thread(target=lambda: [pacer() for _ in range(5)]) for _ in range(4)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert time.monotonic() - began >= 0.19, "20 calls at 100 a second are 19 gaps of 10 ms"
+
+
+# --- AWS's answers to a real client
+
+
+class Answers(BaseHTTPRequestHandler):
+    """STS, which gives a role's credentials, and a Glue that throttles as often as it is told."""
+
+    throttled: int
+    seen: list[tuple[str, str]]
+    asked: list[dict[str, list[str]]]
+
+    def do_POST(self) -> None:
+        body = self.rfile.read(int(self.headers["Content-Length"]))
+        operation = self.headers.get("X-Amz-Target", "sts").rpartition(".")[2]
+        self.seen.append((operation, self.headers["Authorization"].split("Credential=")[1].split("/")[0]))
+        if operation == "sts":
+            self.asked.append(parse_qs(body.decode()))
+            self._answer(200, CREDENTIALS)
+        elif type(self).throttled:
+            type(self).throttled -= 1
+            self._answer(400, '{"__type": "ThrottlingException", "Message": "Rate exceeded"}')
+        else:
+            self._answer(200, '{"DatabaseList": [{"Name": "default"}]}')
+
+    def _answer(self, status: int, body: str) -> None:
+        self.send_response(status)
+        self.send_header("Content-Length", str(len(body)))
+        self.end_headers()
+        self.wfile.write(body.encode())
+
+    def log_message(self, *_: Any) -> None:
+        """Not on the terminal."""
+
+
+CREDENTIALS = """<AssumeRoleResponse xmlns="https://sts.amazonaws.com/doc/2011-06-15/"><AssumeRoleResult><Credentials>
+<AccessKeyId>role</AccessKeyId><SecretAccessKey>x</SecretAccessKey><SessionToken>y</SessionToken>
+<Expiration>2999-01-01T00:00:00Z</Expiration></Credentials></AssumeRoleResult></AssumeRoleResponse>"""
+
+
+@pytest.fixture
+def answers() -> Iterator[tuple[type[Answers], str]]:
+    kind = type("These", (Answers,), {"throttled": 0, "seen": [], "asked": []})
+    with HTTPServer(("127.0.0.1", 0), kind) as server:
+        thread = threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.02})
+        thread.start()
+        yield kind, f"http://127.0.0.1:{server.server_port}"
+        server.shutdown()
+        thread.join()
+
+
+def test_a_role_is_assumed_once_with_what_its_owner_asks_for(
+    answers: tuple[type[Answers], str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    kind, url = answers
+    monkeypatch.setenv("AWS_ENDPOINT_URL_STS", url)
+    target = GlueTarget(lake(endpoint_url=url, assume_role={"arn": ROLE, "external_id": "partner"}))
+    assert kind.seen == [], "nothing is sent before the first call"
+    assert target.check() == "1 databases in the Glue catalog in eu-west-1"
+    assert target.databases() == ["default"]
+    assert kind.seen == [("sts", "own"), ("GetDatabases", "role"), ("GetDatabases", "role")]
+    (asked,) = kind.asked
+    assert (asked["RoleArn"], asked["ExternalId"], asked["RoleSessionName"]) == ([ROLE], ["partner"], ["pysync"])
+    target.close()
+
+
+@pytest.mark.parametrize("throttled", [ATTEMPTS - 1, ATTEMPTS])
+def test_botocore_tries_a_throttled_call_again_and_then_it_is_our_turn(
+    answers: tuple[type[Answers], str], throttled: int
+) -> None:
+    kind, url = answers
+    kind.throttled = throttled
+    target = GlueTarget(lake(endpoint_url=url))
+    if throttled < ATTEMPTS:
+        assert target.databases() == ["default"]
+    else:
+        with pytest.raises(Unavailable, match="ThrottlingException: Rate exceeded"):
+            target.databases()
+    assert len(kind.seen) == ATTEMPTS
+    target.close()
+
+
+def test_the_rate_is_kept_on_the_way_out(answers: tuple[type[Answers], str]) -> None:
+    _, url = answers
+    target, began = GlueTarget(lake(endpoint_url=url, max_rate=20.0)), time.monotonic()
+    for _ in range(5):
+        target.databases()
+    assert time.monotonic() - began >= 0.19
+    target.close()

@@ -1,0 +1,120 @@
+"""Changes: events with their objects decoded, in the form in which HMS stores them."""
+
+from __future__ import annotations
+
+import pytest
+from hmsclient.genthrift.hive_metastore import ttypes as hive
+
+from pysync.model.change import OBJECTS, as_stored, decode_change
+from pysync.model.event import VISITED, Kind
+from pysync.model.names import TableName
+from pysync.model.wire import UnreadableEvent
+from tests.support import partition, table
+from tests.support.events import change, create_table, event, one_of_each_kind, rename_table
+
+EACH = one_of_each_kind()
+OF_A_DATABASE = {kind for kind in EACH if "DATABASE" in kind.value or "FUNCTION" in kind.value}
+
+
+def test_the_examples_cover_every_kind_that_is_replayed():
+    assert EACH.keys() == OBJECTS.keys()
+
+
+@pytest.mark.parametrize("kind", EACH)
+def test_every_kind_knows_what_it_is_about(kind):
+    found = change(kind, **EACH[kind])
+    assert found.database == "db"
+    assert found.table_name == (None if kind in OF_A_DATABASE else TableName("db", "t"))
+    assert found.new_table_name == found.table_name
+    assert "db.t" in found.keys or kind in OF_A_DATABASE
+
+
+def test_keys_are_what_the_order_of_a_change_hangs_on():
+    assert change(Kind.ALTER_DATABASE, **EACH[Kind.ALTER_DATABASE]).keys == {"db"}
+    assert change(Kind.DROP_DATABASE, **EACH[Kind.DROP_DATABASE]).keys == {"db.*"}
+    assert change(Kind.DROP_FUNCTION, **EACH[Kind.DROP_FUNCTION]).keys == {"db"}
+    assert change(Kind.ADD_FOREIGNKEY, **EACH[Kind.ADD_FOREIGNKEY]).keys == {"db.t", "db.p"}
+
+
+@pytest.mark.parametrize("kind", sorted(set(Kind) - OBJECTS.keys()))
+def test_kinds_that_are_not_replayed_are_left_out(kind):
+    assert decode_change(event(kind), 1) is None
+
+
+@pytest.mark.parametrize(("catalog", "replayed"), [(None, True), ("", True), ("hive", True), ("spark", False)])
+def test_only_the_default_catalog_is_replayed(catalog, replayed):
+    assert (decode_change(create_table("db.t", catalog=catalog), 1) is not None) is replayed
+
+
+def test_names_are_brought_to_lower_case():
+    found = change(Kind.CREATE_TABLE, after=[table("Sales", "ORDERS")])
+    assert (found.after[0].dbName, found.after[0].tableName, found.keys) == ("sales", "orders", {"sales.orders"})
+
+
+def test_the_names_of_partitions_functions_and_databases_are_brought_to_lower_case():
+    items = [
+        partition(table("DB", "T"), ["Value"]),
+        hive.Function(functionName="F", dbName="DB"),
+        hive.Database(name="DB"),
+    ]
+    for item in items:
+        as_stored(item)
+    assert (items[0].dbName, items[0].tableName, items[0].values) == ("db", "t", ["Value"])
+    assert (items[1].functionName, items[1].dbName, items[2].name) == ("f", "db", "db")
+
+
+@pytest.mark.parametrize(
+    ("sent", "external", "stored"),
+    [
+        ("EXTERNAL_TABLE", "TRUE", "EXTERNAL_TABLE"),
+        ("EXTERNAL_TABLE", "true", "EXTERNAL_TABLE"),
+        ("MANAGED_TABLE", "TRUE", "EXTERNAL_TABLE"),
+        ("EXTERNAL_TABLE", None, "MANAGED_TABLE"),
+        ("EXTERNAL_TABLE", "FALSE", "MANAGED_TABLE"),
+        ("VIRTUAL_VIEW", "TRUE", "VIRTUAL_VIEW"),
+        ("MATERIALIZED_VIEW", None, "MATERIALIZED_VIEW"),
+    ],
+)
+def test_a_table_is_external_if_its_parameter_says_so(sent, external, stored):
+    item = table("db", "t")
+    item.tableType = sent
+    item.parameters = None if external is None else {"EXTERNAL": external}
+    as_stored(item)
+    assert item.tableType == stored
+
+
+def test_a_rename_has_two_names_and_a_place_under_each():
+    found = decode_change(rename_table("DB.Old", "DB2.New"), 1)
+    assert (found.table_name, found.new_table_name) == (TableName("db", "old"), TableName("db2", "new"))
+    assert found.keys == {"db.old", "db2.new"}
+
+
+@pytest.mark.parametrize("kind", [kind for kind in EACH if kind not in {Kind.INSERT, Kind.REFRESH}])
+def test_an_event_without_its_objects_is_unreadable(kind):
+    with pytest.raises(UnreadableEvent, match=kind.value):
+        decode_change(event(kind), 1)
+
+
+@pytest.mark.parametrize("kind", [Kind.ADD_PARTITION, Kind.ALTER_PARTITION, Kind.DROP_PARTITION])
+def test_a_partition_event_without_its_table_is_unreadable(kind):
+    with pytest.raises(UnreadableEvent, match="without its table"):
+        change(kind, **{**EACH[kind], "of": None})
+
+
+@pytest.mark.parametrize("missing", ["database", "table", "constraint"])
+def test_a_dropped_constraint_without_a_name_is_unreadable(missing):
+    attributes = {k: v for k, v in EACH[Kind.DROP_CONSTRAINT]["attributes"].items() if k != missing}
+    with pytest.raises(UnreadableEvent, match="name of its table or its own"):
+        change(Kind.DROP_CONSTRAINT, attributes=attributes)
+
+
+def test_an_object_that_is_not_what_the_kind_says_is_unreadable():
+    broken = event(Kind.CREATE_TABLE, after=[table("db", "t")])
+    cut = type(broken)(**{name: getattr(broken, name) for name in broken.__dataclass_fields__} | {"after": (b"\x0b",)})
+    with pytest.raises(UnreadableEvent, match="not a Table"):
+        decode_change(cut, 1)
+
+
+def test_an_event_has_visited_its_source_and_the_clusters_before_it():
+    assert create_table("db.t").visited == ("onprem",)
+    assert create_table("db.t", environment={VISITED: "a,b,"}).visited == ("a", "b", "onprem")

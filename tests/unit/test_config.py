@@ -1,0 +1,279 @@
+"""pysync.toml: what is wrong is said all at once, each thing by the key that it is about."""
+
+from __future__ import annotations
+
+import stat
+import string
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from pysync import config as config_module
+from pysync.config import load_config, read_token
+from pysync.errors import UsageError
+from pysync.targets.base import TargetKind
+from pysync.targets.settings import TargetSettings
+
+ROOT = Path(__file__).parents[2]
+SOURCE = '[source]\nname = "onprem"\n'
+TARGET = '[[targets]]\nname = "dr"\nkind = "fake"\n'
+
+
+@pytest.fixture(autouse=True)
+def fake_kind(monkeypatch):
+    """A kind `fake` beside those that are installed."""
+    real = config_module.target_kind
+
+    def kind(name):
+        return TargetKind(TargetSettings, open=lambda _: None) if name == "fake" else real(name)
+
+    monkeypatch.setattr(config_module, "target_kind", kind)
+
+
+@pytest.fixture
+def load(tmp_path):
+    def write_and_load(text):
+        file = tmp_path / "pysync.toml"
+        file.write_text(text, encoding="utf-8")
+        return load_config(file)
+
+    return write_and_load
+
+
+@pytest.fixture
+def problems(load, tmp_path):
+    """What is said of a text, without the file's name that begins each line."""
+
+    def refused(text):
+        with pytest.raises(UsageError) as error:
+            load(text)
+        lines = str(error.value).splitlines()
+        start = f"{tmp_path / 'pysync.toml'}: "
+        assert [line for line in lines if not line.startswith(start)] == []
+        return [line.removeprefix(start) for line in lines]
+
+    return refused
+
+
+def test_a_short_file_is_enough(load):
+    config = load(SOURCE + TARGET)
+    assert (config.source.name, config.bridge.port, config.queue.min_free_mb) == ("onprem", 25333, 256)
+    assert (config.targets[0].name, config.targets[0].drops, config.targets[0].on_conflict) == ("dr", "apply", "park")
+
+
+def test_the_file_that_is_shipped_is_right(monkeypatch):
+    config = load_config(ROOT / "conf" / "pysync.toml")
+    assert [(target.name, target.kind) for target in config.targets] == [("dr", "hms")]
+
+
+def test_what_the_shipped_file_shows_as_default_is_the_default():
+    """Every `# key = value` outside of examples: taken in, it must change nothing."""
+    shown = ROOT / "conf" / "pysync.toml"
+    plain = load_config(shown)
+    keys = ("port", "token_file", "directory", "min_free_mb", "level", "format", "drops", "delete_data", "on_conflict")
+    keys += ("window", "retry_max_seconds", "retry_attempts", "timeout_seconds", "cluster")
+    for key in keys:
+        lines = [line for line in shown.read_text().splitlines() if line.startswith(f"# {key} = ")]
+        assert len(lines) == 1, f"conf/pysync.toml does not show {key} once"
+    assert plain.bridge.port == 25333
+
+
+@pytest.mark.parametrize(
+    ("text", "problem"),
+    [
+        (SOURCE + "colour = 1\n" + TARGET, "source.colour: unknown key"),
+        (SOURCE + "[bridge]\nprot = 1\n" + TARGET, "bridge.prot: unknown key"),
+        (SOURCE + "[sauce]\nname = 'x'\n" + TARGET, "sauce: unknown key"),
+        (SOURCE + TARGET + "polcy = 'a'\n", "targets[0].polcy: unknown key"),
+        (TARGET, "source: missing"),
+        ("[source]\n" + TARGET, "source.name: missing"),
+        (SOURCE + "[[targets]]\nkind = 'fake'\n", "targets[0].name: missing"),
+        (SOURCE + "[[targets]]\nname = 'a'\n", "targets[0].kind: missing"),
+        (SOURCE, "targets: missing: name at least one [[targets]], in double brackets"),
+        ("targets = []\n" + SOURCE, "targets: missing: name at least one [[targets]], in double brackets"),
+        (
+            SOURCE + TARGET.replace("[[targets]]", "[targets]"),
+            "targets: missing: name at least one [[targets]], in double brackets",
+        ),
+        ("targets = 5\n" + SOURCE, "targets: missing: name at least one [[targets]], in double brackets"),
+        ("targets = 'dr'\n" + SOURCE, "targets: missing: name at least one [[targets]], in double brackets"),
+        ("targets = ['dr']\n" + SOURCE, "targets[0].kind: missing"),
+        (SOURCE + TARGET + TARGET, "targets: the name 'dr' is given twice: every target needs its own"),
+        (
+            SOURCE + TARGET.replace("dr", "onprem"),
+            "targets: 'onprem' has the source's name as its cluster (or name): it would get nothing",
+        ),
+        (
+            SOURCE + TARGET + "cluster = 'onprem'\n",
+            "targets: 'dr' has the source's name as its cluster (or name): it would get nothing",
+        ),
+    ],
+)
+def test_a_problem_is_named_with_its_key(problems, text, problem):
+    assert problems(text) == [problem]
+
+
+@pytest.mark.parametrize(
+    ("text", "key"),
+    [
+        (SOURCE + "[bridge]\nport = 70000\n" + TARGET, "bridge.port"),
+        (SOURCE + "[bridge]\nport = 'http'\n" + TARGET, "bridge.port"),
+        (SOURCE + "[queue]\nmin_free_mb = -1\n" + TARGET, "queue.min_free_mb"),
+        (SOURCE + "[log]\nlevel = 'loud'\n" + TARGET, "log.level"),
+        ("[source]\nname = 'a b'\n" + TARGET, "source.name"),
+        ("[source]\nname = 'a,b'\n" + TARGET, "source.name"),
+        ("source = 'onprem'\n" + TARGET, "source"),
+        (SOURCE + TARGET + "exclude_kinds = ['DROP_MOON']\n", "targets[0].exclude_kinds[0]"),
+        (SOURCE + TARGET + "drops = 'sometimes'\n", "targets[0].drops"),
+        (SOURCE + TARGET + "window = 0\n", "targets[0].window"),
+        (SOURCE + TARGET + "retry_attempts = 0\n", "targets[0].retry_attempts"),
+        (SOURCE + TARGET + "[targets.locations]\na = 1\n", "targets[0].locations.a"),
+    ],
+)
+def test_a_wrong_value_is_named_with_its_key(problems, text, key):
+    (problem,) = problems(text)
+    assert problem.startswith(f"{key}: ")
+
+
+def test_an_unknown_kind_of_target_is_named_with_those_that_there_are(problems):
+    (problem,) = problems(SOURCE + TARGET.replace("fake", "oracle"))
+    assert problem.startswith("targets[0].kind: there is no target kind 'oracle'; use one of: ")
+    assert "hms" in problem
+
+
+def test_the_kinds_package_that_is_missing_is_named(problems, monkeypatch):
+    def kind(name):
+        raise UsageError("target kind 'athena' needs the package boto3", "install it: pip install 'pysync[aws]'")
+
+    monkeypatch.setattr(config_module, "target_kind", kind)
+    (problem,) = problems(SOURCE + TARGET.replace("fake", "athena"))
+    assert "pip install 'pysync[aws]'" in problem
+
+
+def test_all_problems_come_at_once(problems):
+    text = """
+[source]
+colour = 1
+[bridge]
+port = -1
+[[targets]]
+name = "dr"
+kind = "fake"
+polcy = "a"
+[[targets]]
+name = "dr"
+kind = "oracle"
+[[targets]]
+"""
+    keys = [problem.split(": ")[0] for problem in problems(text)]
+    expected = [
+        "source.name",
+        "source.colour",
+        "bridge.port",
+        "targets[0].polcy",
+        "targets[1].kind",
+        "targets[2].kind",
+        "targets",
+    ]
+    assert sorted(keys) == sorted(expected)
+
+
+def test_two_targets_without_a_name_are_not_said_to_have_the_same(problems):
+    assert problems(SOURCE + "[[targets]]\nkind='fake'\n[[targets]]\nkind='fake'\n") == [
+        "targets[0].name: missing",
+        "targets[1].name: missing",
+    ]
+
+
+def test_a_file_that_is_not_there_is_named(tmp_path):
+    with pytest.raises(UsageError, match=r"cannot read .*absent\.toml: No such file"):
+        load_config(tmp_path / "absent.toml")
+
+
+def test_a_directory_is_not_a_configuration(tmp_path):
+    with pytest.raises(UsageError, match="cannot read"):
+        load_config(tmp_path)
+
+
+@pytest.mark.parametrize("content", [b"[source", b"\xff\xfe", b"a = 1\na = 2\n", b"name: x\n"])
+def test_what_is_not_toml_is_refused(tmp_path, content):
+    file = tmp_path / "pysync.toml"
+    file.write_bytes(content)
+    with pytest.raises(UsageError, match="is not TOML"):
+        load_config(file)
+
+
+TOML_VALUES = st.sampled_from(["1", "-1", "true", '""', '"x"', "[]", "[1]", "{}", '{ a = "b" }', "1979-05-27"])
+TOML_KEYS = st.sampled_from(
+    ["targets", "source", "bridge", "queue", "log", "source.name", "bridge.port", "source.x", "queue.directory"]
+)
+
+
+@given(st.dictionaries(TOML_KEYS, TOML_VALUES, max_size=5))
+def test_any_values_are_a_configuration_or_a_refusal(tmp_path_factory, values):
+    file = tmp_path_factory.getbasetemp() / "any.toml"
+    file.write_text("".join(f"{key} = {value}\n" for key, value in values.items()))
+    with pytest.raises(UsageError):  # no target among them is whole
+        load_config(file)
+
+
+TOKEN = string.hexdigits * 2
+
+
+def token_file(tmp_path, content, mode=0o600):
+    file = tmp_path / "token"
+    file.write_text(content)
+    file.chmod(mode)
+    return file
+
+
+def test_a_token_is_read_without_the_line_end(tmp_path):
+    assert read_token(token_file(tmp_path, TOKEN + "\n")) == TOKEN
+
+
+def test_a_token_that_only_its_owner_may_read_is_well(tmp_path):
+    assert read_token(token_file(tmp_path, TOKEN, mode=0o400)) == TOKEN
+
+
+def test_a_missing_token_file_is_named_with_what_makes_one(tmp_path):
+    with pytest.raises(UsageError, match=r"absent does not exist; make one: pysync token .*absent"):
+        read_token(tmp_path / "absent")
+
+
+@pytest.mark.parametrize("mode", [0o644, 0o640, 0o604, 0o610, 0o602])
+def test_a_token_file_that_others_may_use_is_refused(tmp_path, mode):
+    with pytest.raises(UsageError, match="can be read by others; chmod 600"):
+        read_token(token_file(tmp_path, TOKEN, mode))
+
+
+@pytest.mark.parametrize("content", ["", "\n", "short", "x" * 15, f"{TOKEN} {TOKEN}", f"{TOKEN}\n{TOKEN}"])
+def test_a_file_without_a_token_is_refused_and_never_shown(tmp_path, content):
+    with pytest.raises(UsageError, match="holds no token") as refused:
+        read_token(token_file(tmp_path, content))
+    assert not content.strip() or content.strip() not in str(refused.value)
+
+
+@pytest.mark.parametrize("make", [lambda path: path.mkdir(), lambda path: path.write_bytes(b"\xff" * 40)])
+def test_what_cannot_be_read_as_a_token_is_refused(tmp_path, make):
+    make(tmp_path / "token")
+    with pytest.raises(UsageError, match="cannot read the token file"):
+        read_token(tmp_path / "token")
+
+
+def test_the_mode_of_a_token_file_of_these_tests_is_what_they_say(tmp_path):
+    assert stat.S_IMODE(token_file(tmp_path, TOKEN, 0o644).stat().st_mode) == 0o644
+
+
+def test_patterns_and_renames_of_all_targets_are_looked_through_at_once(problems):
+    text = SOURCE + TARGET + 'include = ["a.b.c"]\nexclude = [""]\ntables = { "a" = "b.c" }\n'
+    text += '[[targets]]\nname = "lake"\nkind = "fake"\npolicy = "sales.\'(\'"\n'
+    found = problems(text)
+    assert [line.partition(": ")[0] for line in found] == [
+        "targets[0].include",
+        "targets[0].exclude",
+        "targets[0].tables",
+        "targets[1].policy",
+    ]
+    assert all(f"target {name!r}" in line for name, line in zip(["dr", "dr", "dr", "lake"], found, strict=True))

@@ -1,0 +1,76 @@
+"""The docs keep up: commands, configuration keys and the status are all written down."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+import pytest
+import typer
+
+from pysync.cli.app import app
+from pysync.config import BridgeConfig, LogConfig, QueueConfig, SourceConfig, load_config
+from pysync.targets.athena.settings import AthenaSettings
+from pysync.targets.faulty import Fault, FaultySettings
+from pysync.targets.glue.session import GlueSettings
+from pysync.targets.hms import HmsSettings
+from pysync.targets.settings import TargetSettings
+
+ROOT = Path(__file__).parents[2]
+CONF = (ROOT / "conf" / "pysync.toml").read_text()
+MODELS = [SourceConfig, BridgeConfig, QueueConfig, LogConfig, TargetSettings, HmsSettings, FaultySettings]
+MODELS += [GlueSettings, AthenaSettings]
+STATUS_KEYS = "version source pid started_at bridge queue instances targets"
+
+
+def commands(group, path="pysync"):
+    """`pysync run`, `pysync parked list`, …"""
+    if not hasattr(group, "commands"):
+        return [path]
+    return [found for name, inner in group.commands.items() for found in commands(inner, f"{path} {name}")]
+
+
+@pytest.mark.parametrize("command", commands(typer.main.get_command(app)))
+def test_every_command_is_in_the_readme(command):
+    rows = [line for line in (ROOT / "README.md").read_text().splitlines() if line.startswith(f"| `{command}")]
+    assert len(rows) == 1
+
+
+@pytest.mark.parametrize(("model", "key"), [(model, key) for model in MODELS for key in model.model_fields])
+def test_every_key_is_in_the_configuration_that_is_shipped(model, key):
+    assert re.search(rf"^(# *)?{key} = ", CONF, re.MULTILINE), f"{model.__name__}.{key} is not in conf/pysync.toml"
+
+
+@pytest.mark.parametrize("kind", Fault.model_fields["kind"].annotation.__args__)
+def test_every_fault_is_shown(kind):
+    assert f'kind = "{kind}"' in CONF
+
+
+def test_every_default_that_is_shown_is_the_default():
+    """A commented key of a scalar, in the part before the examples of `faulty`."""
+    plain = load_config(ROOT / "conf" / "pysync.toml").targets[0]
+    for line in CONF.split("# The AWS Glue Data Catalog")[0].splitlines():
+        found = re.match(r'# (\w+) = (true|false|[\d.]+|"(?:apply|park)")(?:\s|$)', line)
+        if found and found[1] in HmsSettings.model_fields:
+            shown = found[2].strip('"')
+            assert str(getattr(plain, found[1])).lower() == str(_number(shown)), line
+
+
+def _number(text: str) -> object:
+    return float(text) if "." in text else text
+
+
+@pytest.mark.parametrize("key", STATUS_KEYS.split())
+def test_every_part_of_the_status_is_described(key):
+    assert re.search(rf"^\| `{key}[`.\[]", (ROOT / "docs" / "status.md").read_text(), re.MULTILINE)
+
+
+def test_every_command_and_option_says_what_it_is_for():
+    silent = []
+    for name in commands(typer.main.get_command(app)):
+        found = typer.main.get_command(app)
+        for part in name.split()[1:]:
+            found = found.commands[part]
+        silent += [name] if not found.help else []
+        silent += [f"{name} {item.name}" for item in found.params if not getattr(item, "help", None)]
+    assert silent == []

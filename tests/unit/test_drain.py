@@ -1,0 +1,208 @@
+"""Drain: a target that is away, slow or broken is waited for, and stopping loses nothing."""
+
+from __future__ import annotations
+
+import threading
+
+import pytest
+
+from pysync.replay.drain import Drain
+from pysync.replay.translate import Translator
+from tests.support import wait_until
+from tests.support.drains import ATTEMPTS, NEVER, create
+from tests.support.events import settings
+from tests.support.targets import FakeTarget
+
+
+@pytest.fixture
+def bench(benches):
+    return benches()
+
+
+def test_a_target_that_is_away_is_waited_for_and_nothing_is_parked(bench):
+    bench.target.unavailable = NEVER
+    bench.append(create("db.t"), create("db.u"))
+    bench.start()
+    wait_until(lambda: bench.target.tries["db.t"] > 2 * ATTEMPTS, what="trying again and again")
+    assert (bench.position(), bench.parked(), bench.target.applied) == (0, [], [])
+    assert (bench.status()["state"], bench.status()["last_error"]["reason"]) == ("waiting", "the target is away")
+    bench.target.unavailable = 0
+    bench.finish()
+    assert sorted(bench.target.positions()) == [1, 2]
+    assert (bench.parked(), bench.status()["state"]) == ([], "running")
+
+
+def test_an_operation_whose_outcome_is_unknown_is_applied_again(bench):
+    bench.target.unknown = 2
+    bench.append(create("db.t"))
+    bench.run()
+    assert bench.target.positions() == [1, 1, 1]
+    assert bench.parked() == []
+
+
+def test_stopping_while_the_target_is_away_ends_and_loses_nothing(bench):
+    bench.target.unavailable = NEVER
+    bench.settings = bench.settings.model_copy(update={"retry_max_seconds": 3600.0})
+    bench.append(create("db.t"))
+    bench.start()
+    wait_until(lambda: bench.target.tries["db.t"] > 0, what="the first try")
+    bench.stop()
+    assert (bench.position(), bench.parked()) == (0, [])
+    bench.target.unavailable = 0
+    bench.run()
+    assert bench.target.positions() == [1]
+
+
+def test_a_window_that_was_cut_short_is_no_shorter_after_a_restart_with_another_setting(bench):
+    """Its last events may have taken away what its first ones need."""
+    bench.target.unavailable = NEVER
+    bench.settings = bench.settings.model_copy(update={"window": 3})
+    bench.append(create("db.t"), create("db.t"), create("db.t"), create("db.t"))
+    bench.start()
+    wait_until(lambda: bench.target.tries["db.t"] > 0, what="the first try")
+    bench.stop()
+    bench.target.unavailable = 0
+    bench.settings = bench.settings.model_copy(update={"window": 1})
+    bench.run()
+    assert bench.target.positions() == [3, 4], "the first window has three events again, those after it have one"
+
+
+def test_stopping_between_the_tries_of_a_bug_does_not_park_it(bench):
+    bench.target.bugs = {"db.t": NEVER}
+    bench.settings = bench.settings.model_copy(update={"retry_max_seconds": 3600.0, "retry_attempts": 100})
+    bench.append(create("db.t"))
+    bench.target.hang()
+    bench.start()
+    bench.target.hangs.wait(10)
+    bench.stop()
+    assert (bench.position(), bench.parked()) == (0, [])
+
+
+@pytest.fixture
+def narrow(benches):
+    """A bench whose target has one lane."""
+    return benches(lanes=1)
+
+
+def test_stopping_ends_after_the_operation_in_hand(narrow):
+    narrow.append(*[create(f"db.t{number}") for number in range(50)])
+    narrow.target.hang()
+    narrow.start()
+    assert narrow.target.hangs.wait(10)
+    narrow.stop()
+    assert narrow.target.positions() == [1]
+    assert narrow.position() == 1
+
+
+def test_stopping_ends_the_retry_of_parked_events_too(narrow):
+    narrow.target.rejects = {f"db.t{number}" for number in range(50)}
+    narrow.append(*[create(f"db.t{number}") for number in range(50)])
+    narrow.run()
+    narrow.stop()
+    narrow.target.rejects = set()
+    narrow.target.hang()
+    narrow.start()
+    assert narrow.target.hangs.wait(10)
+    narrow.stop()
+    assert narrow.target.positions() == [1]
+    assert 49 <= len(narrow.parked()) <= 50
+
+
+def test_a_target_that_hangs_is_told_of_and_its_operation_is_applied_again(bench):
+    bench.append(create("db.t"))
+    bench.target.hang()
+    hanging = bench.start()
+    assert bench.target.hangs.wait(10)
+    hanging.stop()
+    assert hanging.join(0.05) is False
+    assert bench.position() == 0
+
+
+def test_a_target_that_cannot_be_opened_is_tried_again(bench):
+    failures = iter([OSError("no route"), RuntimeError("a bug in open")])
+
+    def open_target():
+        for failure in failures:
+            raise failure
+        return bench.target.opener()
+
+    bench.open_target = open_target
+    bench.append(create("db.t"))
+    bench.run()
+    assert (bench.target.positions(), bench.parked()) == ([1], [])
+    assert bench.status()["last_error"]["reason"] == "the target cannot be opened: RuntimeError: a bug in open"
+
+
+def test_while_a_target_cannot_be_opened_the_state_says_so(bench):
+    def open_target():
+        raise OSError("no route")
+
+    bench.open_target = open_target
+    bench.append(create("db.t"))
+    bench.start()
+    wait_until(lambda: bench.status()["state"] == "waiting", what="the state waiting")
+    assert bench.status()["last_error"]["reason"] == "the target cannot be opened: OSError: no route"
+    assert bench.parked() == []
+
+
+def test_a_queue_that_cannot_be_written_loses_no_event(bench, monkeypatch):
+    real, failures = bench.queue.advance, iter([OSError("disk"), OSError("disk")])
+
+    def advance(*arguments):
+        for failure in failures:
+            raise failure
+        real(*arguments)
+
+    monkeypatch.setattr(bench.queue, "advance", advance)
+    bench.append(create("db.t"), create("db.u"))
+    bench.run()
+    assert set(bench.target.positions()) == {1, 2}
+    bench.stop()
+    wait_until(lambda: bench.target.closed == bench.target.opened, what="a session that failed gives its targets back")
+
+
+def test_closing_the_queue_ends_the_drain(bench):
+    running = bench.start()
+    wait_until(lambda: bench.status()["state"] == "running", what="running")
+    bench.queue.close()
+    assert running.join(10)
+    assert bench.status()["state"] == "stopped"
+
+
+def test_the_target_is_closed_at_the_end(bench):
+    bench.append(create("db.t"))
+    bench.run()
+    bench.stop()
+    wait_until(lambda: (bench.target.opened, bench.target.closed) == (1, 1), what="closing what was opened")
+
+
+def test_a_target_is_opened_only_when_there_is_something_for_it(bench):
+    bench.run()
+    bench.stop()
+    assert bench.target.opened == 0
+
+
+def test_a_drain_that_was_never_started_can_be_stopped(bench):
+    idle = Drain(bench.queue, bench.settings, Translator.of(bench.settings), bench.open_target)
+    idle.stop()
+    assert idle.join(1)
+
+
+def test_two_targets_do_not_wait_for_each_other(bench):
+    other = FakeTarget()
+    other.unavailable = NEVER
+    far = settings(name="far", retry_max_seconds=0.01)
+    second = Drain(bench.queue, far, Translator.of(far), other.opener)
+    second.start()
+    bench.append(create("db.t"))
+    bench.run()
+    assert bench.target.positions() == [1]
+    assert bench.queue.positions() == {"dr": 1, "far": 0}
+    second.stop()
+    assert second.join(10)
+
+
+def test_no_thread_is_left(bench):
+    bench.run()
+    bench.stop()
+    assert [thread.name for thread in threading.enumerate() if thread.name == "drain-dr"] == []

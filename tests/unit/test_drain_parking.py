@@ -1,0 +1,267 @@
+"""Drain: events are applied in order; what cannot be applied is parked, and holds back only what depends on it."""
+
+from __future__ import annotations
+
+import pytest
+
+from pysync.model.event import Kind
+from pysync.model.operation import RenameTable
+from tests.support import table, wait_until
+from tests.support.drains import ATTEMPTS, NEVER, create, create_database, drop_database, rename
+from tests.support.events import event
+
+
+@pytest.fixture
+def bench(benches):
+    return benches()
+
+
+@pytest.fixture
+def singly(benches):
+    """A bench whose windows are one event long, and whose target has one lane."""
+    return benches(window=1, lanes=1)
+
+
+def test_events_are_applied_in_order_and_the_position_follows(singly):
+    singly.append(*[create(f"db.t{number % 3}") for number in range(20)])
+    singly.run()
+    assert singly.target.positions() == list(range(1, 21))
+    assert (singly.position(), singly.parked()) == (20, [])
+
+
+def test_of_a_window_only_what_is_left_of_it_is_applied(bench):
+    bench.append(*[create(f"db.t{number % 3}") for number in range(20)])
+    bench.run()
+    assert sorted(bench.target.positions()) == [18, 19, 20]
+    assert (bench.position(), bench.parked()) == (20, [])
+
+
+def test_events_that_come_later_are_applied_too(bench):
+    bench.append(create("db.a"))
+    bench.run()
+    bench.append(create("db.b"))
+    bench.finish()
+    assert bench.target.positions() == [1, 2]
+
+
+def test_what_does_not_concern_the_target_is_passed_over(benches):
+    bench = benches(include=["db"])
+    bench.append(create("other.t"), create("db.t"), create("other.t"))
+    bench.run()
+    assert bench.target.positions() == [2]
+    assert (bench.position(), bench.parked(), bench.status()["counts"]) == (3, [], {"applied": 1, "skipped": 2})
+
+
+def test_a_refused_event_stops_its_own_table_only(bench):
+    bench.target.rejects = {"db.bad"}
+    bench.append(create("db.bad"), create("db.good"), create("db.bad"), create("db.good"))
+    bench.run()
+    assert bench.target.positions() == [4]
+    assert bench.parked() == [(1, "db.bad", "rejected"), (3, "db.bad", "waits")]
+    assert bench.target.tries["db.bad"] == 1, "a refusal is tried once, and what waits behind it not at all"
+    assert bench.queue.parked("dr")[0].reason == "the target does not like db.bad"
+
+
+def test_a_restart_tries_parked_events_again_before_later_ones(bench):
+    bench.target.rejects = {"db.bad"}
+    bench.append(create("db.bad"), create("db.good"), create("db.bad"))
+    bench.run()
+    bench.stop()
+    bench.append(create("db.bad"))
+    bench.target.rejects = set()
+    bench.run()
+    assert bench.target.positions("db.bad") == [3, 4]
+    assert bench.parked() == []
+
+
+def test_a_restart_that_mends_nothing_leaves_parked_what_was_parked(bench):
+    bench.target.rejects = {"db.bad"}
+    bench.append(create("db.bad"), create("db.bad"))
+    bench.run()
+    bench.restart()
+    bench.append(create("db.bad"))
+    bench.finish()
+    assert bench.parked() == [(1, "db.bad", "rejected"), (2, "db.bad", "waits"), (3, "db.bad", "waits")]
+    assert [item.attempts for item in bench.queue.parked("dr")] == [2, 1, 1]
+    assert bench.target.applied == []
+
+
+def test_a_table_that_is_mended_by_half_goes_on_to_where_it_is_not(bench):
+    bench.append(create("db.t"), rename("db.t", "db.u"), create("db.u"))
+    bench.target.rejects = {"db.t"}
+    bench.run()
+    assert [position for position, _, _ in bench.parked()] == [1, 2, 2, 3]
+    bench.target.rejects = {"db.u"}
+    bench.restart()
+    wait_until(lambda: len(bench.parked()) == 1, what="the retry")
+    assert bench.parked() == [(3, "db.u", "rejected")]
+    assert bench.target.positions("db.t")[0] == 1
+
+
+def test_a_refused_rename_holds_back_both_names(bench):
+    bench.target.rejects = {"db.old"}
+    bench.append(rename("db.old", "db.new"), create("db.old"), create("db.new"), create("db.other"))
+    bench.run()
+    assert bench.target.positions() == [4]
+    assert bench.parked() == [
+        (1, "db.new", "rejected"),
+        (1, "db.old", "rejected"),
+        (2, "db.old", "waits"),
+        (3, "db.new", "waits"),
+    ]
+
+
+def test_a_rename_waits_behind_a_parked_event_of_either_name(bench):
+    bench.target.rejects = {"db.new"}
+    bench.append(create("db.new"), rename("db.old", "db.new"), create("db.old"))
+    bench.run()
+    assert bench.target.applied == []
+    bench.target.rejects = set()
+    bench.restart()
+    wait_until(lambda: bench.parked() == [], what="the retry")
+    order = list(dict.fromkeys(bench.target.positions()))
+    assert order == [1, 2, 3]
+    assert any(isinstance(operation, RenameTable) for operation in bench.target.applied)
+
+
+class OneTable:
+    """A source that has one table, of no partitions, under whatever name it is asked for."""
+
+    uri = "thrift://source"
+
+    def __enter__(self) -> OneTable:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        pass
+
+    def table(self, database: str, name: str):
+        return table(database, name)
+
+
+def refresh(name: str):
+    database, table_ = name.split(".")
+    return lambda sequence: event(
+        Kind.REFRESH, sequence=sequence, attributes={"database": database, "table": table_, "created": "0"}
+    )
+
+
+@pytest.mark.parametrize("window", [1, 100])
+def test_the_refresh_of_a_table_makes_good_what_is_parked_of_it(benches, window):
+    bench = benches(window=window)
+    bench.source = OneTable
+    bench.target.bugs = {"db.bad": ATTEMPTS}
+    bench.append(create("db.bad"), create("db.bad"), create("db.good"), refresh("db.bad"), create("db.bad"))
+    bench.run()
+    assert (bench.position(), bench.parked()) == (5, [])
+    assert bench.target.positions("db.bad") == [4, 5], "what came before it is void"
+
+
+def test_without_a_source_to_read_a_refresh_waits_like_anything_else(bench):
+    bench.target.rejects = {"db.bad"}
+    bench.append(create("db.bad"))
+    bench.run()
+    bench.append(refresh("db.bad"))
+    bench.finish()
+    assert bench.parked() == [(1, "db.bad", "rejected"), (2, "db.bad", "waits")]
+
+
+def test_a_refresh_that_is_refused_too_makes_nothing_good(bench):
+    bench.source = OneTable
+    bench.target.rejects = {"db.bad"}
+    bench.append(create("db.bad"))
+    bench.run()
+    bench.append(refresh("db.bad"), create("db.bad"))
+    bench.finish()
+    assert bench.parked() == [(1, "db.bad", "rejected"), (2, "db.bad", "rejected"), (3, "db.bad", "waits")]
+
+
+def test_a_refresh_that_its_window_leaves_to_the_next_makes_nothing_good_before_it_is_done(bench):
+    """That of a database is replayed alone; this one fails, because the source has no databases to ask for."""
+    bench.source = OneTable
+    bench.target.rejects = {"db.bad"}
+    bench.append(create("db.bad"))
+    bench.run()
+    whole = {"database": "db", "present": "", "whole": "true"}
+    bench.append(create("other.t"), lambda sequence: event(Kind.REFRESH, sequence=sequence, attributes=whole))
+    bench.finish()
+    assert bench.parked() == [(1, "db.bad", "rejected"), (3, "db", "bug")]
+
+
+def test_a_refresh_waits_behind_a_parked_rename_which_is_of_another_table_too(bench):
+    bench.source = OneTable
+    bench.target.rejects = {"db.old"}
+    bench.append(rename("db.old", "db.new"))
+    bench.run()
+    bench.append(refresh("db.new"))
+    bench.finish()
+    assert bench.parked() == [(1, "db.new", "rejected"), (1, "db.old", "rejected"), (2, "db.new", "waits")]
+
+
+def test_a_drop_of_a_database_waits_behind_its_parked_tables_and_holds_back_what_comes_after(singly):
+    """Else the parked create would come back to life in the database that was made after the drop."""
+    singly.target.rejects = {"db.bad"}
+    singly.append(create("db.bad"), drop_database("db"), create_database("db"), create("db.good"), create("other.t"))
+    singly.run()
+    assert singly.target.positions() == [5]
+    assert [(position, key) for position, key, _ in singly.parked()] == [
+        (1, "db.bad"),
+        (2, "db.*"),
+        (3, "db"),
+        (4, "db.good"),
+    ]
+    singly.target.rejects = set()
+    singly.restart()
+    wait_until(lambda: singly.parked() == [], what="the retry")
+    assert singly.target.positions() == [5, 2, 3, 4], "the drop takes the parked create along"
+
+
+def test_a_poison_that_its_own_window_drops_again_hurts_nobody(bench):
+    bench.target.rejects = {"db.bad"}
+    bench.append(create("db.bad"), create("db.good"), drop_database("db"), create_database("db"), create("db.new"))
+    bench.run()
+    assert bench.parked() == []
+    assert bench.target.positions() == [3, 4, 5]
+
+
+def test_a_refused_change_of_a_database_does_not_hold_back_its_tables(bench):
+    bench.target.rejects = {"db"}
+    bench.append(create_database("db"), create("db.t"), create_database("db"))
+    bench.run()
+    assert bench.target.positions() == [2]
+    assert bench.parked() == [(1, "db", "rejected"), (3, "db", "waits")]
+
+
+def test_a_bug_is_tried_a_few_times_and_then_parked_with_its_traceback(bench):
+    bench.target.bugs = {"db.t": NEVER}
+    bench.append(create("db.t"), create("db.u"), create("db.t"))
+    bench.run()
+    assert bench.target.tries["db.t"] == ATTEMPTS
+    assert bench.parked() == [(1, "db.t", "bug"), (3, "db.t", "waits")]
+    parked = bench.queue.parked("dr")[0]
+    assert parked.reason.startswith("Traceback")
+    assert "RuntimeError: a bug of the target" in parked.reason
+    assert bench.status()["last_error"]["reason"] == "RuntimeError: a bug of the target"
+
+
+def test_a_bug_that_passes_is_not_parked(bench):
+    bench.target.bugs = {"db.t": ATTEMPTS - 1}
+    bench.append(create("db.t"))
+    bench.run()
+    assert (bench.target.positions(), bench.parked()) == ([1], [])
+
+
+def test_an_event_whose_objects_cannot_be_read_is_parked_and_others_go_on(bench):
+    bench.append(lambda sequence: event(Kind.CREATE_TABLE, sequence=sequence), create("db.t"))
+    bench.run()
+    assert (bench.parked(), bench.target.positions()) == ([(1, "", "rejected")], [2])
+
+
+def test_an_event_that_our_own_code_stumbles_over_is_parked_and_others_go_on(bench):
+    """`Table` without a name: nothing that HMS sends, but it must not stop the target for ever."""
+    nameless = table("db", "t")
+    nameless.dbName = None
+    bench.append(lambda sequence: event(Kind.CREATE_TABLE, after=[nameless], sequence=sequence), create("db.t"))
+    bench.run()
+    assert (bench.parked(), bench.target.positions()) == ([(1, "", "bug")], [2])
+    assert "Traceback" in bench.queue.parked("dr")[0].reason

@@ -1,0 +1,46 @@
+"""Ending: a process is told to end, by whichever thread the kernel gives the signal to."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import sys
+import time
+
+import pytest
+
+from pysync.service.ending import Ending
+from tests.support import wait_until
+
+PROGRAM = """
+import threading, time
+from pysync.service.ending import Ending
+threading.Thread(target=time.sleep, args=(60,), daemon=True).start()
+ending = Ending()
+ending.on_signals()
+print("waits", flush=True)
+while not ending.comes():
+    pass
+print(ending.failure())
+"""
+
+
+def test_a_failure_is_told():
+    ending = Ending()
+    assert not ending.comes()
+    ending.ask("the bridge ended")
+    assert (ending.comes(), ending.failure()) == (True, "the bridge ended")
+
+
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT])
+def test_a_signal_to_another_thread_ends_it_too(number):
+    with subprocess.Popen([sys.executable, "-c", PROGRAM], stdout=subprocess.PIPE, text=True) as process:
+        assert process.stdout.readline() == "waits\n"
+        tasks = f"/proc/{process.pid}/task"
+        wait_until(lambda: len(os.listdir(tasks)) > 1, what="the other thread")  # noqa: PTH208
+        begun = time.monotonic()
+        os.kill(max(map(int, os.listdir(tasks))), number)  # noqa: PTH208
+        assert process.wait(5) == 0
+        assert time.monotonic() - begun < 2
+        assert process.stdout.read() == "None\n"

@@ -1,0 +1,214 @@
+"""What is taken for a gap, and what is not."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+import structlog
+from hypothesis import given
+from hypothesis import strategies as st
+
+from pysync.capture.gaps import GapWatch
+from pysync.capture.refreshes import INSTANCE
+from pysync.queue import EventQueue
+from tests.support.queues import Reopener, fill
+
+SILENCE = 15.0
+TICK = 2.0
+
+
+@pytest.fixture
+def queue(reopen: Reopener) -> EventQueue:
+    return reopen()
+
+
+@pytest.fixture
+def watch(queue: EventQueue) -> Iterator[GapWatch]:
+    with structlog.testing.capture_logs():
+        yield GapWatch(queue, SILENCE)
+
+
+def told(sequence: int, waiting: int = 0, instance: str = "jvm") -> str:
+    return json.dumps({"instance": instance, "sequence": sequence, "waiting": waiting})
+
+
+def look(watch: GapWatch, seconds: float, *, report: str | None = None) -> int:
+    """Look every other second for so long; the listener reports before each look, if it does."""
+    found = 0
+    for _ in range(round(seconds / TICK)):
+        if report is not None:
+            assert watch.report(report)
+        found += watch.look(TICK)
+    return found
+
+
+def reasons(queue: EventQueue) -> list[str]:
+    return [gap.reason for gap in queue.gaps()]
+
+
+# --- numbers that are missing
+
+
+def test_a_number_that_stays_missing_while_its_listener_has_nothing_left_is_a_gap_once(queue, watch):
+    fill(queue, 1, 2)
+    fill(queue, 5, 6)
+    assert look(watch, 30, report=told(6)) == 1
+    assert reasons(queue) == ["events 3 to 4 of metastore jvm never came"]
+
+
+def test_the_last_numbers_can_be_missing_too(queue, watch):
+    fill(queue, 1, 2)
+    assert look(watch, 30, report=told(4)) == 1
+    assert reasons(queue) == ["events 3 to 4 of metastore jvm never came"]
+
+
+def test_each_of_several_holes_is_a_gap_of_its_own(queue, watch):
+    for number in (1, 3, 6):
+        fill(queue, number, number)
+    assert look(watch, 30, report=told(7)) == 3
+    assert len(set(reasons(queue))) == 3
+
+
+def test_nothing_is_missing_while_the_listener_has_events_waiting(queue, watch):
+    fill(queue, 1, 1)
+    fill(queue, 3, 3)
+    assert look(watch, 60, report=told(9, waiting=1)) == 0
+    assert look(watch, 30, report=told(9)) == 2
+
+
+def test_what_comes_within_a_few_seconds_was_not_missing(queue, watch):
+    fill(queue, 1, 1)
+    fill(queue, 3, 3)
+    assert look(watch, 4, report=told(3)) == 0
+    fill(queue, 2, 2)
+    assert look(watch, 30, report=told(3)) == 0
+
+
+def test_holes_that_change_begin_their_time_anew(queue, watch):
+    """As while a spool is delivered: the tail goes on and on."""
+    for number in range(1, 41, 2):
+        fill(queue, number, number)
+        assert look(watch, TICK, report=told(number)) == 0, f"at {number}"
+
+
+def test_holes_of_a_listener_that_has_ended_are_gaps_though_it_had_events_waiting(queue, watch):
+    fill(queue, 1, 1)
+    fill(queue, 3, 3)
+    assert watch.report(told(3, waiting=2))
+    assert look(watch, SILENCE + 10) == 2
+    assert "events 2 to 2 of metastore jvm never came" in reasons(queue)
+
+
+# --- silence
+
+
+def test_silence_without_a_goodbye_is_a_gap_once(queue, watch):
+    fill(queue, 1, 3)
+    assert look(watch, SILENCE - TICK) == 0
+    assert look(watch, 100) == 1
+    assert reasons(queue) == ["metastore jvm ended, or is cut off, without a goodbye"]
+
+
+def test_reports_and_events_break_the_silence(queue, watch):
+    fill(queue, 1, 3)
+    assert look(watch, 60, report=told(3)) == 0
+    for _ in range(5):
+        assert look(watch, SILENCE - TICK - 1) == 0
+        watch.heard("jvm")
+    assert reasons(queue) == []
+
+
+def test_after_a_goodbye_silence_is_no_gap(queue, watch):
+    fill(queue, 1, 3)
+    watch.goodbye("jvm", 3)
+    assert look(watch, 100) == 0
+
+
+def test_a_goodbye_is_not_one_if_events_came_with_higher_numbers(queue, watch):
+    fill(queue, 1, 4)
+    watch.goodbye("jvm", 3)
+    assert look(watch, 100) == 1
+
+
+def test_a_goodbye_is_remembered_by_the_next_sidecar(reopen):
+    with structlog.testing.capture_logs():
+        queue = reopen()
+        fill(queue, 1, 3)
+        GapWatch(queue, SILENCE).goodbye("jvm", 3)
+        assert look(GapWatch(reopen(), SILENCE), 100) == 0
+
+
+def test_a_gap_that_is_known_is_not_found_again_by_the_next_sidecar(reopen):
+    with structlog.testing.capture_logs():
+        queue = reopen()
+        fill(queue, 1, 3)
+        assert look(GapWatch(queue, SILENCE), 100) == 1
+        again = reopen()
+        assert look(GapWatch(again, SILENCE), 100) == 0
+        assert len(again.gaps()) == 1
+
+
+def test_a_listener_that_is_heard_again_is_alive_and_may_fall_silent_again(queue, watch):
+    """Cut off for a while: what came after that tells of another gap, at another number."""
+    fill(queue, 1, 3)
+    assert look(watch, 100) == 1
+    fill(queue, 4, 4)
+    watch.heard("jvm")
+    assert look(watch, SILENCE - TICK) == 0
+    assert look(watch, 100) == 1
+    assert len(queue.gaps()) == 2
+
+
+def test_a_pause_of_the_sidecar_itself_is_no_silence(queue, watch):
+    """It was stopped (SIGSTOP, a suspended machine) for an hour: its listener could not be heard."""
+    fill(queue, 1, 3)
+    assert watch.look(3600) == 0
+    watch.heard("jvm")
+    assert look(watch, SILENCE - TICK) == 0
+
+
+def test_a_listener_that_has_told_of_itself_only_is_watched_too(queue, watch):
+    """Its metastore may be killed between its first commit and the callback of it."""
+    assert watch.report(told(0, instance="young"))
+    assert look(watch, 100) == 1
+    assert reasons(queue) == ["metastore young ended, or is cut off, without a goodbye"]
+
+
+def test_all_events_of_a_listener_may_be_missing(queue, watch):
+    assert look(watch, 30, report=told(2)) == 1
+    assert reasons(queue) == ["events 1 to 2 of metastore jvm never came"]
+
+
+def test_the_sidecar_s_own_events_and_a_notification_log_have_no_listener(queue, watch):
+    fill(queue, 1, 3, instance=INSTANCE)
+    fill(queue, 1, 1, instance="notification-log:onprem")
+    fill(queue, 7, 7, instance="notification-log:onprem")
+    assert look(watch, 100) == 0
+
+
+# --- reports that are none
+
+
+@given(st.one_of(st.text(), st.from_type(type(None)), st.recursive(st.none() | st.text() | st.integers(), st.lists)))
+def test_what_is_no_report_is_told_so_and_changes_nothing(payload):
+    watch = GapWatch(queue=None, silence_seconds=SILENCE)  # it must not come to ask the queue
+    text = payload if isinstance(payload, str) else json.dumps(payload)
+    assert not watch.report(text)
+    assert watch._listeners == {}
+
+
+@pytest.mark.parametrize(
+    "payload",
+    [
+        "{}",
+        '{"instance": "jvm", "sequence": 1}',
+        '{"instance": "jvm", "sequence": "many", "waiting": 0}',
+        '{"instance": "jvm", "sequence": null, "waiting": 0}',
+        '{"instance": "jvm", "sequence": 1, "waiting": []}',
+    ],
+)
+def test_half_a_report_is_none(payload, tmp_path: Path):
+    assert not GapWatch(queue=None, silence_seconds=SILENCE).report(payload)

@@ -1,0 +1,283 @@
+"""The thread that closes gaps: what it asks for, when, how fast, and what happens when the source is away."""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack
+from typing import Any
+
+import pytest
+import structlog
+
+from pysync.capture import healing
+from pysync.capture.gaps import GapWatch
+from pysync.capture.healing import Healer
+from pysync.capture.overlaps import Overlaps
+from pysync.capture.refreshes import Refreshes
+from pysync.metastore import MetastoreUnavailable
+from pysync.model.event import Event
+from pysync.model.wire import decode_event
+from pysync.queue import EventQueue
+from tests.support import table, wait_until
+from tests.support.events import create_table, rename_table
+from tests.support.queues import Reopener
+
+URI = "thrift://127.0.0.1:1"
+
+
+class Source:
+    """A metastore with so many tables in one database; `away` refuses, `calls` counts."""
+
+    def __init__(self, tables: int = 3) -> None:
+        self.names = [f"t{number:04}" for number in range(tables)]
+        self.away = False
+        self.opened = 0
+
+    def __call__(self, uri: str) -> Source:
+        assert uri == URI
+        self.opened += 1
+        if self.away:
+            raise MetastoreUnavailable(f"cannot reach {uri}")
+        return self
+
+    def __enter__(self) -> Source:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        """Nothing to close."""
+
+    def databases(self) -> list[str]:
+        return ["db"]
+
+    def tables(self, _: str) -> list[str]:
+        return self.names
+
+    def tables_by_name(self, of: str, names: list[str]) -> list[Any]:
+        return [table(of, name) for name in names]
+
+    def table(self, of: str, name: str) -> Any | None:
+        return table(of, name) if name in self.names else None
+
+
+class Stand:
+    """A healer on a real queue with one target, whose position the test moves."""
+
+    def __init__(self, queue: EventQueue, stack: ExitStack, source: Source | None) -> None:
+        self.queue, self.source = queue, source
+        self.overlaps = Overlaps()
+        self.lag = 0
+        self._stack = stack
+        queue.register("dr")
+
+    def start(self, tables_per_second: float = 1e6) -> Healer:
+        self.refreshes = Refreshes(self.queue, "onprem")
+        healer = Healer(
+            self.queue,
+            GapWatch(self.queue, 1000),
+            self.overlaps,
+            self.refreshes,
+            source=URI if self.source else None,
+            behind=lambda: self.lag,
+            tables_per_second=tables_per_second,
+        )
+        healer.start()
+        self._stack.callback(healer.stop)
+        return healer
+
+    def asked(self) -> list[Event]:
+        return [decode_event(item.data) for item in self.queue.window("dr", 100_000, 10**9)]
+
+    def tables(self) -> list[str]:
+        return [it.attributes["table"] for it in self.asked() if "table" in it.attributes]
+
+    def states(self) -> list[str]:
+        return [_state(gap) for gap in self.queue.gaps()]
+
+    def wait_for(self, *states: str) -> None:
+        wait_until(lambda: self.states() == list(states), seconds=20, what=f"gaps {states}, not {self.states()}")
+
+
+def _state(gap: Any) -> str:
+    return "closed" if gap.closed_at_ms else "closing" if gap.upto else "open"
+
+
+@pytest.fixture
+def stands(reopen: Reopener, monkeypatch: pytest.MonkeyPatch) -> Iterator[Callable[..., Stand]]:
+    """Each call is a new sidecar on the same queue; no look and no try waits long."""
+    monkeypatch.setattr(healing, "_LOOK_SECONDS", 0.01)
+    monkeypatch.setattr(healing, "_RETRY_SECONDS", 0.05)
+    with ExitStack() as stack, structlog.testing.capture_logs():
+
+        def stand(source: Source | None = None) -> Stand:
+            if source is not None:
+                monkeypatch.setattr(healing, "Metastore", source)
+            return Stand(reopen(), stack, source)
+
+        yield stand
+
+
+def test_a_gap_is_closed_once_everything_is_asked_for_and_the_target_is_past_it(stands) -> None:
+    stand = stands(Source(3))
+    stand.queue.open_gap("a", "why")
+    stand.start()
+    stand.wait_for("closing")
+    assert stand.tables() == ["t0000", "t0001", "t0002"]
+    stand.queue.advance("dr", stand.queue.last - 1)
+    time.sleep(0.1)
+    assert stand.states() == ["closing"], "the target is not past it"
+    stand.queue.advance("dr", stand.queue.last)
+    stand.wait_for("closed")
+    assert stand.source.opened == 1
+
+
+def test_gaps_that_are_found_together_are_closed_together_and_a_later_one_by_itself(stands) -> None:
+    stand = stands(Source(2))
+    for key in ("a", "b"):
+        stand.queue.open_gap(key, "why")
+    stand.start()
+    stand.wait_for("closing", "closing")
+    assert stand.source.opened == 1
+    stand.queue.open_gap("c", "why")
+    stand.wait_for("closing", "closing", "closing")
+    assert stand.source.opened == 2, "what was lost after the first comparison is compared anew"
+
+
+def test_while_the_source_is_away_the_gap_stays_open_and_is_tried_again(stands) -> None:
+    source = Source()
+    source.away = True
+    stand = stands(source)
+    stand.queue.open_gap("a", "why")
+    stand.start()
+    wait_until(lambda: source.opened >= 3, what="three tries")
+    assert (stand.states(), stand.asked()) == (["open"], [])
+    source.away = False
+    stand.wait_for("closing")
+
+
+def test_a_source_that_goes_away_in_the_middle_is_begun_anew(stands) -> None:
+    source = Source(120)
+    read, failed = source.tables_by_name, threading.Event()
+
+    def fails_once(of: str, names: list[str]) -> list[Any]:
+        if names[0] == "t0100" and not failed.is_set():
+            failed.set()
+            raise MetastoreUnavailable("it went away")
+        return read(of, names)
+
+    source.tables_by_name = fails_once
+    stand = stands(source)
+    stand.queue.open_gap("a", "why")
+    stand.start()
+    stand.wait_for("closing")
+    assert failed.is_set()
+    assert set(source.names) == set(stand.tables())
+
+
+def test_without_the_source_s_address_the_gap_stays_open(stands) -> None:
+    stand = stands(None)
+    stand.queue.open_gap("a", "why")
+    stand.start()
+    time.sleep(0.2)
+    assert stand.states() == ["open"]
+
+
+def test_a_healer_that_was_ended_in_the_middle_begins_anew_at_the_next_start(stands) -> None:
+    source = Source(400)
+    stand = stands(source)
+    stand.queue.open_gap("a", "why")
+    healer = stand.start(tables_per_second=100)
+    wait_until(lambda: len(stand.tables()) >= 50, what="a part of it")
+    healer.stop()
+    assert stand.states() == ["open"]
+    before = len(stand.tables())
+    assert before < 400
+    again = stands(source)
+    again.start()
+    again.wait_for("closing")
+    assert again.tables()[before:] == source.names
+    instance = next(it for it in again.queue.instances())
+    assert instance.missing == (), "its numbers go on where they were"
+
+
+def test_the_pace_is_kept(stands) -> None:
+    stand = stands(Source(200))
+    stand.queue.open_gap("a", "why")
+    begun = time.monotonic()
+    stand.start(tables_per_second=200)
+    stand.wait_for("closing")
+    assert time.monotonic() - begun >= 0.75, "200 tables at 200 a second"
+
+
+def test_it_waits_for_a_target_that_does_not_come_along(stands) -> None:
+    stand = stands(Source(300))
+    stand.lag = healing._AHEAD + 1
+    stand.queue.open_gap("a", "why")
+    stand.start()
+    wait_until(lambda: len(stand.asked()) > 0, what="the first of it")
+    time.sleep(0.2)
+    asked = len(stand.asked())
+    assert asked <= 2 * healing._CHUNK, "it must not fill the queue"
+    assert stand.states() == ["open"]
+    stand.lag = 0
+    stand.wait_for("closing")
+
+
+# --- events that overlap
+
+
+def overlap(stand: Stand, name: str = "db.t0000") -> None:
+    for thread in "12":
+        stand.overlaps.seen(create_table(name, attributes={"thread": thread}))
+
+
+@pytest.fixture
+def calm(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("pysync.capture.overlaps._CALM_SECONDS", 0.05)
+
+
+@pytest.mark.usefixtures("calm")
+def test_a_table_whose_events_overlap_is_refreshed_once(stands) -> None:
+    stand = stands(Source())
+    stand.start()
+    overlap(stand)
+    wait_until(lambda: stand.tables() == ["t0000"], what=f"the refresh, not {stand.tables()}")
+    time.sleep(0.2)
+    assert stand.tables() == ["t0000"]
+    assert stand.states() == [], "it is no gap"
+
+
+@pytest.mark.usefixtures("calm")
+def test_tables_that_overlap_while_the_source_is_away_are_not_forgotten(stands) -> None:
+    source = Source()
+    source.away = True
+    stand = stands(source)
+    stand.start()
+    overlap(stand)
+    wait_until(lambda: source.opened >= 2, what="two tries")
+    overlap(stand, "db.t0001")
+    wait_until(lambda: source.opened >= 4, what="more tries")
+    source.away = False
+    wait_until(lambda: sorted(stand.tables()) == ["t0000", "t0001"], what=f"both, not {stand.tables()}")
+
+
+@pytest.mark.usefixtures("calm")
+def test_what_is_renamed_while_refreshes_wait_is_refreshed_in_turn(stands) -> None:
+    stand = stands(Source(3))
+    stand.queue.open_gap("a", "why")
+    stand.start()
+    stand.wait_for("closing")
+    before = len(stand.tables())
+    stand.overlaps.seen(rename_table("db.t0001", "db.moved"))
+    wait_until(lambda: len(stand.tables()) >= before + 2, what="both names")
+    assert sorted(stand.tables()[before:]) == ["moved", "t0001"]
+
+
+@pytest.mark.usefixtures("calm")
+def test_what_is_renamed_while_none_waits_is_left_alone(stands) -> None:
+    stand = stands(Source(3))
+    stand.start()
+    stand.overlaps.seen(rename_table("db.t0001", "db.moved"))
+    overlap(stand)  # proof that it looked
+    wait_until(lambda: stand.tables() == ["t0000"], what=f"the one that overlaps, not {stand.tables()}")

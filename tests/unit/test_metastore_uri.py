@@ -1,0 +1,71 @@
+"""The address of a metastore."""
+
+from __future__ import annotations
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from pysync.errors import UsageError
+from pysync.metastore import MetastoreUri
+
+
+@pytest.mark.parametrize(
+    ("text", "host", "port"),
+    [
+        ("thrift://hms:9083", "hms", 9083),
+        ("thrift://hms.example.com", "hms.example.com", 9083),
+        ("thrift://127.0.0.1:1", "127.0.0.1", 1),
+        ("thrift://[::1]:9084", "::1", 9084),
+        ("  thrift://hms:9083/  ", "hms", 9083),
+    ],
+)
+def test_reads_host_and_port(text: str, host: str, port: int) -> None:
+    assert MetastoreUri.parse(text) == MetastoreUri(host, port)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "",
+        "hms",
+        "hms:9083",
+        "http://hms:9083",
+        "thrift://",
+        "thrift://:9083",
+        "thrift://hms:port",
+        "thrift://hms:0",
+        "thrift://hms:65536",
+        "thrift://hms:9083/path",
+        "thrift://user@hms:9083",
+        "thrift://hms:9083?a=b",
+        "thrift://[::1:9083",
+    ],
+)
+def test_refuses_what_is_not_an_address(text: str) -> None:
+    with pytest.raises(UsageError, match="thrift://host:port") as refused:
+        MetastoreUri.parse(text)
+    assert repr(text) in str(refused.value)
+
+
+def test_refuses_several_addresses_by_name() -> None:
+    with pytest.raises(UsageError, match="several"):
+        MetastoreUri.parse("thrift://a:9083,thrift://b:9083")
+
+
+@given(
+    st.sampled_from(["hms", "a.b-c.example", "10.0.0.1", "::1", "fe80::1"]), st.integers(min_value=1, max_value=65535)
+)
+def test_its_text_reads_back(host: str, port: int) -> None:
+    uri = MetastoreUri(host, port)
+    assert MetastoreUri.parse(str(uri)) == uri
+
+
+@given(st.text())
+def test_any_text_is_read_or_refused(text: str) -> None:
+    try:
+        uri = MetastoreUri.parse(text)
+    except UsageError:
+        return
+    assert uri.host
+    assert 0 < uri.port < 65536

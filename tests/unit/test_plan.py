@@ -1,0 +1,291 @@
+"""Plan: from folded states to the works that a target is asked for."""
+
+from __future__ import annotations
+
+import copy
+
+import pytest
+
+from pysync.model.event import VISITED, Kind
+from pysync.model.mark import Mark
+from pysync.model.names import TableName
+from pysync.model.operation import (
+    DropConstraint,
+    DropDatabase,
+    DropFunction,
+    DropPartitions,
+    DropTable,
+    PutConstraint,
+    PutDatabase,
+    PutFunction,
+    PutPartitions,
+    PutTable,
+    Refresh,
+    RenameTable,
+)
+from pysync.replay.fold import fold
+from pysync.replay.plan import leftover, plan
+from tests.support import partition, table
+from tests.support.events import change, database, one_of_each_kind
+
+EACH = one_of_each_kind()
+OPERATION = {
+    Kind.CREATE_DATABASE: PutDatabase,
+    Kind.ALTER_DATABASE: PutDatabase,
+    Kind.DROP_DATABASE: DropDatabase,
+    Kind.CREATE_TABLE: PutTable,
+    Kind.ALTER_TABLE: PutTable,
+    Kind.DROP_TABLE: DropTable,
+    Kind.ADD_PARTITION: PutPartitions,
+    Kind.ALTER_PARTITION: PutPartitions,
+    Kind.DROP_PARTITION: DropPartitions,
+    Kind.INSERT: None,  # changes data only
+    Kind.CREATE_FUNCTION: PutFunction,
+    Kind.DROP_FUNCTION: DropFunction,
+    Kind.ADD_PRIMARYKEY: PutConstraint,
+    Kind.ADD_UNIQUECONSTRAINT: PutConstraint,
+    Kind.ADD_NOTNULLCONSTRAINT: PutConstraint,
+    Kind.ADD_DEFAULTCONSTRAINT: PutConstraint,
+    Kind.ADD_CHECKCONSTRAINT: PutConstraint,
+    Kind.ADD_FOREIGNKEY: PutConstraint,
+    Kind.DROP_CONSTRAINT: DropConstraint,
+    Kind.REFRESH: Refresh,
+}
+T = TableName("db", "t")
+DROP_AND_CREATE = (Kind.DROP_DATABASE, Kind.CREATE_DATABASE)
+KEYED = table("db", "t", partition_keys=[("day", "string"), ("city", "string")])
+
+
+def works(*changes, epoch: int = 5):
+    return plan(fold(changes), epoch)
+
+
+def planned(kind: Kind, epoch: int = 5, **what):
+    found = works(change(kind, **{**copy.deepcopy(EACH[kind]), **what}), epoch=epoch)
+    return [operation for work in found for operation in work.operations]
+
+
+def one(kind: Kind, **what):
+    (operation,) = planned(kind, **what)
+    return operation
+
+
+@pytest.mark.parametrize("kind", EACH)
+def test_every_kind_has_its_operation(kind):
+    assert [type(operation) for operation in planned(kind)] == ([OPERATION[kind]] if OPERATION[kind] else [])
+
+
+@pytest.mark.parametrize("kind", [kind for kind, operation in OPERATION.items() if operation])
+def test_every_work_touches_what_the_change_is_about_and_stands_for_its_event(kind):
+    (work,) = works(change(kind, position=9, **copy.deepcopy(EACH[kind])))
+    assert work.keys == change(kind, **EACH[kind]).keys
+    assert work.positions == (9,)
+    assert {operation.key for operation in work.operations} <= {key.removesuffix(".*") for key in work.keys}
+
+
+@pytest.mark.parametrize("kind", [kind for kind, operation in OPERATION.items() if operation])
+def test_every_operation_says_where_it_comes_from_and_has_been(kind):
+    operation = one(kind, environment={VISITED: "west"}, source="east", position=9)
+    assert (operation.mark.source, operation.mark.epoch, operation.mark.position) == ("east", 5, 9)
+    assert operation.visited == ("west", "east")
+
+
+def test_the_mark_tells_when_the_object_was_created_at_the_source():
+    created = table("db", "t")
+    created.createTime = 1234
+    assert one(Kind.CREATE_TABLE, after=[created]).mark == Mark("onprem", 5, 7, 1234, born=7)
+    assert one(Kind.DROP_TABLE, before=[created]).mark.created == 1234
+
+
+def test_an_alter_does_not_change_when_the_table_was_created_whatever_the_client_sent():
+    before, after = table("db", "t"), table("db", "t")
+    before.createTime, after.createTime = 1234, 0
+    assert one(Kind.ALTER_TABLE, before=[before], after=[after]).mark.created == 1234
+
+
+@pytest.mark.parametrize("kind", [Kind.ADD_PARTITION, Kind.ALTER_PARTITION, Kind.DROP_PARTITION])
+def test_of_partitions_it_counts_when_their_table_was_created(kind):
+    """EXCHANGE PARTITION brings partitions that are older than their table: they are not stale."""
+    keyed = copy.deepcopy(KEYED)
+    keyed.createTime = 2000
+    day = partition(keyed, ["1", "x"])
+    day.createTime = 1000
+    sides = {name: [day] for name in ("before", "after") if name in EACH[kind]}
+    assert one(kind, of=keyed, **sides).mark.created == 2000
+
+
+@pytest.mark.parametrize(
+    ("environment", "cascade"),
+    [({}, False), ({"CASCADE": "true"}, True), ({"CASCADE": "TRUE"}, True), ({"CASCADE": "false"}, False)],
+)
+def test_an_alter_cascades_if_it_did_at_the_source(environment, cascade):
+    before, after = table("db", "t"), table("db", "t")
+    after.sd.cols = [*after.sd.cols, after.sd.cols[0]]
+    assert one(Kind.ALTER_TABLE, before=[before], after=[after], environment=environment).cascade is cascade
+
+
+def test_an_alter_of_the_same_columns_cascades_nothing_as_at_the_source():
+    assert one(Kind.ALTER_TABLE, environment={"CASCADE": "true"}).cascade is False
+
+
+def test_a_change_of_name_is_a_rename_and_takes_the_new_definition_along():
+    operation = one(Kind.ALTER_TABLE, before=[table("db", "t")], after=[table("db", "U", parameters={"a": "1"})])
+    assert isinstance(operation, RenameTable)
+    assert (operation.table, operation.new_name) == (T, TableName("db", "u"))
+    assert operation.definition.parameters["a"] == "1"
+
+
+def test_a_change_of_database_is_a_rename_too():
+    operation = one(Kind.ALTER_TABLE, after=[table("other", "t")])
+    assert (type(operation), operation.new_name) == (RenameTable, TableName("other", "t"))
+
+
+def test_a_name_in_another_case_is_no_rename():
+    assert isinstance(one(Kind.ALTER_TABLE, before=[table("db", "t")], after=[table("DB", "T")]), PutTable)
+
+
+def test_the_tables_that_a_cascaded_drop_has_not_committed_yet_are_left_to_it():
+    assert planned(Kind.DROP_TABLE, attributes={"uncommitted": "true"}) == []
+
+
+@pytest.mark.parametrize("kind", [Kind.ADD_PARTITION, Kind.DROP_PARTITION])
+def test_other_uncommitted_changes_are_replayed(kind):
+    assert len(planned(kind, attributes={"uncommitted": "true"})) == 1
+
+
+def test_partitions_that_were_added_together_are_put_together():
+    days = [partition(KEYED, [str(day), "x"]) for day in range(3)]
+    operation = one(Kind.ADD_PARTITION, of=KEYED, after=days)
+    assert (operation.table, [p.values for p in operation.partitions]) == (T, [["0", "x"], ["1", "x"], ["2", "x"]])
+
+
+def test_partitions_that_were_dropped_together_are_dropped_together():
+    days = [partition(KEYED, [str(day), "x"]) for day in range(2)]
+    operation = one(Kind.DROP_PARTITION, of=KEYED, before=days)
+    assert (operation.keys, operation.values) == (("day", "city"), (("0", "x"), ("1", "x")))
+
+
+def test_a_partition_with_new_values_is_put_and_the_old_one_dropped_after_it():
+    old, new = partition(KEYED, ["1", "x"]), partition(KEYED, ["2", "x"])
+    put, drop = planned(Kind.ALTER_PARTITION, of=KEYED, before=[old], after=[new])
+    assert (type(put), [part.values for part in put.partitions]) == (PutPartitions, [["2", "x"]])
+    assert (type(drop), drop.values, drop.delete_data) == (DropPartitions, (("1", "x"),), False)
+
+
+def test_partitions_bring_their_table_along_in_case_it_is_not_there():
+    day = partition(KEYED, ["1", "x"])
+    assert one(Kind.ADD_PARTITION, of=KEYED, after=[day]).definition == KEYED
+
+
+def test_partitions_whose_data_was_deleted_are_dropped_apart_from_those_whose_data_was_kept():
+    kept, deleted = (partition(KEYED, [value, "x"]) for value in "12")
+    (work,) = works(
+        change(Kind.DROP_PARTITION, of=KEYED, before=[kept], attributes={"delete_data": "false"}, position=1),
+        change(Kind.DROP_PARTITION, of=KEYED, before=[deleted], attributes={"delete_data": "true"}, position=2),
+    )
+    found = [(operation.values, operation.delete_data) for operation in work.operations]
+    assert found == [((("1", "x"),), False), ((("2", "x"),), True)]
+
+
+@pytest.mark.parametrize("kind", [Kind.DROP_DATABASE, Kind.DROP_TABLE, Kind.DROP_PARTITION])
+@pytest.mark.parametrize(("attribute", "deletes"), [("true", True), ("false", False), (None, False)])
+def test_a_drop_says_whether_the_source_deleted_data(kind, attribute, deletes):
+    attributes = {} if attribute is None else {"delete_data": attribute}
+    assert one(kind, attributes=attributes).delete_data is deletes
+
+
+def test_functions_and_constraints_are_dropped_by_name():
+    assert (one(Kind.DROP_FUNCTION).database, one(Kind.DROP_FUNCTION).function) == ("db", "f")
+    assert (one(Kind.DROP_CONSTRAINT).table, one(Kind.DROP_CONSTRAINT).constraint) == (T, "pk")
+
+
+def test_a_constraint_is_put_with_all_its_columns():
+    first = EACH[Kind.ADD_PRIMARYKEY]["after"][0]
+    second = copy.copy(first)
+    second.column_name = "other"
+    columns = one(Kind.ADD_PRIMARYKEY, after=[first, second]).columns
+    assert [column.column_name for column in columns] == ["id", "other"]
+
+
+def dropped(name, position):
+    return change(Kind.DROP_TABLE, before=[table(*name.split("."))], position=position)
+
+
+def created(name, position):
+    return change(Kind.CREATE_TABLE, after=[table(*name.split("."))], position=position)
+
+
+def renamed(old, new, position):
+    before, after = table(*old.split(".")), table(*new.split("."))
+    return change(Kind.ALTER_TABLE, before=[before], after=[after], position=position)
+
+
+def test_a_table_is_born_where_it_was_created_or_renamed_and_not_where_it_was_altered():
+    altered = change(Kind.ALTER_TABLE, before=[table("db", "t")], after=[table("db", "t")], position=3)
+    (work,) = works(created("db.t", 2), altered)
+    assert [(op.mark.position, op.mark.born) for op in work.operations] == [(3, 2)]
+    assert [op.mark.born for work in works(altered) for op in work.operations] == [0]
+    assert [op.mark.born for work in works(renamed("db.t", "db.u", 4)) for op in work.operations] == [4]
+
+
+def test_a_dropped_database_is_born_anew_where_it_was_created_again():
+    gone, anew = (change(kind, position=at, **EACH[kind]) for at, kind in enumerate(DROP_AND_CREATE, 2))
+    (work,) = works(gone, anew)
+    assert [(type(op), op.mark.born) for op in work.operations] == [(DropDatabase, 0), (PutDatabase, 3)]
+    assert (work.keys, work.positions) == ({"db.*"}, (2, 3))
+
+
+def test_what_a_later_work_takes_away_is_fleeting():
+    found = works(created("db.t", 1), created("db.u", 2), renamed("db.t", "db.v", 3), created("db.t", 4))
+    assert [(work.positions, work.fleeting) for work in found] == [
+        ((1,), {"db.t"}),
+        ((3,), set()),
+        ((2,), set()),
+        ((4,), set()),
+    ]
+
+
+def test_what_is_in_a_database_that_is_dropped_later_is_fleeting():
+    gone = change(Kind.DROP_DATABASE, before=[database("db")], position=4)
+    function = change(Kind.CREATE_FUNCTION, position=3, **copy.deepcopy(EACH[Kind.CREATE_FUNCTION]))
+    found = works(renamed("db.t", "db.v", 1), renamed("db.v", "other.v", 2), function, created("other.z", 9), gone)
+    assert {work.positions[0]: work.fleeting for work in found} == {
+        1: {"db", "db.v"},
+        2: {"db"},
+        3: {"db"},
+        9: set(),
+        4: set(),
+    }
+
+
+def test_a_work_that_drops_its_own_table_is_not_fleeting_for_that():
+    (work,) = works(dropped("db.t", 1), created("db.t", 2))
+    assert (work.fleeting, work.removes) == (set(), {"db.t"})
+
+
+def test_a_missing_database_is_excused_only_where_a_later_work_drops_it():
+    """Else a table whose database could not be made would be taken for done because it is renamed later."""
+    first, second = works(created("db.t", 1), renamed("db.t", "other.t", 2))
+    assert not first.excuses(first.operations[0])
+    gone = change(Kind.DROP_DATABASE, before=[database("db")], position=3)
+    first, second, _ = works(created("db.t", 1), renamed("db.t", "other.t", 2), gone)
+    assert first.excuses(first.operations[0])
+    assert not second.excuses(second.operations[0]), "it is the new database that it needs"
+
+
+def test_a_constraint_of_a_table_that_is_renamed_later_may_find_it_gone():
+    key = change(Kind.ADD_PRIMARYKEY, position=1, **copy.deepcopy(EACH[Kind.ADD_PRIMARYKEY]))
+    first, _ = works(key, renamed("db.t", "db.u", 2))
+    assert first.excuses(first.operations[0])
+
+
+def test_of_a_rename_into_what_is_gone_the_old_name_is_left_to_drop():
+    (rename,) = [op for work in works(renamed("db.t", "gone.t", 3)) for op in work.operations]
+    left = leftover(rename)
+    assert (type(left), left.table, left.mark, left.delete_data) == (DropTable, T, rename.mark, False)
+    assert leftover(one(Kind.CREATE_TABLE)) is None
+
+
+def test_planning_twice_gives_the_same():
+    for kind in EACH:
+        assert planned(kind) == planned(kind)

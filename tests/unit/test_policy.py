@@ -1,0 +1,218 @@
+"""Policy: which changes a target takes."""
+
+from __future__ import annotations
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from pysync.errors import UsageError
+from pysync.model.change import decode_change
+from pysync.model.event import VISITED, Kind
+from pysync.model.names import TableName
+from pysync.replay.policy import Policy
+from tests.support.events import change, create_table, event, one_of_each_kind, rename_table, settings
+
+IDENTIFIERS = st.text("abcdefghij0123456789_", min_size=1, max_size=12)
+TABLES = st.builds(TableName, IDENTIFIERS, IDENTIFIERS)
+EACH = one_of_each_kind()
+DROPS = {Kind.DROP_DATABASE, Kind.DROP_TABLE, Kind.DROP_PARTITION}
+
+
+def policy(**values) -> Policy:
+    return Policy.of(settings(**values))
+
+
+def takes(name: str, **values) -> bool:
+    return policy(**values).takes_table(TableName.of(*name.split(".")))
+
+
+def scoped(event, **values):
+    return policy(**values).scope(decode_change(event, 1))
+
+
+@given(TABLES)
+def test_without_patterns_everything_is_taken(name):
+    assert policy().takes_table(name)
+    assert policy().takes_database(name.database)
+
+
+@given(TABLES)
+def test_a_name_is_a_pattern_for_itself(name):
+    assert takes(str(name), include=[str(name)])
+    assert not takes(str(name), exclude=[str(name)])
+
+
+@given(TABLES, TABLES)
+def test_a_name_is_no_pattern_for_another(name, other):
+    assert takes(str(other), include=[str(name)]) is (name == other)
+
+
+@given(TABLES, st.lists(st.sampled_from(["*", "*.*", "a*", "a*.b*", "*.?", "b.*"]), max_size=3))
+def test_what_is_excluded_is_not_taken_though_included(name, include):
+    assert not takes(str(name), include=include, exclude=[name.database])
+    assert not policy(include=include, exclude=[name.database]).takes_database(name.database)
+
+
+@pytest.mark.parametrize(
+    ("include", "exclude", "taken", "left"),
+    [
+        (["sales"], [], ["sales.a", "sales.b"], ["sales2.a", "presales.a", "other.sales"]),
+        (["sales.orders"], [], ["sales.orders"], ["sales.orders2", "sales.order", "x.orders"]),
+        (["SALES.Orders"], [], ["sales.orders"], ["sales.x"]),
+        (["s?les.o*"], [], ["sales.o", "sales.orders"], ["ssles2.o", "sales.xo"]),
+        (["a", "b.t"], [], ["a.x", "b.t"], ["b.u"]),
+        ([], ["*.tmp_*"], ["a.t", "a.xtmp_1"], ["a.tmp_1"]),
+        (["a"], ["a.tmp*"], ["a.t"], ["a.tmp", "b.t"]),
+    ],
+)
+def test_include_and_exclude(include, exclude, taken, left):
+    assert [name for name in taken if not takes(name, include=include, exclude=exclude)] == []
+    assert [name for name in left if takes(name, include=include, exclude=exclude)] == []
+
+
+@pytest.mark.parametrize(
+    ("text", "taken", "left"),
+    [
+        ("sales", ["sales.a"], ["sale.a", "xsales.a"]),
+        ("sales*", ["sales.a", "sales_eu.a"], ["xsales.a"]),
+        ("sales.'orders|items'", ["sales.orders", "sales.items"], ["sales.orders2", "x.orders"]),
+        ("sales.'ORDERS'", ["sales.orders"], []),
+        ("sales.'.*'.'tmp_.*'", ["sales.t"], ["sales.tmp_1", "x.t"]),
+        ("sales.'a.*'.'ab|ac'", ["sales.a", "sales.abc"], ["sales.ab", "sales.ac", "sales.b"]),
+        ("sales.''", [], ["sales.a"]),
+        ("  sales  ", ["sales.a"], []),
+    ],
+)
+def test_the_policies_of_hive_replication(text, taken, left):
+    assert [name for name in taken if not takes(name, policy=text)] == []
+    assert [name for name in left if takes(name, policy=text)] == []
+
+
+def test_a_database_of_which_some_tables_are_taken_is_taken_itself():
+    some = policy(include=["sales.o*"], exclude=["sales.old", "hr"])
+    assert some.takes_database("Sales")
+    assert not some.takes_database("hr")
+    assert not some.takes_database("other")
+
+
+@given(st.text(st.characters(codec="utf-8"), max_size=15))
+def test_any_text_is_a_pattern_or_a_refusal_that_names_it(text):
+    for setting in ({"include": [text]}, {"exclude": [text]}, {"policy": text}):
+        try:
+            policy(**setting).takes_table(TableName("a", "b"))
+        except UsageError as error:
+            assert repr(text) in str(error)  # noqa: PT017 - most texts are patterns
+
+
+@pytest.mark.parametrize("text", ["", ".", "a.", ".b", "a.b.c"])
+@pytest.mark.parametrize("setting", ["include", "exclude"])
+def test_what_is_no_pattern_is_refused_by_name(setting, text):
+    with pytest.raises(UsageError) as refused:
+        policy(**{setting: [text]})
+    assert repr(text) in str(refused.value)
+
+
+@pytest.mark.parametrize("text", ["", "a.b", "a.'b", "a.'b'.c", "a.'b'.'c'.'d'", "a b"])
+def test_what_is_no_policy_is_refused_by_name(text):
+    with pytest.raises(UsageError) as refused:
+        policy(policy=text)
+    assert repr(text) in str(refused.value)
+
+
+@pytest.mark.parametrize("text", ["a.'('", "a.'b'.'['", "a.'b{99999999999}'"])
+def test_a_regular_expression_that_is_none_is_refused_with_its_policy(text):
+    with pytest.raises(UsageError, match="not a regular expression") as refused:
+        policy(policy=text)
+    assert repr(text) in str(refused.value)
+
+
+@pytest.mark.parametrize("kind", EACH)
+def test_every_kind_is_taken_where_its_table_is_and_left_where_it_is_not(kind):
+    found = change(kind, **EACH[kind])
+    assert policy(include=["db"]).scope(found) is found
+    assert policy(exclude=["db"]).scope(found) is None
+    if found.table_name is not None:
+        assert policy(include=["db.other"]).scope(found) is None
+
+
+@pytest.mark.parametrize("kind", EACH)
+def test_an_excluded_kind_is_left_out_and_no_other(kind):
+    found = change(kind, **EACH[kind])
+    assert policy(exclude_kinds=[kind.value]).scope(found) is None
+    assert policy(exclude_kinds=[other.value for other in Kind if other is not kind]).scope(found) is found
+
+
+@pytest.mark.parametrize("kind", EACH)
+def test_suppressed_drops_are_those_that_lose_tables_or_data(kind):
+    suppressed = policy(drops="suppress").scope(change(kind, **EACH[kind])) is None
+    assert suppressed is (kind in DROPS)
+
+
+RENAME = rename_table("db.old", "db.new")
+
+
+def test_a_rename_within_the_scope_stays_a_rename():
+    found = scoped(RENAME, include=["db"])
+    assert (found.kind, str(found.table_name), str(found.new_table_name)) == (Kind.ALTER_TABLE, "db.old", "db.new")
+
+
+def test_a_rename_out_of_the_scope_is_a_drop():
+    found = scoped(RENAME, include=["db.old"])
+    assert (found.kind, found.keys, len(found.before), found.after) == (Kind.DROP_TABLE, {"db.old"}, 1, [])
+
+
+def test_a_rename_into_the_scope_is_a_create():
+    found = scoped(RENAME, include=["db.new"])
+    assert (found.kind, found.keys, found.before, len(found.after)) == (Kind.CREATE_TABLE, {"db.new"}, [], 1)
+
+
+def test_a_rename_outside_the_scope_is_left_out():
+    assert scoped(RENAME, include=["db.other"]) is None
+
+
+def test_a_rename_out_of_the_scope_is_suppressed_like_any_drop():
+    assert scoped(RENAME, include=["db.old"], drops="suppress") is None
+    assert scoped(RENAME, include=["db.old"], exclude_kinds=["DROP_TABLE"]) is None
+
+
+def test_a_rename_into_the_scope_is_excluded_like_any_create():
+    assert scoped(RENAME, include=["db.new"], exclude_kinds=["CREATE_TABLE"]) is None
+
+
+def test_a_foreign_key_goes_only_where_both_of_its_tables_are():
+    key = event(Kind.ADD_FOREIGNKEY, **one_of_each_kind()[Kind.ADD_FOREIGNKEY])
+    assert scoped(key, include=["db"]) is not None
+    assert scoped(key, include=["db.t"]) is None
+    assert scoped(key, include=["db.p"]) is None
+
+
+def test_a_rename_between_databases_is_seen_from_each():
+    moved = rename_table("a.t", "b.t")
+    assert scoped(moved, include=["a"]).kind is Kind.DROP_TABLE
+    assert scoped(moved, include=["b"]).kind is Kind.CREATE_TABLE
+    assert scoped(moved, include=["a", "b"]).kind is Kind.ALTER_TABLE
+
+
+def test_the_change_that_came_in_is_not_altered_by_a_rename_out_of_scope():
+    found = decode_change(RENAME, 1)
+    policy(include=["db.old"]).scope(found)
+    assert (found.kind, len(found.after)) == (Kind.ALTER_TABLE, 1)
+
+
+@pytest.mark.parametrize(
+    ("visited", "cluster", "sent"),
+    [
+        ("", "west", True),
+        ("east", "west", True),
+        ("west", "west", False),
+        ("east,west", "west", False),
+        ("westend", "west", True),
+        ("", "onprem", False),
+        ("dr", None, False),
+        ("dr", "west", True),
+    ],
+)
+def test_a_change_is_not_sent_to_a_cluster_that_it_has_visited(visited, cluster, sent):
+    event = create_table("db.t", environment={VISITED: visited} if visited else {})
+    assert (scoped(event, cluster=cluster) is not None) is sent

@@ -1,0 +1,347 @@
+"""Whatever happens at the source, however it is cut into windows, the target ends as the source is."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import random
+import tempfile
+import threading
+from collections.abc import Iterable, Sequence
+from pathlib import Path
+from typing import Any
+
+import structlog
+from hypothesis import HealthCheck, given, note
+from hypothesis import settings as hypothesis_settings
+from hypothesis import strategies as st
+
+from pysync.model.event import Event
+from pysync.model.operation import DropDatabase, DropTable, Operation
+from pysync.model.wire import encode_event
+from pysync.queue import EventQueue, Park, Parked, Queued
+from pysync.replay.drain import Drain
+from pysync.replay.fold import fold
+from pysync.replay.lanes import Failed, Lane, Stopped, _Schedule
+from pysync.replay.order import dependencies, holds_back
+from pysync.replay.plan import Work, leftover, plan
+from pysync.replay.progress import Progress
+from pysync.replay.replayer import Replayer
+from pysync.replay.translate import Translator
+from pysync.targets.base import Missing, Outcome, OutcomeUnknown, Rejected, Unavailable
+from tests.support import wait_until
+from tests.support.events import append, settings
+from tests.support.model.source import DATABASES, TABLES, Source, told
+from tests.support.model.target import Crash, ModelTarget
+from tests.support.model.world import World
+
+EXAMPLES = float(os.environ.get("PYSYNC_EXAMPLES", "1"))
+EPOCH = 5
+ALL = Translator.of(settings())
+
+HISTORIES = st.binary(min_size=36, max_size=90)
+SEEDS = st.integers(0, 2**32 - 1)
+
+
+def examples(number: int):
+    return hypothesis_settings(
+        max_examples=max(1, int(number * EXAMPLES)),
+        derandomize=EXAMPLES == 1,  # `make chaos` looks for new ones
+        deadline=None,
+        suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large],
+    )
+
+
+def works_of(events: Sequence[tuple[int, Event]], translator: Translator = ALL) -> list[Work]:
+    changes = [translator.translate(encode_event(item), position) for position, item in events]
+    return plan(fold(change for change in changes if change is not None), EPOCH)
+
+
+def run(works: Sequence[Work], target: ModelTarget, order: random.Random, done: list[Work] | None = None) -> None:
+    """Apply works as lanes would: any that has nothing before it may be next. Those that are finished go to `done`."""
+    before = dependencies([work.keys for work in works])
+    waiting = list(range(len(works)))
+    while waiting:
+        ready = [index for index in waiting if not before[index] & set(waiting)]
+        index = order.choice(ready)
+        for operation in works[index].operations:
+            try:
+                target.apply(operation)
+            except Missing:
+                if not works[index].excuses(operation):
+                    raise
+                if left := leftover(operation):
+                    target.apply(left)
+        waiting.remove(index)
+        if done is not None:
+            done.append(works[index])
+
+
+def windows(events: Sequence[Event], order: random.Random) -> list[list[tuple[int, Event]]]:
+    numbered = list(enumerate(events, 1))
+    cuts, at = [], 0
+    longest = order.choice([1, 3, 8, 100])
+    while at < len(numbered):
+        size = order.randint(1, longest)
+        cuts.append(numbered[at : at + size])
+        at += size
+    return cuts
+
+
+def check(target: ModelTarget, source: Source) -> None:
+    assert target.world.plain() == source.world.plain()
+
+
+def interrupted(works: Sequence[Work], target: ModelTarget, order: random.Random) -> list[Work]:
+    """As `run`, but the process dies at some operation; returns the works that were not finished."""
+    target.dies_after = order.randint(0, sum(len(work.operations) for work in works))
+    done: list[Work] = []
+    with contextlib.suppress(Crash):
+        run(works, target, order, done)
+    target.dies_after = None
+    return [work for work in works if work not in done]
+
+
+def replayed_with_crashes(events: Sequence[Event], target: ModelTarget, order: random.Random) -> list[str]:
+    """Each window begins where the last one ended; where the process died, at its start or, as after a stop in good
+    order, at the first event that is not done; then it is cut anew, but it ends no earlier than it did before.
+    """
+    numbered, at, furthest, story = list(enumerate(events, 1)), 0, 0, []
+    longest, deaths = order.choice([1, 3, 8, 100]), order.choice([0, 1, 3, 10])
+    while at < len(numbered):
+        size = max(order.randint(1, longest), furthest - at)
+        window = numbered[at : at + size]
+        furthest = at + size
+        if deaths:
+            deaths -= 1
+            undone = interrupted(works_of(window), target, order)
+            stops = order.random() < 0.5
+            story.append(f"{window[0][0]}-{window[-1][0]} {'stops' if stops else 'dies'}")
+            if stops:
+                at = min((position for work in undone for position in work.positions), default=window[-1][0] + 1) - 1
+            continue
+        story.append(f"{window[0][0]}-{window[-1][0]}")
+        run(works_of(window), target, order)
+        at += size
+    return story
+
+
+@examples(1200)
+@given(HISTORIES, SEEDS)
+def test_a_history_in_any_windows_ends_as_the_source_is_and_as_event_by_event(steps, seed):
+    source, order, target, singly = Source(steps), random.Random(seed), ModelTarget(), ModelTarget()
+    note("\n".join(told(source.events)))
+    cuts = windows(source.events, order)
+    note(str([[position for position, _ in cut] for cut in cuts]))
+    for window in cuts:
+        run(works_of(window), target, order)
+    check(target, source)
+    for numbered in enumerate(source.events, 1):
+        run(works_of([numbered]), singly, order)
+    check(singly, source)
+
+
+@examples(600)
+@given(HISTORIES, SEEDS)
+def test_windows_that_come_again_change_nothing(steps, seed):
+    source, order, target = Source(steps), random.Random(seed), ModelTarget()
+    note("\n".join(told(source.events)))
+    for window in windows(source.events, order):
+        run(works_of(window), target, order)
+        there = target.world.plain()
+        for _ in range(order.randint(0, 2)):
+            run(works_of(window), target, order)
+            assert target.world.plain() == there
+    check(target, source)
+
+
+@examples(2000)
+@given(HISTORIES, SEEDS)
+def test_a_process_that_dies_at_any_operation_and_begins_anew_ends_as_the_source_is(steps, seed):
+    source, order, target = Source(steps), random.Random(seed), ModelTarget()
+    note("\n".join(told(source.events)))
+    note(str(replayed_with_crashes(source.events, target, order)))
+    check(target, source)
+
+
+SUPPRESSING = Translator.of(settings(drops="suppress"))
+
+
+@examples(400)
+@given(HISTORIES, SEEDS)
+def test_with_drops_suppressed_there_is_everything_that_the_source_has_and_what_it_had(steps, seed):
+    source, order, target = Source(steps), random.Random(seed), ModelTarget()
+    note("\n".join(told(source.events)))
+    for window in windows(source.events, order):
+        run(works_of(window, SUPPRESSING), target, order)
+    assert target.world.databases.keys() >= source.world.databases.keys()
+    for name, wanted in source.world.tables.items():
+        there = target.world.tables[name]
+        assert there.definition() == wanted.definition()
+        assert {values: there.parts.get(values) for values in wanted.parts} == wanted.parts
+    assert not [operation for operation, _ in target.log if isinstance(operation, (DropTable, DropDatabase))]
+
+
+# --- what a target refuses
+
+
+class ShortQueue:
+    """As much of an EventQueue as a Replayer needs, in memory."""
+
+    epoch = EPOCH
+
+    def __init__(self, events: Sequence[Event]) -> None:
+        self.events: list[Queued] = []
+        self.add(events)
+        self.done = 0
+        self.rows: list[Parked] = []
+
+    def add(self, events: Iterable[Event]) -> None:
+        last = len(self.events)
+        self.events += [Queued(position, encode_event(item), 0) for position, item in enumerate(events, last + 1)]
+
+    def window(self, _: str, limit: int, _bytes: int) -> list[Queued]:
+        return self.events[self.done : self.done + limit]
+
+    def advance(self, _: str, position: int, parked: Sequence[Park] = ()) -> None:
+        first = max((row.id for row in self.rows), default=0) + 1
+        fields = Park.__slots__
+        self.rows += [Parked(*(getattr(row, it) for it in fields), first + at) for at, row in enumerate(parked)]
+        self.rows.sort(key=lambda row: (row.position, row.id))
+        self.done = position
+
+    def blocked_tables(self, _: str) -> set[str]:
+        return {row.table for row in self.rows}
+
+    def parked(self, _: str, *, after: Parked | None = None, limit: int = 500) -> list[Parked]:
+        last = (after.position, after.id) if after else (0, 0)
+        return [row for row in self.rows if (row.position, row.id) > last][:limit]
+
+    def parked_names(self, _: str) -> dict[int, set[str]]:
+        return {at: {row.table for row in self.rows if row.position == at} for at in {it.position for it in self.rows}}
+
+    def unpark_positions(self, _: str, positions: Sequence[int]) -> None:
+        self.rows = [row for row in self.rows if row.position not in positions]
+
+    def unpark(self, _: str, ids: Sequence[int]) -> None:
+        self.rows = [row for row in self.rows if row.id not in ids]
+
+    def update_parked(self, rows: Sequence[Parked]) -> None:
+        new = {row.id: row for row in rows}
+        self.rows = [new.get(row.id, row) for row in self.rows]
+
+
+class OneLane:
+    """Lanes without threads: works are applied in any order that lanes might choose."""
+
+    def __init__(self, replayer: Replayer, target: ModelTarget, order: random.Random) -> None:
+        self._apply, self._target, self._order = replayer._applier.apply, target, order
+
+    def run(self, works: Sequence[Work]) -> list[Failed]:
+        schedule = _Schedule(works)
+        ready = schedule.ready()
+        while ready:
+            index = ready.pop(self._order.randrange(len(ready)))
+            error: Exception | None = None
+            try:
+                self._apply(Lane(lambda: self._target), works[index])
+            except (Rejected, Stopped) as caught:
+                error = caught
+            ready += schedule.end(index, error)
+        return [Failed(works[index], schedule.failed[index]) for index in sorted(schedule.failed)]
+
+
+def unhindered(world: World, blocked: set[str]) -> dict[str, Any]:
+    return {name: what for name, what in world.plain().items() if not holds_back(blocked, {name})}
+
+
+@examples(1000)
+@given(HISTORIES, SEEDS)
+def test_what_a_target_refuses_for_a_while_hinders_nothing_else_and_is_made_up_for(steps, seed):
+    source, order, target = Source(steps), random.Random(seed), ModelTarget()
+    note("\n".join(told(source.events)))
+    queue = ShortQueue(source.events)
+    with structlog.testing.capture_logs():
+        replayer, lanes = replay_with_refusals(queue, target, order)
+        note(f"parked {[(row.position, row.table, row.kind, row.reason) for row in queue.rows]}")
+        blocked = queue.blocked_tables("dr")
+        target.refuses, target.halts = set(), None
+        assert unhindered(target.world, blocked) == unhindered(source.world, blocked)
+        assert replayer.retry(lanes)
+    assert queue.rows == []
+    check(target, source)
+
+
+def replay_with_refusals(queue: ShortQueue, target: ModelTarget, order: random.Random) -> tuple[Replayer, OneLane]:
+    """To the end of the queue; what the target refuses changes from window to window, and some are left half-way."""
+    values, halt = settings(window=order.choice([1, 3, 8, 100]), max_drops_per_window=0), threading.Event()
+    replayer = Replayer(queue, values, Translator.of(values), Progress("dr", "model"), halt=halt, source=None)
+    lanes = OneLane(replayer, target, order)
+    names = [f"{database}.{table}" for database in DATABASES for table in TABLES]
+    while queue.done < len(queue.events):
+        target.refuses = set(order.sample([*names, *DATABASES], order.choice([0, 0, 1, 2])))
+        note(f"{queue.done + 1}: refuses {sorted(target.refuses)}")
+        target.halts = (halt, order.randint(0, 6)) if order.random() < 0.2 else None
+        replayer.window(lanes)
+        if order.random() < 0.2 and not halt.is_set():
+            note("retry")
+            replayer.retry(lanes)
+        halt.clear()
+    return replayer, lanes
+
+
+class Deaf:
+    """A lane's own view of the one target: some calls are done and not answered, or not done at all."""
+
+    def __init__(self, target: ModelTarget, lock: threading.Lock, seed: int) -> None:
+        self._target, self._lock, self._moods = target, lock, random.Random(seed)
+
+    def apply(self, operation: Operation) -> Outcome:
+        mood = self._moods.random()
+        with self._lock:
+            if mood < 0.05:
+                raise Unavailable("the target is away")
+            outcome = self._target.apply(operation)
+        if mood > 0.95:
+            raise OutcomeUnknown("no answer came")
+        return outcome
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._target, name)
+
+
+@examples(12)
+@given(HISTORIES, SEEDS)
+def test_the_real_drain_on_a_real_queue_ends_as_the_source_is_whatever_is_refused_and_stopped(steps, seed):
+    source, order, target, lock = Source(steps), random.Random(seed), ModelTarget(), threading.Lock()
+    note("\n".join(told(source.events)))
+    values = settings(window=order.choice([1, 3, 100]), lanes=3, retry_max_seconds=0.001, max_drops_per_window=0)
+    with (
+        structlog.testing.capture_logs(),
+        tempfile.TemporaryDirectory() as directory,
+        EventQueue(Path(directory), min_free_bytes=0) as queue,
+    ):
+        append(queue, *source.events)
+        target.refuses = {f"{order.choice(DATABASES)}.{order.choice(TABLES)}"}
+
+        def started() -> Drain:
+            drain = Drain(queue, values, Translator.of(values), lambda: Deaf(target, lock, order.random()))
+            drain.start()
+            return drain
+
+        for _ in range(order.randint(0, 3)):
+            halted = started()
+            wait_until(lambda: len(target.log) >= order.randint(0, 5) or queue.depth("dr").queued == 0)
+            halted.stop()
+            assert halted.join(10)
+        drain = started()
+        wait_until(lambda: queue.depth("dr").queued == 0, what="the end of the queue")
+        with lock:
+            target.refuses = set()
+        drain.stop()
+        assert drain.join(10)
+        drain = started()
+        wait_until(lambda: queue.parked("dr") == [], what="the retry")
+        drain.stop()
+        assert drain.join(10)
+    check(target, source)

@@ -1,0 +1,262 @@
+"""What must hold before a queue file is used, and the one line that is said where it does not."""
+
+from __future__ import annotations
+
+import os
+import sqlite3
+import stat
+import subprocess
+import sys
+import time
+
+import pytest
+
+from pysync.queue import EventQueue, QueueDamaged, QueueFailed, QueueFull, files, schema
+
+
+def opened(directory, **options):
+    return EventQueue(directory, **{"min_free_bytes": 0, "lock_timeout": 0.1, **options})
+
+
+def fill(directory, events=200, size=2000):
+    with opened(directory) as queue:
+        for number in range(1, events + 1):
+            queue.append("jvm", number, "onprem", os.urandom(size))
+
+
+def refused(directory, error=QueueFailed, **options):
+    with pytest.raises(error) as caught:
+        opened(directory, **options)
+    assert "\n" not in str(caught.value)
+    assert caught.value.hint
+    assert str(directory) in caught.value.message
+    return caught.value
+
+
+def edit(directory, statement):
+    connection = sqlite3.connect(directory / "queue.db", isolation_level=None)
+    connection.execute(statement)
+    connection.close()
+
+
+def test_files_are_ours_alone(tmp_path):
+    old = os.umask(0)
+    try:
+        with opened(tmp_path / "new") as queue:
+            queue.append("jvm", 1, "onprem", b"x")
+            modes = {p.name: stat.S_IMODE(p.stat().st_mode) for p in (tmp_path / "new").iterdir()}
+    finally:
+        os.umask(old)
+    assert modes == {"queue.db": 0o600, "queue.db-wal": 0o600, "epoch": 0o600}  # and no -shm
+    assert stat.S_IMODE((tmp_path / "new").stat().st_mode) == 0o700
+
+
+def test_a_file_that_others_may_read_is_closed_to_them(tmp_path):
+    fill(tmp_path, 1)
+    (tmp_path / "queue.db").chmod(0o644)
+    opened(tmp_path).close()
+    assert stat.S_IMODE((tmp_path / "queue.db").stat().st_mode) == 0o600
+
+
+@pytest.mark.parametrize(
+    ("pragma", "value"), [("journal_mode", "wal"), ("synchronous", 2), ("locking_mode", "exclusive")]
+)
+def test_durability_is_set_at_every_open(tmp_path, pragma, value):
+    for _ in range(2):
+        with opened(tmp_path) as queue:
+            assert queue._conn.execute(f"PRAGMA {pragma}").fetchone()[0] == value
+            assert queue._getter is queue._putter is queue._conn
+
+
+def test_a_setting_that_does_not_hold_is_refused(tmp_path, monkeypatch):
+    monkeypatch.setattr(schema, "_SETTINGS", (("synchronous", "NORMAL", 2),))
+    assert "synchronous = 1" in refused(tmp_path).message
+
+
+def test_a_second_process_is_refused(tmp_path):
+    code = "import sys, pysync.queue as q; q.EventQueue(sys.argv[1], lock_timeout=0.1)"
+    with opened(tmp_path):
+        second = subprocess.run([sys.executable, "-c", code, tmp_path], capture_output=True, text=True, check=False)
+        assert "in use by another process" in refused(tmp_path).message
+    assert second.returncode == 1
+    assert (
+        second.stderr.strip()
+        .splitlines()[-1]
+        .startswith(
+            f"pysync.queue.errors.QueueFailed: {tmp_path}/queue.db is in use by another process; another pysync"
+        )
+    )
+    assert "ignored" not in second.stderr
+    opened(tmp_path).close()
+
+
+def test_a_foreign_reader_of_the_file_is_refused_too(tmp_path):
+    fill(tmp_path, 1)
+    other = sqlite3.connect(tmp_path / "queue.db")
+    other.execute("PRAGMA locking_mode = EXCLUSIVE")
+    other.execute("SELECT count(*) FROM queue_events").fetchall()
+    assert "in use by another process" in refused(tmp_path, quarantine=True).message
+    other.close()
+    opened(tmp_path).close()
+
+
+def test_a_queue_that_another_is_just_making_is_left_to_it(tmp_path):
+    owner = files.own(tmp_path, tmp_path / "queue.db", 0)
+    assert "in use by another process" in refused(tmp_path, quarantine=True).message
+    assert list(tmp_path.iterdir()) == []
+    os.close(owner)
+    opened(tmp_path).close()
+
+
+def test_a_process_that_is_stopping_is_waited_for(tmp_path):
+    code = "import sys, time, pysync.queue as q; q.EventQueue(sys.argv[1]); print(flush=True); time.sleep(0.3)"
+    with subprocess.Popen([sys.executable, "-c", code, tmp_path], stdout=subprocess.PIPE) as first:
+        first.stdout.readline()
+        opened(tmp_path, lock_timeout=10).close()
+
+
+@pytest.mark.parametrize("version", [0, 2, 99])
+def test_an_unknown_version_is_refused_and_kept(tmp_path, version):
+    fill(tmp_path, 3)
+    edit(tmp_path, f"PRAGMA user_version = {version}")
+    assert f"queue format {version}" in refused(tmp_path, quarantine=True).message
+    edit(tmp_path, "PRAGMA user_version = 1")
+    with opened(tmp_path) as queue:
+        assert len(queue) == 3
+
+
+def test_the_database_of_another_program_is_refused_and_kept(tmp_path):
+    edit(tmp_path, "CREATE TABLE precious (x)")
+    assert "not a pysync queue" in refused(tmp_path, quarantine=True).message
+    assert [p.name for p in tmp_path.iterdir()] == ["queue.db"]
+
+
+def zero_bytes(file):
+    os.truncate(file, 0)
+
+
+def half(file):
+    os.truncate(file, file.stat().st_size // 2 // 4096 * 4096)
+
+
+def text(file):
+    file.write_text("this is no database\n" * 1000)
+
+
+def header(file):
+    file.write_bytes(bytes(100) + file.read_bytes()[100:])
+
+
+def middle_pages(file):
+    data = file.read_bytes()
+    middle = len(data) // 2 // 4096 * 4096
+    file.write_bytes(data[:middle] + os.urandom(8 * 4096) + data[middle + 8 * 4096 :])
+
+
+def only_the_log(file):
+    file.rename(f"{file}-wal")
+
+
+def no_targets(file):
+    edit(file.parent, "DROP TABLE targets")
+
+
+def no_epoch(file):
+    edit(file.parent, "DELETE FROM meta")
+
+
+def odd_instances(file):
+    edit(file.parent, "UPDATE instances SET seen = '[[7,1]]'")
+
+
+DAMAGES = [zero_bytes, half, text, header, middle_pages, only_the_log, no_targets, no_epoch, odd_instances]
+
+
+@pytest.mark.parametrize("damage", DAMAGES)
+def test_damage_is_refused_and_nothing_is_touched(tmp_path, damage):
+    fill(tmp_path)
+    damage(tmp_path / "queue.db")
+    before = {p.name: p.read_bytes() for p in tmp_path.iterdir()}
+    error = refused(tmp_path, QueueDamaged)
+    assert "damaged" in error.message
+    assert "quarantine" in error.hint
+    assert {p.name: p.read_bytes() for p in tmp_path.iterdir()} == before
+
+
+@pytest.mark.parametrize("damage", DAMAGES)
+def test_quarantine_sets_the_damaged_file_aside(tmp_path, damage):
+    fill(tmp_path)
+    with opened(tmp_path) as queue:
+        old = queue.epoch
+    damage(tmp_path / "queue.db")
+    before = sorted(p.read_bytes() for p in tmp_path.iterdir() if p.name != "epoch")
+    with opened(tmp_path, quarantine=True) as queue:
+        assert queue.append("jvm", 1, "onprem", b"anew")
+        assert queue.epoch > old
+        aside = [p for p in tmp_path.iterdir() if p.name.startswith("queue.db.damaged-")]
+    assert sorted(p.read_bytes() for p in aside) == before
+
+
+def test_a_new_file_comes_after_those_before_it_though_the_clock_was_set_back(tmp_path):
+    """What is at the targets says of which epoch it is: what comes must be newer."""
+    with EventQueue(tmp_path, min_free_bytes=0, clock=lambda: 2_000_000.0) as queue:
+        old = queue.epoch
+    for file in tmp_path.glob("queue.db*"):
+        file.unlink()
+    with EventQueue(tmp_path, min_free_bytes=0, clock=lambda: 1_000_000.0) as queue:
+        assert queue.epoch > old
+
+
+def test_quarantine_leaves_a_sound_file_alone(tmp_path):
+    fill(tmp_path, 3)
+    with opened(tmp_path, quarantine=True) as queue:
+        assert len(queue) == 3
+    assert sorted(p.name for p in tmp_path.iterdir()) == ["epoch", "queue.db"]
+
+
+def test_a_creation_that_was_cut_short_is_begun_again(tmp_path):
+    (tmp_path / "queue.db.new").write_bytes(b"half a ")
+    (tmp_path / "queue.db.new-journal").write_bytes(b"journal")
+    opened(tmp_path).close()
+    assert sorted(p.name for p in tmp_path.iterdir()) == ["epoch", "queue.db"]
+
+
+def test_a_directory_that_cannot_be_made_is_refused(tmp_path):
+    (tmp_path / "file").write_text("")
+    assert "cannot keep the queue in" in refused(tmp_path / "file" / "queue").message
+
+
+def test_a_directory_that_cannot_be_written_is_refused(tmp_path, monkeypatch):
+    monkeypatch.setattr(os, "access", lambda *_: False)  # as root everything is writable
+    assert "not writable" in refused(tmp_path).message
+
+
+def test_a_full_disk_at_the_first_start_is_told(tmp_path, monkeypatch):
+    def full(*_):
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr(os, "open", full)
+    with pytest.raises(QueueFull):
+        opened(tmp_path)
+
+
+def test_a_large_file_is_checked_only_for_a_while(tmp_path, monkeypatch):
+    fill(tmp_path, events=3000, size=8000)
+    monkeypatch.setattr(schema, "CHECK_SECONDS", 0.0)
+    for _ in range(20):
+        with opened(tmp_path) as queue:
+            assert len(queue) == 3000
+
+
+def test_a_million_events_open_quickly(tmp_path):
+    fill(tmp_path, 1)
+    edit(
+        tmp_path,
+        "WITH RECURSIVE n(i) AS (SELECT 2 UNION ALL SELECT i + 1 FROM n WHERE i < 1000000)"
+        " INSERT INTO queue_events SELECT i, zeroblob(200), 0 FROM n",
+    )
+    start = time.monotonic()
+    with opened(tmp_path) as queue:
+        queue.register("dr")
+        assert queue.depth("dr").queued == len(queue) == 1_000_000
+    assert time.monotonic() - start < 2

@@ -1,0 +1,57 @@
+"""The table that `make test-versions` ends with."""
+
+from __future__ import annotations
+
+import hashlib
+from dataclasses import astuple, dataclass, field
+from typing import Any
+
+import pytest
+
+from pysync.service.install import listener_jar
+
+
+@dataclass(frozen=True, slots=True)
+class Row:
+    """One pair of versions: what was sent, what was compared, what differed."""
+
+    pair: str
+    statements: int
+    objects: int
+    partitions: int
+    known: int
+    unknown: int
+    seconds: float
+
+
+@dataclass(slots=True)
+class Report:
+    """What is printed at the end."""
+
+    rows: list[Row] = field(default_factory=list)
+    missing: dict[str, str] = field(default_factory=dict)
+
+
+_REPORT = pytest.StashKey[Report]()
+_HEAD = ("source -> target", "statements", "objects", "partitions", "known", "unknown", "seconds")
+
+
+@pytest.fixture(scope="session")
+def report(request: pytest.FixtureRequest) -> Report:
+    """What the tests add their rows to."""
+    return request.config.stash.setdefault(_REPORT, Report())
+
+
+def pytest_terminal_summary(terminalreporter: Any, config: pytest.Config) -> None:
+    report = config.stash.get(_REPORT, None)
+    if report is None:
+        return
+    jar = listener_jar()
+    terminalreporter.section("versions")
+    terminalreporter.write_line(f"listener: {jar.name}, sha256 {hashlib.sha256(jar.read_bytes()).hexdigest()}")
+    for cells in (_HEAD, *(astuple(row) for row in report.rows)):
+        terminalreporter.write_line(
+            "".join(f"{cell!s:<20}" if at == 0 else f"{cell!s:>12}" for at, cell in enumerate(cells))
+        )
+    for version, why in report.missing.items():
+        terminalreporter.write_line(f"not run: Hive {version}: {why}")

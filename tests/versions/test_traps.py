@@ -1,0 +1,165 @@
+"""What is particular to one version, each on its released server; the bodies of test_pairs.py cross the other traps."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hmsclient.genthrift.hive_metastore import ttypes as hive
+
+from pysync.embedded import EmbeddedMetastore
+from pysync.metastore import Metastore, MetastoreUnsupported
+from pysync.model import idl
+from pysync.model.names import TableName
+from pysync.targets.base import Outcome, Rejected
+from pysync.targets.hms import HmsSettings, HmsTarget
+from tests.conformance.objects import Source, columns, partition, table
+from tests.support import new_database
+from tests.versions.conftest import Report
+from tests.versions.server import metastore_of
+from tests.versions.test_pairs import need
+
+HIVE_4 = "4.1.0"
+
+
+@pytest.fixture(scope="module")
+def server(report: Report, tmp_path_factory: pytest.TempPathFactory) -> Iterator[EmbeddedMetastore]:
+    """A Hive 4 for all tests of this file."""
+    need(report, HIVE_4)
+    with metastore_of(HIVE_4)(tmp_path_factory.mktemp("hive4"), name="hive4") as found:
+        yield found
+
+
+@pytest.fixture
+def hms(server: EmbeddedMetastore) -> Iterator[Metastore]:
+    with Metastore(server.uri) as found:
+        yield found
+
+
+@pytest.fixture
+def target(server: EmbeddedMetastore) -> Iterator[HmsTarget]:
+    found = HmsTarget(HmsSettings(name="dr", kind="hms", metastore=server.uri))
+    yield found
+    found.close()
+
+
+@pytest.fixture
+def source() -> Source:
+    return Source()
+
+
+@pytest.fixture
+def database(target: HmsTarget, hms: Metastore, source: Source) -> str:
+    name = new_database(hms)
+    hms.call(lambda client: client.drop_database(name, False, False))
+    target.apply(source.put_database(name))
+    return name
+
+
+def managed(database: str, location: str, **parameters: str) -> Any:
+    """A managed table at a place of its own, which is not in the warehouse."""
+    return table(TableName(database, "t"), location, external=False, parameters=parameters)
+
+
+def test_hive_4_does_not_know_get_table_any_more(hms: Metastore, database: str) -> None:
+    with pytest.raises(MetastoreUnsupported, match="does not know the call get_table"):
+        hms.call(lambda client: client.get_table(database, "t"))
+    assert hms.table(database, "t") is None, "we ask in another way"
+
+
+def test_a_managed_table_becomes_external_and_stays_so(
+    target: HmsTarget, hms: Metastore, source: Source, database: str, tmp_path: Path
+) -> None:
+    wanted = managed(database, f"file:{tmp_path}/t")
+    assert target.apply(source.put_table(wanted)) == Outcome.APPLIED
+    there = hms.table(database, "t")
+    assert (there.tableType, there.parameters["TRANSLATED_TO_EXTERNAL"]) == ("EXTERNAL_TABLE", "TRUE")
+    assert target.apply(source.put_table(wanted)) == Outcome.UNCHANGED
+    wanted.sd.cols += columns(["more:int"])
+    assert target.apply(source.put_table(wanted)) == Outcome.APPLIED, "though it is outside of Hive's own warehouse"
+    there = hms.table(database, "t")
+    assert (there.tableType, [column.name for column in there.sd.cols]) == ("EXTERNAL_TABLE", ["a", "b", "more"])
+    assert target.apply(source.put_table(wanted)) == Outcome.UNCHANGED
+
+
+@pytest.mark.parametrize("properties", [{}, {"transactional_properties": "insert_only"}], ids=["acid", "insert_only"])
+def test_a_transactional_table_is_refused_with_the_reason(
+    target: HmsTarget, source: Source, database: str, tmp_path: Path, properties: dict[str, str]
+) -> None:
+    wanted = managed(database, f"file:{tmp_path}/t", transactional="true", **properties)
+    with pytest.raises(Rejected, match="cannot create an ACID table") as error:
+        target.apply(source.put_table(wanted))
+    assert "exclude it" in str(error.value.hint)
+
+
+def test_statistics_of_an_added_partition_are_the_sources(
+    target: HmsTarget, hms: Metastore, source: Source, database: str, tmp_path: Path
+) -> None:
+    place = tmp_path / "t" / "k=1"
+    place.mkdir(parents=True)
+    (place / "file").write_text("1,2\n")
+    owner = table(TableName(database, "t"), f"file:{tmp_path}/t", keys=["k"])
+    target.apply(source.put_table(owner))
+    added = partition(owner, ["1"])
+    assert target.apply(source.put_partitions(owner, added)) == Outcome.APPLIED
+    (there,) = hms.partitions(database, "t")
+    assert there.parameters["numFiles"] == "3", "not the one file that is there"
+    assert target.apply(source.put_partitions(owner, added)) == Outcome.UNCHANGED
+
+
+def test_the_owner_type_of_a_table_is_altered_and_survives_an_alter(
+    target: HmsTarget, hms: Metastore, source: Source, database: str, tmp_path: Path
+) -> None:
+    wanted = table(TableName(database, "t"), f"file:{tmp_path}/t")
+    wanted.ownerType = hive.PrincipalType.ROLE
+    target.apply(source.put_table(wanted))
+    assert hms.table(database, "t").ownerType == hive.PrincipalType.ROLE
+    wanted.parameters["x"] = "1"
+    assert target.apply(source.put_table(wanted)) == Outcome.APPLIED
+    assert hms.table(database, "t").ownerType == hive.PrincipalType.ROLE
+    wanted.ownerType = hive.PrincipalType.USER
+    assert target.apply(source.put_table(wanted)) == Outcome.APPLIED
+    assert hms.table(database, "t").ownerType == hive.PrincipalType.USER
+
+
+@pytest.mark.parametrize("kind", idl.CONSTRAINTS, ids=lambda kind: kind.__name__)
+def test_a_constraint_is_put_once_altered_and_dropped(
+    *, target: HmsTarget, hms: Metastore, source: Source, database: str, tmp_path: Path, kind: Any
+) -> None:
+    name = TableName(database, "t")
+    target.apply(source.put_table(table(name, f"file:{tmp_path}/t")))
+    call, field = idl.CONSTRAINTS[kind]
+    own = {"key_seq": 1} if kind is idl.SQLUniqueConstraint else {}
+    place = {"catName": "hive", "table_db": database, "table_name": "t"}
+    column = kind(**place, column_name="a", **own, **{field: f"c_{database}"}, rely_cstr=True)
+    column.enable_cstr = column.validate_cstr = False
+    if kind is idl.SQLDefaultConstraint:
+        column.default_value = "1"
+    if kind is idl.SQLCheckConstraint:
+        column.check_expression = "a > 0"
+    put = source.put_constraint(name, [column])
+    assert [target.apply(put), target.apply(put)] == [Outcome.APPLIED, Outcome.UNCHANGED]
+    column.rely_cstr = False
+    assert target.apply(source.put_constraint(name, [column])) == Outcome.APPLIED
+    request = idl.ConstraintsRequest(catName="hive", db_name=database, tbl_name="t")
+    (there,) = hms.call(lambda client: getattr(client, f"get_{call}s")(request))
+    assert (there.column_name, there.rely_cstr) == ("a", False)
+    drop = source.drop_constraint(name, f"C_{database}")
+    assert [target.apply(drop), target.apply(drop)] == [Outcome.APPLIED, Outcome.UNCHANGED]
+
+
+def test_hive_2_goes_on_without_constraints_that_it_does_not_have(
+    shared_metastore: EmbeddedMetastore, source: Source, tmp_path: Path
+) -> None:
+    with Metastore(shared_metastore.uri) as old:
+        name = TableName(new_database(old), "t")
+    target = HmsTarget(HmsSettings(name="dr", kind="hms", metastore=shared_metastore.uri))
+    target.apply(source.put_table(table(name, f"file:{tmp_path}/t")))
+    column = idl.SQLNotNullConstraint(
+        catName="hive", table_db=name.database, table_name="t", column_name="a", nn_name="nn"
+    )
+    assert target.apply(source.put_constraint(name, [column])) == Outcome.UNSUPPORTED
+    assert target.apply(source.drop_constraint(name, "nn")) == Outcome.UNCHANGED
+    target.close()
