@@ -7,7 +7,7 @@ JAR := build/pysync-listener.jar
 SETUP := $(VENV)/.setup
 EXTRAS := spark,aws,web,embedded,embedded-aws,dev
 
-.PHONY: help setup jar demo test test-athena test-versions chaos lint format bench clean doctor
+.PHONY: help setup jar demo test test-athena test-crash test-versions chaos lint format bench clean doctor
 
 help: ## show this help
 	@awk -F ':.*## ' '/^[a-zA-Z_%-]+:.*## / {printf "  %-14s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -36,10 +36,13 @@ demo: setup $(JAR) ## two real metastores, the sidecar killed half-way, the end 
 	@$(BIN)/pysync demo $(ARGS)
 
 test: setup $(JAR) ## the tests, on real servers; the suites below are beside them
-	@$(BIN)/python -m pytest -n 3 --dist loadfile -m "not athena" $(ARGS)
+	@$(BIN)/python -m pytest -n 3 --dist loadfile -m "not athena and not crash" $(ARGS)
 
 test-athena: setup $(JAR) ## the tests that need an Athena: real Hive executes their DDL
 	@$(BIN)/python -m pytest -n 2 --dist loadfile -m athena $(ARGS)
+
+test-crash: setup $(JAR) ## the tests that kill, hang and cut off everything in a stream of DDL: some minutes
+	@$(BIN)/python -m pytest -n 2 --dist loadfile -m crash $(ARGS)
 
 chaos: setup $(JAR) ## the long suite: streams of DDL against kills of everything, and properties with many examples
 	@$(BIN)/python -m tests.chaos

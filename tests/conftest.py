@@ -14,11 +14,13 @@ from typing import Any
 
 import pytest
 
-from pysync.embedded import EmbeddedMetastore
+from pysync.embedded import EmbeddedMetastore, ports
 from pysync.embedded.aws import EmbeddedAws
 from tests.support.drains import Bench, shorten_waits
 from tests.support.queues import Disk, Reopener
 from tests.versions.server import metastore_of
+
+_MOST_WORKERS = 8
 
 
 class Metastores:
@@ -41,6 +43,16 @@ class Metastores:
         for server in self._started:
             server.kill()
         assert not [server.name for server in self._started if server.running]
+
+
+@pytest.fixture(scope="session", autouse=True)
+def ports_of_this_worker() -> Iterator[None]:
+    """Keep the ports of xdist's workers apart: one must not take what another's server left for a restart."""
+    number = int(os.environ.get("PYTEST_XDIST_WORKER", "gw0").removeprefix("gw")) % _MOST_WORKERS
+    each = len(ports.PORTS) // _MOST_WORKERS
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(ports, "PORTS", ports.PORTS[number * each : (number + 1) * each])
+        yield
 
 
 @pytest.fixture

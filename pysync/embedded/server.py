@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import os
-import secrets
-import socket
 import time
 from collections.abc import Mapping, Sequence
 from pathlib import Path
@@ -12,16 +10,13 @@ from types import TracebackType
 from typing import Literal
 
 from pysync import hive_site
-from pysync.embedded import java
+from pysync.embedded import java, ports
 from pysync.embedded.process import BoundProcess, tail
 from pysync.errors import PysyncError, UsageError
 from pysync.metastore import Metastore, MetastoreError
 
 MAIN_CLASS = "org.apache.hadoop.hive.metastore.HiveMetaStore"
 HOST = "127.0.0.1"
-PORTS = range(20_000, 32_000)
-"""Where a free port is looked for: below those that Linux gives to clients, because one of these could be handed out
-between a stop and a start, or be connected to itself."""
 
 # It ends with its process, and so needs no name of its own.
 _MEMORY_URL = "jdbc:derby:memory:metastore;create=true"
@@ -120,8 +115,9 @@ class EmbeddedMetastore:
             raise PysyncError(f"the metastore {self.name!r} runs already, at {self.uri}")
         command = [str(self._java()), *self._java_options(), "-cp", self._class_path(), MAIN_CLASS]
         self._prepare()
-        self._port = self._port or free_port()
-        if not _is_free(self._port):
+        self._port = self._port or ports.free_port()
+        # A port that was ours may be another's for a moment: of a client, say, which was given it while we were away.
+        if not ports.wait_until_free(self._port, _PATIENCE if self._process else 0.0):
             raise PysyncError(
                 f"the metastore {self.name!r} cannot start: port {self._port} is in use",
                 "take another, or 0 for any that is free",
@@ -177,6 +173,8 @@ class EmbeddedMetastore:
         options = ["-XX:+UseSerialGC", "-XX:TieredStopAtLevel=1", "-Xshare:auto", f"-Xmx{self._heap_mb}m"]
         options.append(f"-Dlog4j2.configurationFile={(self.directory / 'hive-log4j2.properties').as_uri()}")
         options.append(f"-Dderby.stream.error.file={self.directory / 'derby.log'}")
+        # Derby would look for a deadlock after 20 s only, and the calls of two clients easily get into one.
+        options += ["-Dderby.locks.deadlockTimeout=1", "-Dderby.locks.waitTimeout=20"]
         if self._database == "memory":
             options.append("-Dderby.system.durability=test")  # no fsync; there is no disk either
         return options
@@ -206,26 +204,6 @@ class EmbeddedMetastore:
     def _did_not_start(self, what: str) -> PysyncError:
         end = tail(self.log_file, _TAIL_LINES)
         return PysyncError(f"the metastore {self.name!r} {what}", f"the end of its log, {self.log_file}:\n{end}")
-
-
-def free_port() -> int:
-    """A port that nobody listens on now, for a server that needs to know its own before it starts."""
-    for _ in range(100):
-        port = secrets.choice(PORTS)
-        if _is_free(port):
-            return port
-    raise PysyncError(f"found no free port between {PORTS[0]} and {PORTS[-1]}")
-
-
-def _is_free(port: int) -> bool:
-    with socket.socket() as probe:
-        # As Java does: a port whose last connections are still in TIME_WAIT is free.
-        probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
-        try:
-            probe.bind(("", port))
-        except OSError:
-            return False
-    return True
 
 
 def _disk_url(database: Path) -> str:

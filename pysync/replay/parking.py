@@ -52,7 +52,7 @@ class Parking:
         """A refusal of the event; what shares its keys waits from now on."""
         self.blocked |= keys
         self._refused.append(keys)
-        return Refusal(event, keys, kind, reason[:_LONGEST_REASON])
+        return Refusal(event, keys, kind, _shortened(reason))
 
     def park(self, refused: Iterable[Refusal]) -> list[Park]:
         """The rows to park: an event under each of its keys."""
@@ -103,6 +103,12 @@ class Parking:
                 if (why := again.get(row.position)) is not None and why.kind != "waits"
             ]
         )
+
+
+def _shortened(reason: str) -> str:
+    """The start and the end of a reason that is too long: of a traceback it is the end that tells."""
+    half = _LONGEST_REASON // 2
+    return reason if len(reason) <= _LONGEST_REASON else f"{reason[: half - 1]}…{reason[-half:]}"
 
 
 def related(keys: Iterable[str], groups: Iterable[Iterable[str]]) -> frozenset[str]:

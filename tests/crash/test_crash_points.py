@@ -6,7 +6,6 @@ import os
 import random
 import subprocess
 import sys
-import timeit
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -39,10 +38,12 @@ def assert_nothing_lost(stand: Stand, *scenes: Scenario) -> None:
     assert tally.committed >= 10, f"hardly anything happened: {tally}"
 
 
+@pytest.mark.crash
 def test_a_sidecar_killed_at_every_crash_point_in_turn_loses_nothing(stand: Stand) -> None:
     assert_nothing_lost(stand, *(Scenario(point, crash_at(point)) for point in POINTS))
 
 
+@pytest.mark.crash
 def test_hangs_and_a_bad_network_on_both_sides_lose_nothing(stand: Stand) -> None:
     assert_nothing_lost(
         stand,
@@ -53,6 +54,7 @@ def test_hangs_and_a_bad_network_on_both_sides_lose_nothing(stand: Stand) -> Non
     )
 
 
+@pytest.mark.crash
 def test_full_disks_and_power_cuts_lose_nothing(stand: Stand) -> None:
     """The queue's disk below its floor, then without a byte left: the listener spools; once freed, all arrives."""
     if stand.no_disks:
@@ -95,13 +97,6 @@ def test_every_point_is_in_the_code_and_every_one_in_the_code_is_known() -> None
     assert calls.count('"') == 2 * len(POINTS), "a point in the code that POINTS does not name"
 
 
-def test_what_is_not_armed_costs_nothing() -> None:
-    """Against an empty function of the same kind; an append costs a hundred thousand ns and more."""
-
-    def empty(_: str) -> None:
-        """Nothing."""
-
+def test_what_is_not_armed_does_nothing() -> None:
     assert armed(None) is armed("") is crash_point
-    points = min(timeit.repeat(lambda: crash_point("append.written"), number=20_000, repeat=5))
-    nothing = min(timeit.repeat(lambda: empty("append.written"), number=20_000, repeat=5))
-    assert points < 3 * nothing
+    assert crash_point("append.written") is None

@@ -6,10 +6,14 @@ import time
 from pathlib import Path
 from typing import Any
 
+import pytest
+
 from pysync.demo.stage import Stage
 from pysync.metastore import Metastore
 from tests.support import new_database, table, wait_until
 from tests.support.stages import assert_converges, ddl_stream
+
+pytestmark = pytest.mark.crash
 
 SECONDS = 120.0
 

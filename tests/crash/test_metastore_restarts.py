@@ -5,8 +5,12 @@ from __future__ import annotations
 import time
 from pathlib import Path
 
+import pytest
+
 from pysync.demo.stage import Stage
 from tests.support.stages import assert_converges, assert_nothing_missing, ddl_stream
+
+pytestmark = pytest.mark.crash
 
 
 def test_restarts_of_source_and_target_during_a_stream(tmp_path: Path) -> None:

@@ -10,8 +10,8 @@ import sys
 from collections.abc import Callable, Mapping
 from pathlib import Path
 
-from pysync.embedded import java
-from tests.listener.stand import BUILD, DEADLINE, ROOT, TOKEN, Bridge, Event, free_port, records
+from pysync.embedded import free_port, java
+from tests.listener.stand import BUILD, DEADLINE, ROOT, TOKEN, Bridge, Event, records
 from tests.support import wait_until
 
 SOURCE = Path(__file__).with_name("Driver.java")

@@ -23,7 +23,7 @@ from thrift.protocol.TBinaryProtocol import TBinaryProtocol
 from thrift.Thrift import TType
 from thrift.transport.TTransport import TMemoryBuffer
 
-from pysync.embedded import EmbeddedMetastore
+from pysync.embedded import EmbeddedMetastore, free_port
 from pysync.metastore import Metastore
 from tests.support import wait_until
 
@@ -260,13 +260,6 @@ def records(data: bytes) -> Iterator[bytes]:
             return
         yield event
         at += 8 + length
-
-
-def free_port() -> int:
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        port: int = probe.getsockname()[1]
-        return port
 
 
 def listening_ports(pid: int) -> set[int]:

@@ -44,9 +44,12 @@ def test_an_event_is_parked_once_under_each_of_its_keys_and_under_none_if_it_has
     assert [row.data for row in queue.parked("dr")] == [b"event 1", b"event 1", b"event 2", b"event 3"]
 
 
-def test_a_long_reason_is_cut():
-    refusal = Parking(None, "dr").refuse(Queued(1, b"", 0), frozenset(), "bug", "x" * 10_000)
+def test_a_long_reason_is_cut_in_the_middle():
+    reason = "Traceback: " + "x" * 10_000 + " ValueError: the cause"
+    refusal = Parking(None, "dr").refuse(Queued(1, b"", 0), frozenset(), "bug", reason)
     assert len(refusal.reason) == 2000
+    assert refusal.reason.startswith("Traceback: x")
+    assert refusal.reason.endswith("x ValueError: the cause")
 
 
 def test_what_is_parked_blocks_after_a_restart_too(queue):
