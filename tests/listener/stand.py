@@ -119,13 +119,23 @@ class Bridge:
 
     def stop(self) -> None:
         if self._server is not None:
-            # First the sockets: py4j closes a stream first, and waits for ever for the thread that reads it.
-            for connection in list(self._server._callback_server.connections):
-                with suppress(OSError, AttributeError):  # None once it is closed
-                    connection.socket.shutdown(socket.SHUT_RDWR)
-            self._server.shutdown_callback_server()
+            closing = threading.Thread(target=self._server.shutdown_callback_server, daemon=True)
+            closing.start()
+            while closing.is_alive():
+                self._hang_up()
+                closing.join(0.05)
             self._server.close()
             self._server = None
+
+    def _hang_up(self) -> None:
+        """Py4j closes a stream before its socket, and would wait for ever for the thread that reads it.
+
+        Again and again while it closes: one more may have been accepted meanwhile.
+        """
+        assert self._server is not None
+        for connection in list(self._server._callback_server.connections):
+            with suppress(OSError, AttributeError):  # None once it is closed
+                connection.socket.shutdown(socket.SHUT_RDWR)
 
     def ping(self) -> str:
         self.pings += 1
