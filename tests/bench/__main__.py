@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
 
 from rich.console import Console
 
 from pysync.service import logs
 from tests.bench import capture, frame, main, replay
 
-BENCHES: Mapping[str, Callable[[frame.Say], list[frame.Row]]] = {
+BENCHES: Mapping[str, Callable[[frame.Say], Iterator[frame.Row]]] = {
     "main": main.run,
     "capture": capture.run,
     "replay": replay.run,
@@ -25,12 +26,26 @@ def run(names: list[str]) -> int:
     logs.configure("error", "console")  # debug lines of a million operations would be part of what is measured
     missed = 0
     for name in names or list(BENCHES):
-        with Console(stderr=True).status(f"bench {name}") as status:
-            rows = BENCHES[name](status.update)
+        rows = []
+        with _telling(name) as say:
+            for row in BENCHES[name](say):
+                rows.append(row)
+                say(f"{row.measure} = {row.value:.4g} {row.unit}")
         frame.show(name, rows)
         print(frame.write(name, rows))
         missed += sum(row.ok is False for row in rows)
     return 1 if missed else 0
+
+
+@contextmanager
+def _telling(name: str) -> Iterator[frame.Say]:
+    """What a bench does now: a line that changes on a terminal, else a line each."""
+    console = Console(stderr=True)
+    if not console.is_terminal:
+        yield lambda what: console.print(f"bench {name}: {what}", soft_wrap=True)
+        return
+    with console.status(f"bench {name}") as status:
+        yield lambda what: status.update(f"bench {name}: {what}")
 
 
 if __name__ == "__main__":

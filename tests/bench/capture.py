@@ -59,13 +59,13 @@ class Server:
         self.seconds[clients] += [seconds for each in found for seconds in each]
 
 
-def run(say: Say) -> list[Row]:
+def run(say: Say) -> Iterator[Row]:
     """The rows `capture.{up,down,hung}.*_ratio` , `capture.one.*`, `capture.down.rate_ratio`, `capture.bridge.*`."""
     with ExitStack() as stack:
         directory = Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="pysync-bench-")))
-        rows = _latencies(directory, stack, say)
+        yield from _latencies(directory, stack, say)
     with tempfile.TemporaryDirectory(prefix="pysync-bench-") as name:
-        return rows + _bridge(Path(name), say)
+        yield from _bridge(Path(name), say)
 
 
 # --- what a DDL takes

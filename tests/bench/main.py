@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import tempfile
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from contextlib import ExitStack, closing
 from pathlib import Path
 
@@ -22,7 +22,7 @@ _POLL_SECONDS = 0.001
 _PATIENCE_SECONDS = 30.0
 
 
-def run(say: Say) -> list[Row]:
+def run(say: Say) -> Iterator[Row]:
     """The rows `main.visible.p50_s` and `main.visible.p99_s`; goals 0.3 and 1.0 seconds."""
     with ExitStack() as stack:
         directory = Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="pysync-bench-")))
@@ -34,10 +34,8 @@ def run(say: Say) -> list[Row]:
         source = stack.enter_context(closing(Metastore(stage.source.uri)))
         target = stack.enter_context(closing(Metastore(stage.target.uri)))
         visible, bare = _measure(source, target, say)
-    return [
-        Row("main.visible.p50_s", percentile(visible, 50), "s", percentile(bare, 50), goal=0.3),
-        Row("main.visible.p99_s", percentile(visible, 99), "s", percentile(bare, 99), goal=1.0),
-    ]
+    yield Row("main.visible.p50_s", percentile(visible, 50), "s", percentile(bare, 50), goal=0.3)
+    yield Row("main.visible.p99_s", percentile(visible, 99), "s", percentile(bare, 99), goal=1.0)
 
 
 def _measure(source: Metastore, target: Metastore, say: Say) -> tuple[list[float], list[float]]:

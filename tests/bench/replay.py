@@ -65,13 +65,14 @@ class Way:
 _FOLDED, _SINGLE = Way(2000, LANES, 1), Way(1, 1, 10)
 
 
-def run(say: Say) -> list[Row]:
+def run(say: Say) -> Iterator[Row]:
     """The rows `replay.{churn,ingest,mixed}.calls_ratio`, `replay.ingest.rate_ratio`, `replay.backlog.*`."""
     with tempfile.TemporaryDirectory(prefix="pysync-bench-") as name:
         directory = Path(name)
         with EmbeddedMetastore(directory / "target", name="target", heap_mb=2048) as server:
-            rows = [row for workload in _WORKLOADS for row in _workload(workload, server, directory, say)]
-        return rows + _backlog(directory, say)
+            for workload in _WORKLOADS:
+                yield from _workload(workload, server, directory, say)
+        yield from _backlog(directory, say)
 
 
 def _workload(name: str, server: EmbeddedMetastore, directory: Path, say: Say) -> list[Row]:
