@@ -149,10 +149,10 @@ class Overlaps:
 
 def _tables(event: Event) -> set[TableName]:
     """The tables that an event is about, if it is of tables or partitions: two for a rename."""
-    if event.kind in _PARTITIONS:
-        found = {named_in_event(event)}
-    elif event.kind in _TABLES:
+    if event.kind is Kind.ALTER_TABLE:
         found = {named_in_event(event), named_in_event(replace(event, before=event.after))}
+    elif event.kind in _PARTITIONS or event.kind in _TABLES:
+        found = {named_in_event(event)}
     else:
         found = set()
     return {name for name in found if name is not None}

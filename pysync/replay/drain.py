@@ -36,6 +36,8 @@ from pysync.targets.settings import TargetSettings
 _IDLE_SECONDS = 1.0
 _BUG_WAIT_SECONDS = 5.0
 _RETRY_FIRST_SECONDS = 2.0
+_PACE_SECONDS = 0.02
+"""How far apart windows that are not full begin: each costs a transaction, for which those who append have to wait."""
 
 log = structlog.get_logger(__name__)
 
@@ -77,6 +79,7 @@ class Drain:
         self._errands: Errands[Lanes] = Errands()
         self._retry_at = 0.0
         self._retry_wait = 0.0
+        self._begun = 0.0  # when the last window began, monotonic
         self._thread = threading.Thread(target=self._run, name=f"drain-{settings.name}", daemon=True)
 
     # --- from any thread
@@ -183,8 +186,16 @@ class Drain:
         self.progress.state = State.SHADOW if self._replayer.shadow else State.RUNNING
         if time.monotonic() >= self._retry_at:
             self._retry_in_time(lanes)
-        elif self._queue.wait(self.name, _IDLE_SECONDS) and self._replayer.window(lanes):
+        elif self._queue.wait(self.name, _IDLE_SECONDS) and self._in_pace() and self._replayer.window(lanes):
             self._retry_soon()
+
+    def _in_pace(self) -> bool:
+        """Let a window that is not full grow for a moment; False if something else is asked for meanwhile."""
+        early = self._begun + _PACE_SECONDS - time.monotonic()
+        if early > 0 and self._queue.depth(self.name).queued < self.settings.window and self._halt.wait(early):
+            return False
+        self._begun = time.monotonic()
+        return True
 
     def _retry_in_time(self, lanes: Lanes) -> None:
         """At the start, and every now and then: then with one try an operation, so that nobody waits for backoff.

@@ -4,7 +4,7 @@ Three metastores, alike but for the listener: one without, one whose sidecar run
 hung case), one whose sidecar is away. They are asked in turn, a short run each, so that whatever else the machine does
 meets all of them alike; the ratios are those of the medians over all runs. The sidecars' target does nothing: a target
 on the same machine would be measured too. The bridge is measured by writers of its own, next to bare fdatasync calls on
-the same disk.
+the same disk, while the target is paused.
 """
 
 from __future__ import annotations
@@ -14,7 +14,8 @@ import os
 import signal
 import tempfile
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections import deque
+from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack, closing, contextmanager
 from dataclasses import dataclass, field
@@ -29,7 +30,7 @@ from tests.bench.frame import Row, Say, percentile
 from tests.support import new_database, table
 from tests.support.callers import TOKEN, Caller
 from tests.support.events import create_table
-from tests.support.sidecars import FaultyPlace, Sidecar, sidecar, unused_port
+from tests.support.sidecars import FaultyPlace, Sidecar, pysync, sidecar, unused_port
 
 DEADLINE_MS = 500
 _ROUNDS = 12
@@ -165,7 +166,9 @@ def _bridge(directory: Path, say: Say) -> list[Row]:
     rows = []
     for writers in (1, 8, 50):
         say(f"the bridge with {writers} writers")
-        with sidecar(_place(directory / str(writers))) as running:
+        place = _place(directory / str(writers))
+        with sidecar(place) as running:
+            pysync("pause", "try", "-c", place.file).check_returncode()  # the replay has benches of its own
             rate = _write(_port(running), writers)
         goal = 2 * bare if writers == 8 else None
         rows.append(Row(f"capture.bridge.w{writers}_rate", rate, "events/s", bare))
@@ -187,27 +190,31 @@ def _fsyncs(directory: Path) -> float:
 
 
 def _write(port: int, writers: int) -> float:
-    each = _WRITER_EVENTS // writers
-    calls = [[_event(number, sequence) for sequence in range(1, each + 1)] for number in range(writers)]
+    """Events a second of one listener, in as many of its threads."""
+    events = map(_event, range(1, _WRITER_EVENTS + 1))
+    payloads = deque(events)
     with ExitStack() as stack:
         callers = [stack.enter_context(closing(Caller(port, TOKEN))) for _ in range(writers)]
         began = time.perf_counter()
-        _together(writers, lambda number: _send(callers[number], calls[number]))
-        return writers * each / (time.perf_counter() - began)
+        _together(writers, lambda number: _send(callers[number], payloads))
+        return _WRITER_EVENTS / (time.perf_counter() - began)
 
 
-def _send(caller: Caller, payloads: Sequence[str]) -> None:
-    for payload in payloads:
+def _send(caller: Caller, payloads: deque[str]) -> None:
+    """Send the next one, and again, until there is none."""
+    while True:
+        try:
+            payload = payloads.popleft()
+        except IndexError:
+            return
         answer = caller.append(payload)
         if answer != "queued":
             raise RuntimeError(f"the bridge answered {answer}")
 
 
-def _event(writer: int, sequence: int) -> str:
+def _event(sequence: int) -> str:
     """An event of about 2 KB, as a table of some columns makes it."""
-    event = create_table(
-        f"db.t{sequence}", instance=f"writer-{writer}", sequence=sequence, attributes={"padding": "x" * 1500}
-    )
+    event = create_table(f"db.t{sequence}", instance="bench", sequence=sequence, attributes={"padding": "x" * 1500})
     return base64.b64encode(encode_event(event)).decode()
 
 
