@@ -70,7 +70,7 @@ def test_reads_what_is_there(metastore: Metastore) -> None:
 
 
 def test_streams_more_partitions_than_one_call_takes(metastore: Metastore, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("pysync.metastore.PARTITIONS_PER_CALL", 3)
+    monkeypatch.setattr("pysync.metastore.client.PARTITIONS_PER_CALL", 3)
     database = new_database(metastore)
     metastore.call(lambda client: client.create_table(table(database, "t", partition_keys=[("day", "string")])))
     stored = metastore.table(database, "t")

@@ -8,6 +8,7 @@ from hypothesis import strategies as st
 
 from pysync.errors import UsageError
 from pysync.metastore import MetastoreUri
+from pysync.metastore.addresses import Addresses
 
 
 @pytest.mark.parametrize(
@@ -48,9 +49,47 @@ def test_refuses_what_is_not_an_address(text: str) -> None:
     assert repr(text) in str(refused.value)
 
 
-def test_refuses_several_addresses_by_name() -> None:
-    with pytest.raises(UsageError, match="several"):
-        MetastoreUri.parse("thrift://a:9083,thrift://b:9083")
+@pytest.mark.parametrize(
+    ("text", "listed"),
+    [
+        ("thrift://a:9083", "thrift://a:9083"),
+        ("thrift://a:9083,thrift://b:9084", "thrift://a:9083,thrift://b:9084"),
+        (" thrift://b , thrift://a/", "thrift://b:9083,thrift://a:9083"),
+        ("thrift://a,thrift://a:9083", "thrift://a:9083"),
+    ],
+)
+def test_reads_a_list_as_hive_writes_it(text: str, listed: str) -> None:
+    assert str(Addresses.parse(text)) == listed
+
+
+@pytest.mark.parametrize(
+    ("text", "wrong"),
+    [
+        ("thrift://a:9083,", "''"),
+        ("thrift://a:9083,b:9083", "'b:9083'"),
+        ("thrift://a,b:9083", "'b:9083'"),
+        ("thrift://a;thrift://b", "'thrift://a;thrift://b'"),
+        ("thrift://a thrift://b", "'thrift://a thrift://b'"),
+    ],
+)
+def test_refuses_a_list_and_names_what_is_wrong_in_it(text: str, wrong: str) -> None:
+    with pytest.raises(UsageError, match="thrift://host:port") as refused:
+        Addresses.parse(text)
+    assert str(refused.value).startswith(f"{wrong} is not")
+
+
+def test_stays_with_the_one_that_works_until_it_fails() -> None:
+    one, two, three = (MetastoreUri(name) for name in "abc")
+    addresses = Addresses(one, two, three)
+    assert addresses.in_order() == [one, two, three]
+    addresses.works(two)
+    assert (addresses.current, addresses.in_order()) == (two, [two, three, one])
+    addresses.failed(two)
+    assert addresses.in_order() == [three, one, two]
+    addresses.failed(two)
+    assert addresses.current == three, "it was told already"
+    addresses.failed(three)
+    assert addresses.current == one
 
 
 @given(

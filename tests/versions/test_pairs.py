@@ -13,7 +13,8 @@ import pytest
 from hmsclient.genthrift.hive_metastore import ttypes as hive
 
 from pysync.demo.stage import Stage
-from pysync.metastore import Metastore, MetastoreCallFailed
+from pysync.errors import PysyncError
+from pysync.metastore import Metastore
 from tests.versions.body import Body, version_of
 from tests.versions.conftest import Report, Row
 from tests.versions.equal import Verdict, verdict
@@ -63,7 +64,7 @@ def judged(stage: Stage, source: str, target: str) -> Verdict:
     """The verdict; again where the comparison met the replay in a deadlock of the target's database."""
     try:
         return verdict(stage, version_of(source), version_of(target))
-    except MetastoreCallFailed:
+    except PysyncError:
         return verdict(stage, version_of(source), version_of(target))
 
 

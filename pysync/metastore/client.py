@@ -1,4 +1,4 @@
-"""A connection to one Hive Metastore (HMS) over thrift: the only place in pysync that opens one.
+"""Metastore: a connection to one Hive Metastore (HMS) over thrift.
 
 What it adds to the generated client of `hmsclient`, whose own wrapper has none of it:
 
@@ -6,19 +6,19 @@ What it adds to the generated client of `hmsclient`, whose own wrapper has none 
 - **a broken connection is never used again.** An argument that does not fit its thrift type, for example 40000 in an
   i16, leaves half a request in the buffer, and the next call is then read as its other half. So whatever is not an
   exception that HMS's IDL declares costs the connection; the next call opens a new one;
+- **several addresses**, TLS and Kerberos (`MetastoreAccess`);
 - **only calls that Hive 2.3, 3.1 and 4.x all have**: Hive 4.0.1 dropped `get_table` and `get_table_objects_by_name`
   (HIVE-26537), their `_req` forms are in every version.
 """
 
 from __future__ import annotations
 
-import socket
 import struct
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
+from contextlib import suppress
+from functools import partial
 from types import TracebackType
 from typing import Any, TypeVar
-from urllib.parse import urlsplit
 
 from hmsclient.genthrift.hive_metastore import ttypes
 from thrift.protocol.TBinaryProtocol import TBinaryProtocolAccelerated
@@ -26,19 +26,27 @@ from thrift.protocol.TProtocol import TProtocolException
 from thrift.Thrift import TApplicationException, TException
 from thrift.transport.TTransport import TBufferedTransport
 
-from pysync.errors import PysyncError, UsageError
-from pysync.model import idl
+from pysync.metastore.access import MetastoreAccess, Where
+from pysync.metastore.addresses import MetastoreUri
+from pysync.metastore.errors import (
+    MetastoreCallFailed,
+    MetastoreError,
+    MetastoreRequestInvalid,
+    MetastoreUnsupported,
+)
+from pysync.metastore.wire import Wire, connect
+from pysync.model import constraints, idl
 
-DEFAULT_PORT = 9083
 PARTITIONS_PER_CALL = 500
 """Well below the server's 100 MB a message, and far above what the round trip costs."""
 
 CAPABILITIES = ttypes.ClientCapabilities([2])
 """INSERT_ONLY_TABLES, a name that the 2.3 IDL lacks; without it Hive 3.1 and 4.x refuse to show such tables."""
 
+_LOG = "look at the metastore's log"
+_LOG_OR_LOGIN = f"{_LOG}, which also tells whether it asks for tls, a certificate or kerberos"
 _ALL = -1  # max_parts is an i16: -1, not a large number, means all
 _READ_BUFFER = 64 * 1024
-_NAME_AT = 8  # a strict binary message starts with version (4 bytes), length of the name (4 bytes), name
 
 _DECLARED: tuple[type[BaseException], ...] = tuple(
     kind
@@ -51,129 +59,29 @@ _BROKEN = (OSError, EOFError, ValueError, struct.error, TException)
 T = TypeVar("T")
 
 
-class MetastoreError(PysyncError):
-    """A call got no answer from a metastore; the connection has been thrown away."""
-
-
-class MetastoreUnavailable(MetastoreError):
-    """No connection could be made, so nothing was sent: try again later."""
-
-
-class MetastoreCallFailed(MetastoreError):
-    """The request went out and no usable answer came back: it may or may not have been carried out."""
-
-
-class MetastoreUnsupported(MetastoreError):
-    """The metastore's version of Hive does not know the call."""
-
-
-class MetastoreRequestInvalid(MetastoreError):
-    """The arguments cannot be written as thrift (a number too large for its type), so nothing was sent."""
-
-
-@dataclass(frozen=True, slots=True)
-class MetastoreUri:
-    """Where a metastore listens: `thrift://host:port`, an IPv6 address in brackets."""
-
-    host: str
-    port: int = DEFAULT_PORT
-
-    @classmethod
-    def parse(cls, text: str) -> MetastoreUri:
-        """Read `thrift://host[:port]`; UsageError for anything else."""
-        if "," in text:
-            raise UsageError(f"{text!r} names several metastores", "pysync talks to one: keep one address")
-        try:
-            parts = urlsplit(text.strip())
-            host, port = parts.hostname, parts.port
-        except ValueError as error:
-            raise _not_an_address(text) from error
-        extra = parts.path.strip("/") or parts.query or parts.fragment or parts.username is not None
-        if parts.scheme != "thrift" or not host or port == 0 or extra:
-            raise _not_an_address(text)
-        return cls(host, DEFAULT_PORT if port is None else port)
-
-    def __str__(self) -> str:
-        host = f"[{self.host}]" if ":" in self.host else self.host
-        return f"thrift://{host}:{self.port}"
-
-
-def _not_an_address(text: str) -> UsageError:
-    return UsageError(
-        f"{text!r} is not the address of a metastore", "write it as thrift://host:port, as in hive.metastore.uris"
-    )
-
-
-class _Wire:
-    """The socket as thrift wants to see one, and a note of the request that went out on it."""
-
-    def __init__(self, uri: MetastoreUri, timeout: float, connect_timeout: float) -> None:
-        self.sent = ""  # the name of the call; empty while nothing went out
-        self._socket = socket.create_connection((uri.host, uri.port), connect_timeout)
-        try:
-            self._socket.settimeout(timeout)
-            self._socket.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
-            if self._socket.getsockname() == self._socket.getpeername():
-                # TCP lets a client that tries a free local port connect to itself; nobody listens there.
-                raise ConnectionRefusedError(f"nothing listens on port {uri.port}")
-        except OSError:  # also of a peer that has gone again
-            self._socket.close()
-            raise
-
-    def read(self, size: int) -> bytes:
-        data = self._socket.recv(size)
-        if not data:
-            raise EOFError("the metastore closed the connection")
-        return data
-
-    def readAll(self, size: int) -> bytes:  # noqa: N802, thrift's name
-        data = bytearray()
-        while len(data) < size:
-            data += self.read(size - len(data))
-        return bytes(data)
-
-    def write(self, data: bytes) -> None:
-        (length,) = struct.unpack_from("!i", data, _NAME_AT - 4)
-        self.sent = data[_NAME_AT : _NAME_AT + length].decode()
-        self._socket.sendall(data)
-
-    def flush(self) -> None:
-        """Nothing to do: write() has sent it."""
-
-    def is_idle(self) -> bool:
-        """Whether the other end is still there and owes us nothing: a server that restarted has closed its end."""
-        timeout = self._socket.gettimeout()
-        self._socket.settimeout(0)
-        try:
-            self._socket.recv(1, socket.MSG_PEEK)
-        except BlockingIOError:
-            return True
-        except OSError:
-            return False
-        finally:
-            self._socket.settimeout(timeout)
-        return False
-
-    def close(self) -> None:
-        self._socket.close()
-
-
 class Metastore:
     """A connection to a metastore; a context manager. It connects at the first call, and again after a failure.
 
-    `timeout` is the longest wait, in seconds, for any part of an answer; `connect_timeout` the one for a connection to
-    each address of the host. Not to be shared between threads: thrift answers in order, so give each thread its own.
+    `where` is an address, a list of them with commas, or an access; the first address that can be reached is used
+    until it fails. `timeout` is the longest wait, in seconds, for any part of an answer; `connect_timeout` the one for
+    a connection to each address of each host, and for each step of a login. Not to be shared between threads: thrift
+    answers in order, so give each thread its own.
 
     Errors: those that HMS's IDL declares (`hmsclient.genthrift.hive_metastore.ttypes`, for example
     `NoSuchObjectException`) come as they are, the connection is kept. Everything else is a `MetastoreError`.
     """
 
-    def __init__(self, uri: str | MetastoreUri, *, timeout: float = 30.0, connect_timeout: float = 5.0) -> None:
-        self.uri = uri if isinstance(uri, MetastoreUri) else MetastoreUri.parse(uri)
+    def __init__(self, where: Where, *, timeout: float = 30.0, connect_timeout: float = 5.0) -> None:
+        self._access = where if isinstance(where, MetastoreAccess) else MetastoreAccess.of(where)
         self._timeout = timeout
         self._connect_timeout = connect_timeout
-        self._wire: _Wire | None = None
+        self._wire: Wire | None = None
         self._client: Any = None
+
+    @property
+    def uri(self) -> MetastoreUri:
+        """The address that it is connected to, or would try first."""
+        return self._wire.uri if self._wire is not None else self._access.addresses.current
 
     def __enter__(self) -> Metastore:
         return self
@@ -203,46 +111,33 @@ class Metastore:
             raise
         except BaseException as error:
             self.close()
-            failure = self._failure(error, wire.sent)
+            failure = self._failure(error, wire)
             if failure is None:
                 raise
             raise failure from error
 
-    def _connected(self) -> _Wire:
+    def _connected(self) -> Wire:
         if self._wire is not None and self._wire.is_idle():
             return self._wire
         self.close()
-        try:
-            self._wire = _Wire(self.uri, self._timeout, self._connect_timeout)
-        except (OSError, UnicodeError) as error:  # UnicodeError: a host name that IDNA cannot spell
-            raise MetastoreUnavailable(
-                f"cannot reach the metastore at {self.uri}: {error}", "is it running, and is this its address?"
-            ) from error
-        protocol = TBinaryProtocolAccelerated(TBufferedTransport(self._wire, _READ_BUFFER))
-        self._client = idl.Client(protocol)
+        self._wire = connect(self._access, self._timeout, self._connect_timeout)
+        self._client = idl.Client(TBinaryProtocolAccelerated(TBufferedTransport(self._wire, _READ_BUFFER)))
         return self._wire
 
-    def _failure(self, error: BaseException, sent: str) -> MetastoreError | None:
-        """What `error` means to a caller; None if it is not about the connection."""
+    def _failure(self, error: BaseException, wire: Wire) -> MetastoreError | None:
+        """What `error` means to a caller; None if that is for itself to say."""
         if isinstance(error, TApplicationException):
-            return self._refusal(error, sent)
-        if sent and isinstance(error, _BROKEN):
+            return _refusal(error, wire)
+        if isinstance(error, MetastoreError) or (wire.sent and isinstance(error, _BROKEN)):
+            self._access.addresses.failed(wire.uri)  # it may hang for long: another address may not
+        if wire.sent and isinstance(error, _BROKEN):
             return MetastoreCallFailed(
-                f"the metastore at {self.uri} did not answer {sent}: {_text(error)}",
-                "it may have been carried out; look at the metastore's log",
+                f"the metastore at {wire.uri} did not answer {wire.sent}: {_text(error)}",
+                f"it may have been carried out; {_LOG if wire.answered else _LOG_OR_LOGIN}",
             )
-        if not sent and isinstance(error, _UNWRITABLE):
-            return MetastoreRequestInvalid(f"a request to {self.uri} cannot be written as thrift: {_text(error)}")
+        if not wire.sent and isinstance(error, _UNWRITABLE):
+            return MetastoreRequestInvalid(f"a request to {wire.uri} cannot be written as thrift: {_text(error)}")
         return None
-
-    def _refusal(self, error: Any, sent: str) -> MetastoreError:
-        if error.type == TApplicationException.UNKNOWN_METHOD:
-            return MetastoreUnsupported(
-                f"the metastore at {self.uri} does not know the call {sent}", "its Hive is older or newer than that"
-            )
-        return MetastoreCallFailed(
-            f"the metastore at {self.uri} failed in {sent}: {_text(error)}", "its log has the reason"
-        )
 
     def databases(self) -> list[str]:
         """The names of all databases of the default catalog."""
@@ -299,11 +194,34 @@ class Metastore:
         """A `ttypes.Function`, or None if there is none of that name."""
         return self._found(lambda client: client.get_function(database, name))
 
+    def constraints(self, table: Any) -> dict[Any, list[Any]]:
+        """The constraints of a `ttypes.Table` as it was read here: by struct, one struct for each of their columns.
+
+        A kind that this version of Hive does not have is not in it.
+        """
+        found: dict[Any, list[Any]] = {}
+        for kind in constraints.kinds_at(table):
+            with suppress(MetastoreUnsupported):
+                found[kind] = self.call(
+                    partial(constraints.read, kind=kind, database=table.dbName, table=table.tableName)
+                )
+        return found
+
     def _found(self, request: Callable[[Any], Any]) -> Any | None:
         try:
             return self.call(request)
         except ttypes.NoSuchObjectException:
             return None
+
+
+def _refusal(error: Any, wire: Wire) -> MetastoreError:
+    if error.type == TApplicationException.UNKNOWN_METHOD:
+        return MetastoreUnsupported(
+            f"the metastore at {wire.uri} does not know the call {wire.sent}", "its Hive is older or newer than that"
+        )
+    return MetastoreCallFailed(
+        f"the metastore at {wire.uri} failed in {wire.sent}: {_text(error)}", "its log has the reason"
+    )
 
 
 def _text(error: BaseException) -> str:

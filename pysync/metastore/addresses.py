@@ -1,0 +1,89 @@
+"""Where a metastore listens: one address, or several of which each will do."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from urllib.parse import urlsplit
+
+from pysync.errors import UsageError
+
+DEFAULT_PORT = 9083
+
+
+@dataclass(frozen=True, slots=True)
+class MetastoreUri:
+    """One address: `thrift://host:port`, an IPv6 address in brackets."""
+
+    host: str
+    port: int = DEFAULT_PORT
+
+    @classmethod
+    def parse(cls, text: str) -> MetastoreUri:
+        """Read `thrift://host[:port]`; UsageError for anything else."""
+        try:
+            parts = urlsplit(text.strip())
+            host, port = parts.hostname, parts.port
+        except ValueError as error:
+            raise _not_an_address(text) from error
+        extra = parts.path.strip("/") or parts.query or parts.fragment or parts.username is not None
+        # A comma: of a list that lost its second thrift://, as "thrift://a,b:9083".
+        if parts.scheme != "thrift" or not host or "," in host or port == 0 or extra:
+            raise _not_an_address(text)
+        return cls(host, DEFAULT_PORT if port is None else port)
+
+    def __str__(self) -> str:
+        host = f"[{self.host}]" if ":" in self.host else self.host
+        return f"thrift://{host}:{self.port}"
+
+
+def parse_addresses(text: str) -> tuple[MetastoreUri, ...]:
+    """Read `thrift://a:9083,thrift://b:9083`, as in hive.metastore.uris: at least one, in this order, each once.
+
+    Raises UsageError, naming the one that is not an address.
+    """
+    return tuple(dict.fromkeys(MetastoreUri.parse(part) for part in text.split(",")))
+
+
+class Addresses:
+    """The addresses of one metastore, and which of them is in use. Threads may share it.
+
+    The first is used until it cannot be reached, then the next; one that works is kept until it fails.
+    """
+
+    def __init__(self, *uris: MetastoreUri) -> None:
+        self._uris = uris
+        self._at = 0
+
+    @classmethod
+    def parse(cls, text: str) -> Addresses:
+        """Those of a list (see `parse_addresses`)."""
+        return cls(*parse_addresses(text))
+
+    @property
+    def current(self) -> MetastoreUri:
+        """The one in use."""
+        return self._uris[self._at]
+
+    def in_order(self) -> list[MetastoreUri]:
+        """In which order to try them: the one in use, then those after it."""
+        at = self._at
+        return [*self._uris[at:], *self._uris[:at]]
+
+    def works(self, uri: MetastoreUri) -> None:
+        """Use this one from now on."""
+        self._at = self._uris.index(uri)
+
+    def failed(self, uri: MetastoreUri) -> None:
+        """It gave no answer: begin with the next, if it is still the one in use."""
+        at = self._uris.index(uri)
+        if at == self._at:
+            self._at = (at + 1) % len(self._uris)
+
+    def __str__(self) -> str:
+        return ",".join(map(str, self._uris))
+
+
+def _not_an_address(text: str) -> UsageError:
+    return UsageError(
+        f"{text!r} is not the address of a metastore", "write it as thrift://host:port, as in hive.metastore.uris"
+    )

@@ -1,0 +1,107 @@
+"""SASL as thrift's TSaslClientTransport speaks it: a negotiation of messages, then all data in frames.
+
+A message of the negotiation is one byte of status, four of length, and the mechanism's own bytes. After it every
+frame is four bytes of length and the data, protected as the mechanism has agreed.
+"""
+
+from __future__ import annotations
+
+import struct
+import time
+from enum import IntEnum
+
+from pysync.metastore.channel import Channel
+from pysync.metastore.errors import MetastoreUnavailable
+from pysync.metastore.kerberos import Exchange
+
+_HEADER = struct.Struct("!BI")
+_LENGTH = struct.Struct("!I")
+_LONGEST_MESSAGE = 1024 * 1024
+_LONGEST_FRAME = 1024 * 1024 * 1024
+_MOST_ROUNDS = 8  # Kerberos takes three
+_EARLY = 0.05  # of the tickets' life
+
+
+class Status(IntEnum):
+    """What a message of the negotiation says."""
+
+    START = 1
+    OK = 2
+    BAD = 3
+    ERROR = 4
+    COMPLETE = 5
+
+
+class SaslChannel:
+    """A channel with a login on it, whose data is protected as the server asks.
+
+    It counts as ended shortly before its tickets do, so that the next call logs in anew.
+    """
+
+    def __init__(self, inner: Channel, exchange: Exchange, where: str) -> None:
+        """Log in. Raises MetastoreUnavailable when the server refuses, and OSError or EOFError when it is gone."""
+        self._inner = inner
+        self._exchange = exchange
+        self._where = where
+        self._read = bytearray()
+        self._negotiate()
+        self._ends_at = time.monotonic() + exchange.lifetime * (1 - _EARLY)
+
+    def send(self, data: bytes) -> None:
+        """Send it all, in frames."""
+        frames = self._exchange.frames(data)
+        self._inner.send(b"".join(_LENGTH.pack(len(frame)) + frame for frame in frames))
+
+    def receive(self, size: int) -> bytes:
+        """At most `size` bytes, at least one. Raises EOFError at the end, ValueError for a damaged frame."""
+        while not self._read:
+            (length,) = _LENGTH.unpack(self._exactly(_LENGTH.size))
+            if length > _LONGEST_FRAME:
+                raise ValueError(f"a frame of {length} bytes")
+            self._read += self._exchange.opened(self._exactly(length))
+        data = bytes(self._read[:size])
+        del self._read[:size]
+        return data
+
+    def is_idle(self) -> bool:
+        """Whether it can carry another call."""
+        return not self._read and time.monotonic() < self._ends_at and self._inner.is_idle()
+
+    def close(self) -> None:
+        """End it. Never fails."""
+        self._inner.close()
+
+    def _negotiate(self) -> None:
+        self._inner.send(_message(Status.START, b"GSSAPI") + _message(Status.OK, self._exchange.first))
+        for _ in range(_MOST_ROUNDS):
+            status, said = self._hear()
+            if status == Status.COMPLETE and self._exchange.agreed:
+                return
+            if status != Status.OK or self._exchange.agreed:
+                break
+            answer = self._exchange.answer(said)
+            self._inner.send(_message(Status.COMPLETE if self._exchange.agreed else Status.OK, answer))
+        text = said[:200].decode("utf-8", "replace") if status in (Status.BAD, Status.ERROR) else "it broke the rules"
+        raise MetastoreUnavailable(
+            f"the metastore at {self._where} refuses the Kerberos login: {text}",
+            "its log has the reason; are its clock, keytab and hive.metastore.kerberos.principal right?",
+        )
+
+    def _hear(self) -> tuple[int, bytes]:
+        status, length = _HEADER.unpack(self._exactly(_HEADER.size))
+        if status not in set(Status) or length > _LONGEST_MESSAGE:
+            raise MetastoreUnavailable(
+                f"the metastore at {self._where} does not speak SASL",
+                "is hive.metastore.sasl.enabled true there? If not, remove kerberos; does it want tls as well?",
+            )
+        return status, self._exactly(length)
+
+    def _exactly(self, size: int) -> bytes:
+        data = bytearray()
+        while len(data) < size:
+            data += self._inner.receive(size - len(data))
+        return bytes(data)
+
+
+def _message(status: Status, data: bytes) -> bytes:
+    return _HEADER.pack(status, len(data)) + data

@@ -1,0 +1,98 @@
+"""TLS to a metastore: Python's ssl, the server always verified, and each way to fail as one line."""
+
+from __future__ import annotations
+
+import socket
+import ssl
+from pathlib import Path
+
+from pysync.metastore.errors import MetastoreUnavailable
+from pysync.metastore.files import assert_secret
+from pysync.metastore.settings import TlsSettings
+
+# OpenSSL's X509_V_ERR_… numbers.
+_NOT_YET_VALID, _EXPIRED = 9, 10
+_WRONG_NAME = (62, 64)
+_ISSUER = "is ca_file the authority that signed it?"
+_SPEAKS_TLS = "does it speak TLS (hive.metastore.use.SSL)? If not, remove tls"
+
+
+def secured(plain: socket.socket, settings: TlsSettings, host: str, where: str) -> ssl.SSLSocket:
+    """The connection with TLS on it, after the handshake; within the socket's timeout for each of its steps.
+
+    The files are read each time, so that renewed certificates need no restart. Raises MetastoreUnavailable.
+    """
+    context = _context(settings)
+    name = settings.server_name or host
+    try:
+        return context.wrap_socket(plain, server_hostname=name)
+    except ssl.SSLCertVerificationError as error:
+        raise _untrusted(error, where, name) from error
+    except ssl.SSLError as error:
+        if "ALERT" in (error.reason or ""):  # its word, not ours
+            raise refused(error, where) from error
+        said = _plain(error.reason or str(error))
+        raise MetastoreUnavailable(f"no TLS with the metastore at {where}: {said}", _SPEAKS_TLS) from error
+    except ValueError as error:  # a name that cannot be in a certificate
+        raise MetastoreUnavailable(
+            f"{name!r} cannot be the name of a TLS server: {error}", "set server_name"
+        ) from error
+    except OSError as error:  # it hung up, or says nothing
+        raise MetastoreUnavailable(f"no TLS with the metastore at {where}: {error}", _SPEAKS_TLS) from error
+
+
+def refused(error: ssl.SSLError, where: str) -> MetastoreUnavailable:
+    """What to say of an error of TLS, in the handshake or before the first answer.
+
+    With TLS 1.3 a server looks at our certificate when for us the handshake is over.
+    """
+    return MetastoreUnavailable(
+        f"the metastore at {where} refuses the TLS connection: {_plain(error.reason or str(error))}",
+        "does it ask for a certificate (cert_file, key_file) that its authority signed?",
+    )
+
+
+def _context(settings: TlsSettings) -> ssl.SSLContext:
+    try:
+        context = ssl.create_default_context(cafile=settings.ca_file)
+    except (OSError, ssl.SSLError) as error:
+        raise _unusable("ca_file", settings.ca_file, error) from error
+    if settings.cert_file is not None:
+        _show_certificate(context, settings.cert_file, settings.key_file)
+    return context
+
+
+def _show_certificate(context: ssl.SSLContext, certificate: Path, key: Path | None) -> None:
+    assert_secret(key or certificate, "key file")
+    try:
+        context.load_cert_chain(certificate, key, password=_no_password)
+    except (OSError, ssl.SSLError, ValueError) as error:
+        raise _unusable("cert_file or key_file", certificate, error) from error
+
+
+def _no_password() -> str:
+    """OpenSSL would ask at the terminal otherwise."""
+    raise ValueError("its key has a password; pysync takes one without, in a file of mode 0600")
+
+
+def _unusable(key: str, path: Path | None, error: Exception) -> MetastoreUnavailable:
+    said = getattr(error, "reason", None) or getattr(error, "strerror", None) or str(error)
+    return MetastoreUnavailable(f"tls: cannot use {key} {path}: {_plain(said)}", "it must be there, in PEM form")
+
+
+def _untrusted(error: ssl.SSLCertVerificationError, where: str, name: str) -> MetastoreUnavailable:
+    said = error.verify_message
+    if error.verify_code == _EXPIRED:
+        hint = "renew it there; the clocks of both hosts must be right, too"
+    elif error.verify_code == _NOT_YET_VALID:
+        hint = "are the clocks of both hosts right?"
+    elif error.verify_code in _WRONG_NAME:
+        hint = f"use the name that it is for, or set server_name; {name!r} is not in it"
+    else:
+        hint = _ISSUER
+    return MetastoreUnavailable(f"the certificate of the metastore at {where} is not trusted: {said.rstrip('.')}", hint)
+
+
+def _plain(said: str) -> str:
+    """OpenSSL's WRONG_VERSION_NUMBER as words."""
+    return said.replace("_", " ").lower() if said.isupper() else said

@@ -1,0 +1,147 @@
+"""The connection as thrift wants to see one, made by trying each address of a metastore."""
+
+from __future__ import annotations
+
+import socket
+import ssl
+import struct
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+from pysync.metastore.access import MetastoreAccess
+from pysync.metastore.addresses import MetastoreUri
+from pysync.metastore.channel import Channel, SocketChannel
+from pysync.metastore.errors import MetastoreUnavailable
+from pysync.metastore.sasl import SaslChannel, Status
+from pysync.metastore.tls import refused, secured
+
+_NAME_AT = 8  # a strict binary message starts with version (4 bytes), length of the name (4 bytes), name
+_TLS_ALERT = 0x15
+
+
+class Wire:
+    """A channel to the metastore at `uri`, and a note of the request that went out on it."""
+
+    def __init__(self, channel: Channel, uri: MetastoreUri) -> None:
+        self.uri = uri
+        self.sent = ""  # the name of the call; empty while nothing went out
+        self._channel = channel
+        self.answered = False  # whether anything has come since it was opened
+
+    def read(self, size: int) -> bytes:
+        """At most `size` bytes. Raises OSError, EOFError, ValueError, and MetastoreUnavailable (see `_understood`)."""
+        with self._explained():
+            data = self._channel.receive(size)
+        if not self.answered:
+            self._understood(data)
+        self.answered = True
+        return data
+
+    def readAll(self, size: int) -> bytes:  # noqa: N802, thrift's name
+        """Exactly `size` bytes."""
+        data = bytearray()
+        while len(data) < size:
+            data += self.read(size - len(data))
+        return bytes(data)
+
+    def write(self, data: bytes) -> None:
+        """Send a request, all of it."""
+        (length,) = struct.unpack_from("!i", data, _NAME_AT - 4)
+        self.sent = data[_NAME_AT : _NAME_AT + length].decode()
+        with self._explained():
+            self._channel.send(data)
+
+    def flush(self) -> None:
+        """Nothing to do: write() has sent it."""
+
+    def is_idle(self) -> bool:
+        """Whether it can carry another call."""
+        return self._channel.is_idle()
+
+    def close(self) -> None:
+        """End it."""
+        self._channel.close()
+
+    @contextmanager
+    def _explained(self) -> Iterator[None]:
+        try:
+            yield
+        except ssl.SSLError as error:
+            if self.answered:
+                raise
+            raise refused(error, str(self.uri)) from error
+
+    def _understood(self, data: bytes) -> None:
+        """Raises MetastoreUnavailable for a first answer that is not thrift's: then our request was not understood."""
+        if data[0] == _TLS_ALERT:
+            raise MetastoreUnavailable(f"the metastore at {self.uri} speaks TLS", "set tls (docs/connections.md)")
+        if data[0] in (Status.BAD, Status.ERROR):
+            raise MetastoreUnavailable(
+                f"the metastore at {self.uri} asks for a login by SASL", "set kerberos (docs/connections.md)"
+            )
+
+
+def connect(access: MetastoreAccess, timeout: float, connect_timeout: float) -> Wire:
+    """A connection to the first of the addresses that has one for us, from the one in use on.
+
+    Raises MetastoreUnavailable, which says of each address why not.
+    """
+    failures: dict[MetastoreUri, MetastoreUnavailable] = {}
+    for uri in access.addresses.in_order():
+        try:
+            wire = Wire(_channel(access, uri, timeout, connect_timeout), uri)
+        except MetastoreUnavailable as error:
+            failures[uri] = error
+        else:
+            access.addresses.works(uri)
+            return wire
+    raise _all_failed(list(failures.values()))
+
+
+def _all_failed(failures: list[MetastoreUnavailable]) -> MetastoreUnavailable:
+    if len(failures) == 1:
+        return failures[0]
+    hints = dict.fromkeys(failure.hint for failure in failures if failure.hint)
+    said = dict.fromkeys(failure.message for failure in failures)
+    error = MetastoreUnavailable("no address of the metastore will do: " + "; ".join(said), "; ".join(hints))
+    error.__cause__ = failures[-1].__cause__
+    return error
+
+
+def _channel(access: MetastoreAccess, uri: MetastoreUri, timeout: float, connect_timeout: float) -> Channel:
+    connected = _connected(uri, connect_timeout)
+    try:
+        if access.tls is not None:
+            connected = secured(connected, access.tls, uri.host, str(uri))
+        channel: Channel = SocketChannel(connected)
+        if access.login is not None:
+            channel = SaslChannel(channel, access.login.begin(uri.host), str(uri))
+        connected.settimeout(timeout)
+    except (OSError, EOFError) as error:
+        connected.close()
+        raise MetastoreUnavailable(
+            f"the metastore at {uri} does not answer the login: {error}",
+            "is hive.metastore.sasl.enabled true there? If not, remove kerberos; does it want tls as well?",
+        ) from error
+    except BaseException:
+        connected.close()
+        raise
+    return channel
+
+
+def _connected(uri: MetastoreUri, connect_timeout: float) -> socket.socket:
+    try:
+        connected = socket.create_connection((uri.host, uri.port), connect_timeout)
+        try:
+            connected.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+            if connected.getsockname() == connected.getpeername():
+                # TCP lets a client that tries a free local port connect to itself; nobody listens there.
+                raise ConnectionRefusedError(f"nothing listens on port {uri.port}")
+        except OSError:  # also of a peer that has gone again
+            connected.close()
+            raise
+    except (OSError, UnicodeError) as error:  # UnicodeError: a host name that IDNA cannot spell
+        raise MetastoreUnavailable(
+            f"cannot reach the metastore at {uri}: {error}", "is it running, and is this its address?"
+        ) from error
+    return connected
