@@ -1,0 +1,82 @@
+package org.pysync.copy;
+
+import java.io.FileNotFoundException;
+import java.io.IOException;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Map;
+import java.util.TreeMap;
+import org.apache.hadoop.fs.FileStatus;
+import org.apache.hadoop.fs.Path;
+
+/** The files below a directory by their relative names, without what writers have under way. */
+final class Listing {
+    /** How the names of files begin that a copy has under way. */
+    static final String UNFINISHED = ".pysync-copy-";
+
+    private static final String[] TEMPORARY = {
+        UNFINISHED, ".hive-staging", ".spark-staging", "_temporary", "_tmp.", "_task_tmp.", "-ext-", "_impala_insert_staging"
+    };
+
+    /** Whether the directory is there. */
+    final boolean exists;
+
+    final Map<String, FileStatus> files = new TreeMap<>();
+
+    /** What copies that were killed have left. */
+    final List<Path> leftovers = new ArrayList<>();
+
+    private final Place top;
+
+    Listing(Place top) throws IOException {
+        this.top = top;
+        this.exists = walk("");
+    }
+
+    /** A number that is another one when a file has come, gone or changed. */
+    long fingerprint() {
+        long sum = 17;
+        for (Map.Entry<String, FileStatus> file : files.entrySet()) {
+            sum = 31 * (31 * sum + file.getKey().hashCode()) + file.getValue().getLen();
+            sum = 31 * sum + file.getValue().getModificationTime();
+        }
+        return sum;
+    }
+
+    private boolean walk(String below) throws IOException {
+        FileStatus[] found;
+        try {
+            found = top.files.listStatus(below.isEmpty() ? top.path : top.below(below).path);
+        } catch (FileNotFoundException gone) {
+            return false;
+        }
+        for (FileStatus item : found) {
+            note(below, item);
+        }
+        return true;
+    }
+
+    private void note(String below, FileStatus item) throws IOException {
+        String name = item.getPath().getName();
+        if (name.startsWith(UNFINISHED)) {
+            leftovers.add(item.getPath());
+        }
+        if (isTemporary(name)) {
+            return;
+        }
+        if (item.isDirectory()) {
+            walk(below + name + "/");
+        } else {
+            files.put(below + name, item);
+        }
+    }
+
+    private static boolean isTemporary(String name) {
+        for (String start : TEMPORARY) {
+            if (name.startsWith(start)) {
+                return true;
+            }
+        }
+        return name.startsWith(".") && name.endsWith(".crc"); // of Hadoop's local file system
+    }
+}

@@ -1,0 +1,1 @@
+"""Copying data files with Spark: compared first, then only what differs, and never half a file for a reader."""

@@ -1,0 +1,187 @@
+"""Copier: brings directories of a target to what those of the source hold, with the workers of a Spark session.
+
+What it promises to readers of the target: no file is ever seen in part, for it is copied beside its place under a
+hidden name; new files come before old ones go, so that there is no moment without; and what the source holds for a
+moment only, while somebody overwrites it, is waited out before anything is taken away. Idempotent: what is there is not
+copied again.
+"""
+
+from __future__ import annotations
+
+import itertools
+import time
+import uuid
+from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import FIRST_EXCEPTION, CancelledError, ThreadPoolExecutor, wait
+from contextlib import contextmanager, suppress
+from typing import TypeVar
+
+import structlog
+from tenacity import Retrying, retry_if_exception_type, stop_after_attempt, wait_random_exponential
+
+from pysync.copy.pack import pack
+from pysync.copy.requests import Difference, Failed, File, Pair, Refused, differences, encode, gone
+from pysync.copy.run import Copied, Round, Step
+from pysync.copy.spark import Workers
+from pysync.copy.tally import Tally
+from pysync.errors import PysyncError
+from pysync.targets.base import Rejected, Unavailable
+from pysync.targets.settings import CopySettings
+
+_PAIRS_PER_CALL = 100
+_ROUNDS = 10  # as often it is begun anew because the source changes meanwhile
+_TRIES = 3
+_MB = 1_000_000
+
+A = TypeVar("A")
+B = TypeVar("B")
+
+log = structlog.get_logger(__name__)
+
+
+class Copier:
+    """For one target; any number of threads may call, and `parallelism` tasks run at once in all."""
+
+    def __init__(self, workers: Workers, settings: CopySettings) -> None:
+        self.tally = Tally()
+        self._workers = workers
+        self._settings = settings
+        self._prefix = f".pysync-copy-{uuid.uuid4().hex[:8]}-"
+        self._rounds = itertools.count()
+        self._pool = ThreadPoolExecutor(settings.parallelism, thread_name_prefix="copy")
+
+    def close(self) -> None:
+        """Begin no more tasks; those under way end with the workers."""
+        self._pool.shutdown(wait=False, cancel_futures=True)
+
+    def survey(self, pairs: Sequence[Pair]) -> list[Difference]:
+        """What the second directory of each pair lacks, in their order. Raises Unavailable or Rejected."""
+        with _classified():
+            return self._survey(pairs)
+
+    def copy(self, pairs: Sequence[Pair], *, delete: bool) -> Copied:
+        """Bring the second directory of each pair to what the first holds now.
+
+        With `delete` files are removed that the first does not have; never where the directory itself is not there.
+        Raises Unavailable, also while the source does not come to rest, and Rejected where these files will not go.
+        """
+        total = Copied()
+        left = list(dict.fromkeys(pairs))
+        for _ in range(_ROUNDS):
+            with _classified():
+                done, left = self._round(left, delete)
+            total = total.plus(done)
+            if not left:
+                return total
+        raise Unavailable(f"{left[0].source} changes faster than it can be copied")
+
+    def _round(self, pairs: Sequence[Pair], delete: bool) -> tuple[Copied, list[Pair]]:
+        """Survey, copy, publish once; also returns what is to be begun anew, because the source changed meanwhile."""
+        began = time.monotonic()
+        run = Round(self._survey(pairs), delete, f"{self._prefix}{next(self._rounds)}-")
+        self._tell(run)
+        try:
+            changed = self._copy(run)
+            changed |= self._unsettled(run, changed, began)
+            changed |= self._publish(run, changed)
+        except Exception:
+            with suppress(Exception):
+                self._steps(run.discards())
+            raise
+        done = run.came_to(changed)
+        self.tally.deleted(done.removed)
+        return done, [pair for pair in pairs if pair in changed]
+
+    def _tell(self, run: Round) -> None:
+        missing = [it.pair.source for it in run.found if not it.exists]
+        if missing:
+            log.warning("nothing to copy: not at the source", directories=len(missing), first=missing[0])
+        self.tally.found(sum(it.same for it in run.found), len(missing))
+
+    # --- what tasks do
+
+    def _survey(self, pairs: Sequence[Pair]) -> list[Difference]:
+        batches = [pairs[at : at + _PAIRS_PER_CALL] for at in range(0, len(pairs), _PAIRS_PER_CALL)]
+        return list(itertools.chain.from_iterable(self._each(self._survey_some, batches)))
+
+    def _survey_some(self, pairs: Sequence[Pair]) -> list[Difference]:
+        request = encode([(self._settings.compare, self._prefix), *((it.source, it.target) for it in pairs)])
+        return differences(pairs, self._workers.call("survey", request))
+
+    def _copy(self, run: Round) -> set[Pair]:
+        """Copy all files to their temporary names; returns the pairs whose source has changed meanwhile."""
+        files = run.files
+        size = sum(file.size for file in files)
+        with self.tally.under_way(len(files), size):
+            tasks = list(pack(files, self._settings.parallelism))
+            return set(itertools.chain.from_iterable(self._each(lambda task: self._copy_some(run, task), tasks)))
+
+    def _copy_some(self, run: Round, files: Sequence[File]) -> list[Pair]:
+        rate = int(self._settings.max_mb_per_second * _MB / self._settings.parallelism)
+        lines = ((file.source, run.temporary[file], file.size, file.time) for file in files)
+        lost = gone(self._workers.call("copy", encode([(rate,), *lines])))
+        self.tally.copied(len(files), sum(file.size for file in files))
+        return [file.pair for file, is_lost in zip(files, lost, strict=True) if is_lost]
+
+    def _unsettled(self, run: Round, changed: set[Pair], began: float) -> set[Pair]:
+        """The pairs where something is to be taken away, and the source is not as it was: it may be half written."""
+        risky = [it for it in run.found if it.pair not in changed and run.takes_away(it)]
+        if not risky:
+            return set()
+        time.sleep(max(0.0, began + self._settings.settle_seconds - time.monotonic()))
+        again = self._survey([it.pair for it in risky])
+        return {old.pair for old, new in zip(risky, again, strict=True) if _state(old) != _state(new)}
+
+    def _publish(self, run: Round, changed: set[Pair]) -> set[Pair]:
+        """Give the copied files their names and remove old ones; returns the pairs where a copied file was gone."""
+        first, then = run.calls(changed)
+        lost = [*self._each(self._steps, first), *self._each(self._steps, then)]
+        if changed:
+            self._steps(run.discards(changed))
+        names = set(itertools.chain.from_iterable(lost))
+        return {file.pair for file, name in run.temporary.items() if name in names}
+
+    def _steps(self, steps: Sequence[Step]) -> list[str]:
+        """Publish; returns the files that should have been renamed and are not there."""
+        lost = gone(self._workers.call("publish", encode(steps)))
+        return [step[1] for step, is_lost in zip(steps, lost, strict=True) if is_lost]
+
+    def _each(self, do: Callable[[A], B], items: Sequence[A]) -> list[B]:
+        """Do it for all of them, several at once, each with a few tries. Raises an error when all have ended."""
+        futures = [self._pool.submit(_patiently, do, item) for item in items]
+        ended, waiting = wait(futures, return_when=FIRST_EXCEPTION)
+        for future in waiting:
+            future.cancel()
+        wait(waiting)
+        for future in ended:
+            future.result()
+        return [future.result() for future in futures]
+
+
+def _patiently(do: Callable[[A], B], item: A) -> B:
+    retrying = Retrying(
+        retry=retry_if_exception_type(Failed),
+        stop=stop_after_attempt(_TRIES),
+        wait=wait_random_exponential(0.2, max=5),
+        reraise=True,
+    )
+    return retrying(do, item)
+
+
+def _state(difference: Difference) -> tuple[bool, str]:
+    return difference.exists, difference.fingerprint
+
+
+@contextmanager
+def _classified() -> Iterator[None]:
+    """The kinds of errors that drains know."""
+    try:
+        yield
+    except Refused as error:
+        raise Rejected(error.message, "see docs/copy.md") from error
+    except Failed as error:
+        raise Unavailable(error.message) from error
+    except (PysyncError, ValueError):
+        raise
+    except (RuntimeError, CancelledError) as error:  # the pool is closed
+        raise Unavailable("copying has ended") from error

@@ -1,0 +1,76 @@
+"""Files first: what an operation points to is copied before a target is asked to apply it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from typing import Any, cast
+
+from pysync.copy.copier import Copier
+from pysync.copy.requests import Pair
+from pysync.model.names import TableName
+from pysync.model.operation import Operation, PutPartitions, PutTable, RenameTable, TableOperation
+from pysync.targets.base import Outcome, Target
+from pysync.targets.ownership import Standing, standing, standing_of_part
+from pysync.targets.settings import TargetSettings
+
+
+class FilesFirst:
+    """A target whose operations wait for their files; all else is the target's own."""
+
+    def __init__(self, target: Target, copier: Copier, settings: TargetSettings) -> None:
+        self._target = target
+        self._copier = copier
+        self._settings = settings
+
+    @classmethod
+    def opener(
+        cls, open_target: Callable[[], Target], copier: Copier, settings: TargetSettings
+    ) -> Callable[[], Target]:
+        """What opens the target so."""
+        return lambda: cast(Target, cls(open_target(), copier, settings))
+
+    def apply(self, operation: Operation) -> Outcome:
+        """Copy the files of what the operation puts, then apply it. Raises what the copier and the target raise."""
+        pairs = list(_pairs(operation))
+        if pairs and self._may(cast(TableOperation, operation)):
+            whole = isinstance(operation, RenameTable)
+            self._copier.copy(pairs, delete=self._settings.drops == "apply" and not whole)
+        return self._target.apply(operation)
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._target, name)
+
+    def _may(self, operation: TableOperation) -> bool:
+        """Whether the target will take it: nothing is copied over the files of what is another's, or newer."""
+        name = operation.new_name if isinstance(operation, RenameTable) else operation.table
+        found = self._standing(name, operation)
+        return found in {Standing.ABSENT, Standing.OWN} or (
+            found is Standing.FOREIGN and self._settings.on_conflict == "adopt"
+        )
+
+    def _standing(self, name: TableName, operation: TableOperation) -> Standing:
+        there = self._target.table(name)
+        if there is not None and isinstance(operation, PutPartitions):
+            return standing_of_part(there.parameters, operation.mark)
+        return standing(there is not None, there and there.parameters, operation.mark)
+
+
+def _pairs(operation: Operation) -> Iterator[Pair]:
+    """The directories with the files of what the operation puts; none where source and target share them."""
+    for item in _stored(operation):
+        target = (item.sd and item.sd.location) or ""
+        source = cast(TableOperation, operation).sources.get(target, target)
+        if source.rstrip("/") != target.rstrip("/"):
+            yield Pair(source, target)
+
+
+def _stored(operation: Operation) -> list[Any]:
+    """The objects in an operation that have files of their own: of a table with partitions those have them.
+
+    Of one that is renamed, all: its directory with the partitions in it was moved.
+    """
+    if isinstance(operation, PutPartitions):
+        return list(operation.partitions)
+    if isinstance(operation, PutTable) and operation.definition.partitionKeys:
+        return []
+    return [operation.definition] if isinstance(operation, PutTable | RenameTable) else []

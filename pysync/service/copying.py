@@ -1,0 +1,128 @@
+"""Copying by hand: the files of all tables in scope as the source has them now, without a sidecar."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Iterator
+from concurrent.futures import Future, ThreadPoolExecutor
+from concurrent.futures import TimeoutError as FutureTimeout
+from contextlib import ExitStack, closing
+from dataclasses import dataclass
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import Any
+
+from pysync.config import Config
+from pysync.copy.copier import Copier
+from pysync.copy.copies import Copies
+from pysync.copy.requests import Pair
+from pysync.copy.run import Copied
+from pysync.errors import UsageError
+from pysync.metastore import PARTITIONS_PER_CALL, Metastore
+from pysync.model.names import TableName
+from pysync.replay.translate import Translator
+from pysync.service.install import listener_jar
+from pysync.targets.settings import TargetSettings
+
+_PAIRS_AT_ONCE = 500
+_TELL_SECONDS = 0.3
+
+Tell = Callable[[dict[str, Any]], None]
+"""Is told the tally (docs/status.md, `copy`) some times a second."""
+
+
+@dataclass(frozen=True, slots=True)
+class Wanted:
+    """What is to be copied: `tables` are names at the source (none: all in scope)."""
+
+    tables: Collection[TableName] = ()
+    delete: bool = False
+    dry_run: bool = False
+
+
+def copy_now(config: Config, name: str, wanted: Wanted, tell: Tell) -> Copied:
+    """Copy for one target; with `dry_run` only say what would be. Writes no metadata.
+
+    Raises UsageError for a target that copies nothing, Unavailable and Rejected as the copier does.
+    """
+    settings = next(it for it in config.targets if it.name == name)
+    access = config.source.access()
+    if settings.copy_files is None or access is None:
+        raise UsageError(f"target {name!r} copies no files", "set copy = true in its [[targets]] table")
+    with ExitStack() as stack:
+        place = Path(stack.enter_context(TemporaryDirectory(prefix="pysync-copy-")))
+        source = stack.enter_context(closing(Metastore(access)))
+        thread = stack.enter_context(ThreadPoolExecutor(1))
+        copies = stack.enter_context(
+            closing(Copies([settings], listener_jar, place))
+        )  # ends before the thread is awaited
+        copier, total = copies.copiers[name], Copied()
+        for pairs in _batches(_pairs(source, settings, wanted.tables)):
+            future = thread.submit(_found if wanted.dry_run else _done, copier, pairs, wanted.delete)
+            while not _ends(future):
+                tell(copier.tally.status())
+            total = total.plus(future.result())
+    return total
+
+
+def _ends(future: Future[Copied]) -> bool:
+    try:
+        future.exception(_TELL_SECONDS)
+    except FutureTimeout:  # the built-in TimeoutError only from Python 3.11 on
+        return False
+    return True
+
+
+def _done(copier: Copier, pairs: list[Pair], delete: bool) -> Copied:
+    return copier.copy(pairs, delete=delete)
+
+
+def _found(copier: Copier, pairs: list[Pair], delete: bool) -> Copied:
+    """What a copy would come to."""
+    total = Copied()
+    for it in copier.survey(pairs):
+        size = sum(file.size for file in it.copies)
+        extras = len(it.extras) if delete and it.exists else 0
+        total = total.plus(Copied(len(it.copies), size, it.same, extras, () if it.exists else (it.pair,)))
+    return total
+
+
+def _pairs(source: Metastore, settings: TargetSettings, tables: Collection[TableName]) -> Iterator[Pair]:
+    translator = Translator.of(settings)
+    for name in tables or _in_scope(source, translator):
+        found = source.table(name.database, name.table)
+        if found is None:
+            if tables:
+                raise UsageError(f"the source has no table {name}")
+            continue
+        for item in _stored(source, found):
+            for target, origin in translator.rewrite.rewrite(item).items():
+                if target.rstrip("/") != origin.rstrip("/"):
+                    yield Pair(origin, target)
+
+
+def _in_scope(source: Metastore, translator: Translator) -> Iterator[TableName]:
+    for database in source.databases():
+        if translator.policy.takes_database(database):
+            names = (TableName.of(database, table) for table in source.tables(database))
+            yield from (name for name in names if translator.policy.takes_table(name))
+
+
+def _stored(source: Metastore, table: Any) -> Iterator[Any]:
+    """What has files of its own: the table, or its partitions."""
+    if not table.partitionKeys:
+        yield table
+        return
+    names = source.partition_names(table.dbName, table.tableName)
+    for start in range(0, len(names), PARTITIONS_PER_CALL):
+        yield from source.partitions_by_name(table.dbName, table.tableName, names[start : start + PARTITIONS_PER_CALL])
+
+
+def _batches(pairs: Iterator[Pair]) -> Iterator[list[Pair]]:
+    batch: list[Pair] = []
+    for pair in pairs:
+        batch.append(pair)
+        if len(batch) == _PAIRS_AT_ONCE:
+            yield batch
+            batch = []
+    if batch:
+        yield batch

@@ -1,0 +1,260 @@
+"""Copying, without a Spark: what is asked of it, in which order, and what becomes of its answers."""
+
+from __future__ import annotations
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from pysync.config import load_config
+from pysync.copy.files import FilesFirst
+from pysync.copy.pack import pack
+from pysync.copy.requests import Difference, Failed, File, Pair, Refused, decode, differences, encode, gone
+from pysync.copy.run import Round
+from pysync.errors import UsageError
+from pysync.model.change import Change
+from pysync.model.event import Event, Kind
+from pysync.model.mark import Mark
+from pysync.model.names import TableName
+from pysync.model.operation import DropTable, PutPartitions, PutTable, RenameTable
+from pysync.replay.inserts import as_refresh
+from pysync.replay.rewrite import Rewrite
+from pysync.targets.base import Outcome
+from pysync.targets.settings import TargetSettings
+from tests.support import partition, table
+from tests.support.targets import FakeTarget
+
+PAIR = Pair("hdfs://a/t", "s3a://b/t")
+MARK = Mark("here", 1, 7, 100)
+NAMES = st.text(st.characters(exclude_characters="\0/", exclude_categories=["Cs"]), min_size=1)
+
+
+def file(name: str = "f", size: int = 1, pair: Pair = PAIR, *, replaces: bool = False) -> File:
+    return File(pair, name, size, 5, replaces)
+
+
+# --- requests
+
+
+@settings(deadline=None)
+@given(st.lists(st.lists(NAMES, min_size=1)))
+def test_any_name_survives_the_way_to_the_java_class(records):
+    assert decode(encode(records)) == records
+
+
+def test_a_survey_is_read():
+    answer = encode(
+        [("copy", 0, "a b", 3, 9, "true"), ("extra", 0, "old"), ("pair", 0, "true", -4, 2), ("pair", 1, "false", 17, 0)]
+    )
+    first, second = differences([PAIR, Pair("x", "y")], answer)
+    assert first.copies == [File(PAIR, "a b", 3, 9, replaces=True)]
+    assert (first.extras, first.exists, first.fingerprint, first.same) == (["old"], True, "-4", 2)
+    assert (second.exists, second.copies) == (False, [])
+
+
+@pytest.mark.parametrize(("kind", "error"), [("refused", Refused), ("unavailable", Failed)])
+def test_what_the_file_system_refuses_is_told_from_what_it_cannot_do_now(kind, error):
+    with pytest.raises(error, match="no such luck"):
+        gone(encode([("done",), ("failed", kind, "no such luck")]))
+    with pytest.raises(error, match="no such luck"):
+        differences([PAIR], encode([("failed", 0, kind, "no such luck")]))
+
+
+# --- pack
+
+
+@settings(deadline=None)
+@given(st.lists(st.integers(0, 10**10), max_size=900), st.integers(1, 64))
+def test_every_file_is_in_one_task_and_the_largest_come_first(sizes, parallelism):
+    files = [file(str(number), size) for number, size in enumerate(sizes)]
+    tasks = list(pack(files, parallelism))
+    assert sorted(it.name for task in tasks for it in task) == sorted(it.name for it in files)
+    order = [it.size for task in tasks for it in task]
+    assert order == sorted(sizes, reverse=True)
+    assert all(task for task in tasks)
+
+
+def test_small_files_go_together_and_large_ones_alone():
+    files = [file(f"large{number}", 10**9) for number in range(2)] + [file(f"small{n}", 100) for n in range(1000)]
+    tasks = list(pack(files, 2))
+    assert [len(task) for task in tasks[:2]] == [1, 1]
+    assert len(tasks) < 10
+
+
+# --- the order in which readers see it
+
+
+def test_new_files_come_before_old_ones_go_and_both_in_one_call():
+    found = Difference(PAIR, exists=True, copies=[file("_SUCCESS"), file("b", replaces=True), file("a")], extras=["z"])
+    run = Round([found], delete=True, prefix=".pysync-copy-x-")
+    first, then = run.calls(())
+    assert first == []
+    steps = [(step[0], step[-1].rpartition("/")[2]) for step in then[0]]
+    assert steps == [("rename", "a"), ("rename", "b"), ("rename", "_SUCCESS"), ("delete", "z")]
+    assert all(step[1].startswith("s3a://b/t/.pysync-copy-x-") for step in then[0] if step[0] == "rename")
+
+
+def test_too_many_new_files_for_one_call_all_come_before_any_goes():
+    found = Difference(PAIR, exists=True, copies=[file(str(number)) for number in range(1200)], extras=["old"])
+    first, then = Round([found], delete=True, prefix=".p").calls(())
+    assert [len(call) for call in first] == [500, 500, 200]
+    assert then == [[("delete", "s3a://b/t/old")]]
+
+
+@pytest.mark.parametrize(("delete", "exists"), [(False, True), (True, False)])
+def test_nothing_is_removed_unasked_or_where_the_source_has_no_such_directory(delete, exists):
+    run = Round([Difference(PAIR, exists=exists, extras=["old"])], delete=delete, prefix=".p")
+    assert run.calls(()) == ([], [])
+    assert not run.takes_away(run.found[0])
+
+
+def test_what_changed_meanwhile_is_not_published_but_thrown_away():
+    other = Pair("hdfs://a/u", "s3a://b/u")
+    found = [Difference(PAIR, exists=True, copies=[file()]), Difference(other, exists=True, copies=[file(pair=other)])]
+    run = Round(found, delete=True, prefix=".p")
+    assert [step[2] for step in run.calls({PAIR})[1][0]] == ["s3a://b/u/f"]
+    assert run.discards({PAIR}) == [("delete", "s3a://b/t/.p0")]
+    assert run.came_to({PAIR}).files == 1
+
+
+# --- files first
+
+
+class Copier:
+    """Notes what is asked of it; `before` is what the target had been asked by then."""
+
+    def __init__(self, target: FakeTarget) -> None:
+        self.asked = []
+        self._target = target
+
+    def copy(self, pairs, *, delete):
+        self.asked.append((list(pairs), delete, len(self._target.applied)))
+
+
+class Owner(FakeTarget):
+    """Has one table, with these parameters."""
+
+    def __init__(self, parameters=None):
+        super().__init__()
+        self.parameters = parameters
+
+    def table(self, name):  # noqa: ARG002
+        return None if self.parameters is None else table("d", "t", parameters=self.parameters)
+
+
+def asked(operation, *, there=None, **values):
+    target = Owner(there)
+    copier = Copier(target)
+    configured = TargetSettings.model_validate({"name": "x", "kind": "hms", **values})
+    assert FilesFirst(target, copier, configured).apply(operation) is Outcome.APPLIED
+    return copier.asked
+
+
+def put(location="file:/there/t", **more):
+    definition = table("d", "t", location=location, **more)
+    sources = {"file:/there/t": "file:/here/t"}
+    return PutTable(table=TableName("d", "t"), definition=definition, sources=sources, mark=MARK)
+
+
+def test_the_files_are_copied_before_the_operation_is_applied():
+    assert asked(put()) == [([Pair("file:/here/t", "file:/there/t")], True, 0)]
+
+
+def test_where_drops_are_suppressed_no_file_is_removed():
+    assert asked(put(), drops="suppress")[0][1] is False
+
+
+def test_nothing_is_copied_where_source_and_target_share_the_files():
+    assert asked(put("file:/shared/t")) == []
+
+
+def test_nothing_is_copied_for_a_drop_a_view_or_a_table_whose_partitions_have_the_files():
+    assert asked(DropTable(table=TableName("d", "t"), mark=MARK)) == []
+    assert asked(put(None)) == []
+    assert asked(put(partition_keys=[("k", "string")])) == []
+
+
+def test_the_files_of_partitions_and_of_a_renamed_table_are_copied():
+    of = table("d", "t", partition_keys=[("k", "string")])
+    part = partition(of, ["1"])
+    part.sd.location = "file:/there/t"
+    common = {"table": TableName("d", "t"), "sources": {"file:/there/t": "file:/here/t"}, "mark": MARK}
+    assert len(asked(PutPartitions(definition=of, partitions=(part,), **common))) == 1
+    assert asked(RenameTable(definition=put().definition, **common)) == [
+        ([Pair("file:/here/t", "file:/there/t")], False, 0)
+    ]
+
+
+def test_the_files_of_what_is_not_ours_are_left_alone_unless_it_is_adopted():
+    assert asked(put(), there={"EXTERNAL": "TRUE"}) == []
+    assert len(asked(put(), there={"EXTERNAL": "TRUE"}, on_conflict="adopt")) == 1
+
+
+def test_nothing_older_is_copied_over_what_a_later_event_has_written():
+    newer = Mark("here", 1, 9, 100)
+    assert asked(put(), there=newer.parameters()) == []
+    assert len(asked(put(), there=Mark("here", 1, 3, 100).parameters())) == 1
+
+
+# --- where the files are at the source
+
+
+def test_a_rewritten_location_remembers_where_the_files_are_only_for_targets_that_copy():
+    mapping = {"file:/here": "file:/there"}
+    for copies in (True, False):
+        configured = TargetSettings.model_validate({"name": "x", "kind": "hms", "locations": mapping, "copy": copies})
+        rewrite = Rewrite.of(configured)
+        found = rewrite.rewrite(table("d", "t", location="file:/here/t"))
+        assert found == ({"file:/there/t": "file:/here/t"} if copies else {})
+
+
+def insert(attributes, after=(), of=None):
+    event = Event(Kind.INSERT, "here", "i", 1, 0, attributes={"database": "d", "table": "t", **attributes})
+    return Change(event, 1, table=of, after=list(after))
+
+
+def test_an_insert_is_a_refresh_of_what_it_went_into():
+    of = table("d", "t", partition_keys=[("k", "string")])
+    names = [
+        insert({}),
+        insert({"partition.a": "1", "partition.b": "x y"}),
+        insert({}, [partition(of, ["1/2"])], of),
+    ]
+    found = [as_refresh(change).event for change in names]
+    assert {event.kind for event in found} == {Kind.REFRESH}
+    assert [event.attributes.get("partitions") for event in found] == [None, "a=1/b=x y", "k=1%2F2"]
+
+
+# --- settings
+
+
+def test_the_short_form_takes_the_defaults():
+    plain = TargetSettings.model_validate({"name": "x", "kind": "hms", "copy": True})
+    assert plain.copy_files == TargetSettings.model_validate({"name": "x", "kind": "hms", "copy": {}}).copy_files
+    assert TargetSettings.model_validate({"name": "x", "kind": "hms", "copy": False}).copy_files is None
+
+
+CONFIG = """
+[source]
+name = "here"
+[[targets]]
+name = "one"
+kind = "faulty"
+copy = true
+[[targets]]
+name = "two"
+kind = "faulty"
+copy = { master = "yarn", paralelism = 3 }
+"""
+
+
+def test_what_keeps_files_from_being_copied_is_told_by_its_key(tmp_path):
+    path = tmp_path / "pysync.toml"
+    path.write_text(CONFIG)
+    with pytest.raises(UsageError, match=r"targets\[1\].copy.paralelism: unknown key"):
+        load_config(path)
+    path.write_text(CONFIG.replace("paralelism", "parallelism"))
+    with pytest.raises(UsageError) as caught:
+        load_config(path)
+    assert "targets.copy.master, .spark: not the same for all targets" in str(caught.value)
+    assert "source.metastore: missing" in str(caught.value)
