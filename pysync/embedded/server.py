@@ -13,7 +13,7 @@ from pysync import hive_site
 from pysync.embedded import java, ports
 from pysync.embedded.process import BoundProcess, tail
 from pysync.errors import PysyncError, UsageError
-from pysync.metastore import Metastore, MetastoreError
+from pysync.metastore import KerberosSettings, Metastore, MetastoreAccess, MetastoreError, TlsSettings
 
 MAIN_CLASS = "org.apache.hadoop.hive.metastore.HiveMetaStore"
 HOST = "127.0.0.1"
@@ -52,6 +52,7 @@ class EmbeddedMetastore:
     - `name`: what it is called in errors.
     - `heap_mb`: the most memory that Java takes for its objects, in MiB.
     - `timeout`: how long a start may take, in seconds.
+    - `tls`, `kerberos`: how its clients reach it, where `overrides` make it ask for these.
     """
 
     def __init__(
@@ -66,6 +67,8 @@ class EmbeddedMetastore:
         name: str = "embedded",
         heap_mb: int = 512,
         timeout: float = 120.0,
+        tls: TlsSettings | None = None,
+        kerberos: KerberosSettings | None = None,
     ) -> None:
         self.directory = directory.absolute()
         self.warehouse = (warehouse or self.directory / "warehouse").absolute()
@@ -77,6 +80,7 @@ class EmbeddedMetastore:
         self._jars = [jar.absolute() for jar in jars]
         self._heap_mb = heap_mb
         self._timeout = timeout
+        self._tls, self._kerberos = tls, kerberos
         self._process: BoundProcess | None = None
 
     def __enter__(self) -> EmbeddedMetastore:
@@ -96,6 +100,11 @@ class EmbeddedMetastore:
     def uri(self) -> str:
         """Its address for clients on this machine: `thrift://127.0.0.1:port`."""
         return f"thrift://{HOST}:{self._port}"
+
+    @property
+    def access(self) -> MetastoreAccess:
+        """How clients on this machine reach it."""
+        return MetastoreAccess.of(self.uri, self._tls, self._kerberos)
 
     @property
     def running(self) -> bool:
@@ -166,6 +175,8 @@ class EmbeddedMetastore:
             "hive.metastore.schema.verification": "false",
             # It wants the LMAX disruptor, which pyspark does not bring.
             "hive.async.log.enabled": "false",
+            # Else it forks ls, chmod and chown for every directory: more than half of the time of an add.
+            "hive.warehouse.subdir.inherit.perms": "false",
         }
 
     def _java_options(self) -> list[str]:
@@ -196,7 +207,7 @@ class EmbeddedMetastore:
 
     def _answers(self) -> bool:
         try:
-            with Metastore(self.uri, timeout=self._timeout) as metastore:
+            with Metastore(self.access, timeout=self._timeout) as metastore:
                 return "default" in metastore.databases()
         except MetastoreError:
             return False

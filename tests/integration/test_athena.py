@@ -18,28 +18,11 @@ from pysync.targets.base import Missing, Outcome, OutcomeUnknown, Rejected, Unav
 from tests.conformance.harness_athena import AthenaHarness
 from tests.conformance.objects import Source, function, partition, table, view
 from tests.conformance.test_replay import a_history
+from tests.support.corpus.texts import KEPT, NASTY
 
 pytestmark = pytest.mark.athena
 
 ROOT = Path(__file__).parents[2]
-
-NASTY = [
-    "it's", "''", "'", "\\", "\\'", "a\\", "\\n", "\\\\", "tab\there", "two\nlines", "\r\n", "\b", "\x1a",
-    "\x0012", "\x00", ";", "a; DROP DATABASE x; --", "-- c", "/* c */", "${hiveconf:x}", "${env:HOME}", "${", "$", "%",
-    "\\%", "\\_", "%s", '"', "`", "{0}", "ünïcødé", "日本", "😀", "\\u0041", "\\101", "a" * 4000, " ", "\u2028", "\x7f",
-    "[]()<>,:=",
-]  # fmt: skip
-"""Texts as values of properties."""
-
-KEPT = {
-    "string": ["plain", "07", " a ", "it's", "back\\slash", "a/b=c%2F", "😀", "${x}", "x;--", "UPPER", "null"],
-    "varchar(5)": ["abc", "a  b", "it's"],
-    "int": ["7", "-7", "0", "2147483647"],
-    "bigint": ["9223372036854775807"],
-    "date": ["2020-01-02", "2024-02-29"],
-    "timestamp": ["2020-01-02 03:04:05.0", "2020-01-02 03:04:05.25"],
-    "decimal(6,2)": ["1.5", "-12.25", "0", "7"],
-}
 
 
 @pytest.fixture(scope="module")

@@ -411,3 +411,22 @@ def test_a_location_off_s3_is_left_over():
     decision = put([partition("a", "1", of=KEYED, location="hdfs://nn/x")])
     assert decision.statements == ()
     assert decision.needed == ["the location 'hdfs://nn/x' is not an s3:// one (partitions: 1)"]
+
+
+@pytest.mark.parametrize("place", ["a b", "${x}", "100%", "a[b]", "a\\b", "a\u00a0b"])
+def test_a_new_location_that_is_no_uri_is_left_over(place):
+    """Hive reads that of a new table or partition as it is, and that of SET LOCATION as a URI."""
+    there, wanted = table(), table(location=f"s3://b/{place}")
+    assert decide_table(wanted, None).needed == []
+    assert decide_table(wanted, there).needed == [f"SET LOCATION takes no {f's3://b/{place}'!r}, which is not a URI"]
+
+
+@pytest.mark.parametrize("place", ["it's", "a%20b", "ü", "日本/😀", "$;&=+,@"])
+def test_a_new_location_that_is_one_is_said(place):
+    assert decide_table(table(location=f"s3://b/{place}"), table()).needed == []
+
+
+def test_an_empty_comment_is_a_property_like_others():
+    (statement,) = decide_table(table(parameters={"comment": ""}), None).statements
+    assert "'comment'=''" in statement
+    assert " COMMENT " not in statement

@@ -262,7 +262,8 @@ def test_databases_come_back_with_their_owner(definition: Any) -> None:
     found, changes = database_input(definition)
     STRICT.check("CreateDatabase", {"DatabaseInput": found})
     assert changes == []
-    definition.ownerType = definition.ownerType if definition.ownerName else None
+    kind = definition.ownerType or hive.PrincipalType.USER
+    definition.ownerType = kind if definition.ownerName else None
     assert comparable(database_of(found)) == comparable(definition)
 
 

@@ -2,16 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from typing import Any
 
-from pysync.model.names import TableName
 from pysync.targets.athena.settings import AthenaSettings
 from pysync.targets.aws.errors import classified
 from pysync.targets.aws.settings import AwsSettings
-from pysync.targets.aws.translate import partition_of, table_of
-from pysync.targets.glue.catalog import GET_PAGE
-from pysync.targets.glue.session import GlueSettings, chunks
+from pysync.targets.aws.translate import table_of
+from pysync.targets.glue.session import GlueSettings
 from pysync.targets.glue.target import GlueTarget
 
 
@@ -21,12 +19,6 @@ class GlueSide(GlueTarget):
     def __init__(self, settings: AthenaSettings) -> None:
         super().__init__(glue_settings(settings))
 
-    def partitions_by_values(self, name: TableName, values: Sequence[Sequence[str]]) -> Iterator[Any]:
-        """Those of these partitions that are there (hmsclient's Partition), in no promised order."""
-        with classified(f"cannot read the partitions of {name} on {self._where}", reading=True):
-            for some in chunks(values, GET_PAGE):
-                yield from map(partition_of, self._catalog.partitions_of(name, some))
-
     def definitions(self, database: str) -> Iterator[Any]:
         """The database's tables and views (hmsclient's Table)."""
         with classified(f"cannot list the tables of {database} on {self._where}", reading=True):
@@ -35,7 +27,7 @@ class GlueSide(GlueTarget):
 
 def glue_settings(settings: AthenaSettings) -> GlueSettings:
     """What the Glue API is used with: the same account, place, credentials and rules."""
-    common = {name: getattr(settings, name) for name in AwsSettings.model_fields if name != "kind"}
+    common = settings.model_dump(by_alias=True, include=AwsSettings.model_fields.keys() - {"kind"})
     found = GlueSettings(kind="glue", **common)
     found._clients = settings._clients  # one pool of connections and one rate for all that a target does
     return found

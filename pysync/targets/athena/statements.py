@@ -7,6 +7,7 @@ All raise UnsayableError for what cannot be said.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
@@ -29,6 +30,8 @@ PARTITIONS_PER_DROP = 25
 """What the Glue API takes in one call: Athena documents no limit, and DROPs of more have failed."""
 
 S3 = "s3://"
+# What java.net.URI takes: its own characters, escaped bytes, and others that are neither controls nor spaces.
+_URI = re.compile(r"(?:[A-Za-z0-9_.!~*'();/?:@&=+$,#-]|%[0-9A-Fa-f]{2}|[^\x00-\xa0\s])+")
 
 
 def create_database(name: str, comment: str | None, location: str | None, pairs: Mapping[str, str]) -> str:
@@ -52,8 +55,8 @@ def drop_database(name: str) -> str:
 
 def create_table(table: Any, pairs: Mapping[str, str]) -> str:
     """CREATE EXTERNAL TABLE with these properties; a comment among them goes where comments go."""
-    storage, rest = table.sd, dict(pairs)
-    comment = rest.pop("comment", None)
+    storage, comment = table.sd, pairs.get("comment")
+    rest = {key: value for key, value in pairs.items() if key != "comment" or not comment}
     parts = [f"CREATE EXTERNAL TABLE IF NOT EXISTS {_name(table)} {_columns(storage.cols)}"]
     parts += [f"COMMENT {string(comment)}"] if comment else []
     parts += [f"PARTITIONED BY {_columns(table.partitionKeys)}"] if table.partitionKeys else []
@@ -80,7 +83,7 @@ def replace_columns(table: Any) -> str:
 
 def set_location(table: Any) -> str:
     """ALTER TABLE SET LOCATION; partitions keep theirs."""
-    return fitting(f"ALTER TABLE {_name(table)} SET LOCATION {_location(table.sd.location)}")
+    return fitting(f"ALTER TABLE {_name(table)} SET LOCATION {_new_location(table.sd.location)}")
 
 
 def set_properties(table: Any, pairs: Mapping[str, str]) -> str:
@@ -103,7 +106,7 @@ def drop_partitions(table: Any, values: Iterable[Sequence[str]]) -> Iterator[str
 
 def set_partition_location(table: Any, partition: Any) -> str:
     """ALTER TABLE PARTITION SET LOCATION."""
-    where = f"{spec(table, partition.values)} SET LOCATION {_location(partition.sd.location)}"
+    where = f"{spec(table, partition.values)} SET LOCATION {_new_location(partition.sd.location)}"
     return fitting(f"ALTER TABLE {_name(table)} {where}")
 
 
@@ -152,6 +155,13 @@ def _location(location: str | None) -> str:
     if not location or not location.startswith(S3):
         raise UnsayableError(f"the location {location!r:.200} is not an {S3} one")
     return string(location)
+
+
+def _new_location(location: str | None) -> str:
+    """A location for SET LOCATION, which Hive reads as a URI, as it does nowhere else."""
+    if location and not _URI.fullmatch(location):
+        raise UnsayableError(f"SET LOCATION takes no {location!r:.200}, which is not a URI")
+    return _location(location)
 
 
 def _packed(head: str, clauses: Iterable[str], most: int, separator: str) -> Iterator[str]:

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any
 
+from pysync.model.constraints import Constraints
 from pysync.model.names import TableName
 from pysync.model.operation import (
     DropConstraint,
@@ -20,6 +21,7 @@ from pysync.model.operation import (
     PutTable,
     RenameTable,
 )
+from pysync.targets.athena.differences import written_differences
 from pysync.targets.athena.execution import Athena
 from pysync.targets.athena.glue import GlueSide
 from pysync.targets.athena.operations import (
@@ -96,6 +98,29 @@ class AthenaTarget:
     def partitions(self, name: TableName) -> Iterator[Any]:
         """The table's partitions, 1000 in memory at a time."""
         yield from self._glue.partitions(name)
+
+    def partition_names(self, name: TableName, most: int | None = None) -> list[str]:
+        """The names of the table's partitions (see Target.partition_names)."""
+        return self._glue.partition_names(name, most)
+
+    def partitions_by_name(self, name: TableName, names: Sequence[str]) -> list[Any]:
+        """Those of the partitions that are there."""
+        return self._glue.partitions_by_name(name, names)
+
+    def functions(self, database: str) -> list[Any]:
+        """The database's functions."""
+        return self._glue.functions(database)
+
+    def constraints(self, table: Any) -> Constraints:
+        """None: Glue has no constraints."""
+        return self._glue.constraints(table)
+
+    def differences(self, wanted: Any, there: Any | None, table: Any | None = None) -> list[str]:
+        """What it would write (see Target.differences); with `glue_api = "never"` what statements would."""
+        found = self._glue.differences(wanted, there, table)
+        if not found:
+            return []
+        return written_differences(found, wanted, there, table, only_ddl=self._session.only_ddl)
 
     def close(self) -> None:
         """Close idle connections."""

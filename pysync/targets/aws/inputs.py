@@ -29,7 +29,7 @@ def database_input(database: Any) -> tuple[dict[str, Any], list[str]]:
     """The DatabaseInput of a Database, and what Glue cannot hold as it is. Raises Rejected."""
     changes = _privileges(database)
     owner = {OWNER_KEY: database.ownerName or ""}
-    if database.ownerName and database.ownerType is not None:
+    if database.ownerName:  # a metastore keeps an owner without a type as a user
         owner[OWNER_TYPE_KEY] = hive.PrincipalType._VALUES_TO_NAMES.get(database.ownerType, "USER")
     parameters = {**(database.parameters or {}), **(owner if database.ownerName else {})}
     found = {

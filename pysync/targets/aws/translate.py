@@ -7,10 +7,29 @@ From Glue (`pysync.targets.aws.objects`): hmsclient's structs, as another metast
 
 from __future__ import annotations
 
+from collections.abc import Callable, Mapping
+from typing import Any
+
+from hmsclient.genthrift.hive_metastore import ttypes as hive
+
 from pysync.targets.aws.inputs import database_input, function_input, partition_input, table_input
 from pysync.targets.aws.objects import database_of, function_of, partition_of, table_of
 
+_INPUTS: Mapping[Any, Callable[[Any], tuple[dict[str, Any], list[str]]]] = {
+    hive.Database: database_input,
+    hive.Table: table_input,
+    hive.Partition: partition_input,
+    hive.Function: function_input,
+}
+
+
+def as_input(item: Any) -> dict[str, Any]:
+    """The input for any of the structs. Raises Rejected."""
+    return _INPUTS[type(item)](item)[0]
+
+
 __all__ = [
+    "as_input",
     "database_input",
     "database_of",
     "function_input",

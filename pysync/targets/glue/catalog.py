@@ -52,6 +52,11 @@ class Catalog:
         """The function, or None."""
         return self._found("get_user_defined_function", "UserDefinedFunction", DatabaseName=database, FunctionName=name)
 
+    def functions(self, database: str) -> Iterator[dict[str, Any]]:
+        """The database's functions; none if there is no such database."""
+        arguments = {"DatabaseName": database, "Pattern": ".*"}
+        yield from self._pages("get_user_defined_functions", "UserDefinedFunctions", **arguments)
+
     def partitions(self, name: TableName, **arguments: Any) -> Iterator[dict[str, Any]]:
         """The table's partitions, a page in memory at a time; none if there is no such table."""
         arguments |= {"DatabaseName": name.database, "TableName": name.table, "MaxResults": GET_PAGE}

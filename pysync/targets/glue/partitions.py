@@ -93,11 +93,11 @@ def _inputs(
             failures.found[tuple(partition.values)] = ("ValidationException", error.message)
             continue
         changes += lost
-        found[tuple(values)] = _placed(session, wanted, table)
+        found[tuple(values)] = placed(session, wanted, table)
     return found
 
 
-def _placed(session: Session, wanted: dict[str, Any], table: Mapping[str, Any]) -> dict[str, Any]:
+def placed(session: Session, wanted: dict[str, Any], table: Mapping[str, Any]) -> dict[str, Any]:
     """With the columns that the settings give it, and a location: in a metastore it has one below its table's."""
     of_table = table.get("StorageDescriptor") or {}
     storage = dict(wanted.get("StorageDescriptor") or {})

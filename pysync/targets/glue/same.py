@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from pysync.model.definition import SERVER_PARAMETERS, STATISTICS
+from pysync.model.definition import SERVER_PARAMETERS, STATISTICS, told
 from pysync.model.mark import Mark
 from pysync.model.names import normalized
 
@@ -35,6 +35,23 @@ def same(wanted: Mapping[str, Any], there: Mapping[str, Any]) -> bool:
     return all(
         _RULES.get(name, _same)(wanted.get(name), there.get(name)) for name in _FIELDS & (wanted.keys() | there.keys())
     )
+
+
+def differences(wanted: Mapping[str, Any], there: Mapping[str, Any], path: str = "") -> list[str]:
+    """In which fields the two differ, by the rules of `same`: `StorageDescriptor.Location: 's3://b' instead of …`."""
+    found: list[str] = []
+    for name in sorted(_FIELDS & (wanted.keys() | there.keys())):
+        mine, its = wanted.get(name), there.get(name)
+        if _RULES.get(name, _same)(mine, its):
+            continue
+        where = f"{path}.{name}" if path else name
+        if name == "Parameters":
+            found += told(where, *_parameters(mine, its))
+        elif isinstance(mine, Mapping) and isinstance(its, Mapping):
+            found += differences(mine, its, where)
+        else:
+            found += told(where, mine, its) or [f"{where}: {its!r} instead of {mine!r}"]
+    return found
 
 
 def up_to_date(wanted: Mapping[str, Any], there: Mapping[str, Any], mark: Mark) -> bool:
@@ -72,10 +89,18 @@ def _same(wanted: Any, there: Any) -> bool:
 
 
 def _same_parameters(wanted: Mapping[str, str] | None, there: Mapping[str, str] | None) -> bool:
+    mine, its = _parameters(wanted, there)
+    return mine == its
+
+
+def _parameters(
+    wanted: Mapping[str, str] | None, there: Mapping[str, str] | None
+) -> tuple[dict[str, str], dict[str, str]]:
+    """The parameters that count, of both."""
     mine = {key: value for key, value in (wanted or {}).items() if key not in SERVER_PARAMETERS}
     # Athena and crawlers count files, too; a definition that has statistics means them.
     unasked = SERVER_PARAMETERS | (STATISTICS - mine.keys())
-    return mine == {key: value for key, value in (there or {}).items() if key not in unasked}
+    return mine, {key: value for key, value in (there or {}).items() if key not in unasked}
 
 
 def _same_map(wanted: Mapping[str, str] | None, there: Mapping[str, str] | None) -> bool:

@@ -1,0 +1,87 @@
+"""Faults of Athena, through the whole replay: nothing is lost, nothing parked, and what is done twice counts once."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from itertools import count
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from pysync.embedded.aws import EmbeddedAws
+from pysync.model.event import Event
+from tests.bench.histories import History
+from tests.support.glue_drains import Drains, catalog, drains, of, renamed
+
+pytestmark = pytest.mark.athena
+
+_NUMBERS = count(1)
+_SYSTEM = {"code": "x", "reason": "GENERIC_INTERNAL_ERROR", "type": 200, "category": 1}
+
+FAULTS: dict[str, list[dict[str, Any]]] = {
+    "throttled at the start": [
+        {"target": "Athena.StartQueryExecution", "code": "ThrottlingException", "reason": "Rate exceeded", "count": 4},
+        {"target": "Athena.StartQueryExecution", "code": "TooManyRequestsException", "count": 4},
+    ],
+    "throttled by Glue": [
+        {"target": "Athena.exec", "code": "x", "reason": "Rate exceeded", "type": 1401, "category": 1, "count": 4}
+    ],
+    "expired credentials": [{"target": "Athena.StartQueryExecution", "code": "ExpiredTokenException", "count": 6}],
+    "access denied": [
+        {"target": "Athena.exec", "code": "x", "reason": "Insufficient permissions", "type": 1500, "count": 3},
+        {"target": "Glue.GetTable", "code": "AccessDeniedException", "count": 5},
+    ],
+    "failed, before or after it was done": [
+        {"target": "Athena.exec", "after": after, **_SYSTEM} for after in (True, False, True, True)
+    ],
+    "hanging": [{"target": "Athena.exec", "delay_seconds": 60.0, "count": 2}],
+    "answers lost": [
+        {"target": "Athena.StartQueryExecution", "after": True, "count": 5},
+        {"target": "Athena.GetQueryExecution", "lose": True, "count": 5},
+    ],
+}
+
+
+def a_history(name: str) -> list[Event]:
+    made = History(name, "s3://bucket/warehouse")
+    owners = [made.table(f"t{number}", 3) for number in range(2)]
+    return [made.begin(), *map(made.create, owners), *made.ingest(owners, 30), *made.mixed(owners, 22)]
+
+
+@pytest.fixture(scope="module")
+def aws(shared_aws: EmbeddedAws) -> Iterator[EmbeddedAws]:
+    with pytest.MonkeyPatch.context() as patch:
+        for key, value in shared_aws.environment().items():
+            if key != "AWS_ENDPOINT_URL":
+                patch.setenv(key, value)
+        yield shared_aws
+    shared_aws.clear_faults()
+
+
+def replayed(found: Drains, aws: EmbeddedAws, name: str) -> dict[str, Any]:
+    """What the history leads to, in a database of that name."""
+    place = {"endpoint_url": aws.url, "staging": "s3://staging/", "poll_seconds": 0.05}
+    found.add("athena", name=name, window=40, lanes=2, statement_timeout_seconds=2.0, **place)
+    found.append(a_history(name))
+    found.finish(name, 120)
+    assert found.queue.parked_count(name) == 0
+    return of(catalog(aws.client("glue")), name)
+
+
+@pytest.fixture(scope="module")
+def undisturbed(aws: EmbeddedAws, tmp_path_factory: pytest.TempPathFactory) -> dict[str, Any]:
+    with drains(tmp_path_factory.mktemp("undisturbed")) as found:
+        return replayed(found, aws, "calm")
+
+
+@pytest.mark.parametrize("fault", FAULTS)
+def test_faults_change_nothing_about_the_end(
+    aws: EmbeddedAws, undisturbed: dict[str, Any], tmp_path: Path, fault: str
+) -> None:
+    name = f"storm{next(_NUMBERS)}"
+    for members in FAULTS[fault]:
+        aws.fault(**members)
+    with drains(tmp_path) as found:
+        there = replayed(found, aws, name)
+    assert there == renamed(undisturbed, "calm", name)

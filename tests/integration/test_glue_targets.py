@@ -1,0 +1,139 @@
+"""Several catalogs at once, each with position, filters and drops of its own; and faults, through the whole replay."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from itertools import count
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from pysync.embedded.aws import EmbeddedAws
+from pysync.model.event import Kind
+from tests.support import table, wait_until
+from tests.support.events import database, event
+from tests.support.glue_drains import Drains, catalog, drains, history, of, renamed
+
+_NUMBERS = count(1)
+
+
+@pytest.fixture(scope="module")
+def east() -> Iterator[EmbeddedAws]:
+    with EmbeddedAws(athena=False) as found, pytest.MonkeyPatch.context() as patch:
+        for key, value in found.environment().items():
+            if key != "AWS_ENDPOINT_URL":
+                patch.setenv(key, value)
+        yield found
+
+
+@pytest.fixture(scope="module")
+def west(east: EmbeddedAws) -> Iterator[EmbeddedAws]:
+    with EmbeddedAws(athena=False) as found:
+        yield found
+
+
+@pytest.fixture
+def replay(tmp_path: Path, east: EmbeddedAws) -> Iterator[Drains]:
+    with drains(tmp_path) as found:
+        yield found
+    east.clear_faults()
+
+
+def test_two_catalogs_each_with_position_filters_and_drops_of_its_own(
+    replay: Drains, east: EmbeddedAws, west: EmbeddedAws
+) -> None:
+    """While the one throttles for ever the other goes on; then the first catches up, and ends with what it takes."""
+    replay.add("glue", name="east", endpoint_url=east.url, include=["two.keep*"], drops="suppress", max_rate=1000)
+    replay.add("glue", name="west", endpoint_url=west.url, databases={"two": "second"}, region="eu-west-1")
+    made = [
+        event(Kind.CREATE_DATABASE, after=[database("two", locationUri="s3://b/two")], sequence=1),
+        *(event(Kind.CREATE_TABLE, after=[named(it)], sequence=2 + at) for at, it in enumerate(("keep", "other"))),
+    ]
+    replay.append(made)
+    replay.finish("east")
+    replay.finish("west")
+    east.fault("Glue.GetTable", code="AccessDeniedException", count=1_000_000)
+    late = [
+        event(Kind.CREATE_TABLE, after=[named("keep2")], sequence=4),
+        event(Kind.DROP_TABLE, before=[named("keep")], attributes={"delete_data": "false"}, sequence=5),
+    ]
+    replay.append(late)
+    replay.finish("west")
+    wait_until(lambda: replay.status("east")["state"] == "waiting", what="the waiting of the denied target")
+    assert replay.queued("east") == 2
+    east.clear_faults()
+    replay.finish("east")
+    assert sorted(of(catalog(east.client("glue")), "two")) == ["two", "two.keep", "two.keep2"]
+    assert sorted(of(catalog(west.client("glue")), "second")) == ["second", "second.keep2", "second.other"]
+    assert replay.queue.parked_count("east") == replay.queue.parked_count("west") == 0
+
+
+def named(name: str) -> Any:
+    found = table("two", name)
+    found.sd.location = f"s3://b/two/{name}"
+    return found
+
+
+FAULTS: dict[str, list[dict[str, Any]]] = {
+    "throttled, again and again": [
+        {"target": f"Glue.{call}", "code": "ThrottlingException", "reason": "Rate exceeded", "count": 4}
+        for call in ("GetTable", "CreateTable", "BatchCreatePartition")
+    ],
+    "expired credentials": [
+        {"target": "Glue.GetTable", "code": "ExpiredTokenException", "count": 5},
+        {"target": "Glue.BatchCreatePartition", "code": "ExpiredTokenException", "count": 3},
+    ],
+    "access denied": [
+        {"target": "Glue.CreateTable", "code": "AccessDeniedException", "count": 5},
+        {"target": "Glue.UpdateTable", "code": "AccessDeniedException", "count": 3},
+    ],
+    "errors of single items": [
+        {"target": "Glue.BatchCreatePartition", "code": code, "items": [0, 3, 7], "count": 2}
+        for code in ("InternalServiceException", "OperationTimeoutException", "ThrottlingException")
+    ],
+    "cut off in the middle": [
+        {"target": f"Glue.{call}", "lose": True, "count": 4}
+        for call in ("BatchCreatePartition", "BatchUpdatePartition", "CreateTable", "BatchGetPartition")
+    ],
+    "done, and the answer lost": [
+        {"target": f"Glue.{call}", "after": True, "count": 4}
+        for call in (
+            "BatchCreatePartition",
+            "BatchUpdatePartition",
+            "BatchDeletePartition",
+            "CreateTable",
+            "DeleteTable",
+        )
+    ],
+    "done, and said to have failed": [
+        {"target": f"Glue.{call}", "after": True, "code": "InternalServiceException", "count": 4}
+        for call in ("BatchCreatePartition", "CreateTable", "UpdateTable", "DeleteTable")
+    ],
+}
+
+
+@pytest.fixture(scope="module")
+def undisturbed(west: EmbeddedAws, tmp_path_factory: pytest.TempPathFactory) -> dict[str, Any]:
+    """What the history leads to where nothing fails."""
+    with drains(tmp_path_factory.mktemp("undisturbed")) as found:
+        found.add("glue", name="calm", endpoint_url=west.url)
+        found.append(history("calm"))
+        found.finish("calm")
+        assert found.queue.parked_count("calm") == 0
+    return of(catalog(west.client("glue")), "calm")
+
+
+@pytest.mark.parametrize("fault", FAULTS)
+def test_faults_change_nothing_about_the_end(
+    replay: Drains, east: EmbeddedAws, undisturbed: dict[str, Any], fault: str
+) -> None:
+    """Nothing is lost, nothing dropped, nothing parked, and what is done twice is as if it were done once."""
+    name = f"storm{next(_NUMBERS)}"
+    for members in FAULTS[fault]:
+        east.fault(**members)
+    replay.add("glue", name="storm", endpoint_url=east.url, window=60)
+    replay.append(history(name))
+    replay.finish("storm")
+    assert replay.queue.parked_count("storm") == 0
+    assert of(catalog(east.client("glue")), name) == renamed(undisturbed, "calm", name)
