@@ -56,6 +56,7 @@ class Change:
     before: list[Any] = field(default_factory=list)
     after: list[Any] = field(default_factory=list)
     whole: TableName | None = None  # the name at the source of a table whose partitions the target does not have yet
+    sources: dict[str, str] = field(default_factory=dict)  # where the files of its locations are, for who copies them
 
     @property
     def kind(self) -> Kind:
@@ -91,6 +92,12 @@ class Change:
     def refreshes_all(self) -> bool:
         """Whether it asks to compare the databases of source and target."""
         return self.kind is Kind.REFRESH and not self.database
+
+    @property
+    def for_targets(self) -> frozenset[str]:
+        """The targets that it is for alone, which only a refresh may say; empty: all of them."""
+        names = self.event.attributes.get("targets", "") if self.kind is Kind.REFRESH else ""
+        return frozenset(names.split("\n") if names else ())
 
     @property
     def comes_alone(self) -> bool:

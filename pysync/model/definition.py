@@ -13,7 +13,10 @@ from pysync.model.mark import EVENT_KEY, SOURCE_KEY
 SERVER_FIELDS = frozenset({"createTime", "lastAccessTime", "materializationTime", "privileges", "validTxnList"})
 # What an unset field means to a server that knows it; one that does not leaves it unset.
 _DEFAULTS = {(hive.Table, "ownerType"): hive.PrincipalType.USER, (hive.Database, "type"): 1}
-SERVER_PARAMETERS = frozenset({"transient_lastDdlTime", SOURCE_KEY, EVENT_KEY})
+# The last two are of the DDL engine that altered it: Hive's own, or Athena's.
+SERVER_PARAMETERS = frozenset(
+    {"transient_lastDdlTime", SOURCE_KEY, EVENT_KEY, "last_modified_by", "last_modified_time"}
+)
 
 # What Hive knows of the files (StatsSetupConst, HMS 2.3 to 4.0): each metastore counts its own.
 STATISTICS = frozenset(
@@ -47,12 +50,28 @@ def differences(wanted: Mapping[str, Any] | None, there: Mapping[str, Any] | Non
     return list(_differences("", wanted, there))
 
 
+def told(path: str, wanted: Any, there: Any) -> list[str]:
+    """The same for the values of one field, which is called `path`."""
+    return list(_differences(path, _plain(wanted), _plain(there)))
+
+
 def _differences(path: str, wanted: Any, there: Any) -> Iterator[str]:
+    named = _named(wanted), _named(there)
+    if all(named) and named[0] != named[1]:  # of columns in another order all are shown
+        wanted, there = (part or whole for part, whole in zip(named, (wanted, there), strict=True))
     if isinstance(wanted, Mapping) and isinstance(there, Mapping):
         for key in sorted(wanted.keys() | there.keys()):
             yield from _differences(f"{path}.{key}" if path else key, wanted.get(key), there.get(key))
     elif wanted != there:
         yield f"{path}: {there!r} instead of {wanted!r}"
+
+
+def _named(value: Any) -> dict[str, Any]:
+    """Columns by their names; nothing if it is no list of those."""
+    if not isinstance(value, list) or not all(isinstance(item, Mapping) for item in value):
+        return {}
+    names = [item.get("name", item.get("Name")) for item in value]
+    return dict(zip(names, value, strict=True)) if None not in names and len(set(names)) == len(names) else {}
 
 
 def _plain(value: Any) -> Any:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from urllib.parse import unquote
 
 from pysync.errors import UsageError
 
@@ -50,6 +51,11 @@ def partition_name(keys: Sequence[str], values: Sequence[str]) -> str:
     """
     pairs = zip(keys, values, strict=True)
     return "/".join(f"{_escaped(normalized(key))}={_escaped(value)}" for key, value in pairs)
+
+
+def partition_values(name: str) -> list[str]:
+    """The values in the name that HMS gives a partition: `partition_name` the other way round."""
+    return [unquote(part.partition("=")[2]) for part in name.split("/")]
 
 
 def _escaped(text: str) -> str:

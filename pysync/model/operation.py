@@ -6,8 +6,8 @@ for the target; a target must not alter them.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
 from typing import Any
 
 from pysync.model.mark import Mark
@@ -78,6 +78,7 @@ class Refresh(Operation):
     target; neither given: drop the databases which the source has no more. `partitions` are names, `key=value/…`; none
     given: all. When it was asked for the source had the tables (or databases) that are `present`, and had the table
     itself unless `absent`; `created` was its createTime (s; 0: not known): another one by now is left to its events.
+    `bootstrap` is whether it is one of a bootstrap, which is counted.
     """
 
     source_database: str = ""
@@ -88,6 +89,7 @@ class Refresh(Operation):
     present: tuple[str, ...] = ()
     absent: bool = False
     created: int = 0
+    bootstrap: bool = False
 
     @property
     def key(self) -> str:
@@ -104,9 +106,14 @@ class DropFunction(DatabaseOperation):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TableOperation(Operation):
-    """Of a table or its partitions."""
+    """Of a table or its partitions.
+
+    `sources` tells for the locations in it, which are the target's, where the files are at the source; it is empty for
+    targets without `copy`.
+    """
 
     table: TableName
+    sources: Mapping[str, str] = field(default_factory=dict, compare=False)
 
     @property
     def key(self) -> str:
@@ -155,10 +162,13 @@ class PutPartitions(TableOperation):
 
     It is missing where the target began to follow later, or where the window after this one has dropped it already,
     before a crash.
+    With `fresh` the table was not there a moment ago, so that it has no partitions yet: a target may add them without
+    looking first. Should it be otherwise, it has to look after all.
     """
 
     definition: Any
     partitions: Sequence[Any]
+    fresh: bool = False
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -64,6 +65,18 @@ def test_put_alter_drop_each_twice(target: Target, source: Source, name: TableNa
     assert there["1"].parameters["numFiles"] == "3"
     assert [target.apply(drop), target.apply(drop)] == [Outcome.APPLIED, Outcome.UNCHANGED]
     assert values(target, name) == ["3"]
+
+
+def test_a_table_that_is_taken_for_new_and_is_not(target: Target, source: Source, name: TableName, owner: Any) -> None:
+    """Then the target has to look after all: what is there is altered, and the others are added."""
+    target.apply(replace(source.put_partitions(owner, partition(owner, ["1"]), partition(owner, ["2"])), fresh=True))
+    moved = partition(owner, ["2"], location=f"{owner.sd.location}/elsewhere")
+    again = replace(source.put_partitions(owner, partition(owner, ["1"]), moved, partition(owner, ["3"])), fresh=True)
+    assert [target.apply(again), target.apply(again)] == [Outcome.APPLIED, Outcome.UNCHANGED]
+    there = {part.values[0]: part for part in target.partitions(name)}
+    assert sorted(there) == ["1", "2", "3"]
+    assert there["2"].sd.location == f"{owner.sd.location}/elsewhere"
+    assert {part.parameters["numFiles"] for part in there.values()} == {"3"}
 
 
 def test_nasty_values(harness: TargetHarness, target: Target, source: Source, name: TableName, owner: Any) -> None:

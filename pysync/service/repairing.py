@@ -1,0 +1,78 @@
+"""Repairing: drift becomes refreshes, which the running sidecar makes good through queue, plan and lanes.
+
+So order, ownership, suppressed drops and the brake hold for a repair as for any event.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from typing import Any
+
+from pysync.config import Config
+from pysync.errors import PysyncError
+from pysync.service.control import ask
+from pysync.verify.found import Compared
+
+_NAMES_PER_REQUEST = 200  # the sidecar looks at each before it answers
+_POLL_SECONDS = 0.3
+_LOOKS = 4
+_PAUSE_SECONDS = 2.0  # as long as what was parked waits for its first retry
+
+Tell = Callable[[str], None]
+
+
+def repair(config: Config, target: str, drift: Sequence[Compared], tell: Tell) -> None:
+    """Have the sidecar bring what has drifted to what the source has, and wait until the target is done with it.
+
+    Raises PysyncError when no sidecar runs, or when the target is paused, by hand or by the brake.
+    """
+    for databases, tables in _requests(drift):
+        ask(config.queue.directory, "refresh", databases=databases, tables=tables)
+        _wait_for(config, target, tell)
+
+
+def looks(config: Config, target: str) -> Iterator[int]:
+    """Counts the looks that are worth while after a repair: more than one where something was parked.
+
+    A foreign key, say, whose table came before the one that it refers to: that is tried again by itself.
+    """
+    for number in range(_LOOKS):
+        yield number
+        if not _status_of(config, target)["parked"]:
+            return
+        time.sleep(_PAUSE_SECONDS)
+
+
+def _requests(drift: Sequence[Compared]) -> Iterator[tuple[list[str], list[str]]]:
+    """Databases first, and tables with constraints last: what a foreign key refers to is there by then."""
+    databases = sorted({item.source for item in drift if "." not in item.source})
+    last = {item.source for item in drift if item.kind == "constraint"}
+    tables = sorted({item.source for item in drift if "." in item.source}, key=lambda name: (name in last, name))
+    for names in _chunks(databases):
+        yield names, []
+    for names in _chunks(tables):
+        yield [], names
+
+
+def _chunks(names: Sequence[str]) -> Iterable[list[str]]:
+    return (list(names[at : at + _NAMES_PER_REQUEST]) for at in range(0, len(names), _NAMES_PER_REQUEST))
+
+
+def _wait_for(config: Config, target: str, tell: Tell) -> None:
+    """Until the target is done with what is queued now; that other targets may not be is no matter here."""
+    its = _status_of(config, target)
+    upto = its["position"] + its["queued"]
+    while its["position"] < upto:
+        if its["paused"]:
+            hint = f"look: pysync plan; go on: pysync resume {target}"
+            raise PysyncError(f"target {target!r} is paused: {its['paused']['reason']}", hint)
+        waits = f", {its['state']}: {its['last_error']['reason']}" if its["state"] == "waiting" else ""
+        tell(f"{upto - its['position']} changes to go{waits}")
+        time.sleep(_POLL_SECONDS)
+        its = _status_of(config, target)
+
+
+def _status_of(config: Config, target: str) -> dict[str, Any]:
+    found: dict[str, Any] = next(it for it in ask(config.queue.directory, "status")["targets"] if it["name"] == target)
+    return found

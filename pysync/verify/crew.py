@@ -1,0 +1,112 @@
+"""Crew: threads that look at source and target, each with connections of its own."""
+
+from __future__ import annotations
+
+import threading
+from collections import deque
+from collections.abc import Callable, Iterable, Iterator
+from concurrent.futures import Future, ThreadPoolExecutor
+from contextlib import ExitStack
+from dataclasses import dataclass
+from functools import partial
+from types import TracebackType
+from typing import TypeVar
+
+from tenacity import Retrying, retry_if_exception_type, stop_after_attempt, wait_random_exponential
+from thrift.Thrift import TException
+
+from pysync.errors import PysyncError
+from pysync.metastore import Metastore
+from pysync.targets.base import Target
+
+T = TypeVar("T")
+R = TypeVar("R")
+
+_TRIES = 3
+_FIRST_WAIT_SECONDS = 0.1
+_LONGEST_WAIT_SECONDS = 2.0
+_AHEAD = 2  # answers of each thread that may wait to be taken
+
+
+@dataclass(frozen=True, slots=True)
+class Ends:
+    """The two ends of a comparison, as one thread reads them."""
+
+    source: Metastore
+    target: Target
+
+
+class Crew:
+    """Looks from several threads, or from that of who asks if it is one; gives all connections back as it is left.
+
+    `keep_pace` is called before every look at an item, by the thread that asks for it; it may wait, or raise to end.
+    """
+
+    def __init__(
+        self,
+        open_source: Callable[[], Metastore],
+        open_target: Callable[[], Target],
+        threads: int,
+        keep_pace: Callable[[], None],
+    ) -> None:
+        self._open_source = open_source
+        self._open_target = open_target
+        self._threads = threads
+        self._keep_pace = keep_pace
+        self._pool = ThreadPoolExecutor(threads, thread_name_prefix="verify") if threads > 1 else None
+        self._own = threading.local()
+        self._opening = threading.Lock()
+        self._opened = ExitStack()
+
+    def __enter__(self) -> Crew:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        if self._pool is not None:
+            self._pool.shutdown(cancel_futures=True)
+        self._opened.close()
+
+    def ask(self, look: Callable[[Ends], R]) -> Future[R]:
+        """Have one thread look."""
+        if self._pool is not None:
+            return self._pool.submit(lambda: self._patiently(look))
+        found: Future[R] = Future()
+        found.set_result(self._patiently(look))
+        return found
+
+    def each(self, look: Callable[[Ends, T], R], items: Iterable[T]) -> Iterator[R]:
+        """What all threads see of the items, in their order; only a few items ahead of what is taken."""
+        under_way: deque[Future[R]] = deque()
+        for item in items:
+            self._keep_pace()
+            under_way.append(self.ask(partial(_at, look, item)))
+            if self._pool is None or len(under_way) > self._threads * _AHEAD:
+                yield under_way.popleft().result()
+        while under_way:
+            yield under_way.popleft().result()
+
+    def _patiently(self, look: Callable[[Ends], R]) -> R:
+        """Look again where there was no answer: who reads and who writes may meet in a deadlock of the database."""
+        retrying = Retrying(
+            retry=retry_if_exception_type((PysyncError, TException)),
+            wait=wait_random_exponential(_FIRST_WAIT_SECONDS, max=_LONGEST_WAIT_SECONDS),
+            stop=stop_after_attempt(_TRIES),
+            reraise=True,
+        )
+        return retrying(lambda: look(self._ends()))
+
+    def _ends(self) -> Ends:
+        found: Ends | None = getattr(self._own, "ends", None)
+        if found is None:
+            with self._opening:
+                source, target = self._open_source(), self._open_target()
+                self._opened.callback(source.close)
+                self._opened.callback(target.close)
+            found = self._own.ends = Ends(source, target)
+        return found
+
+
+def _at(look: Callable[[Ends, T], R], item: T, ends: Ends) -> R:
+    return look(ends, item)

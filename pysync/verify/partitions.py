@@ -1,0 +1,120 @@
+"""The partitions of a table, compared a batch at a time: in memory at once are their names and a few batches."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from pysync.metastore import PARTITIONS_PER_CALL
+from pysync.model.names import TableName, partition_name
+from pysync.targets.base import Rejected
+from pysync.verify.crew import Crew, Ends
+from pysync.verify.found import DIFFERENT, EXTRA, MISSING, MOST_FIELDS
+from pysync.verify.rules import Rules
+
+FEW = 4 * PARTITIONS_PER_CALL
+"""A table of no more partitions is compared by one thread, while the others compare other tables."""
+
+
+@dataclass(frozen=True, slots=True)
+class Keyed:
+    """A table with partitions: its names at both ends, and the table that the target has."""
+
+    old: TableName
+    new: TableName
+    there: Any
+
+
+@dataclass(slots=True)
+class Tally:
+    """What was found of a table's partitions: how many were looked at, the differences, and what is no drift."""
+
+    parts: int = 0
+    differences: int = 0
+    fields: list[str] = field(default_factory=list)
+    told: list[str] = field(default_factory=list)
+
+    def add(self, other: Tally) -> None:
+        """Count what another found."""
+        self.parts += other.parts
+        self.differences += other.differences
+        self.fields += other.fields[: MOST_FIELDS - len(self.fields)]
+        self.told += [it for it in other.told if it not in self.told][:MOST_FIELDS]
+
+    def found(self, fields: Iterable[str], excuse: str = "") -> None:
+        """Note differences; with an excuse they are told, and no drift."""
+        for text in fields:
+            self.differences += not excuse
+            where, what = (self.told, f"{text} ({excuse})") if excuse else (self.fields, text)
+            if len(where) < MOST_FIELDS:
+                where.append(what)
+
+
+def compare_few(ends: Ends, keyed: Keyed, rules: Rules) -> Tally | None:
+    """Compare all partitions of a table at once; None if there are more than FEW."""
+    wanted, there = _source_names(ends, keyed, FEW + 1), ends.target.partition_names(keyed.new, FEW + 1)
+    if max(len(wanted), len(there)) > FEW:
+        return None
+    tally = _extras(wanted, there, rules)
+    for batch in _batches(wanted, frozenset(there)):
+        tally.add(_compare(ends, keyed, rules, batch))
+    return tally
+
+
+def compare_many(crew: Crew, keyed: Keyed, rules: Rules) -> Iterator[tuple[Tally, int]]:
+    """Compare all partitions of a table with all threads: what was found by now, and of how many, again and again."""
+    theirs = crew.ask(lambda ends: frozenset(ends.target.partition_names(keyed.new)))
+    wanted = crew.ask(lambda ends: _source_names(ends, keyed)).result()
+    there = theirs.result()
+    tally = _extras(wanted, there, rules)
+    yield tally, len(wanted)
+    batches = _batches(wanted, there)
+    for found in crew.each(lambda ends, batch: _compare(ends, keyed, rules, batch), batches):
+        tally.add(found)
+        yield tally, len(wanted)
+
+
+def _source_names(ends: Ends, keyed: Keyed, most: int = -1) -> list[str]:
+    name = keyed.old
+    return list(ends.source.call(lambda client: client.get_partition_names(name.database, name.table, most)))
+
+
+def _extras(wanted: Sequence[str], there: Iterable[str], rules: Rules) -> Tally:
+    tally = Tally()
+    extra = frozenset(there).difference(wanted)
+    tally.found((f"partition {name}: extra" for name in sorted(extra)), rules.excuse("partition", EXTRA))
+    return tally
+
+
+@dataclass(frozen=True, slots=True)
+class _Batch:
+    """Names of partitions at the source, and which of them the target has."""
+
+    names: Sequence[str]
+    common: Sequence[str]
+
+
+def _batches(wanted: Sequence[str], there: frozenset[str]) -> Iterator[_Batch]:
+    for start in range(0, len(wanted), PARTITIONS_PER_CALL):
+        names = wanted[start : start + PARTITIONS_PER_CALL]
+        yield _Batch(names, [name for name in names if name in there])
+
+
+def _compare(ends: Ends, keyed: Keyed, rules: Rules, batch: _Batch) -> Tally:
+    name = keyed.old
+    wanted = ends.source.partitions_by_name(name.database, name.table, batch.names)
+    found = ends.target.partitions_by_name(keyed.new, batch.common) if batch.common else []
+    there = {tuple(partition.values): partition for partition in found}
+    keys = [key.name for key in keyed.there.partitionKeys]
+    tally = Tally(len(batch.names))
+    for partition in wanted:
+        its = there.get(tuple(partition.values))
+        excuse = rules.excuse("partition", MISSING if its is None else DIFFERENT)
+        try:
+            fields = ends.target.differences(rules.rewritten(partition), its, keyed.there)
+        except Rejected as error:
+            fields, excuse = ["cannot be held"], error.message
+        label = partition_name(keys, partition.values)
+        tally.found((f"partition {label}: {text}" for text in fields), excuse)
+    return tally

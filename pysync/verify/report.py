@@ -1,0 +1,99 @@
+"""Report: what comparisons found, as JSON values and as JUnit XML; the form is a promise, see docs/verify.md."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import Any
+from xml.etree import ElementTree
+
+from pysync.verify.found import EQUAL, Compared, Selection
+
+_NOT_IN_XML = re.compile("[^\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
+
+
+@dataclass(slots=True)
+class Report:
+    """What was found at one target, and in how many seconds."""
+
+    target: str
+    kind: str
+    compared: list[Compared] = field(default_factory=list)
+    seconds: float = 0.0
+
+    @property
+    def drift(self) -> list[Compared]:
+        """What is not as it should be."""
+        return [item for item in self.compared if item.drift]
+
+    @property
+    def told(self) -> list[Compared]:
+        """What differs, and may."""
+        return [item for item in self.compared if item.told]
+
+    @property
+    def partitions(self) -> int:
+        """How many partitions were compared."""
+        return sum(item.parts for item in self.compared)
+
+    def looked_again(self, found: Sequence[Compared]) -> None:
+        """Replace what had drifted by what a second look at it has found."""
+        again = {item.source for item in self.drift}
+        self.compared = [*(item for item in self.compared if item.source not in again), *found]
+
+    def again(self) -> Selection:
+        """What a second look has to look at."""
+        return Selection.of(self.drift)
+
+    def as_json(self) -> dict[str, Any]:
+        """As JSON values; what is equal is counted only."""
+        return {
+            "target": self.target,
+            "kind": self.kind,
+            "seconds": round(self.seconds, 3),
+            "objects": len(self.compared),
+            "partitions": self.partitions,
+            "equal": sum(item.result == EQUAL for item in self.compared),
+            "drift": len(self.drift),
+            "told": len(self.told),
+            "differences": [_difference(item) for item in self.compared if item.result != EQUAL],
+        }
+
+
+def junit(reports: Sequence[Report]) -> bytes:
+    """All of it as JUnit XML: a suite for each target, a case for each object; what may differ is skipped."""
+    suites = ElementTree.Element("testsuites", name="pysync verify")
+    for report in reports:
+        suite = ElementTree.SubElement(suites, "testsuite", name=report.target, time=f"{report.seconds:.3f}")
+        for name, items in (("tests", report.compared), ("failures", report.drift), ("skipped", report.told)):
+            suite.set(name, str(len(items)))
+        for item in report.compared:
+            _case(suite, report.target, item)
+    return bytes(ElementTree.tostring(suites, encoding="utf-8", xml_declaration=True))
+
+
+def _case(suite: ElementTree.Element, target: str, item: Compared) -> None:
+    case = ElementTree.SubElement(suite, "testcase", classname=f"{target}.{item.kind}", name=_clean(item.name))
+    if item.drift:
+        failure = ElementTree.SubElement(case, "failure", message=item.result)
+        failure.text = _clean("\n".join(item.fields))
+    elif item.told:
+        ElementTree.SubElement(case, "skipped", message=_clean(f"{item.result}: {item.told}"))
+
+
+def _difference(item: Compared) -> dict[str, Any]:
+    return {
+        "kind": item.kind,
+        "name": item.name,
+        "source": item.source,
+        "result": item.result,
+        "drift": item.drift,
+        "told": item.told or None,
+        "fields": list(item.fields),
+    }
+
+
+def _clean(text: str) -> str:
+    """Without the characters that XML cannot hold."""
+    return _NOT_IN_XML.sub("\N{REPLACEMENT CHARACTER}", text)

@@ -1,0 +1,86 @@
+"""Rules: what a target shall have of the source, and what in it is no drift though it differs. Pure."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from pysync.model.constraints import Constraints
+from pysync.model.event import Kind
+from pysync.model.mark import Mark
+from pysync.replay.policy import Policy
+from pysync.replay.rewrite import Rewrite
+from pysync.targets.settings import TargetSettings
+from pysync.verify.found import DIFFERENT, EXTRA, MISSING
+
+DEFAULT = "default"
+"""The database that every metastore has of its own."""
+
+# The kinds of event which a refresh needs to make a difference good; see pysync.replay.refresh.
+_MENDED_BY: Mapping[tuple[str, str], Kind] = {
+    ("database", MISSING): Kind.CREATE_DATABASE,
+    ("database", DIFFERENT): Kind.CREATE_DATABASE,
+    ("database", EXTRA): Kind.DROP_DATABASE,
+    ("table", MISSING): Kind.CREATE_TABLE,
+    ("table", DIFFERENT): Kind.CREATE_TABLE,
+    ("table", EXTRA): Kind.DROP_TABLE,
+    ("partition", MISSING): Kind.ADD_PARTITION,
+    ("partition", DIFFERENT): Kind.ADD_PARTITION,
+    ("partition", EXTRA): Kind.DROP_PARTITION,
+    ("function", MISSING): Kind.CREATE_FUNCTION,
+    ("function", DIFFERENT): Kind.CREATE_FUNCTION,
+    ("function", EXTRA): Kind.DROP_FUNCTION,
+    ("constraint", EXTRA): Kind.DROP_CONSTRAINT,
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Rules:
+    """Policy, rewrite and ownership for one target; `source` is the name that its marks have."""
+
+    settings: TargetSettings
+    policy: Policy
+    rewrite: Rewrite
+    source: str
+
+    @classmethod
+    def of(cls, settings: TargetSettings, source: str) -> Rules:
+        """From the target's settings. Raises UsageError that names the setting which is wrong."""
+        return cls(settings, Policy.of(settings), Rewrite.of(settings), source)
+
+    def excuse(self, kind: str, result: str, by: Kind | None = None) -> str:
+        """Why a difference is left as it is, by the settings; "" if it is not. `by` is the kind that would mend it."""
+        needed = by or _MENDED_BY.get((kind, result))
+        if needed is None or needed not in self.policy.exclude_kinds:
+            return ""
+        if needed not in self.settings.exclude_kinds:
+            return "drops are suppressed"
+        return f"{needed} is among exclude_kinds"
+
+    def is_ours(self, there: Any) -> bool:
+        """Whether an object at the target carries the mark of this source."""
+        mark = Mark.read(there.parameters)
+        return mark is not None and mark.source == self.source
+
+    def whose(self, there: Any) -> str:
+        """Whose an object at the target is, for people."""
+        mark = Mark.read(there.parameters)
+        return "not written by pysync" if mark is None else f"written by pysync from {mark.source!r}"
+
+    def comes_from_target(self, item: Any) -> bool:
+        """Whether an object of the source has come there from this very target, which two-way replication makes."""
+        mark = Mark.read(item.parameters)
+        return mark is not None and mark.source == self.policy.cluster
+
+    def rewritten(self, item: Any) -> Any:
+        """An object of the source as the target shall have it; altered in place."""
+        self.rewrite.rewrite(item)
+        return item
+
+    def constraints(self, found: Constraints) -> Constraints:
+        """Those of a table that the target shall have, rewritten."""
+        return {
+            kind: [self.rewritten(column) for column in columns if self.policy.takes_constraint(column)]
+            for kind, columns in found.items()
+        }

@@ -1,0 +1,118 @@
+"""One table, with its partitions and constraints, at both ends."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+from typing import Any
+
+from pysync.model.change import OBJECTS
+from pysync.model.constraints import Constraints, name_of, pairs
+from pysync.model.names import TableName
+from pysync.targets.base import Rejected, Target
+from pysync.verify.crew import Ends
+from pysync.verify.found import DIFFERENT, EQUAL, EXTRA, FOREIGN, MISSING, Compared, listed
+from pysync.verify.partitions import Keyed, Tally, compare_few
+from pysync.verify.rules import Rules
+
+_KINDS = {struct: kind for kind, struct in OBJECTS.items()}
+
+
+@dataclass(frozen=True, slots=True)
+class Seen:
+    """What was seen of a table: `found`, the table first, then its constraints; `many`: partitions are to come."""
+
+    found: tuple[Compared, ...]
+    many: Keyed | None = None
+
+
+def look_at_table(ends: Ends, old: TableName, new: TableName, rules: Rules) -> Seen:
+    """Compare a table that the source had a moment ago."""
+    wanted = ends.source.table(old.database, old.table)
+    if wanted is None:
+        return look_at_extra(ends, old, new, rules)
+    if rules.comes_from_target(wanted):
+        return Seen(())
+    constraints = ends.source.constraints(wanted)
+    rules.rewritten(wanted)
+    there = ends.target.table(new)
+    compared = compared_with(ends.target, rules, Compared("table", str(new), EQUAL, source=str(old)), wanted, there)
+    if there is None or compared.result == FOREIGN:
+        return Seen((compared,))
+    more = tuple(_constraints(ends, rules, compared, rules.constraints(constraints), there))
+    if not _have_same_partitions(wanted, there):
+        return Seen((compared, *more))
+    keyed = Keyed(old, new, there)
+    tally = compare_few(ends, keyed, rules)
+    return Seen((compared, *more), keyed) if tally is None else Seen((with_partitions(compared, tally), *more))
+
+
+def look_at_extra(ends: Ends, old: TableName, new: TableName, rules: Rules) -> Seen:
+    """Look at a table of the target that the source does not have, or that is not in scope."""
+    there = ends.target.table(new)
+    if there is None:
+        return Seen(())
+    found = Compared("table", str(new), EXTRA, source=str(old))
+    return Seen((excused(found, rules, there, in_scope=rules.policy.takes_table(old)),))
+
+
+def excused(found: Compared, rules: Rules, there: Any, *, in_scope: bool) -> Compared:
+    """What only the target has, with the reason why it may have it, if there is one."""
+    if not rules.is_ours(there):
+        return replace(found, result=FOREIGN, told=rules.whose(there))
+    return replace(found, told=rules.excuse(found.kind, EXTRA) if in_scope else "not in the scope of the target")
+
+
+def compared_with(target: Target, rules: Rules, blank: Compared, wanted: Any, there: Any | None) -> Compared:
+    """A database or table compared, by the rules of the target and of whose it is; `blank` names it."""
+    try:
+        fields = target.differences(wanted, there)
+    except Rejected as error:
+        return replace(blank, result=MISSING if there is None else DIFFERENT, told=error.message)
+    if there is None:
+        return replace(blank, result=MISSING, told=rules.excuse(blank.kind, MISSING))
+    if not rules.is_ours(there) and rules.settings.on_conflict != "adopt":
+        return _of_others(rules, replace(blank, fields=listed(fields)), there)
+    excuse = rules.excuse(blank.kind, DIFFERENT)
+    return replace(blank, result=DIFFERENT, fields=listed(fields), told=excuse) if fields else blank
+
+
+def with_partitions(compared: Compared, tally: Tally) -> Compared:
+    """A table with what was found of its partitions."""
+    fields = listed([*compared.fields, *tally.fields], len(compared.fields) + tally.differences)
+    compared = replace(compared, parts=tally.parts)
+    if tally.differences:
+        return replace(compared, result=DIFFERENT, fields=fields, told="")
+    if tally.told and compared.result == EQUAL:
+        return replace(compared, result=DIFFERENT, fields=listed(tally.told), told="only partitions that may differ")
+    return compared
+
+
+def _of_others(rules: Rules, found: Compared, there: Any) -> Compared:
+    """What stands in the place of ours: a database may, a table only where the settings let it."""
+    told = rules.whose(there)
+    if found.kind == "database":
+        return replace(found, result=FOREIGN if found.fields else EQUAL, told=told if found.fields else "")
+    if rules.settings.on_conflict == "skip":
+        return replace(found, result=FOREIGN, told=f'{told}, on_conflict = "skip"')
+    return replace(found, result=FOREIGN, fields=(f"stands where ours should be: {told}", *found.fields))
+
+
+def _have_same_partitions(wanted: Any, there: Any) -> bool:
+    """Whether both have partitions, by the same keys; if not, that is told already."""
+    keys = [key.name.lower() for key in wanted.partitionKeys or ()]
+    return bool(keys) and keys == [key.name.lower() for key in there.partitionKeys or ()]
+
+
+def _constraints(ends: Ends, rules: Rules, table: Compared, wanted: Constraints, there: Any) -> Iterator[Compared]:
+    """The constraints of the kinds that both ends have."""
+    its = ends.target.constraints(there) if wanted else {}
+    for kind in wanted.keys() & its.keys():
+        for mine, other in pairs(wanted[kind], its[kind]):
+            blank = Compared("constraint", f"{table.name}.{name_of((mine or other)[0])}", EQUAL, source=table.source)
+            if not mine:
+                yield replace(blank, result=EXTRA, told=rules.excuse("constraint", EXTRA))
+            elif fields := ends.target.differences(mine, other or None):
+                result = DIFFERENT if other else MISSING
+                told = rules.excuse("constraint", result, _KINDS[kind])
+                yield replace(blank, result=result, fields=listed(fields) if other else (), told=told)

@@ -1,0 +1,362 @@
+"""What a comparison takes for drift, and what it only tells."""
+
+from __future__ import annotations
+
+import itertools
+import threading
+from copy import deepcopy
+from typing import Any
+from xml.etree import ElementTree
+
+import pytest
+from hmsclient.genthrift.hive_metastore import ttypes as hive
+
+from pysync.errors import PysyncError, UsageError
+from pysync.metastore import PARTITIONS_PER_CALL, MetastoreUnavailable
+from pysync.model.mark import Mark
+from pysync.model.names import TableName, partition_name, partition_values
+from pysync.model.operation import PutDatabase, PutFunction, PutPartitions, PutTable
+from pysync.service.verifying import persisting
+from pysync.targets.base import Rejected, Unavailable
+from pysync.targets.faulty import KIND, FaultySettings
+from pysync.verify import crew
+from pysync.verify.compare import DIFFERENT, EQUAL, EXTRA, FOREIGN, MISSING, Compared, Comparison, Selection
+from pysync.verify.partitions import FEW
+from pysync.verify.report import Report, junit
+from tests.support import partition, table
+from tests.support.events import database
+
+DAY = [("day", "string")]
+MARK = Mark("onprem", 5, 1, 0)
+_NUMBERS = itertools.count()
+
+
+class Hms:
+    """A source in dicts, as much of a Metastore as a comparison needs; it counts its calls for partitions."""
+
+    def __init__(self, *names: str) -> None:
+        self.bases: dict[str, Any] = {"default": database("default")}
+        self.found: dict[TableName, Any] = {}
+        self.parts: dict[TableName, dict[str, Any]] = {}
+        self.made: list[Any] = []
+        self.batches: list[int] = []
+        self.fails = 0
+        self.meeting: threading.Barrier | None = None  # where the first who ask for partitions wait for each other
+        for name in names:
+            self.add(name)
+
+    def add(self, name: str, *days: str, **fields: Any) -> Any:
+        which = TableName.parse(name)
+        self.bases.setdefault(which.database, database(which.database))
+        made = self.found[which] = table(which.database, which.table, partition_keys=DAY if days else (), **fields)
+        self.parts[which] = {partition_name(["day"], [day]): partition(made, [day]) for day in days}
+        return made
+
+    def close(self) -> None:
+        """Nothing to close."""
+
+    def databases(self) -> list[str]:
+        if self.fails:
+            self.fails -= 1
+            raise MetastoreUnavailable("nobody there")
+        return sorted(self.bases)
+
+    def database(self, name: str) -> Any:
+        return deepcopy(self.bases.get(name))
+
+    def tables(self, of: str) -> list[str]:
+        return [name.table for name in self.found if name.database == of]
+
+    def table(self, of: str, name: str) -> Any:
+        return deepcopy(self.found.get(TableName(of, name)))
+
+    def functions(self, of: str) -> list[Any]:
+        return [deepcopy(it) for it in self.made if it.dbName == of]
+
+    def constraints(self, _: Any) -> dict[Any, list[Any]]:
+        return {}
+
+    def call(self, request: Any) -> Any:
+        return request(self)
+
+    def get_partition_names(self, of: str, name: str, most: int) -> list[str]:
+        return sorted(self.parts[TableName(of, name)])[: None if most < 0 else most]
+
+    def partitions_by_name(self, of: str, name: str, names: list[str]) -> list[Any]:
+        self.batches.append(len(names))
+        if self.meeting is not None and len(self.batches) <= self.meeting.parties:
+            self.meeting.wait()
+        return [deepcopy(self.parts[TableName(of, name)][it]) for it in names]
+
+
+class Place:
+    """A source, and a target in memory that has the same as the source at the beginning."""
+
+    def __init__(self, *names: str, **settings: Any) -> None:
+        self.source = Hms(*names)
+        self.settings = FaultySettings(name=f"dr{next(_NUMBERS)}", kind="faulty", **settings)
+        self.target = KIND.open(self.settings)
+
+    def sync(self, mark: Mark = MARK) -> Place:
+        """Write all that the source has."""
+        for name, base in self.source.bases.items():
+            self.target.apply(PutDatabase(database=name, definition=deepcopy(base), mark=mark))
+        for name, made in self.source.found.items():
+            self.target.apply(PutTable(table=name, definition=deepcopy(made), mark=mark))
+            parts = tuple(deepcopy(list(self.source.parts[name].values())))
+            self.target.apply(PutPartitions(table=name, definition=made, partitions=parts, mark=mark))
+        for it in self.source.made:
+            self.target.apply(PutFunction(database=it.dbName, definition=deepcopy(it), mark=mark))
+        return self
+
+    def compare(self, *names: str, threads: int = 2) -> list[Compared]:
+        opened = lambda: KIND.open(self.settings)  # noqa: E731
+        comparison = Comparison(lambda: self.source, opened, self.settings, "onprem", threads=threads)
+        return list(comparison.run(Selection.parse(names)))
+
+    def unequal(self) -> dict[str, tuple[str, bool]]:
+        """Result, and whether it is drift, of whatever is not equal."""
+        return {f"{it.kind} {it.name}": (it.result, it.drift) for it in self.compare() if it.result != EQUAL}
+
+
+def function(name: str, kind: str = "org.F") -> Any:
+    return hive.Function(name, "db", kind, "x", hive.PrincipalType.USER, 0, hive.FunctionType.JAVA, [])
+
+
+@pytest.fixture(autouse=True)
+def no_waits(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(crew, "_FIRST_WAIT_SECONDS", 0.0)
+    monkeypatch.setattr(crew, "_LONGEST_WAIT_SECONDS", 0.0)
+
+
+# --- whose it is, and what the settings say
+
+
+def test_what_was_synced_is_equal_and_each_object_is_told_of_in_order() -> None:
+    place = Place("db.b", "db.a", "cd.t")
+    place.source.made = [function("f")]
+    found = place.sync().compare()
+    assert [(it.kind, it.name) for it in found] == [
+        ("database", "cd"), ("table", "cd.t"), ("database", "db"), ("function", "db.f"), ("table", "db.a"),
+        ("table", "db.b"),
+    ]  # fmt: skip
+    assert {it.result for it in found} == {EQUAL}
+
+
+def test_what_the_source_has_no_more_is_drift_unless_drops_are_suppressed() -> None:
+    for drops, drift in (("apply", True), ("suppress", False)):
+        place = Place("db.t", "db.gone", "lost.t", drops=drops).sync()
+        del place.source.found[TableName("db", "gone")], place.source.found[TableName("lost", "t")]
+        del place.source.bases["lost"]
+        assert place.unequal() == {"table db.gone": (EXTRA, drift), "database lost": (EXTRA, drift)}
+
+
+def test_partitions_too_many_are_told_where_drops_are_suppressed() -> None:
+    for drops, drift in (("apply", True), ("suppress", False)):
+        place = Place(drops=drops)
+        place.source.add("db.t", "1", "2")
+        place.sync()
+        del place.source.parts[TableName("db", "t")]["day=1"]
+        assert place.unequal() == {"table db.t": (DIFFERENT, drift)}
+        (found,) = (it for it in place.compare() if it.kind == "table")
+        assert found.fields[0].startswith("partition day=1: extra"), found
+
+
+def test_what_is_of_a_kind_that_the_target_does_not_take_is_told() -> None:
+    kinds = ["CREATE_FUNCTION", "CREATE_TABLE", "ADD_PARTITION"]
+    place = Place(exclude_kinds=kinds)
+    place.source.add("db.t", "1")
+    place.sync()
+    place.source.made = [function("f")]
+    place.source.found[TableName("db", "t")].owner = "x"
+    place.source.parts[TableName("db", "t")]["day=2"] = partition(place.source.found[TableName("db", "t")], ["2"])
+    assert place.unequal() == {"function db.f": (MISSING, False), "table db.t": (DIFFERENT, False)}
+
+
+def test_objects_of_others_beside_ours_are_told() -> None:
+    place = Place("db.t").sync()
+    theirs = Place("db.theirs", "their.t")
+    theirs.target = place.target
+    theirs.sync(Mark("elsewhere", 1, 1, 0))
+    assert place.unequal() == {"table db.theirs": (FOREIGN, False), "database their": (FOREIGN, False)}
+
+
+@pytest.mark.parametrize(
+    ("on_conflict", "result"), [("park", (FOREIGN, True)), ("skip", (FOREIGN, False)), ("adopt", (DIFFERENT, True))]
+)
+def test_a_table_of_others_where_ours_should_be_is_drift_unless_it_is_to_be_left(
+    on_conflict: str, result: tuple[str, bool]
+) -> None:
+    place = Place("db.t", on_conflict=on_conflict).sync(Mark("elsewhere", 1, 1, 0))
+    place.source.found[TableName("db", "t")].owner = "x"
+    assert place.unequal() == {"table db.t": result}
+
+
+def test_a_database_of_others_is_a_place_for_ours() -> None:
+    place = Place("db.t").sync(Mark("elsewhere", 1, 1, 0))
+    place.source.bases["db"].description = "ours"
+    assert place.unequal()["database db"] == (FOREIGN, False)
+
+
+def test_what_came_from_the_target_itself_is_left_out() -> None:
+    place = Place("db.t", cluster="west").sync(Mark("west", 1, 1, 0))
+    place.source.found[TableName("db", "t")].parameters |= Mark("west", 1, 1, 0).parameters()
+    assert "table db.t" not in place.unequal()
+
+
+def test_what_is_not_in_scope_any_more_is_told() -> None:
+    place = Place("db.t", "db.tmp", exclude=["db.tmp"]).sync()
+    assert place.unequal() == {"table db.tmp": (EXTRA, False)}
+
+
+def test_names_locations_and_parameters_are_compared_as_they_are_rewritten() -> None:
+    place = Place("db.t", databases={"db": "copy"}, parameters={"by": "pysync"})
+    assert place.unequal() == {"database copy": (MISSING, True), "table copy.t": (MISSING, True)}
+    (found,) = (it for it in place.compare() if it.kind == "table")
+    assert found.source == "db.t"
+
+
+def test_what_the_target_can_hold_in_no_form_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
+    place = Place("db.t")
+    place.target.apply(PutDatabase(database="db", definition=place.source.bases["db"], mark=MARK))
+
+    def refuse(_: Any, wanted: Any, *__: Any) -> list[str]:
+        if isinstance(wanted, hive.Table):
+            raise Rejected("no such table fits in here")
+        return []
+
+    monkeypatch.setattr(type(place.target), "differences", refuse)
+    (found,) = (it for it in place.compare() if it.kind == "table")
+    assert (found.result, found.drift, found.told) == (MISSING, False, "no such table fits in here")
+
+
+# --- partitions
+
+
+@pytest.mark.parametrize("count", [3, FEW, FEW + 1, FEW + 700])
+def test_partitions_are_read_in_batches_however_many_and_each_difference_is_counted(count: int) -> None:
+    place = Place()
+    name = TableName("db", "t")
+    place.source.add("db.t", *(f"{day:05}" for day in range(count)))
+    place.sync()
+    names = sorted(place.source.parts[name])
+    place.source.parts[name].pop(names[0])
+    place.source.parts[name][names[-1]].parameters["x"] = "y"
+    place.source.parts[name]["day=new"] = partition(place.source.found[name], ["new"])
+    (found,) = (it for it in place.compare(threads=3) if it.kind == "table")
+    assert (found.result, found.parts, len(found.fields)) == (DIFFERENT, count, 3)
+    assert set(found.fields) == {
+        f"partition {names[0]}: extra",
+        f"partition {names[-1]}: parameters.x: None instead of 'y'",
+        "partition day=new: missing",
+    }
+    assert max(place.source.batches) <= PARTITIONS_PER_CALL
+    assert sum(place.source.batches) == count
+
+
+def test_the_batches_of_a_large_table_are_read_by_all_threads_at_once() -> None:
+    place = Place()
+    place.source.add("db.t", *(f"{day:05}" for day in range(FEW + 1)))
+    place.sync()
+    place.source.meeting = threading.Barrier(3, timeout=20)
+    assert place.compare(threads=3)[-1].result == EQUAL
+
+
+def test_of_many_differences_the_first_are_listed_and_all_counted() -> None:
+    place = Place()
+    place.source.add("db.t", "0")
+    place.sync()
+    made = place.source.found[TableName("db", "t")]
+    for day in range(1, 2501):
+        place.source.parts[TableName("db", "t")][f"day={day}"] = partition(made, [str(day)])
+    (found,) = (it for it in place.compare() if it.kind == "table")
+    assert (len(found.fields), found.fields[-1]) == (21, "and 2,480 more")
+
+
+@pytest.mark.parametrize(
+    "values", [["2026-01-01", "a/b=c %"], ["Zürich", "__HIVE_DEFAULT_PARTITION__"], ["x\n\t", "'"]]
+)
+def test_the_name_of_a_partition_tells_its_values(values: list[str]) -> None:
+    assert partition_values(partition_name(["a", "b"], values)) == values
+
+
+# --- answers that do not come
+
+
+def test_a_look_without_an_answer_is_tried_again_and_then_the_source_is_unavailable() -> None:
+    place = Place("db.t").sync()
+    place.source.fails = 2
+    assert place.unequal() == {}
+    place.source.fails = 3
+    with pytest.raises(Unavailable, match="the source cannot be read: nobody there"):
+        place.compare()
+
+
+@pytest.mark.parametrize("threads", [1, 3])
+def test_whoever_keeps_the_pace_can_end_it(threads: int) -> None:
+    place = Place(*(f"db.t{number}" for number in range(20))).sync()
+    left = iter(range(5))
+
+    def pace() -> None:
+        if next(left, None) is None:
+            raise PysyncError("enough")
+
+    opened = lambda: KIND.open(place.settings)  # noqa: E731
+    comparison = Comparison(lambda: place.source, opened, place.settings, "x", threads=threads, keep_pace=pace)
+    with pytest.raises(PysyncError, match="enough"):
+        list(comparison.run())
+
+
+# --- selections, second looks, reports
+
+
+def test_only_what_is_named_is_compared() -> None:
+    place = Place("db.a", "db.b", "cd.t").sync()
+    names = [(it.kind, it.name) for it in place.compare("db.A", "cd")]
+    assert names == [("database", "cd"), ("table", "cd.t"), ("table", "db.a")]
+
+
+def test_names_that_nothing_has_are_known() -> None:
+    selection = Selection.parse(["db", "nowhere", "db.t", "db.no"])
+    assert selection is not None
+    assert selection.not_among(["db", "db.t"]) == ["nowhere", "db.no"]
+    with pytest.raises(UsageError):
+        Selection.parse([" "])
+
+
+def test_only_what_differs_in_the_same_way_at_both_looks_is_drift() -> None:
+    def looks(*results: tuple[str, str, tuple[str, ...]]) -> list[Compared]:
+        return [Compared("table", name, result, fields=fields) for name, result, fields in results]
+
+    first = looks(
+        ("stays", MISSING, ()), ("came", MISSING, ()), ("moves", DIFFERENT, ("a: 1 instead of 2",)),
+        ("partly", DIFFERENT, ("a: 1 instead of 2", "b: 1 instead of 2")), ("many", DIFFERENT, ("x", "and 5 more")),
+        ("left", EXTRA, ()), ("swapped", MISSING, ()),
+    )  # fmt: skip
+    again = looks(
+        ("stays", MISSING, ()), ("came", EQUAL, ()), ("moves", DIFFERENT, ("a: 2 instead of 3",)),
+        ("partly", DIFFERENT, ("b: 1 instead of 2",)), ("many", DIFFERENT, ("y", "and 5 more")), ("new", MISSING, ()),
+        ("left", DIFFERENT, ("a: 1 instead of 2",)), ("swapped", EXTRA, ()),
+    )  # fmt: skip
+    assert [it.name for it in persisting(first, again)] == ["stays", "partly"]
+
+
+def test_a_second_look_takes_the_place_of_the_first_at_what_had_drifted() -> None:
+    drifted = Compared("table", "db.t", MISSING, source="db.t")
+    report = Report("dr", "hms", [Compared("table", "db.a", EQUAL, source="db.a"), drifted])
+    assert report.again().tables == {TableName("db", "t")}
+    report.looked_again([Compared("table", "db.t", EQUAL, 3, source="db.t")])
+    assert (report.drift, report.partitions, len(report.compared)) == ([], 3, 2)
+
+
+def test_junit_holds_whatever_a_field_says() -> None:
+    items = [
+        Compared("table", "db.t\x01", DIFFERENT, fields=("parameters.x: '\x00<&\ud800]]>' instead of None",)),
+        Compared("table", "db.u", EQUAL),
+        Compared("table", "db.v", EXTRA, told="drops are suppressed"),
+    ]
+    (suite,) = ElementTree.fromstring(junit([Report("dr", "hms", items)]))  # noqa: S314 - our own
+    assert {name: suite.get(name) for name in ("tests", "failures", "skipped")} == {
+        "tests": "3", "failures": "1", "skipped": "1",
+    }  # fmt: skip
+    assert [[child.tag for child in case] for case in suite] == [["failure"], [], ["skipped"]]
