@@ -22,13 +22,14 @@ from pysync.capture.notifications import NotificationLogRefused, reaches, touche
 from pysync.capture.overlaps import CLOSE_SECONDS, Overlaps
 from pysync.capture.refreshes import Names, Refreshes, everything, some, table
 from pysync.errors import PysyncError
-from pysync.metastore import Metastore, MetastoreError
+from pysync.metastore import Metastore, MetastoreError, Where
 from pysync.model.names import TableName
 from pysync.queue import EventQueue, Gap, QueueClosed
 
 _LOOK_SECONDS = 1.0
 _RETRY_SECONDS = 10.0
 _CHUNK = 50
+_MOST_NAMED = 20
 _AHEAD = 500
 """Refreshes that may wait in the queue: changes that come meanwhile have to wait behind them."""
 
@@ -46,7 +47,8 @@ log = structlog.get_logger(__name__)
 class Healer:
     """The thread that looks for gaps and closes them. `behind` tells how many events the slowest busy target lags.
 
-    `tables_per_second` is the budget: how many tables are asked to be read, at most.
+    `tables_per_second` is the budget: how many tables are asked to be read, at most. `elsewhere` tells which gaps are
+    being closed by others.
     """
 
     def __init__(
@@ -56,9 +58,10 @@ class Healer:
         overlaps: Overlaps,
         refreshes: Refreshes,
         *,
-        source: str | None,
+        source: Where | None,
         behind: Callable[[], int],
         tables_per_second: float,
+        elsewhere: Callable[[Gap], bool] = lambda _: False,
     ) -> None:
         self._queue = queue
         self._watch = watch
@@ -67,6 +70,7 @@ class Healer:
         self._source = source
         self._behind = behind
         self._pace = _CHUNK / tables_per_second
+        self._elsewhere = elsewhere
         self._stop = threading.Event()
         self._retry_at = 0.0
         self._due: dict[TableName, None] = {}  # tables that are to be refreshed as soon as the source can be read
@@ -86,21 +90,24 @@ class Healer:
         if self._thread.ident is not None:
             self._thread.join(_LOOK_SECONDS * 2)
 
-    def refresh(self, tables: Sequence[TableName]) -> str:
-        """Ask for a comparison of some tables, or of everything, from any thread; returns the reason of its gap.
+    def refresh(self, tables: Sequence[TableName], databases: Sequence[str] = ()) -> str:
+        """Ask for a comparison of some tables and databases, or of everything, from any thread.
 
+        Those of databases are without their tables, but for what the source has no more. Returns the reason of its gap.
         Raises PysyncError when the source cannot be read.
         """
         if self._source is None:
             raise PysyncError("the source's address is not known", "set [source] metastore and restart the sidecar")
-        what = ", ".join(map(str, tables)) or "everything"
+        names = [*databases, *map(str, tables)]
+        more = f" and {len(names) - _MOST_NAMED} more" if len(names) > _MOST_NAMED else ""
+        what = ", ".join(names[:_MOST_NAMED]) + more or "everything"
         reason = f"comparison of {what} asked for by hand"
         key = f"asked:{time.time_ns()}"
-        if tables:
-            with _reading(self._source) as source:
-                upto = self._refreshes.ask([table(source, name) for name in tables])
+        if names:
+            with reading(self._source) as source:
+                upto = self._refreshes.ask(list(_asked(source, databases, tables)))
         self._queue.open_gap(key, reason)
-        if tables:
+        if names:
             self._queue.healed_by([key], upto)
         return reason
 
@@ -126,7 +133,7 @@ class Healer:
         if self._source is not None and now >= self._retry_at:
             if self._due:
                 self._settle(self._source)
-            waiting = [gap for gap in self._queue.open_gaps() if gap.upto is None]
+            waiting = [gap for gap in self._queue.open_gaps() if gap.upto is None and not self._elsewhere(gap)]
             self._unsettled_since = self._unsettled_since if waiting else now
             if waiting and (self._watch.is_settled() or now - self._unsettled_since > _PATIENCE_SECONDS):
                 self._heal(self._source, waiting)
@@ -149,31 +156,27 @@ class Healer:
         now = time.monotonic()
         if min(self._queue.positions().values(), default=0) < self._refreshes.upto:
             self._careful_until = now + CLOSE_SECONDS
+        self._careful_until = max(self._careful_until, self._refreshes.asked_at + CLOSE_SECONDS)
         due = self._overlaps.due(now, renames=now < self._careful_until)
         if self._source is not None:
             self._due |= dict.fromkeys(due)
 
-    def _settle(self, uri: str) -> None:
+    def _settle(self, where: Where) -> None:
         """Have the tables read whose events may be in another order than the changes."""
         tables = list(self._due)
-        with _reading(uri) as source:
-            self._ask([table(source, name) for name in tables])
+        with reading(where) as source:
+            self._refreshes.ask([table(source, name) for name in tables])
         self._due.clear()
         log.info("events overlapped: their tables are read at the source", tables=[str(name) for name in tables[:10]])
 
-    def _ask(self, wanted: Sequence[Names]) -> int:
-        upto = self._refreshes.ask(wanted)
-        self._careful_until = time.monotonic() + CLOSE_SECONDS
-        return upto
-
-    def _heal(self, uri: str, found: Sequence[Gap]) -> None:
+    def _heal(self, where: Where, found: Sequence[Gap]) -> None:
         log.warning("closing gaps: the targets are compared with the source", gaps=len(found))
         upto, asked = self._queue.last, 0
-        with _reading(uri) as source:
+        with reading(where) as source:
             for chunk in _chunks(self._wanted(source, found)):
-                upto = self._ask(chunk)
+                upto = self._refreshes.ask(chunk)
                 asked += len(chunk)
-                if not self._may_go_on():
+                if not self._may_go_on() or all(map(self._elsewhere, found)):
                     return
         self._queue.healed_by([gap.key for gap in found], upto)
         log.info("gaps: what is to be compared is queued", refreshes=asked, upto=upto)
@@ -205,6 +208,10 @@ def _named(source: Metastore, since: int) -> Iterator[Names]:
     return some(source, sorted({it.database for it in names}), sorted(tables))
 
 
+def _asked(source: Metastore, databases: Sequence[str], tables: Sequence[TableName]) -> Iterator[Names]:
+    return some(source, databases, tables) if databases else (table(source, name) for name in tables)
+
+
 def _chunks(wanted: Iterable[Names]) -> Iterator[list[Names]]:
     source = iter(wanted)
     while chunk := list(islice(source, _CHUNK)):
@@ -212,9 +219,10 @@ def _chunks(wanted: Iterable[Names]) -> Iterator[list[Names]]:
 
 
 @contextmanager
-def _reading(uri: str) -> Iterator[Metastore]:
+def reading(where: Where) -> Iterator[Metastore]:
+    """The source that is there; raises PysyncError, one line that names it, for whatever keeps it from being read."""
     try:
-        with Metastore(uri) as source:
+        with Metastore(where) as source:
             yield source
     except (MetastoreError, TException) as error:
-        raise PysyncError(f"the source at {uri} cannot be read: {error}") from error
+        raise PysyncError(f"the source at {where} cannot be read: {error}") from error

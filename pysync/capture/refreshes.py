@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import math
 import threading
 import time
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any
 
 from pysync.metastore import Metastore
@@ -22,6 +24,17 @@ Names = Mapping[str, str]
 """What to refresh: the attributes of one event."""
 
 
+@dataclass(frozen=True, slots=True)
+class Scope:
+    """Which databases and tables of the source are meant, by their names there."""
+
+    database: Callable[[str], bool]
+    table: Callable[[TableName], bool]
+
+
+EVERYTHING = Scope(lambda _: True, lambda _: True)
+
+
 class Refreshes:
     """Appends refreshes to the queue, from any thread."""
 
@@ -32,6 +45,8 @@ class Refreshes:
         self._sequence = max((it.highest for it in queue.instances() if it.instance == INSTANCE), default=0)
         self.upto = queue.last if self._sequence else 0
         """A position that no refresh is behind."""
+        self.asked_at = -math.inf
+        """When the last of them was asked for (monotonic seconds)."""
 
     def ask(self, wanted: Iterable[Names]) -> int:
         """Queue a refresh of each; returns a position that none of them is behind. Raises as the queue's `append`."""
@@ -39,7 +54,7 @@ class Refreshes:
             entries = [self._entry(number, names) for number, names in enumerate(wanted, self._sequence + 1)]
             self._queue.append_all(entries)
             self._sequence += len(entries)
-            self.upto = self._queue.last
+            self.upto, self.asked_at = self._queue.last, time.monotonic()
             return self.upto
 
     def _entry(self, sequence: int, names: Names) -> Entry:
@@ -56,22 +71,40 @@ def some(source: Metastore, databases: Iterable[str], tables: Iterable[TableName
     yield from (table(source, name) for name in tables)
 
 
-def everything(source: Metastore, first: Sequence[TableName] = ()) -> Iterator[Names]:
-    """Refreshes of all that the source has, read while they are asked for: the tables of `first` before the others.
+def everything(
+    source: Metastore, first: Sequence[TableName] = (), *, scope: Scope = EVERYTHING, after: TableName | None = None
+) -> Iterator[Names]:
+    """Refreshes of all that is in scope, read while they are asked for: the tables of `first` before the others.
 
     Those come again, because that of their database makes void what is parked in it.
     Each tells what was there at that time, so that a later drop or rename is not taken for one that was missed.
+    All others are in the order of `place`; those up to `after` are left out.
     """
-    databases = source.databases()
-    yield {"present": "\n".join(databases), "whole": "true"}
+    databases = sorted(source.databases())
+    if after is None:
+        yield {"present": "\n".join(databases), "whole": "true"}
     for name in first:
         yield table(source, name)
-    for database in databases:
-        tables = source.tables(database)
+    for database in filter(scope.database, databases):
+        if after is None or database >= after.database:
+            yield from _whole_database(source, database, scope, after or TableName("", ""))
+
+
+def place(names: Names) -> TableName:
+    """Where a refresh stands among those of everything, which are sorted so."""
+    return TableName(names.get("database", ""), names.get("table", ""))
+
+
+def _whole_database(source: Metastore, database: str, scope: Scope, after: TableName) -> Iterator[Names]:
+    tables = sorted(source.tables(database))
+    if TableName(database, "") > after:
         yield {"database": database, "present": "\n".join(tables), "whole": "true"}
-        for start in range(0, len(tables), _TABLES_PER_CALL):
-            found = source.tables_by_name(database, tables[start : start + _TABLES_PER_CALL])
-            yield from (_names(TableName(database, it.tableName), it) for it in found)
+    names = (TableName(database, table) for table in tables)
+    wanted = [name.table for name in names if name > after and scope.table(name)]
+    for start in range(0, len(wanted), _TABLES_PER_CALL):
+        found = source.tables_by_name(database, wanted[start : start + _TABLES_PER_CALL])
+        for it in sorted(found, key=lambda one: str(one.tableName)):
+            yield _names(TableName(database, it.tableName), it)
 
 
 def table(source: Metastore, name: TableName) -> Names:

@@ -29,6 +29,7 @@ from pysync.replay.parking import related
 from pysync.replay.progress import Progress, State
 from pysync.replay.refresh import OpenSource
 from pysync.replay.replayer import Replayer
+from pysync.replay.tally import Tally
 from pysync.replay.translate import Translator
 from pysync.targets.base import Target
 from pysync.targets.settings import TargetSettings
@@ -129,6 +130,11 @@ class Drain:
         self._interrupt()
         return pause
 
+    @property
+    def tally(self) -> Tally:
+        """How far the bootstrap of the target has come."""
+        return self._replayer.tally
+
     def preview(self) -> Draft:
         """What the next window comes to; changes nothing."""
         return self._replayer.preview()
@@ -190,12 +196,12 @@ class Drain:
             self._retry_soon()
 
     def _in_pace(self) -> bool:
-        """Let a window that is not full grow for a moment; False if something else is asked for meanwhile."""
+        """Let a window that is not full grow for a moment; False if something else is asked for by then."""
         early = self._begun + _PACE_SECONDS - time.monotonic()
-        if early > 0 and self._queue.depth(self.name).queued < self.settings.window and self._halt.wait(early):
-            return False
+        if early > 0 and self._queue.depth(self.name).queued < self.settings.window:
+            self._halt.wait(early)
         self._begun = time.monotonic()
-        return True
+        return not self._halt.is_set()
 
     def _retry_in_time(self, lanes: Lanes) -> None:
         """At the start, and every now and then: then with one try an operation, so that nobody waits for backoff.

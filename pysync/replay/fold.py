@@ -70,6 +70,7 @@ class TableState(State):
     parts: Change | None = None  # the latest event of its partitions
     described: Any = None  # the latest Table that an event brought along
     partitions: dict[tuple[str, ...], Any | Gone] = field(default_factory=dict)
+    sources: dict[str, str] = field(default_factory=dict)  # see Change
 
 
 Folded = DatabaseState | TableState | Change
@@ -99,7 +100,7 @@ class _Folding:
             return  # of a DROP DATABASE CASCADE, which takes its tables along once it is committed
         elif change.kind in _FOLDS and change.table_name == change.new_table_name:
             self._table(change)
-        elif change.kind is not Kind.INSERT:  # data only: HMS tells of the new statistics by an alter of its own
+        elif change.kind is not Kind.INSERT:  # data only; where it is copied it came as a refresh
             self._close(change)
             self._done.append(change)
 
@@ -125,6 +126,7 @@ class _Folding:
         name = _named(change)
         state = self._tables.setdefault(name, TableState(name=name))
         _FOLDS[change.kind](state, change)
+        state.sources |= change.sources
         state.touch(change)
 
     def _close(self, change: Change) -> None:

@@ -111,7 +111,7 @@ def _table(state: TableState, epoch: int) -> Work:
         origin = _origin(state.dropped, epoch, state.visited)
         found.append(DropTable(table=state.name, delete_data=state.dropped.deletes_data, **origin))
     for change, cascade in state.definitions:
-        origin = _origin(change, epoch, state.visited, state.born)
+        origin = _origin(change, epoch, state.visited, state.born) | {"sources": state.sources}
         found.append(PutTable(table=state.name, definition=change.after[0], cascade=cascade, **origin))
     found += _partitions(state, epoch)
     removes = frozenset({str(state.name)} if state.dropped else ())
@@ -127,7 +127,8 @@ def _partitions(state: TableState, epoch: int) -> list[Operation]:
     found: list[Operation] = []
     there = tuple(it for it in state.partitions.values() if not isinstance(it, Gone))
     if there:
-        found.append(PutPartitions(table=state.name, definition=state.described, partitions=there, **origin))
+        puts = origin | {"sources": state.sources}
+        found.append(PutPartitions(table=state.name, definition=state.described, partitions=there, **puts))
     for delete_data in (False, True):
         gone = tuple(values for values, it in state.partitions.items() if it == Gone(delete_data))
         if gone:
@@ -151,7 +152,8 @@ def _name(change: Change) -> TableName:
 
 def _rename(change: Change, origin: dict[str, Any]) -> Operation:
     mark = replace(origin["mark"], born=change.position)
-    return RenameTable(table=_name(change), definition=change.after[0], mark=mark, visited=origin["visited"])
+    origin = origin | {"mark": mark, "sources": change.sources}
+    return RenameTable(table=_name(change), definition=change.after[0], **origin)
 
 
 def _refresh(change: Change, origin: dict[str, Any]) -> Operation:
@@ -167,6 +169,7 @@ def _refresh(change: Change, origin: dict[str, Any]) -> Operation:
         present=_lines(names.get("present")),
         absent=names.get("absent") == "true",
         created=int(names.get("created", "0")),
+        bootstrap=names.get("bootstrap") == "true",
         **origin,
     )
 

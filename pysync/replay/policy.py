@@ -6,6 +6,9 @@ import re
 from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from fnmatch import translate
+from typing import Any
+
+from hmsclient.genthrift.hive_metastore import ttypes as hive
 
 from pysync.errors import UsageError
 from pysync.model.change import Change
@@ -33,12 +36,13 @@ class Pattern:
 
 @dataclass(frozen=True, slots=True)
 class Policy:
-    """What a target takes. `include` empty means everything."""
+    """What the target of that name takes. `include` empty means everything."""
 
     include: tuple[Pattern, ...] = ()
     exclude: tuple[Pattern, ...] = ()
     exclude_kinds: frozenset[Kind] = frozenset()
     cluster: str | None = None
+    target: str | None = None
 
     @classmethod
     def of(cls, settings: TargetSettings) -> Policy:
@@ -49,6 +53,7 @@ class Policy:
             exclude=(*exclude, *map(_glob_pattern, settings.exclude)),
             exclude_kinds=frozenset(settings.exclude_kinds) | (_SUPPRESSED if settings.drops == "suppress" else set()),
             cluster=settings.cluster or settings.name,
+            target=settings.name,
         )
 
     def takes_database(self, database: str) -> bool:
@@ -62,6 +67,12 @@ class Policy:
         within = not self.include or any(pattern.takes(name) for pattern in self.include)
         return within and not any(pattern.takes(name) for pattern in self.exclude)
 
+    def takes_constraint(self, column: Any) -> bool:
+        """Whether the target has it, in whose scope its table is: a foreign key goes only where both its tables are."""
+        if not isinstance(column, hive.SQLForeignKey):
+            return True
+        return self.takes_table(TableName.of(column.pktable_db, column.pktable_name))
+
     def scope(self, change: Change) -> Change | None:
         """The change as this target sees it; None when it does not concern it.
 
@@ -69,6 +80,8 @@ class Policy:
         of its tables are.
         """
         if change.kind in self.exclude_kinds or self.cluster in change.event.visited:
+            return None
+        if change.for_targets and self.target not in change.for_targets:
             return None
         if change.refreshes_all:
             return change

@@ -11,8 +11,9 @@ the events of the one before it, which are still to come, are not for it.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import dataclass, replace
+from queue import Empty, SimpleQueue
 from typing import Any
 
 import structlog
@@ -20,14 +21,20 @@ from hmsclient.genthrift.hive_metastore import ttypes as hive
 from thrift.Thrift import TApplicationException
 
 from pysync.metastore import PARTITIONS_PER_CALL, Metastore, MetastoreError
+from pysync.model import idl
+from pysync.model.change import OBJECTS
+from pysync.model.constraints import Constraints, name_of, pairs
 from pysync.model.event import Kind
 from pysync.model.mark import Mark
 from pysync.model.names import TableName, partition_name
 from pysync.model.operation import (
+    DropConstraint,
     DropDatabase,
+    DropFunction,
     DropPartitions,
     DropTable,
     Operation,
+    PutConstraint,
     PutDatabase,
     PutFunction,
     PutPartitions,
@@ -35,6 +42,7 @@ from pysync.model.operation import (
     Refresh,
 )
 from pysync.replay.lanes import Stopped
+from pysync.replay.tally import Count, Tally
 from pysync.replay.translate import Translator
 from pysync.targets.base import Outcome, Target, Unavailable, total
 
@@ -54,7 +62,10 @@ _KINDS: Mapping[type[Operation], Kind] = {
     DropTable: Kind.DROP_TABLE,
     PutPartitions: Kind.ADD_PARTITION,
     DropPartitions: Kind.DROP_PARTITION,
+    DropFunction: Kind.DROP_FUNCTION,
+    DropConstraint: Kind.DROP_CONSTRAINT,
 }
+_CONSTRAINTS = {struct: kind for kind, struct in OBJECTS.items() if struct in idl.ANY_CONSTRAINT}
 
 
 class Refresher:
@@ -64,6 +75,14 @@ class Refresher:
         self._source = source
         self._translator = translator
         self._allow = allow
+        self.tally = Tally()
+        self._idle: SimpleQueue[tuple[Metastore, ExitStack]] = SimpleQueue()
+
+    def rest(self) -> None:
+        """Close the connections to the source that no lane uses now; the next refresh opens one again."""
+        with suppress(Empty):
+            while True:
+                self._idle.get_nowait()[1].close()
 
     def apply(self, target: Target, refresh: Refresh) -> Outcome:
         """Apply what the refresh comes to.
@@ -75,26 +94,43 @@ class Refresher:
             log.warning("what the events do not tell is not read: [source] metastore is not set", what=refresh.key)
             return Outcome.UNCHANGED
         outcomes: set[Outcome] = set()
-        drops = 0
+        drops = partitions = 0
         with self._reading(self._source) as source:
             for operation in _Reading(source, target, self._translator, refresh).operations():
-                if _KINDS[type(operation)] in self._translator.policy.exclude_kinds:
+                if _kind_of(operation) in self._translator.policy.exclude_kinds:
                     continue
                 drops += operation.drops
                 if operation.drops and not self._allow(drops, refresh.mark.position):
                     raise Stopped
                 outcomes.add(target.apply(operation))
+                partitions += len(operation.partitions) if isinstance(operation, PutPartitions) else 0
+                self._count(refresh, Count(0, partitions))
+        self._count(refresh, Count(1, partitions))
         return total(outcomes)
+
+    def _count(self, refresh: Refresh, count: Count) -> None:
+        if refresh.bootstrap and refresh.table is not None:
+            self.tally.note(refresh.mark.position, count)
 
     @contextmanager
     def _reading(self, open_source: OpenSource) -> Iterator[Metastore]:
-        with open_source() as source:
-            try:
-                yield source
-            except (MetastoreError, hive.NoSuchObjectException) as error:  # it may have gone meanwhile
-                if isinstance(error.__cause__, TApplicationException):
-                    raise  # it is there and fails on this object: the others must not wait for that
-                raise Unavailable(f"the source at {source.uri} cannot be read: {error}") from error
+        """A connection to the source, kept for the next refresh unless something failed."""
+        try:
+            source, stack = self._idle.get_nowait()
+        except Empty:
+            stack = ExitStack()
+            source = stack.enter_context(open_source())
+        try:
+            yield source
+        except (MetastoreError, hive.NoSuchObjectException) as error:  # it may have gone meanwhile
+            stack.close()
+            if isinstance(error.__cause__, TApplicationException):
+                raise  # it is there and fails on this object: the others must not wait for that
+            raise Unavailable(f"the source at {source.uri} cannot be read: {error}") from error
+        except BaseException:
+            stack.close()
+            raise
+        self._idle.put((source, stack))
 
 
 @dataclass(frozen=True, slots=True)
@@ -141,7 +177,19 @@ class _Reading:
         for function in self.source.functions(refresh.source_database):
             self.translator.rewrite.rewrite(function)
             yield PutFunction(database=refresh.database, definition=function, **self._origin(found))
+        yield from self._drop_functions(refresh.database, self._origin(found))
         yield from self._drop_tables(refresh.database, self._tables_for(refresh.database))
+
+    def _drop_functions(self, database: str, origin: dict[str, Any]) -> Iterator[Operation]:
+        """Those that no database of the source has which goes to this one. Functions cannot be renamed."""
+        there = [function.functionName for function in self.target.functions(database)]
+        if not there:
+            return
+        belonging = [name for name in self.source.databases() if self.translator.rewrite.database(name) == database]
+        kept = {function.functionName for name in belonging for function in self.source.functions(name)}
+        for name in there:
+            if name not in kept:
+                yield DropFunction(database=database, function=name, **origin)
 
     def _tables_for(self, database: str) -> set[str]:
         """The tables that belong into a database of the target, in scope or not, from any database of the source."""
@@ -195,21 +243,21 @@ class _Reading:
         if self._comes_from_target(found):
             return
         origin = self._origin(found)
-        self.translator.rewrite.rewrite(found)
-        if self._is_in_the_way(new, found):
+        constraints = {} if self.refresh.partitions else self._constraints(found)
+        sources = self.translator.rewrite.rewrite(found)
+        there = self.target.table(new)
+        if _is_in_the_way(there, found):
             yield DropTable(table=new, **self._origin(None))
-        yield PutTable(table=new, definition=found, **origin)
+            there = None
+        yield PutTable(table=new, definition=found, sources=sources, **origin)
         if found.partitionKeys:
-            yield from self._partitions(old, new, found, origin)
+            yield from self._partitions(old, new, found, origin, fresh=there is None)
+        yield from self._bring_constraints(new, constraints, there, origin)
 
-    def _is_in_the_way(self, name: TableName, wanted: Any) -> bool:
-        """Whether the target has an earlier table of that name whose partitions cannot be in the one that is wanted."""
-        there = self.target.table(name)
-        mark = Mark.read(there.parameters) if there is not None else None
-        earlier = mark is not None and 0 < mark.created < (wanted.createTime or 0)
-        return earlier and _keys(there) != _keys(wanted)
-
-    def _partitions(self, old: TableName, new: TableName, table: Any, origin: dict[str, Any]) -> Iterator[Operation]:
+    def _partitions(
+        self, old: TableName, new: TableName, table: Any, origin: dict[str, Any], *, fresh: bool
+    ) -> Iterator[Operation]:
+        """Those of the source; then what the target has beyond them, which a table that is `fresh` has not."""
         asked = self.refresh.partitions
         names = list(asked) or self.source.partition_names(old.database, old.table)
         keys = tuple(key.name for key in table.partitionKeys)
@@ -217,18 +265,44 @@ class _Reading:
         for start in range(0, len(names), PARTITIONS_PER_CALL):
             batch = names[start : start + PARTITIONS_PER_CALL]
             parts = self.source.partitions_by_name(old.database, old.table, batch)
+            sources: dict[str, str] = {}
             for part in parts:
-                self.translator.rewrite.rewrite(part)
-            present |= {partition_name(keys, part.values) for part in parts}
+                sources |= self.translator.rewrite.rewrite(part)
+            if not fresh:
+                present |= {partition_name(keys, part.values) for part in parts}
             if parts:
-                yield PutPartitions(table=new, definition=table, partitions=tuple(parts), **origin)
-        there = (tuple(part.values) for part in self.target.partitions(new))
+                found = {"partitions": tuple(parts), "sources": sources, **origin}
+                yield PutPartitions(table=new, definition=table, fresh=fresh, **found)
+        there = () if fresh else (tuple(part.values) for part in self.target.partitions(new))
         extra = [it for it in there if self._is_extra(partition_name(keys, it), present)]
         for values in _batches(extra):
             yield DropPartitions(table=new, keys=keys, values=values, **origin)
 
     def _is_extra(self, name: str, present: set[str]) -> bool:
         return name not in present and (not self.refresh.partitions or name in self.refresh.partitions)
+
+    # --- constraints
+
+    def _constraints(self, table: Any) -> Constraints:
+        """Those of the source's table, as the target shall have them."""
+        found: dict[Any, list[Any]] = {}
+        for kind, columns in self.source.constraints(table).items():
+            found[kind] = [column for column in columns if self.translator.policy.takes_constraint(column)]
+            for column in found[kind]:
+                self.translator.rewrite.rewrite(column)
+        return found
+
+    def _bring_constraints(
+        self, name: TableName, wanted: Constraints, there: Any, origin: dict[str, Any]
+    ) -> Iterator[Operation]:
+        """Put the source's, and drop what the target's table `there` (None: there was none) has beyond them."""
+        its = {} if there is None or not wanted else self.target.constraints(there)
+        for kind, columns in wanted.items():
+            if columns:
+                yield PutConstraint(table=name, columns=tuple(columns), **origin)
+            for mine, other in pairs(columns, its.get(kind, [])):
+                if not mine:
+                    yield DropConstraint(table=name, constraint=name_of(other[0]), **origin)
 
     # --- whose it is
 
@@ -246,6 +320,18 @@ class _Reading:
     def _is_ours(self, item: Any) -> bool:
         mark = Mark.read(item.parameters) if item is not None else None
         return mark is not None and mark.source == self.refresh.mark.source
+
+
+def _is_in_the_way(there: Any, wanted: Any) -> bool:
+    """Whether the target has an earlier table of that name whose partitions cannot be in the one that is wanted."""
+    mark = Mark.read(there.parameters) if there is not None else None
+    earlier = mark is not None and 0 < mark.created < (wanted.createTime or 0)
+    return earlier and _keys(there) != _keys(wanted)
+
+
+def _kind_of(operation: Operation) -> Kind:
+    """The kind of event that would have brought the operation."""
+    return _CONSTRAINTS[type(operation.columns[0])] if isinstance(operation, PutConstraint) else _KINDS[type(operation)]
 
 
 def _keys(table: Any) -> list[str]:

@@ -19,6 +19,7 @@ from pysync.replay.lanes import Failed, Lanes, Stopped
 from pysync.replay.parking import Parking, Refusal
 from pysync.replay.progress import Progress
 from pysync.replay.refresh import OpenSource, Refresher
+from pysync.replay.tally import Tally
 from pysync.replay.translate import Translator
 from pysync.targets.base import Target
 from pysync.targets.settings import TargetSettings
@@ -62,7 +63,13 @@ class Replayer:
         self._translator = translator
         self._progress = progress
         self._parking = Parking(queue, settings.name, heals=source is not None)
-        self._applier = Applier(settings, progress, halt, Refresher(source, translator, self.brake.allows))
+        self._refresher = Refresher(source, translator, self.brake.allows)
+        self._applier = Applier(settings, progress, halt, self._refresher)
+
+    @property
+    def tally(self) -> Tally:
+        """How far the bootstrap of this target has come."""
+        return self._refresher.tally
 
     def lanes(self, open_target: Callable[[], Target]) -> Lanes:
         """The lanes to call `window` and `retry` with; one that only logs, for a shadow."""
@@ -91,6 +98,7 @@ class Replayer:
         refused = [refusal for refusal in replayed.refused if refusal.event.position <= done]
         self._parking.void(done, {refusal.event.position for refusal in refused})
         if done >= first:
+            self.tally.settle(done)
             self._queue.advance(self._settings.name, done, self._parking.park(refused))
             self._tell(refused)
             self._progress.advanced(done, found.events[done - first].at_ms)
@@ -136,6 +144,7 @@ class Replayer:
     def _replay(self, lanes: Lanes, found: Draft) -> Replayed:
         """Apply a draft; what is refused is blocked from here on."""
         failed = lanes.run(found.works)
+        self._refresher.rest()
         return Replayed([*found.refused, *self._refusals(failed, found.changes)], _first_undone(failed))
 
     def _refusals(self, failed: Iterable[Failed], changes: Mapping[int, tuple[Queued, Change]]) -> list[Refusal]:

@@ -54,6 +54,7 @@ class Rewrite:
     locations: Locations = Locations()
     parameters: dict[str, str] = field(default_factory=dict)
     drop_parameters: tuple[str, ...] = ()
+    copies: bool = False  # whether it is to be known where the files are at the source
 
     @classmethod
     def of(cls, settings: TargetSettings) -> Rewrite:
@@ -64,6 +65,7 @@ class Rewrite:
             locations=Locations.of(settings.locations),
             parameters=settings.parameters,
             drop_parameters=settings.drop_parameters,
+            copies=settings.copy_files is not None,
         )
 
     def database(self, name: str) -> str:
@@ -95,9 +97,13 @@ class Rewrite:
 
         `table`, which may be shared, comes rewritten already.
         """
-        for item in (*change.before, *change.after):
+        for item in change.before:
             self.rewrite(item)
-        return Change(self._event(change.event), change.position, table, change.before, change.after, change.whole)
+        sources: dict[str, str] = {}
+        for item in change.after:
+            sources |= self.rewrite(item)
+        event = self._event(change.event)
+        return Change(event, change.position, table, change.before, change.after, change.whole, sources)
 
     def _event(self, event: Event) -> Event:
         """Inserts, dropped constraints and refreshes name what they are about in the event's attributes."""
@@ -119,8 +125,17 @@ class Rewrite:
         old = {} if new.items() <= names.items() else {f"source_{key}": names[key] for key in new}
         return {**names, **new, **old}
 
-    def rewrite(self, item: Any) -> None:
-        """One metastore object as the target shall have it; altered in place."""
+    def rewrite(self, item: Any) -> dict[str, str]:
+        """One metastore object as the target shall have it; altered in place.
+
+        Returns its new location with the old one, where files are copied.
+        """
+        storage = getattr(item, "sd", None) if self.copies else None
+        before = storage and storage.location
+        self._alter(item)
+        return {storage.location: before} if storage is not None and before else {}
+
+    def _alter(self, item: Any) -> None:
         if isinstance(item, hive.Database):
             item.name = self.database(item.name)
             item.locationUri = self.locations.map(item.locationUri)

@@ -7,6 +7,7 @@ from typing import Any
 
 from pysync.model.change import Change, decode_change, named_in, stored_table
 from pysync.model.wire import decode_event
+from pysync.replay.inserts import as_refresh
 from pysync.replay.policy import Policy
 from pysync.replay.rewrite import Rewrite
 from pysync.targets.settings import TargetSettings
@@ -37,6 +38,8 @@ class Translator:
         scoped = self.policy.scope(change) if change else None
         if scoped is None:
             return None
+        if self.rewrite.copies:
+            scoped = as_refresh(scoped)
         raw = scoped.event.table
         return self.rewrite.apply(scoped, self._rewritten(raw) if raw else None)
 

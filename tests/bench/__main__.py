@@ -9,12 +9,15 @@ from contextlib import contextmanager
 from rich.console import Console
 
 from pysync.service import logs
-from tests.bench import capture, frame, main, replay
+from tests.bench import bootstrap, capture, copy, frame, glue, main, replay
 
 BENCHES: Mapping[str, Callable[[frame.Say], Iterator[frame.Row]]] = {
     "main": main.run,
     "capture": capture.run,
     "replay": replay.run,
+    "copy": copy.run,
+    "bootstrap": bootstrap.run,
+    "glue": glue.run,
 }
 
 

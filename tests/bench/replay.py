@@ -126,15 +126,15 @@ def _replay(name: str, database: str, server: EmbeddedMetastore, directory: Path
     with EventQueue(directory / f"queue-{database}", min_free_bytes=0) as queue:
         prepared, workload = _WORKLOADS[name](history, way.share)
         queue.register("target")
-        _append(queue, prepared)
-        with _draining(Drain(queue, settings, Translator.of(settings), lambda: kind.open(settings)), queue):
+        append_all(queue, prepared)
+        with draining(Drain(queue, settings, Translator.of(settings), lambda: kind.open(settings)), queue):
             pass
-        events = _append(queue, workload)
+        events = append_all(queue, workload)
         calls = _Calls()
         began = time.perf_counter()
         with (
             mock.patch.object(Metastore, "call", calls.counted(Metastore.call)),
-            _draining(Drain(queue, settings, Translator.of(settings), lambda: kind.open(settings)), queue),
+            draining(Drain(queue, settings, Translator.of(settings), lambda: kind.open(settings)), queue),
         ):
             pass
         seconds = time.perf_counter() - began
@@ -158,7 +158,7 @@ class _Calls:
 
 
 @contextmanager
-def _draining(drain: Drain, queue: EventQueue) -> Iterator[None]:
+def draining(drain: Drain, queue: EventQueue) -> Iterator[None]:
     """Run the drain until it has done everything; the block runs first."""
     drain.start()
     yield
@@ -171,7 +171,7 @@ def _draining(drain: Drain, queue: EventQueue) -> Iterator[None]:
     drain.join(10)
 
 
-def _append(queue: EventQueue, events: Iterator[Event]) -> int:
+def append_all(queue: EventQueue, events: Iterator[Event]) -> int:
     """Put the events into the queue, in transactions of a thousand; returns how many there were."""
     total, batch = 0, list[Entry]()
     for event in events:
@@ -242,8 +242,8 @@ def _backlog(directory: Path, say: Say) -> list[Row]:
         queue.register("target")
         history = History("backlog", "hdfs://nn/warehouse")
         owners = [history.table(f"t{number}") for number in range(_TABLES)]
-        _append(queue, iter([history.begin(), *map(history.create, owners)]))
-        _append(queue, history.ingest(owners, _BACKLOG))
+        append_all(queue, iter([history.begin(), *map(history.create, owners)]))
+        append_all(queue, history.ingest(owners, _BACKLOG))
     say("backlog: it is drained")
     done = subprocess.run(
         [sys.executable, "-m", "tests.bench.backlog", str(place)], check=True, capture_output=True, text=True

@@ -28,7 +28,7 @@ from thrift.Thrift import TException
 from pysync.capture.notifications.log import Notification, NotificationLog, NotificationLogEmpty, NotificationLogRefused
 from pysync.capture.notifications.messages import Stamp, UndecodableMessage, decode_notification
 from pysync.capture.notifications.reader import Batch, Position, begin, read
-from pysync.metastore import Metastore, MetastoreError
+from pysync.metastore import Metastore, MetastoreError, Where
 from pysync.model.wire import encode_event
 from pysync.queue import Entry, EventQueue, QueueClosed, QueueFailed, QueueFull
 
@@ -62,19 +62,19 @@ def instance_of(source: str) -> str:
 
 
 class Poller:
-    """Polls the log of the metastore at `uri` every `poll_seconds`, and at once while there is more.
+    """Polls the log of the metastore at `where` every `poll_seconds`, and at once while there is more.
 
     The first start begins with what comes next; every later one where the last ended. `on_gap` is called in the
     poller's thread with one line, the same for the same gap if it is found again; what it raises is retried.
     """
 
     def __init__(
-        self, queue: EventQueue, source: str, uri: str, on_gap: Callable[[str], None], *, poll_seconds: float = 1.0
+        self, queue: EventQueue, source: str, where: Where, on_gap: Callable[[str], None], *, poll_seconds: float = 1.0
     ) -> None:
         self.instance = instance_of(source)
         self._queue = queue
         self._source = source
-        self._uri = uri
+        self._where = where
         self._on_gap = on_gap
         self._poll_seconds = poll_seconds
         self._position: Position | None = None
@@ -129,7 +129,7 @@ class Poller:
             sleep=sleep_using_event(self._stop),
             before_sleep=self._waits,
         )
-        with Metastore(self._uri) as metastore:
+        with Metastore(self._where) as metastore:
             source = NotificationLog(metastore)
             self._settled_at = time.monotonic() + _SETTLE_SECONDS
             while not self._stop.is_set():

@@ -1,0 +1,161 @@
+"""`pysync bootstrap`: everything that a living source has, to a target that has none of it or only some."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+from rich.console import Console
+from rich.progress import BarColumn, Progress, TextColumn
+
+from pysync.cli.output import AsJson, ConfigFile, ask_about, print_json, print_table
+from pysync.config import load_config
+from pysync.errors import PysyncError, UsageError
+from pysync.service import logs
+from pysync.service.control import NoSidecar
+from pysync.service.oneoff import is_finished, run_once
+
+_POLL_SECONDS = 0.5
+
+Tell = Callable[[Mapping[str, Any]], None]
+
+
+def register(app: typer.Typer) -> None:
+    """Add this command to `app`."""
+    app.command()(bootstrap)
+
+
+def bootstrap(
+    config: ConfigFile,
+    target: Annotated[str | None, typer.Option("--target", help="Only this target; all unless given.")] = None,
+    as_json: AsJson = False,
+) -> None:
+    """Bring a target everything in scope that the source has now, as fast as it takes it, while changes flow.
+
+    The running sidecar does it, and the changes since come after it. Where none runs it is done in this process, once,
+    without waiting for a listener: that is a migration. Kill either and run it again: it goes on where it was, and only
+    what differs is written. Exit code 1 if something was parked.
+    """
+    try:
+        status = _by_the_sidecar(config, target)
+    except NoSidecar:
+        status = _by_itself(config, target)
+    found = _result(status)
+    if as_json:
+        print_json(found)
+    else:
+        _print(found)
+    if any(item["parked"] for item in found["targets"]):
+        raise typer.Exit(1)
+
+
+def told(bootstrap_: Mapping[str, Any]) -> Iterator[str]:
+    """A bootstrap in words, one line a target; nothing of one that is finished."""
+    if bootstrap_["state"] == "finished":
+        return
+    reason = f"; waits: {bootstrap_['reason']}" if bootstrap_["reason"] else ""
+    for target in bootstrap_["targets"]:
+        yield f"bootstrap of {target['name']}: {_so_far(bootstrap_, target)}{reason}"
+
+
+def _by_the_sidecar(config: Path, target: str | None) -> Mapping[str, Any]:
+    """Ask the running sidecar, and follow it to the end. Raises NoSidecar when none runs."""
+    ask_about(config, target, "bootstrap")
+    try:
+        with _shown() as tell:
+            while not is_finished(status := ask_about(config, None, "status")):
+                tell(status)
+                time.sleep(_POLL_SECONDS)
+            tell(status)
+    except NoSidecar as error:
+        raise PysyncError("the sidecar ended meanwhile", "start it again, and the bootstrap goes on") from error
+    except KeyboardInterrupt:
+        typer.echo("the bootstrap goes on in the sidecar: see pysync status", err=True)
+        raise
+    return status
+
+
+def _by_itself(config: Path, target: str | None) -> Mapping[str, Any]:
+    loaded = load_config(config)
+    logs.configure("error", loaded.log.format)  # the progress bar tells the rest
+    names = [it.name for it in loaded.targets if target in {None, it.name}]
+    if not names:
+        raise UsageError(f"{config} has no target {target!r}")
+    try:
+        with _shown() as tell:
+            return run_once(loaded, names, tell)
+    except KeyboardInterrupt:
+        typer.echo("stopped: run it again, and it goes on where it was", err=True)
+        raise
+
+
+@contextmanager
+def _shown() -> Iterator[Tell]:
+    """A bar for every target on standard error; what is to be called with each new status."""
+    columns = (TextColumn("{task.description}"), BarColumn(), TextColumn("{task.fields[so_far]}"))
+    with Progress(*columns, console=Console(stderr=True)) as bars:
+        tasks: dict[str, Any] = {}
+
+        def tell(status: Mapping[str, Any]) -> None:
+            states = {target["name"]: target for target in status["targets"]}
+            found = status["bootstrap"]
+            for item in found["targets"]:
+                name = item["name"]
+                if name not in tasks:
+                    tasks[name] = bars.add_task(name, total=None, so_far="")
+                so_far = _so_far(found, item) + _trouble(found, states[name])
+                bars.update(tasks[name], total=found["tables"], completed=item["tables"], so_far=so_far)
+
+        yield tell
+
+
+def _so_far(found: Mapping[str, Any], item: Mapping[str, Any]) -> str:
+    if found["tables"] is None:
+        return "counting tables"
+    left = item["seconds_left"]
+    parts = [
+        f"{item['tables']:,} of {found['tables']:,} tables",
+        f"{item['partitions']:,} partitions",
+        f"{item['partitions_per_second']:,.0f} partitions/s",
+        "" if left is None else f"{_clock(left)} left",
+    ]
+    return ", ".join(part for part in parts if part)
+
+
+def _trouble(found: Mapping[str, Any], target: Mapping[str, Any]) -> str:
+    """Why it does not go on, if so."""
+    error = target["last_error"]
+    if target["paused"]:
+        return f"; paused: {target['paused']['reason']}"
+    if target["state"] in {"waiting", "failing"} and error:
+        return f"; {target['state']}: {error['reason']}"
+    return f"; waits: {found['reason']}" if found["reason"] else ""
+
+
+def _clock(seconds: float) -> str:
+    minutes, rest = divmod(round(seconds), 60)
+    hours, minutes = divmod(minutes, 60)
+    return f"{hours}:{minutes:02d}:{rest:02d}" if hours else f"{minutes}:{rest:02d}"
+
+
+def _result(status: Mapping[str, Any]) -> dict[str, Any]:
+    """The bootstrap of a status, with what was parked of each target."""
+    parked = {target["name"]: target["parked"] for target in status["targets"]}
+    found = status["bootstrap"]
+    return {**found, "targets": [{**item, "parked": parked[item["name"]]} for item in found["targets"]]}
+
+
+def _print(found: Mapping[str, Any]) -> None:
+    columns = ("target", "tables", "partitions", "partitions/s", "parked")
+    rows = [
+        (it["name"], it["tables"], it["partitions"], f"{it['partitions_per_second']:,.0f}", it["parked"])
+        for it in found["targets"]
+    ]
+    print_table(f"bootstrap: {_clock(found['seconds'])}", columns, rows)
+    for item in found["targets"]:
+        if item["parked"]:
+            typer.echo(f"{item['name']} has refused something: see pysync parked list {item['name']}")

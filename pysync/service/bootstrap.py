@@ -1,0 +1,335 @@
+"""Bootstrap: everything in scope of some targets is read from a living source and written, while events flow.
+
+It is refreshes in the queue (pysync.capture.refreshes), for these targets alone and without a pace. How far it has come
+is noted in the queue's file, so that it goes on there after a stop or a kill, whoever was killed.
+"""
+
+from __future__ import annotations
+
+import threading
+import time
+import traceback
+from collections import deque
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from concurrent.futures import Future
+from functools import partial
+from itertools import islice
+from typing import Any
+
+import structlog
+from pydantic import BaseModel
+
+from pysync.capture.healing import reading
+from pysync.capture.refreshes import Names, Refreshes, Scope, everything, place
+from pysync.errors import PysyncError
+from pysync.metastore import Metastore, Where
+from pysync.model.names import TableName
+from pysync.queue import EventQueue, Gap, QueueClosed
+from pysync.replay.drain import Drain, Released
+from pysync.replay.policy import Policy
+
+_NOTE = "bootstrap"
+_CHUNK = 50
+_AHEAD = 400
+"""Refreshes that may wait in the queue: changes that come meanwhile wait behind them, and a kill repeats them."""
+
+_LOOK_SECONDS = 0.2
+_NOTE_SECONDS = 2.0
+_RETRY_SECONDS = 5.0
+
+log = structlog.get_logger(__name__)
+
+
+class Reached(BaseModel):
+    """What one target has of it for good, of the events up to `position`; and when it had all."""
+
+    position: int = 0
+    tables: int = 0
+    partitions: int = 0
+    finished_at: float | None = None
+
+
+class Noted(BaseModel):
+    """A bootstrap as it is kept in the queue's file; times are seconds since 1970.
+
+    `tables` is how many there were when it began (None: not counted yet). What stands up to `asked`, a database and
+    a table, is queued; once all is, `upto` is its last position. `seconds` is how long it has run, stops left out.
+    """
+
+    targets: tuple[str, ...]
+    started_at: float
+    tables: int | None = None
+    asked: tuple[str, str] | None = None
+    upto: int | None = None
+    seconds: float = 0.0
+    reached: dict[str, Reached] = {}
+
+    @property
+    def finished(self) -> bool:
+        """Whether every target has all of it."""
+        return all(it.finished_at is not None for it in self.reached.values())
+
+
+class Bootstrapper:
+    """The thread that runs one bootstrap at a time, and takes up one that was not finished.
+
+    `policies` are those of the drains, by their names. `listens` tells whether later changes come in already.
+    """
+
+    def __init__(
+        self,
+        queue: EventQueue,
+        refreshes: Refreshes,
+        drains: Sequence[Drain],
+        policies: Mapping[str, Policy],
+        *,
+        source: Where | None,
+        listens: Callable[[], bool] = lambda: True,
+    ) -> None:
+        self._queue = queue
+        self._refreshes = refreshes
+        self._drains = {drain.name: drain for drain in drains}
+        self._policies = policies
+        self._source = source
+        self._listens = listens
+        self._lock = threading.Lock()
+        self._noted = _read(queue, self._drains)
+        self._waits: str | None = None
+        self._waiting: deque[tuple[int, int]] = deque()  # of each chunk that is not done: its last position, its length
+        self._ticked = self._noted_at = time.monotonic()
+        self._retries: dict[str, Future[Released]] = {}
+        self._stop = threading.Event()
+        self._thread = threading.Thread(target=self._run, name="bootstrap", daemon=True)
+        for drain in drains:
+            drain.tally.settles = partial(self._settle, drain)
+
+    # --- from any thread
+
+    def start(self) -> None:
+        """Begin to look; waits for nothing."""
+        self._thread.start()
+
+    def stop(self) -> None:
+        """End, within a second or so; the next start goes on where it was."""
+        self._stop.set()
+        if self._thread.ident is not None:
+            self._thread.join(_RETRY_SECONDS)
+
+    def begin(self, targets: Sequence[str]) -> bool:
+        """Begin a bootstrap of these targets; False if one of the same targets is not finished, and goes on.
+
+        Raises PysyncError for a target that cannot get one now, another bootstrap, and a source that cannot be read.
+        """
+        source = self._readable()
+        wanted = tuple(sorted(targets))
+        for name in wanted:
+            self._check(self._drains[name])
+        with reading(source) as metastore:
+            metastore.databases()
+        with self._lock:
+            if self._noted is not None and not self._noted.finished:
+                if self._noted.targets == wanted:
+                    return False
+                names = ", ".join(self._noted.targets)
+                raise PysyncError(f"a bootstrap of {names} is running", "wait for its end: pysync status")
+            self._retries.clear()
+            reached = {name: Reached() for name in wanted}
+            self._write(Noted(targets=wanted, started_at=time.time(), reached=reached))
+        return True
+
+    def heals(self, gap: Gap) -> bool:
+        """Whether the gap is that of a new target whose bootstrap is not finished."""
+        noted = self._noted
+        busy = noted.targets if noted is not None and not noted.finished else ()
+        return any(gap.key.startswith(f"new:{name}:") for name in busy)
+
+    def status(self) -> dict[str, Any] | None:
+        """The bootstrap that runs or ran last, as JSON values (docs/status.md); None if there never was one."""
+        with self._lock:
+            noted, waits = self._noted, self._waits
+            if noted is None:
+                return None
+            seconds = noted.seconds
+            return {
+                "state": "finished" if noted.finished else "waiting" if waits else "running",
+                "reason": waits,
+                "started_at": noted.started_at,
+                "seconds": round(seconds, 1),
+                "tables": noted.tables,
+                "targets": [self._target(noted, name, seconds) for name in noted.targets],
+            }
+
+    def _target(self, noted: Noted, name: str, seconds: float) -> dict[str, Any]:
+        reached = noted.reached[name]
+        ahead = self._drains[name].tally.ahead()
+        tables = min(reached.tables + ahead.tables, noted.tables or 0)
+        partitions = reached.partitions + ahead.partitions
+        left = (noted.tables or 0) - tables
+        return {
+            "name": name,
+            "tables": tables,
+            "partitions": partitions,
+            "tables_per_second": round(tables / seconds, 2) if seconds else 0.0,
+            "partitions_per_second": round(partitions / seconds, 1) if seconds else 0.0,
+            "seconds_left": 0.0 if reached.finished_at else round(left * seconds / tables, 1) if tables else None,
+            "finished_at": reached.finished_at,
+        }
+
+    def _check(self, drain: Drain) -> None:
+        pause = drain.paused()
+        if drain.settings.mode == "shadow":
+            raise PysyncError(f"target {drain.name} runs as a shadow, and is not written", 'set mode = "apply"')
+        if pause is not None:
+            raise PysyncError(f"target {drain.name} is paused: {pause.reason}", f"first: pysync resume {drain.name}")
+
+    def _readable(self) -> Where:
+        if self._source is None:
+            raise PysyncError("the source's address is not known", "set [source] metastore, and restart the sidecar")
+        return self._source
+
+    # --- in its own thread
+
+    def _run(self) -> None:
+        while not self._stop.wait(_LOOK_SECONDS):
+            try:
+                if self._noted is None or self._noted.finished:
+                    self._ticked = time.monotonic()
+                    continue
+                if self._noted.upto is None:
+                    self._ask(self._readable(), self._noted)
+                self._look()
+                self._waits = None
+            except QueueClosed:
+                return
+            except PysyncError as error:
+                self._pause_for(str(error))
+            except Exception as error:  # noqa: BLE001 - the thread must not die silently
+                log.error("bootstrap failed, and goes on", traceback=traceback.format_exc())
+                self._pause_for(f"{type(error).__name__}: {error}")
+
+    def _pause_for(self, reason: str) -> None:
+        if reason != self._waits:
+            log.warning("bootstrap waits", reason=reason)
+        self._waits = reason
+        self._stop.wait(_RETRY_SECONDS)
+
+    def _ask(self, where: Where, noted: Noted) -> None:
+        """Queue what is not yet, as fast as the targets take it."""
+        if not self._listens():
+            raise PysyncError("the notification log was not read yet, so that later changes would be missed")
+        scope = self._scope(noted.targets)
+        marks = {"targets": "\n".join(noted.targets), "bootstrap": "true"}
+        with reading(where) as source:
+            if noted.tables is None:
+                self._update(tables=_count(source, scope))
+            after = TableName(*noted.asked) if noted.asked is not None else None
+            for chunk in _chunks(everything(source, scope=scope, after=after)):
+                upto = self._refreshes.ask([{**names, **marks} for names in chunk])
+                self._waiting.append((upto, len(chunk)))
+                last = place(chunk[-1])
+                self._update(asked=(last.database, last.table))
+                if not self._may_go_on(noted.targets):
+                    return
+        self._update(upto=self._queue.last)
+        gaps = [gap.key for gap in self._queue.open_gaps() if gap.upto is None and self.heals(gap)]
+        self._queue.healed_by(gaps, self._queue.last)
+
+    def _may_go_on(self, targets: Iterable[str]) -> bool:
+        self._look()
+        self._waits = None
+        while not self._stop.is_set() and self._ahead(targets) > _AHEAD:
+            self._stop.wait(_LOOK_SECONDS)
+            self._look()
+        return not self._stop.is_set()
+
+    def _ahead(self, targets: Iterable[str]) -> int:
+        """How many refreshes wait for the slowest target; other events, which may be many, do not count."""
+        positions = self._queue.positions()
+        done = min(positions[name] for name in targets)
+        while self._waiting and self._waiting[0][0] <= done:
+            self._waiting.popleft()
+        return sum(count for _, count in self._waiting)
+
+    def _look(self) -> None:
+        """Whether the targets are done with it; noted at the end, and the time now and then."""
+        now = time.monotonic()
+        with self._lock:
+            if self._noted is None:
+                return
+            reached = {name: self._ended(name, it, self._noted) for name, it in self._noted.reached.items()}
+            seconds = self._noted.seconds + now - self._ticked
+            self._ticked = now
+            self._noted = self._noted.model_copy(update={"reached": reached, "seconds": seconds})
+            if self._noted.finished or now - self._noted_at >= _NOTE_SECONDS:
+                self._write(self._noted)
+            noted = self._noted
+        if noted.finished:
+            log.info("bootstrap finished", targets=list(noted.targets), tables=noted.tables, seconds=round(seconds, 1))
+
+    def _ended(self, name: str, reached: Reached, noted: Noted) -> Reached:
+        passed = noted.upto is not None and self._queue.positions()[name] >= noted.upto
+        if reached.finished_at is not None or not passed or not self._retried(name):
+            return reached
+        tables = reached.tables if self._queue.parked_count(name) else noted.tables
+        return reached.model_copy(update={"tables": tables, "finished_at": time.time()})
+
+    def _retried(self, name: str) -> bool:
+        """What was parked is tried once more before it is over: a foreign key, say, whose other table came later."""
+        if name not in self._retries:
+            if not self._queue.parked_count(name):
+                return True
+            self._retries[name] = self._drains[name].retry()
+        return self._retries[name].done()
+
+    def _settle(self, drain: Drain, position: int) -> None:
+        """Note what came of the events up to `position`, before the target's own position moves there.
+
+        A kill in between has them done again; they are counted already then.
+        """
+        with self._lock:
+            before = self._noted.reached.get(drain.name) if self._noted is not None else None
+            count = drain.tally.take(position, after=before.position if before else 0)
+            if self._noted is None or before is None:
+                return
+            tables, partitions = before.tables + count.tables, before.partitions + count.partitions
+            update = {"position": position, "tables": tables, "partitions": partitions}
+            reached = {**self._noted.reached, drain.name: before.model_copy(update=update)}
+            self._write(self._noted.model_copy(update={"reached": reached}))
+
+    def _update(self, **values: Any) -> None:
+        with self._lock:
+            if self._noted is not None:
+                self._write(self._noted.model_copy(update=values))
+
+    def _write(self, noted: Noted) -> None:
+        self._queue.note(_NOTE, noted.model_dump_json())
+        self._noted, self._noted_at = noted, time.monotonic()
+
+    def _scope(self, targets: Iterable[str]) -> Scope:
+        policies = [self._policies[name] for name in targets]
+        return Scope(
+            database=lambda name: any(policy.takes_database(name) for policy in policies),
+            table=lambda name: any(policy.takes_table(name) for policy in policies),
+        )
+
+
+def _read(queue: EventQueue, drains: Iterable[str]) -> Noted | None:
+    """What was noted, without targets that are not in the configuration any more."""
+    text = queue.noted(_NOTE)
+    noted = Noted.model_validate_json(text) if text else None
+    if noted is None:
+        return None
+    left = tuple(name for name in noted.targets if name in drains)
+    reached = {name: noted.reached[name] for name in left}
+    return noted.model_copy(update={"targets": left, "reached": reached}) if left else None
+
+
+def _count(source: Metastore, scope: Scope) -> int:
+    databases = filter(scope.database, source.databases())
+    return sum(scope.table(TableName(database, table)) for database in databases for table in source.tables(database))
+
+
+def _chunks(wanted: Iterable[Names]) -> Iterator[list[Names]]:
+    found = iter(wanted)
+    while chunk := list(islice(found, _CHUNK)):
+        yield chunk

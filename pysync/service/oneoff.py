@@ -1,0 +1,54 @@
+"""One-off: a bootstrap without a sidecar, in this process (a migration, say), until the targets have caught up."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import closing
+from typing import Any
+
+from pysync.config import Config
+from pysync.errors import PysyncError
+from pysync.service.sidecar import Sidecar
+from pysync.service.tuning import collect_seldom
+from pysync.targets import target_kind
+
+Tell = Callable[[Mapping[str, Any]], None]
+"""Is told the status (docs/status.md) some times a second."""
+
+
+def run_once(config: Config, targets: Sequence[str], tell: Tell) -> dict[str, Any]:
+    """Bootstrap these targets, or go on with what was not finished; returns the last status.
+
+    No listener is answered meanwhile: it keeps its events for `pysync run`. A notification log is polled, though.
+    Raises PysyncError for a source or target that cannot be reached now, and for whatever keeps a sidecar from running;
+    KeyboardInterrupt when it was told to end before.
+    """
+    collect_seldom()
+    for settings in config.targets:
+        if settings.name in targets:
+            with closing(target_kind(settings.kind).open(settings)) as target:
+                target.check()
+    sidecar = Sidecar(config, bridge=False, only=targets)
+    sidecar.ending.on_signals()
+    try:
+        sidecar.bootstrapper.begin(targets)
+        sidecar.start()
+        sidecar.wait(lambda: _is_over(sidecar.status(), tell))
+        status = sidecar.status()
+    finally:
+        sidecar.stop()
+    if not is_finished(status):
+        raise KeyboardInterrupt
+    return status
+
+
+def is_finished(status: Mapping[str, Any]) -> bool:
+    """Whether the bootstrap that a status tells of is finished. Raises PysyncError when it tells of none."""
+    if status["bootstrap"] is None:
+        raise PysyncError("the sidecar knows of no bootstrap any more", "was its queue removed? run it again")
+    return bool(status["bootstrap"]["state"] == "finished")
+
+
+def _is_over(status: Mapping[str, Any], tell: Tell) -> bool:
+    tell(status)
+    return is_finished(status) and all(target["queued"] == 0 for target in status["targets"])

@@ -1,0 +1,341 @@
+"""Bootstrap: what it asks for, for whom, how far it has come, and that a stop or a kill loses and repeats little."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack
+from typing import Any
+
+import pytest
+import structlog
+
+from pysync.capture import healing
+from pysync.capture.gaps import GapWatch
+from pysync.capture.healing import Healer
+from pysync.capture.overlaps import Overlaps
+from pysync.capture.refreshes import Refreshes, Scope, everything, place
+from pysync.errors import PysyncError
+from pysync.metastore import MetastoreUnavailable
+from pysync.model.event import Kind
+from pysync.model.names import TableName
+from pysync.model.operation import Operation, PutPartitions, PutTable
+from pysync.model.wire import decode_event, encode_event
+from pysync.queue import EventQueue
+from pysync.replay.drain import Drain
+from pysync.replay.tally import Count, Tally
+from pysync.replay.translate import Translator
+from pysync.service import bootstrap
+from pysync.service.bootstrap import Bootstrapper
+from pysync.targets.base import Outcome, Rejected
+from tests.support import wait_until
+from tests.support.events import event, settings
+from tests.support.queues import Reopener
+from tests.support.refreshing import Hms, Target
+
+URI = "thrift://127.0.0.1:1"
+
+
+class Source(Hms):
+    """A metastore of partitioned tables; `away` refuses, and `fails_at` once, when that table is listed."""
+
+    def __init__(self, *databases: str, tables: int = 3) -> None:
+        super().__init__()
+        del self.bases["default"]
+        self.away = False
+        self.fails_at = ""
+        self.names = [f"{of}.t{number:04}" for of in databases for number in range(tables)]
+        for name in self.names:
+            self.add(name, "1", "2")
+
+    def __call__(self, _: str = URI) -> Source:
+        return self
+
+    def databases(self) -> list[str]:
+        if self.away:
+            raise MetastoreUnavailable("cannot reach it")
+        return super().databases()
+
+    def tables_by_name(self, of: str, names: list[str]) -> list[Any]:
+        if self.fails_at in names:
+            self.fails_at = ""
+            raise MetastoreUnavailable("it went away")
+        return super().tables_by_name(of, names)
+
+
+class Stand:
+    """A bootstrapper on a real queue with drains to targets in memory."""
+
+    def __init__(self, queue: EventQueue, stack: ExitStack, source: Source | None, **targets: dict[str, Any]) -> None:
+        self.queue, self.source = queue, source
+        self.refreshes = Refreshes(queue, "onprem")
+        self.targets = {name: Target() for name in targets}
+        self.drains = {name: self._drain(name, values) for name, values in targets.items()}
+        policies = {name: Translator.of(settings(name=name, **values)).policy for name, values in targets.items()}
+        self.bootstrapper = Bootstrapper(
+            queue, self.refreshes, list(self.drains.values()), policies, source=URI if source else None
+        )
+        for name in targets:
+            queue.register(name)
+        stack.callback(self.stop)
+
+    def _drain(self, name: str, values: dict[str, Any]) -> Drain:
+        wanted = settings(name=name, retry_max_seconds=0.01, **values)
+        return Drain(self.queue, wanted, Translator.of(wanted), self.targets[name].opener, source=self.source)
+
+    def start(self, *drains: str) -> None:
+        self.bootstrapper.start()
+        for name in drains:
+            self.drains[name].start()
+
+    def stop(self) -> None:
+        self.bootstrapper.stop()
+        for drain in self.drains.values():
+            drain.stop()
+            drain.join(10)
+
+    def status(self) -> dict[str, Any]:
+        found = self.bootstrapper.status()
+        assert found is not None
+        return found
+
+    def wait_for(self, state: str) -> None:
+        wait_until(lambda: self.status()["state"] == state, seconds=20, what=f"{state}, not {self.status()}")
+
+    def asked(self, target: str = "dr") -> list[str]:
+        """The tables that were asked for, in the order of the queue."""
+        found = [decode_event(it.data).attributes for it in self.queue.window(target, 100_000, 10**9)]
+        return [f"{names['database']}.{names['table']}" for names in found if "table" in names]
+
+
+@pytest.fixture
+def stands(reopen: Reopener, monkeypatch: pytest.MonkeyPatch) -> Iterator[Callable[..., Stand]]:
+    """Each call is a new process on the same queue; no look and no try waits long."""
+    monkeypatch.setattr(bootstrap, "_LOOK_SECONDS", 0.01)
+    monkeypatch.setattr(bootstrap, "_RETRY_SECONDS", 0.05)
+    monkeypatch.setattr(healing, "_LOOK_SECONDS", 0.01)
+    with ExitStack() as stack, structlog.testing.capture_logs():
+
+        def stand(source: Source | None, **targets: dict[str, Any]) -> Stand:
+            if source is not None:
+                monkeypatch.setattr(healing, "Metastore", source)
+            return Stand(reopen(), stack, source, **(targets or {"dr": {}}))
+
+        yield stand
+
+
+def test_a_target_gets_everything_in_scope_and_it_is_counted(stands) -> None:
+    source = Source("db", "other", "out", tables=60)
+    stand = stands(source, dr={"include": ["db", "other.*1"]})
+    assert stand.bootstrapper.begin(["dr"])
+    stand.start("dr")
+    stand.wait_for("finished")
+    applied = stand.targets["dr"].applied
+    in_scope = [
+        name for name in source.names if name.startswith("db.") or (name.startswith("other.") and name[-1] == "1")
+    ]
+    assert sorted(it.key for it in applied if isinstance(it, PutTable)) == in_scope
+    assert sum(len(it.partitions) for it in applied if isinstance(it, PutPartitions)) == 2 * len(in_scope)
+    (found,) = stand.status()["targets"]
+    assert (stand.status()["tables"], found["tables"], found["partitions"]) == (66, 66, 132)
+    assert found["seconds_left"] == 0.0
+    (kept,) = stands(source, dr={}).status()["targets"]
+    assert (kept["tables"], kept["partitions"]) == (66, 132), "also by a process that begins later"
+
+
+def test_another_target_gets_none_of_it(stands) -> None:
+    stand = stands(Source("db"), dr={}, other={})
+    stand.bootstrapper.begin(["dr"])
+    stand.start("dr", "other")
+    stand.wait_for("finished")
+    wait_until(lambda: stand.queue.depth("other").queued == 0, what="the other target being past it")
+    assert (bool(stand.targets["dr"].applied), stand.targets["other"].applied) == (True, [])
+
+
+def test_what_comes_meanwhile_is_applied_after_it(stands) -> None:
+    """The refreshes are in the queue before any event of a change made since."""
+    stand = stands(Source("db"))
+    stand.bootstrapper.begin(["dr"])
+    stand.start()
+    wait_until(lambda: len(stand.asked()) == 3, what="all being asked for")
+    found = [decode_event(it.data) for it in stand.queue.window("dr", 100, 10**9)]
+    assert {(it.kind, it.attributes["targets"]) for it in found} == {(Kind.REFRESH, "dr")}
+
+
+def test_no_more_is_queued_than_may_wait(stands, monkeypatch) -> None:
+    monkeypatch.setattr(bootstrap, "_AHEAD", 100)
+    stand = stands(Source("db", tables=400))
+    stand.bootstrapper.begin(["dr"])
+    stand.start()
+    wait_until(lambda: len(stand.asked()) > 100, what="the first of it")
+    threading.Event().wait(0.2)
+    assert len(stand.asked()) <= 150
+
+
+def test_a_new_start_goes_on_where_it_was_and_asks_for_nothing_twice(stands, monkeypatch) -> None:
+    monkeypatch.setattr(bootstrap, "_AHEAD", 100)
+    source = Source("a", "b", tables=200)
+    first = stands(source)
+    first.bootstrapper.begin(["dr"])
+    first.start()
+    wait_until(lambda: len(first.asked()) > 100, what="the first of it")
+    first.stop()
+    before = len(first.asked())
+    assert before < len(source.names)
+    monkeypatch.setattr(bootstrap, "_AHEAD", 10_000)
+    second = stands(source)
+    assert second.bootstrapper.begin(["dr"]) is False, "it is the same one"
+    second.start()
+    wait_until(lambda: len(second.asked()) >= len(source.names), what="the rest of it")
+    assert second.asked() == source.names
+    second.drains["dr"].start()
+    second.wait_for("finished")
+    (found,) = second.status()["targets"]
+    assert (found["tables"], found["partitions"]) == (400, 800)
+
+
+def test_a_source_that_goes_away_in_the_middle_is_waited_for(stands) -> None:
+    source = Source("db", tables=120)
+    stand = stands(source)
+    stand.bootstrapper.begin(["dr"])
+    source.fails_at = "t0100"
+    stand.start()
+    wait_until(lambda: len(stand.asked()) >= 120, what="all being asked for")
+    assert source.fails_at == ""
+    assert stand.asked() == source.names
+
+
+def test_the_status_says_what_it_waits_for(stands) -> None:
+    source = Source("db")
+    stand = stands(source)
+    stand.bootstrapper.begin(["dr"])
+    source.away = True
+    stand.start("dr")
+    stand.wait_for("waiting")
+    assert URI in stand.status()["reason"]
+    source.away = False
+    stand.wait_for("finished")
+
+
+@pytest.mark.parametrize(
+    ("prepare", "words"),
+    [
+        (lambda stand: setattr(stand.source, "away", True), "cannot be read"),
+        (lambda stand: stand.queue.pause("dr", "for now"), "is paused: for now"),
+        (lambda stand: stand.queue.pause("shadow", "for now"), "runs as a shadow"),
+        (lambda stand: stand.bootstrapper.begin(["other"]), "a bootstrap of other is running"),
+    ],
+)
+def test_what_cannot_be_is_refused_in_one_line(stands, prepare, words) -> None:
+    stand = stands(Source("db"), dr={}, other={}, shadow={"mode": "shadow"})
+    prepare(stand)
+    names = ["dr", "shadow"] if "shadow" in words else ["dr"]
+    with pytest.raises(PysyncError, match=words) as refused:
+        stand.bootstrapper.begin(names)
+    assert "\n" not in str(refused.value)
+
+
+def test_without_the_source_s_address_there_is_none(stands) -> None:
+    with pytest.raises(PysyncError, match="address"):
+        stands(None).bootstrapper.begin(["dr"])
+
+
+def test_after_the_end_another_may_begin(stands) -> None:
+    stand = stands(Source("db"), dr={}, other={})
+    stand.bootstrapper.begin(["dr"])
+    stand.start("dr", "other")
+    stand.wait_for("finished")
+    assert stand.bootstrapper.begin(["other"])
+    stand.wait_for("finished")
+    assert [it["name"] for it in stand.status()["targets"]] == ["other"]
+
+
+def test_the_gap_of_a_new_target_is_left_to_it_and_closed_by_it(stands) -> None:
+    stand = stands(Source("db"))
+    stand.queue.open_gap("new:dr:1:0", "target dr is new")
+    stand.bootstrapper.begin(["dr"])
+    healer = Healer(
+        stand.queue,
+        GapWatch(stand.queue, 1000),
+        Overlaps(),
+        stand.refreshes,
+        source=URI,
+        behind=lambda: 0,
+        tables_per_second=1e6,
+        elsewhere=stand.bootstrapper.heals,
+    )
+    healer.start()
+    threading.Event().wait(0.2)
+    assert stand.asked() == [], "the healer leaves it alone"
+    stand.start("dr")
+    stand.wait_for("finished")
+    wait_until(lambda: stand.queue.open_gaps() == [], what="the gap being closed")
+    healer.stop()
+    assert len(stand.targets["dr"].applied) == 1 + 2 * 3, "nothing was compared twice"
+
+
+def test_what_was_refused_is_tried_again_before_it_is_over(stands) -> None:
+    """A foreign key, say: the table that it refers to may come after its own."""
+
+    class Picky(Target):
+        def apply(self, operation: Operation) -> Outcome:
+            later = any(it.key == "db.t0002" for it in self.applied)
+            if operation.key == "db.t0000" and not later:
+                raise Rejected("the other table is not there")
+            return super().apply(operation)
+
+    stand = stands(Source("db"), dr={"lanes": 1})
+    stand.drains["dr"]._open_target = (target := Picky()).opener
+    stand.bootstrapper.begin(["dr"])
+    stand.start("dr")
+    stand.wait_for("finished")
+    (found,) = stand.status()["targets"]
+    assert (stand.queue.parked_count("dr"), found["tables"], found["partitions"]) == (0, 3, 6)
+    assert "db.t0000" in {it.key for it in target.applied}
+
+
+def test_what_is_refused_for_good_stays_parked_and_is_not_counted(stands) -> None:
+    stand = stands(Source("db"))
+    stand.targets["dr"].rejects.add("db.t0001")
+    stand.bootstrapper.begin(["dr"])
+    stand.start("dr")
+    stand.wait_for("finished")
+    assert (stand.queue.parked_count("dr"), stand.status()["targets"][0]["tables"]) == (1, 2)
+
+
+def test_a_target_that_is_not_in_the_configuration_any_more_is_left_out(stands) -> None:
+    stands(Source("db"), dr={}, other={}).bootstrapper.begin(["dr", "other"])
+    again = stands(Source("db"), dr={})
+    assert [it["name"] for it in again.status()["targets"]] == ["dr"]
+
+
+# --- the parts
+
+
+def test_everything_can_be_gone_on_with_after_any_of_it() -> None:
+    source = Source("a", "b", "c")
+    scope = Scope(lambda name: name != "c", lambda name: name.table != "t0001")
+    whole = list(everything(source, scope=scope))
+    assert [place(names) for names in whole] == sorted(place(names) for names in whole)
+    assert {names.get("table") for names in whole} == {None, "t0000", "t0002"}
+    for at, names in enumerate(whole, 1):
+        assert list(everything(source, scope=scope, after=place(names))) == whole[at:]
+
+
+def test_a_refresh_may_be_for_some_targets_only() -> None:
+    data = encode_event(event(Kind.REFRESH, attributes={"database": "db", "table": "t", "targets": "dr\neast"}))
+    taken = {name: Translator.of(settings(name=name)).translate(data, 1) for name in ("dr", "east", "west")}
+    assert [name for name, change in taken.items() if change is not None] == ["dr", "east"]
+
+
+def test_a_refresh_that_is_done_again_counts_once() -> None:
+    tally = Tally()
+    tally.note(5, Count(0, 500))
+    tally.note(5, Count(1, 700))
+    tally.note(9, Count(1, 1))
+    assert (tally.ahead(), tally.take(4)) == (Count(2, 701), Count())
+    assert (tally.take(5), tally.take(5), tally.ahead()) == (Count(1, 700), Count(), Count(1, 1))
+    tally.note(20, Count(1, 3))
+    tally.note(21, Count(1, 4))
+    assert tally.take(30, after=20) == Count(1, 4), "the one before was counted before a kill"
+    assert TableName("db", "t") > TableName("db", "") > TableName("", "")
