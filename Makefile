@@ -7,7 +7,7 @@ JAR := build/pysync-listener.jar
 SETUP := $(VENV)/.setup
 EXTRAS := spark,aws,web,embedded,embedded-aws,dev
 
-.PHONY: help setup jar demo test test-athena test-crash test-versions chaos lint format bench clean doctor
+.PHONY: help setup jar demo test test-athena test-aws test-crash test-versions test-kerberos chaos lint format bench clean doctor
 
 help: ## show this help
 	@awk -F ':.*## ' '/^[a-zA-Z_%-]+:.*## / {printf "  %-14s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -36,10 +36,13 @@ demo: setup $(JAR) ## two real metastores, the sidecar killed half-way, the end 
 	@$(BIN)/pysync demo $(ARGS)
 
 test: setup $(JAR) ## the tests, on real servers; the suites below are beside them
-	@$(BIN)/python -m pytest -n 3 --dist loadfile -m "not athena and not crash" $(ARGS)
+	@$(BIN)/python -m pytest -n 3 --dist loadfile --no-loadscope-reorder -m "not athena and not crash" $(ARGS)
 
 test-athena: setup $(JAR) ## the tests that need an Athena: real Hive executes their DDL
 	@$(BIN)/python -m pytest -n 2 --dist loadfile -m athena $(ARGS)
+
+test-aws: setup $(JAR) ## the corpus of test-athena on an AWS account of yours (docs/aws.md)
+	@$(BIN)/python -m pytest -q tests/aws $(ARGS) || [ $$? -eq 5 ]  # 5: all of it was left out
 
 test-crash: setup $(JAR) ## the tests that kill, hang and cut off everything in a stream of DDL: some minutes
 	@$(BIN)/python -m pytest -n 2 --dist loadfile -m crash $(ARGS)
@@ -51,6 +54,10 @@ chaos: setup $(JAR) ## the long suite: streams of DDL against kills of everythin
 test-versions: setup $(JAR) ## every pair of Hive versions, and the hms conformance suite on 3.1 and 4.x (needs Maven)
 	@$(BIN)/python -m pytest --timeout=900 tests/versions $(ARGS)
 	@for v in 3.1.3 4.1.0; do PYSYNC_TEST_HIVE=$$v $(BIN)/python -m pytest tests/conformance -k hms || exit 1; done
+
+test-kerberos: setup $(JAR) ## the login by Kerberos, against a real KDC (Debian: krb5-kdc krb5-admin-server krb5-user libkrb5-dev gcc)
+	@$(BIN)/python -c 'import gssapi' 2>/dev/null || $(BIN)/python -m pip install --quiet -c .ci/constraints.txt gssapi >/dev/null 2>&1 || true
+	@$(BIN)/python -m pytest --timeout=600 tests/versions/test_kerberos.py $(ARGS)
 
 lint: setup ## ruff and mypy --strict
 	@$(BIN)/ruff format --check .

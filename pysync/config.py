@@ -10,6 +10,7 @@ from typing import Any, Literal, TypeVar
 from pydantic import BaseModel, ConfigDict, Field, SerializeAsAny, ValidationError, model_validator
 
 from pysync.errors import UsageError
+from pysync.metastore import AddressList, KerberosSettings, MetastoreAccess, TlsSettings
 from pysync.replay.translate import Translator
 from pysync.targets import target_kind
 from pysync.targets.settings import Name, TargetSettings
@@ -21,6 +22,8 @@ else:
 
 M = TypeVar("M", bound=BaseModel)
 
+_UNITS = {"s": 1, "m": 60, "h": 3600, "d": 86400}
+
 
 class _Section(BaseModel):
     model_config = ConfigDict(extra="forbid", frozen=True)
@@ -30,9 +33,12 @@ class SourceConfig(_Section):
     """`[source]`: the metastore that events come from."""
 
     name: Name = Field(description="the same as `pysync.source.name` in its hive-site.xml; travels with every event")
-    metastore: str | None = Field(
-        default=None, description="its address, thrift://host:9083: where what events do not tell is read"
+    metastore: AddressList | None = Field(
+        default=None,
+        description="its address, thrift://host:9083, or several with commas: where what events do not tell is read",
     )
+    tls: TlsSettings | None = Field(default=None, description="how to speak TLS with it; plain thrift unless given")
+    kerberos: KerberosSettings | None = Field(default=None, description="how to log in there; no login unless given")
     capture: Literal["listener", "notification-log"] = Field(
         default="listener", description="how changes come in: the listener tells, or the notification log is polled"
     )
@@ -50,6 +56,10 @@ class SourceConfig(_Section):
             raise ValueError('capture = "notification-log" needs the address of the metastore: set metastore')
         return self
 
+    def access(self) -> MetastoreAccess | None:
+        """How to reach it, for all connections to share; None if it is not known."""
+        return None if self.metastore is None else MetastoreAccess.of(self.metastore, self.tls, self.kerberos)
+
 
 class BridgeConfig(_Section):
     """`[bridge]`: where the listener calls. Always on 127.0.0.1."""
@@ -65,6 +75,22 @@ class QueueConfig(_Section):
     min_free_mb: int = Field(default=256, ge=0, description="below this much free disk no event is taken in")
 
 
+class VerifyConfig(_Section):
+    """`[verify]`: whether the sidecar compares source and targets by itself, and at what pace."""
+
+    every: str | None = Field(
+        default=None,
+        pattern=r"^[1-9][0-9]*(s|m|h|d)$",
+        description="how often: 30m, 1h, 1d; unset: only `pysync verify` does",
+    )
+    tables_per_second: float = Field(default=20.0, gt=0, description="how many tables it looks at, at most")
+
+    @property
+    def seconds(self) -> float | None:
+        """The time between the beginnings of two comparisons."""
+        return None if self.every is None else int(self.every[:-1]) * _UNITS[self.every[-1]]
+
+
 class LogConfig(_Section):
     """`[log]`: what is written to standard error."""
 
@@ -76,6 +102,7 @@ class _Sections(_Section):
     source: SourceConfig
     bridge: BridgeConfig = BridgeConfig()
     queue: QueueConfig = QueueConfig()
+    verify: VerifyConfig = VerifyConfig()
     log: LogConfig = LogConfig()
 
 
@@ -100,6 +127,7 @@ def load_config(path: Path) -> Config:
         problems += _untranslatable(target, f"targets[{at}]") if target else []
     problems += _twins([table["name"] for table in listed if isinstance(table, dict) and "name" in table])
     problems += _echoes(sections, targets)
+    problems += _uncopied(sections, targets)
     if problems or sections is None:
         raise UsageError("\n".join(f"{path}: {problem}" for problem in problems))
     return Config(**dict(sections), targets=targets)
@@ -195,6 +223,16 @@ def _echoes(sections: _Sections | None, targets: tuple[TargetSettings, ...]) -> 
         for target in targets
         if (target.cluster or target.name) == source
     ]
+
+
+def _uncopied(sections: _Sections | None, targets: tuple[TargetSettings, ...]) -> list[str]:
+    """What keeps files from being copied: inserts tell too little, and one sidecar has one Spark."""
+    found = [target for target in targets if target.copy_files is not None]
+    sparks = {(str(it.copy_files.master), *sorted(it.copy_files.spark.items())) for it in found if it.copy_files}
+    problems = ["targets.copy.master, .spark: not the same for all targets"] if len(sparks) > 1 else []
+    if found and sections is not None and sections.source.metastore is None:
+        problems.append("source.metastore: missing: targets with copy read there what was inserted into")
+    return problems
 
 
 def _twins(names: list[Any]) -> list[str]:

@@ -6,7 +6,8 @@ from typing import Annotated, Any
 
 import typer
 
-from pysync.cli.output import AsJson, ConfigFile, counts, print_json, print_table
+from pysync.cli.bootstrap import told
+from pysync.cli.output import AsJson, ConfigFile, counts, moment, print_json, print_table
 from pysync.config import load_config
 from pysync.service import logs
 from pysync.service.check import Finding, check_config
@@ -77,11 +78,23 @@ def _print_status(answer: dict[str, Any]) -> None:
     for gap in answer["gaps"]:
         if gap["state"] != "closed":
             typer.echo(f"gap, {gap['state']}: {gap['reason']}")
+    if answer["bootstrap"]:
+        for line in told(answer["bootstrap"]):
+            typer.echo(line)
     columns = ("target", "kind", "state", "queued", "parked", "lag s", "done", "last error")
     print_table("targets", columns, [_target_row(target) for target in answer["targets"]])
     for target in answer["targets"]:
         if target["paused"]:
             typer.echo(f"{target['name']} is paused: {target['paused']['reason']}")
+        if target["verify"]:
+            typer.echo(f"{target['name']} verified {_verified(target['verify'])}")
+
+
+def _verified(found: dict[str, Any]) -> str:
+    more = found["drift"] - len(found["names"])
+    names = ", ".join(found["names"]) + (f" and {more} more" if more else "")
+    drift = f"{found['drift']} drifted: {names}" if found["drift"] else "no drift"
+    return f"at {moment(found['ended_at'])}: {found['objects']} objects, {drift}"
 
 
 def _capture(bridge: dict[str, Any] | None, log: dict[str, Any] | None) -> str:

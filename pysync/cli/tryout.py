@@ -12,6 +12,7 @@ import typer
 from rich.console import Console
 
 from pysync.cli.output import AsJson, print_json, print_table
+from pysync.demo.lake import Lake
 from pysync.demo.show import Result, Show
 from pysync.demo.stage import Stage
 from pysync.embedded import EmbeddedMetastore
@@ -28,6 +29,11 @@ def register(app: typer.Typer) -> None:
 
 
 def demo(
+    target: Annotated[
+        Literal["hms", "glue", "athena"], typer.Option(help="Where the changes go: a second metastore, or Glue.")
+    ] = "hms",
+    *,
+    copy: Annotated[bool, typer.Option("--copy", help="Copy the data, too, and read the rows at both ends.")] = False,
     keep: Annotated[bool, typer.Option("--keep", help="Leave it running until Ctrl-C, to play with.")] = False,
     directory: Annotated[
         Path | None, typer.Option(help="An empty directory to work in; a temporary one unless given.")
@@ -38,11 +44,17 @@ def demo(
 
     Spark SQL makes and changes databases, tables, partitions, views and functions at the first metastore; the second
     must end up the same. Ends with 0 if it does, with 1 if not. Takes a minute or two; needs a JDK and pyspark.
+
+    With --target glue or athena it is a Glue Data Catalog on this machine that must; no account is needed.
+    With --copy the files come along: the rows are read by a Spark that knows only the second metastore.
     """
+    if copy and target != "hms":
+        raise UsageError("--copy shows a second metastore", "leave out --target")
     with ExitStack() as stack:
         place = directory or Path(stack.enter_context(TemporaryDirectory(prefix="pysync-demo-")))
         place.mkdir(parents=True, exist_ok=True)
-        stage = stack.enter_context(Stage(place.absolute()))
+        lake = None if target == "hms" else Lake(place.absolute() / "aws", target)
+        stage = stack.enter_context(Stage(place.absolute(), lake=lake, options="copy = true\n" if copy else ""))
         progress = stack.enter_context(Console(stderr=True).status("begins"))
         result = Show(stage, progress.update).run()
         progress.stop()
@@ -70,6 +82,12 @@ def _print_demo(result: Result, as_json: bool) -> None:
             for item in result.compared
         ],
     )
+    if result.rows:
+        print_table(
+            "rows, as read by a Spark of the source and one of the target",
+            ("table", "source", "target", "result"),
+            [(it.table, it.source, it.target, EQUAL if it.equal else "different") for it in result.rows],
+        )
     equal = sum(item.result == EQUAL for item in result.compared)
     seconds = sum(step.seconds for step in result.steps)
     typer.echo(f"{equal} of {len(result.compared)} objects are equal, after {seconds:.0f} s")
@@ -81,8 +99,16 @@ It all runs until you press Ctrl-C. In another terminal:
   pysync status -c {stage.config_file}
   pyspark --conf spark.sql.catalogImplementation=hive --conf spark.hadoop.hive.metastore.uris={stage.source.uri} \\
           --conf spark.sql.warehouse.dir=file:{stage.source.warehouse}
-  and the same with {stage.target.uri} to look at the target""")
+  {_look(stage)}""")
     _until_interrupted()
+
+
+def _look(stage: Stage) -> str:
+    """How to look at the target."""
+    if stage.lake is None:
+        return f"and the same with {stage.target.uri} to look at the target"
+    variables = " ".join(f"{name}={value}" for name, value in stage.lake.aws.environment().items())
+    return f"{variables} aws glue get-tables --database-name shop"
 
 
 def _until_interrupted() -> None:

@@ -4,16 +4,18 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Iterator
-from contextlib import closing, contextmanager
+from contextlib import contextmanager
 from dataclasses import dataclass, field
+from functools import partial
 from typing import Any
 
+from pysync.demo.rows import RowsCompared, compare_rows, rows_at
 from pysync.demo.spark import spark_session
-from pysync.demo.stage import Stage
+from pysync.demo.stage import SOURCE, Stage
 from pysync.demo.statements import ACTS, Act
-from pysync.metastore import Metastore, MetastoreCallFailed
-from pysync.replay.policy import Policy
-from pysync.replay.rewrite import Rewrite
+from pysync.errors import PysyncError
+from pysync.metastore import Metastore
+from pysync.targets import target_kind
 from pysync.targets.settings import TargetSettings
 from pysync.verify.compare import EQUAL, Compared, Comparison
 
@@ -36,12 +38,18 @@ class Result:
 
     steps: list[Step] = field(default_factory=list)
     compared: list[Compared] = field(default_factory=list)
+    rows: list[RowsCompared] = field(default_factory=list)
     status: dict[str, Any] = field(default_factory=dict)
 
     @property
     def equal(self) -> bool:
         """Whether there was something to compare and all of it is equal."""
-        return bool(self.compared) and all(item.result == EQUAL for item in self.compared)
+        return bool(self.compared) and all(item.result == EQUAL for item in self.compared) and self.rows_equal
+
+    @property
+    def rows_equal(self) -> bool:
+        """Whether no table has other rows at the target; true where no files are copied."""
+        return all(item.equal for item in self.rows)
 
 
 class Show:
@@ -54,8 +62,9 @@ class Show:
 
     def run(self) -> Result:
         """All of it. What is left running is the stage's."""
-        with self._step("a metastore to follow starts"):
-            self._stage.target.start()
+        what = "a metastore" if self._stage.lake is None else "a Glue Data Catalog"
+        with self._step(f"{what} to follow starts"):
+            self._stage.start_target()
         with self._step("the source metastore starts, with the listener"):
             self._stage.source.start()
         with self._step("the sidecar starts"):
@@ -63,13 +72,31 @@ class Show:
         self._acts()
         with self._step("the target catches up"):
             self.result.compared = self._converge()
+        if self._copies:
+            with self._step("the rows are read at both ends, each with a Spark that knows only that"):
+                self.result.rows = self._compare_rows()
         self.result.status = self._stage.status()
         return self.result
+
+    @property
+    def _copies(self) -> bool:
+        return self._stage.config.targets[0].copy_files is not None
+
+    def _compare_rows(self) -> list[RowsCompared]:
+        stage = self._stage
+        ends = {"source": stage.source, "target": stage.target}
+        until = time.monotonic() + _CONVERGE_SECONDS
+        while stage.status()["targets"][0]["queued"] and time.monotonic() < until:
+            time.sleep(_POLL_SECONDS)
+        found = {name: rows_at(it.uri, it.warehouse, stage.directory / f"spark-{name}") for name, it in ends.items()}
+        return compare_rows(found["source"], found["target"])
 
     def _acts(self) -> None:
         stage = self._stage
         with self._step("Spark starts"):
             spark = stage.enter(spark_session(stage.source.uri, stage.source.warehouse, stage.directory))
+        if self._copies:  # so that Spark tells the metastore of every insert: docs/copy.md
+            spark.conf.set("spark.sql.statistics.size.autoUpdate.enabled", "true")
         for act in ACTS:
             self._sidecar(act)
             with self._step(f"Spark: {act.title}", len(act.statements)):
@@ -92,12 +119,18 @@ class Show:
         until = time.monotonic() + _CONVERGE_SECONDS
         while True:
             try:
-                compared = compare(self._stage.source.uri, self._stage.target.uri, self._stage.config.targets[0])
-            except MetastoreCallFailed:
+                compared = self._compare()
+            except PysyncError:
                 compared = []
             if (compared and all(item.result == EQUAL for item in compared)) or time.monotonic() > until:
                 return compared
             time.sleep(_POLL_SECONDS)
+
+    def _compare(self) -> list[Compared]:
+        stage, settings = self._stage, self._stage.config.targets[0]
+        if stage.lake is not None:
+            return stage.lake.compare(stage.source.uri, settings)
+        return compare(stage.source.uri, stage.target.uri, settings)
 
     @contextmanager
     def _step(self, title: str, statements: int = 0) -> Iterator[None]:
@@ -107,7 +140,8 @@ class Show:
         self.result.steps.append(Step(title, time.monotonic() - began, statements))
 
 
-def compare(source: str, target: str, settings: TargetSettings) -> list[Compared]:
-    """The metastores at two addresses, compared as the settings of the target say."""
-    with closing(Metastore(source)) as left, closing(Metastore(target)) as right:
-        return list(Comparison(left, right, Policy.of(settings), Rewrite.of(settings)).run())
+def compare(source: str, target: str, settings: TargetSettings, name: str = SOURCE) -> list[Compared]:
+    """The metastore at `source`, called `name`, and the one at `target`, compared as the settings of the target say."""
+    there = settings.model_copy(update={"metastore": target})
+    opened = partial(target_kind(settings.kind).open, there)
+    return list(Comparison(partial(Metastore, source), opened, there, name, threads=1).run())

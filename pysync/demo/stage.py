@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import signal
 import subprocess
 import sys
@@ -13,10 +14,14 @@ from types import TracebackType
 from typing import Any, Literal, TypeVar
 
 from pysync.config import load_config
+from pysync.demo.lake import Lake
 from pysync.embedded import EmbeddedMetastore, free_port
 from pysync.errors import PysyncError
 from pysync.service.control import ask
 from pysync.service.install import listener_jar, listener_settings, write_token
+
+SOURCE = "demo"
+"""The name of the source: what the targets' marks have."""
 
 _READY_SECONDS = 60.0
 _STOP_SECONDS = 10.0
@@ -40,6 +45,9 @@ directory = "{directory}/queue"
 min_free_mb = 16
 
 [[targets]]
+"""
+
+_TARGET = """\
 name = "replica"
 kind = "hms"
 metastore = "{target}"
@@ -51,7 +59,8 @@ class Stage:
     """Two metastores and a sidecar in a directory; a context manager that leaves no process behind.
 
     With `database` "disk" the metastores survive a kill. `options` are further TOML lines of the one target.
-    `source` and `target` make the metastores, where they are to be of another kind than the embedded one.
+    `source` and `target` make the metastores, where they are to be of another kind than the embedded one. With a
+    `lake` that is the target, and there is no second metastore.
     """
 
     def __init__(
@@ -62,8 +71,10 @@ class Stage:
         options: str = "",
         source: Callable[..., EmbeddedMetastore] = EmbeddedMetastore,
         target: Callable[..., EmbeddedMetastore] = EmbeddedMetastore,
+        lake: Lake | None = None,
     ) -> None:
         self.directory = directory
+        self.lake = lake
         self.config_file = directory / "pysync.toml"
         self.sidecar_log = directory / "sidecar.log"
         jar = listener_jar()
@@ -93,16 +104,26 @@ class Stage:
         self._end_sidecar(signal.SIGTERM)
         self.source.stop()
         self.target.stop()
+        if self.lake is not None:
+            self.lake.stop()
 
     def enter(self, guest: AbstractContextManager[T]) -> T:
         """Take something along that shall end before the metastores do."""
         return self._guests.enter_context(guest)
 
+    def start_target(self) -> None:
+        """Start what the changes go to."""
+        if self.lake is not None:
+            self.lake.start()
+        else:
+            self.target.start()
+
     def start_sidecar(self) -> None:
         """Start the sidecar as a process of its own, and wait until it answers."""
         command = [sys.executable, "-m", "pysync", "run", "-c", str(self.config_file)]
+        environment = dict(os.environ) if self.lake is None else self.lake.environment()
         with self.sidecar_log.open("ab") as log:
-            self._sidecar = subprocess.Popen(command, stdout=log, stderr=log)
+            self._sidecar = subprocess.Popen(command, stdout=log, stderr=log, env=environment)
         until = time.monotonic() + _READY_SECONDS
         while not self._answers():
             if self._sidecar.poll() is not None or time.monotonic() > until:
@@ -130,12 +151,12 @@ class Stage:
             self._sidecar = None
 
     def _write_config(self, source: str, warehouse: Path, options: str) -> None:
-        text = _CONFIG.format(
-            source=source,
-            target=self.target.uri,
-            port=free_port(),
-            directory=self.directory,
-            source_warehouse=warehouse,
-            target_warehouse=self.target.warehouse,
+        text = _CONFIG.format(source=source, port=free_port(), directory=self.directory)
+        self.config_file.write_text(text + self._target_lines(warehouse) + options, encoding="utf-8")
+
+    def _target_lines(self, warehouse: Path) -> str:
+        if self.lake is not None:
+            return self.lake.lines(warehouse)
+        return _TARGET.format(
+            target=self.target.uri, source_warehouse=warehouse, target_warehouse=self.target.warehouse
         )
-        self.config_file.write_text(text + options, encoding="utf-8")

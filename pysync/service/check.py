@@ -13,7 +13,7 @@ from pysync.capture.bridge import HOST
 from pysync.capture.notifications import NotificationLog
 from pysync.config import Config, read_token
 from pysync.errors import PysyncError
-from pysync.metastore import Metastore
+from pysync.metastore import Metastore, MetastoreAccess
 from pysync.replay.translate import Translator
 from pysync.service.control import ask
 from pysync.targets import target_kind
@@ -47,12 +47,14 @@ def _bridge(config: Config) -> Iterator[Finding]:
 
 
 def _notification_log(config: Config) -> Iterator[Finding]:
-    yield _finding("notification log", lambda: _logged(str(config.source.metastore)))
+    access = config.source.access()
+    if access is not None:
+        yield _finding("notification log", lambda: _logged(access))
 
 
-def _logged(uri: str) -> str:
-    with closing(Metastore(uri)) as metastore:
-        return f"{uri}, at event {NotificationLog(metastore).expected()}"
+def _logged(access: MetastoreAccess) -> str:
+    with closing(Metastore(access)) as metastore:
+        return f"{metastore.uri}, at event {NotificationLog(metastore).expected()}"
 
 
 def _finding(what: str, look: Callable[[], str]) -> Finding:
@@ -93,13 +95,15 @@ def _port(port: int) -> str:
 
 
 def _source(config: Config) -> Iterator[Finding]:
-    if config.source.metastore is not None:
-        yield _finding("source metastore", lambda: _reach(str(config.source.metastore)))
+    access = config.source.access()
+    if access is not None:
+        yield _finding("source metastore", lambda: _reach(access))
 
 
-def _reach(uri: str) -> str:
-    with closing(Metastore(uri)) as metastore:
-        return f"{uri}, {len(metastore.databases())} databases"
+def _reach(access: MetastoreAccess) -> str:
+    with closing(Metastore(access)) as metastore:
+        count = len(metastore.databases())
+        return f"{metastore.uri}, {count} databases"
 
 
 def _targets(config: Config) -> Iterator[Finding]:

@@ -10,9 +10,10 @@ from typing import Any
 
 from pysync.capture.healing import Healer
 from pysync.errors import PysyncError
-from pysync.model.names import TableName
+from pysync.model.names import TableName, normalized
 from pysync.queue import EventQueue
 from pysync.replay.drain import Drain, Released
+from pysync.service.bootstrap import Bootstrapper
 from pysync.service.control import Command
 from pysync.service.show import parked_event, parked_table, plan_of
 
@@ -25,8 +26,9 @@ Request = Mapping[str, Any]
 class Commands:
     """One method for each command; they are called from the control socket's threads."""
 
-    def __init__(self, queue: EventQueue, drains: Sequence[Drain], healer: Healer) -> None:
+    def __init__(self, queue: EventQueue, drains: Sequence[Drain], healer: Healer, bootstrapper: Bootstrapper) -> None:
         self._queue = queue
+        self._bootstrapper = bootstrapper
         self._healer = healer
         self._drains = {drain.name: drain for drain in drains}
 
@@ -37,6 +39,7 @@ class Commands:
             "pause": self.pause,
             "resume": self.resume,
             "refresh": self.refresh,
+            "bootstrap": self.bootstrap,
             "parked list": self.parked_list,
             "parked show": self.parked_show,
             "parked retry": self.parked_retry,
@@ -61,9 +64,18 @@ class Commands:
         return {"target": drain.name, "was": pause and pause.reason}
 
     def refresh(self, request: Request) -> dict[str, Any]:
-        """Have all targets read some tables at the source anew, or everything; `gap` says how `status` calls that."""
+        """Have all targets read some tables and databases at the source anew, or everything.
+
+        `gap` says how `status` calls that.
+        """
         tables = [TableName.parse(str(name)) for name in request.get("tables") or ()]
-        return {"gap": self._healer.refresh(tables)}
+        databases = [normalized(str(name)) for name in request.get("databases") or ()]
+        return {"gap": self._healer.refresh(tables, databases)}
+
+    def bootstrap(self, request: Request) -> dict[str, Any]:
+        """Begin a bootstrap of a target, or of all, or join that which runs; `begun` says which, `targets` whose."""
+        names = [self._drain(request).name] if request.get("target") else list(self._drains)
+        return {"begun": self._bootstrapper.begin(names), "targets": names}
 
     def parked_list(self, request: Request) -> dict[str, Any]:
         """`tables`: what is parked, table by table."""

@@ -31,6 +31,10 @@ log = structlog.get_logger(__name__)
 Command = Callable[[Mapping[str, Any]], Mapping[str, Any]]
 
 
+class NoSidecar(PysyncError):
+    """Nobody answers: no sidecar runs on that queue."""
+
+
 class ControlServer:
     """Answers requests `{"command": NAME, ...}` with what the command of that name returns.
 
@@ -67,7 +71,7 @@ def ask(directory: Path, command: str, **arguments: Any) -> dict[str, Any]:
     try:
         line = _exchange(directory, json.dumps({"command": command, **arguments}))
     except (FileNotFoundError, ConnectionRefusedError):
-        raise PysyncError(f"no sidecar runs on the queue in {directory}", hint) from None
+        raise NoSidecar(f"no sidecar runs on the queue in {directory}", hint) from None
     except OSError as error:
         raise PysyncError(f"the sidecar on {directory} does not answer: {error}", "look at its log") from error
     reply = _reply(line)

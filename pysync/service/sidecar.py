@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import os
 import time
+from collections.abc import Callable, Collection
 from functools import partial
 from typing import Any
 
@@ -21,17 +22,21 @@ from pysync.capture.notifications import Poller
 from pysync.capture.overlaps import Overlaps
 from pysync.capture.refreshes import Refreshes
 from pysync.config import Config, read_token
+from pysync.copy.copies import Copies
 from pysync.errors import PysyncError
-from pysync.metastore import Metastore
+from pysync.metastore import Metastore, MetastoreAccess
 from pysync.queue import EventQueue, QueueFull
 from pysync.replay.drain import Drain
 from pysync.replay.progress import State
 from pysync.replay.translate import Translator
+from pysync.service.bootstrap import Bootstrapper
 from pysync.service.commands import Commands
 from pysync.service.control import ControlServer
 from pysync.service.ending import Ending
+from pysync.service.install import listener_jar
 from pysync.service.status import sidecar_status
 from pysync.service.tuning import collect_seldom
+from pysync.service.verifying import Verifier
 from pysync.targets import target_kind
 from pysync.targets.settings import TargetSettings
 
@@ -48,16 +53,22 @@ log = structlog.get_logger(__name__)
 class Sidecar:
     """Everything that runs; use it once: `start`, `wait`, `stop`."""
 
-    def __init__(self, config: Config, *, quarantine: bool = False) -> None:
+    def __init__(
+        self, config: Config, *, quarantine: bool = False, bridge: bool = True, only: Collection[str] = ()
+    ) -> None:
         """Open the queue and lay out the rest. Raises PysyncError for a wrong token file, setting or queue.
 
-        With `quarantine` a damaged queue is set aside and a new one begun.
+        With `quarantine` a damaged queue is set aside and a new one begun. Without `bridge` no listener is answered,
+        nor missed. `only` are the targets that are to be drained; not given: all.
         """
         self._config = config
+        self._source = config.source.access()
         self._started = time.time()
         self.ending = Ending()
-        token = read_token(config.bridge.token_file) if config.source.capture == "listener" else None
-        translators = [Translator.of(settings) for settings in config.targets]
+        polls = config.source.capture == "notification-log"
+        token = read_token(config.bridge.token_file) if bridge and not polls else None
+        settings = [it for it in config.targets if not only or it.name in only]
+        translators = [Translator.of(it) for it in settings]
         self.queue = EventQueue(
             config.queue.directory,
             min_free_bytes=config.queue.min_free_mb * _MIB,
@@ -66,18 +77,31 @@ class Sidecar:
         )
         watch, overlaps = GapWatch(self.queue, config.source.silence_seconds), Overlaps()
         self.bridge = self._bridge(token, Reception(self.queue, watch, overlaps)) if token else None
-        self.poller = None if token else self._poller()
-        self.drains = [self._drain(*both) for both in zip(config.targets, translators, strict=True)]
+        self.poller = self._poller(self._source) if polls and self._source else None
+        self._copies = Copies(settings, listener_jar, config.queue.directory.absolute())
+        self.drains = [self._drain(*both) for both in zip(settings, translators, strict=True)]
+        refreshes = Refreshes(self.queue, config.source.name)
+        self.bootstrapper = Bootstrapper(
+            self.queue,
+            refreshes,
+            self.drains,
+            {it.name: translator.policy for it, translator in zip(settings, translators, strict=True)},
+            source=self._source,
+            listens=lambda: self.poller is None or self.poller.status()["position"] is not None,
+        )
         self._healer = Healer(
             self.queue,
             watch,
             overlaps,
-            Refreshes(self.queue, config.source.name),
-            source=config.source.metastore,
+            refreshes,
+            source=self._source,
             behind=self._behind,
             tables_per_second=config.source.compare_tables_per_second,
+            elsewhere=self.bootstrapper.heals,
         )
-        commands = Commands(self.queue, self.drains, self._healer)
+        self._heals = bridge
+        self._verifier = Verifier(config, self.queue, self.drains, watch.is_settled)
+        commands = Commands(self.queue, self.drains, self._healer, self.bootstrapper)
         self._control = ControlServer(config.queue.directory, {"status": lambda _: self.status(), **commands.by_name()})
 
     def start(self) -> int:
@@ -87,17 +111,22 @@ class Sidecar:
         for drain in self.drains:
             drain.start()
         self._control.start()
-        self._healer.start()
+        if self._heals:
+            self._healer.start()
+            self._verifier.start()
+        self.bootstrapper.start()
         if self.poller:
             self.poller.start()
         self._forget_former_targets()
         log.info("sidecar runs", source=self._config.source.name, port=port, pid=os.getpid(), version=__version__)
         return port
 
-    def wait(self) -> None:
-        """Keep house until the ending is asked for. Raises PysyncError when the bridge ended by itself."""
+    def wait(self, over: Callable[[], bool] = lambda: False) -> None:
+        """Keep house until the ending is asked for, or `over`. Raises PysyncError when the bridge ended by itself."""
         due = time.monotonic() + _HOUSEKEEPING_SECONDS
         while not self.ending.comes():
+            if over():
+                return
             if time.monotonic() > due and not self._keep_house():
                 due = time.monotonic() + _HOUSEKEEPING_SECONDS
         if failure := self.ending.failure():
@@ -111,8 +140,11 @@ class Sidecar:
             self.poller.stop()
             self.poller.join(_HELD_SECONDS)
         self._healer.stop()
+        self._verifier.stop()
+        self.bootstrapper.stop()
         for drain in self.drains:
             drain.stop()
+        self._copies.close()
         until = time.monotonic() + _STOP_SECONDS
         for drain in self.drains:
             if not drain.join(max(0.0, until - time.monotonic())):
@@ -127,7 +159,15 @@ class Sidecar:
             "bridge": self.bridge and self.bridge.status(),
             "notification_log": self.poller and self.poller.status(),
         }
-        return sidecar_status(self._config, self._started, self.queue, capture, self.drains)
+        bootstrap = {"bootstrap": self.bootstrapper.status(), "copy": self._copies.status()}
+        return sidecar_status(
+            self._config,
+            self._started,
+            self.queue,
+            {**capture, **bootstrap},
+            self.drains,
+            verified=self._verifier.status,
+        )
 
     def _compare_for_new_targets(self) -> None:
         """What the source had before a target, or its queue, began is in no event: a gap like any other."""
@@ -154,22 +194,22 @@ class Sidecar:
     def _bridge(self, token: str, reception: Reception) -> Bridge:
         return Bridge(reception, self._config.bridge.port, token, self._bridge_ended)
 
-    def _poller(self) -> Poller:
+    def _poller(self, access: MetastoreAccess) -> Poller:
         source = self._config.source
 
         def on_gap(reason: str) -> None:
             self.queue.open_gap(f"notification-log:{reason}", reason)
 
-        return Poller(self.queue, source.name, str(source.metastore), on_gap, poll_seconds=source.poll_seconds)
+        return Poller(self.queue, source.name, access, on_gap, poll_seconds=source.poll_seconds)
 
     def _drain(self, settings: TargetSettings, translator: Translator) -> Drain:
-        uri = self._config.source.metastore
-        open_target = partial(target_kind(settings.kind).open, settings)
-        return Drain(self.queue, settings, translator, open_target, source=partial(Metastore, uri) if uri else None)
+        open_target = self._copies.opener(settings, partial(target_kind(settings.kind).open, settings))
+        source = partial(Metastore, self._source) if self._source else None
+        return Drain(self.queue, settings, translator, open_target, source=source)
 
     def _forget_former_targets(self) -> None:
         """A target that is no longer in the configuration must not hold back trimming."""
-        for name in set(self.queue.positions()) - {drain.name for drain in self.drains}:
+        for name in set(self.queue.positions()) - {settings.name for settings in self._config.targets}:
             log.warning("target is not in the configuration any more: its position is given up", target=name)
             self.queue.forget(name)
 

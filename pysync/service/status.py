@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from pysync import __version__
@@ -15,9 +15,18 @@ from pysync.replay.drain import Drain
 
 
 def sidecar_status(
-    config: Config, started: float, queue: EventQueue, capture: Mapping[str, Any], drains: Sequence[Drain]
+    config: Config,
+    started: float,
+    queue: EventQueue,
+    capture: Mapping[str, Any],
+    drains: Sequence[Drain],
+    *,
+    verified: Callable[[str], dict[str, Any] | None],
 ) -> dict[str, Any]:
-    """The whole status as JSON values; times are seconds since 1970. `capture` is what tells of how events come in."""
+    """The whole status as JSON values; times are seconds since 1970. `capture` is what tells of how events come in.
+
+    `verified` tells what was found at a target when it was last compared.
+    """
     now = time.time()
     return {
         "version": __version__,
@@ -28,7 +37,7 @@ def sidecar_status(
         "queue": _queue(config, queue),
         "gaps": [_gap(gap) for gap in queue.gaps()],
         "instances": [_instance(it) for it in queue.instances() if it.instance != INSTANCE],
-        "targets": [_target(drain, queue, now) for drain in drains],
+        "targets": [{**_target(drain, queue, now), "verify": verified(drain.name)} for drain in drains],
     }
 
 

@@ -11,12 +11,13 @@ Anything else that a target raises is a bug or an answer nobody has classified: 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterator
+from collections.abc import Callable, Collection, Iterator, Sequence
 from dataclasses import dataclass
 from enum import Enum
 from typing import Any, Protocol
 
 from pysync.errors import PysyncError
+from pysync.model.constraints import Constraints
 from pysync.model.names import TableName
 from pysync.model.operation import Operation
 from pysync.targets.settings import TargetSettings
@@ -91,6 +92,30 @@ class Target(Protocol):
 
     def partitions(self, name: TableName) -> Iterator[Any]:
         """The table's partitions as they are now (hmsclient's Partition), streamed; none if there is no such table."""
+
+    def partition_names(self, name: TableName, most: int | None = None) -> list[str]:
+        """The names of the table's partitions, `key=value/…` as HMS has them; none if there is no such table.
+
+        No more than `most` of them (up to 32767) if that is given.
+        """
+
+    def partitions_by_name(self, name: TableName, names: Sequence[str]) -> list[Any]:
+        """Those of the named partitions that are there (hmsclient's Partition), in no promised order."""
+
+    def functions(self, database: str) -> list[Any]:
+        """The database's functions (hmsclient's Function), names in lower case; none if there is no such database."""
+
+    def constraints(self, table: Any) -> Constraints:
+        """The constraints of a table as it was read here; a kind that the target cannot hold is not in it."""
+
+    def differences(self, wanted: Any, there: Any | None, table: Any | None = None) -> list[str]:
+        """What of `wanted` the target would write, seeing that it has `there`: the fields that differ, a line each.
+
+        Both are hmsclient's structs of one kind: Database, Table, Partition, Function, or a list of the columns of one
+        constraint. `wanted` is rewritten for the target; `table` is the one at the target that a partition belongs to.
+        Empty where `apply` would change nothing: that and this are decided by the same rules. Asks no server. Raises
+        Rejected where the target can hold it in no form, so that it is no fault of its that it does not.
+        """
 
     def close(self) -> None:
         """Give everything back; may be called twice, never raises."""

@@ -23,9 +23,11 @@ from typing import Any, Literal
 
 from pydantic import BaseModel, ConfigDict, Field
 
-from pysync.model.names import TableName
+from pysync.model.constraints import Constraints
+from pysync.model.names import TableName, partition_name, partition_values
 from pysync.model.operation import Operation
 from pysync.targets.base import Outcome, OutcomeUnknown, Rejected, TargetKind, Unavailable
+from pysync.targets.hms.same import differences
 from pysync.targets.memory import Memory
 from pysync.targets.settings import TargetSettings
 
@@ -146,6 +148,29 @@ class FaultyTarget:
     def partitions(self, name: TableName) -> Iterator[Any]:
         """The table's partitions, as they are at the first look."""
         return iter(self._memory.partitions(name))
+
+    def partition_names(self, name: TableName, most: int | None = None) -> list[str]:
+        """The names of the table's partitions (see Target.partition_names)."""
+        table = self._memory.table(name)
+        keys = [key.name for key in table.partitionKeys or ()] if table else []
+        return [partition_name(keys, it.values) for it in self._memory.partitions(name)][:most]
+
+    def partitions_by_name(self, name: TableName, names: Sequence[str]) -> list[Any]:
+        """Those of the partitions that are there."""
+        wanted = {tuple(partition_values(it)) for it in names}
+        return [it for it in self._memory.partitions(name) if tuple(it.values) in wanted]
+
+    def functions(self, database: str) -> list[Any]:
+        """The database's functions."""
+        return self._memory.functions(database)
+
+    def constraints(self, table: Any) -> Constraints:  # noqa: ARG002
+        """None that could be compared: only their names are kept."""
+        return {}
+
+    def differences(self, wanted: Any, there: Any | None, table: Any | None = None) -> list[str]:  # noqa: ARG002
+        """What it would write: it keeps objects as a metastore does (see Target.differences)."""
+        return ["missing"] if there is None else differences(wanted, there)
 
     def close(self) -> None:
         """Nothing: what it holds stays for the next to open it."""

@@ -84,6 +84,12 @@ class Memory:
             found = self.find(name)
             return [found.partitions[values] for values in sorted(found.partitions)] if found else []
 
+    def functions(self, database: str) -> list[Any]:
+        """Its functions, sorted by their names; none if there is no such database."""
+        with self._lock:
+            found = self._databases.get(database)
+            return [found.functions[name] for name in sorted(found.functions)] if found else []
+
     # --- what the operations use, with the lock held
 
     def find(self, name: TableName) -> _Table | None:

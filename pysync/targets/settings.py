@@ -2,14 +2,33 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Literal
+from typing import Annotated, Any, Literal
 
-from pydantic import BaseModel, ConfigDict, Field, StringConstraints
+from pydantic import BaseModel, ConfigDict, Field, StringConstraints, field_validator
 
 from pysync.model.event import Kind
 
 Name = Annotated[str, StringConstraints(pattern=r"^[A-Za-z0-9][A-Za-z0-9_.-]{0,63}$")]
 """A name of a source, cluster or target: it travels in parameters, file names and metrics."""
+
+
+class CopySettings(BaseModel):
+    """`[targets.copy]`: how the data files are copied (docs/copy.md); `copy = true` takes all as it is here."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+    master: str | None = Field(
+        default=None, description="Spark's: yarn, spark://host:7077, …; unset: threads of the sidecar's own machine"
+    )
+    parallelism: int = Field(default=2, ge=1, le=4096, description="Spark tasks that copy at once")
+    max_mb_per_second: float = Field(default=0.0, ge=0, description="of all of them together, MB = 10^6; 0: no limit")
+    compare: Literal["time", "size", "checksum"] = Field(
+        default="time", description="what beside name and size tells that a file is there already"
+    )
+    settle_seconds: float = Field(
+        default=1.0, ge=0, description="the source must stay as it is for so long before a file is removed or replaced"
+    )
+    spark: dict[str, str] = Field(default={}, description="further settings of Spark")
 
 
 class TargetSettings(BaseModel):
@@ -35,6 +54,9 @@ class TargetSettings(BaseModel):
     locations: dict[str, str] = Field(default={}, description="location prefixes: source = target; the longest wins")
     parameters: dict[str, str] = Field(default={}, description="parameters that every table gets")
     drop_parameters: tuple[str, ...] = Field(default=(), description="table parameters to leave out, * and ? allowed")
+    copy_files: CopySettings | None = Field(
+        default=None, alias="copy", description="whether and how data files are copied before the metadata is written"
+    )
     drops: Literal["apply", "suppress"] = Field(default="apply", description="whether drops reach the target")
     max_drops_per_window: int = Field(
         default=1000,
@@ -59,3 +81,11 @@ class TargetSettings(BaseModel):
     mode: Literal["apply", "shadow"] = Field(
         default="apply", description="shadow: plan and log, write nothing; the position moves all the same"
     )
+
+    @field_validator("copy_files", mode="before")
+    @classmethod
+    def _short_form(cls, value: Any) -> Any:
+        """`copy = true` and `copy = false`."""
+        if isinstance(value, bool):
+            return {} if value else None
+        return value

@@ -191,7 +191,7 @@ def test_twelve_kinds_of_lost_changes_and_four_at_the_target_are_made_good(drift
     seen: set[str] = set()
     assert_healed(drift.stage, seen)
     left = {it.name: it.result for it in unequal(drift.stage)}
-    assert left == {"db.theirs": "extra", "foreign": "extra"}, "objects of others stay, and nothing else differs"
+    assert left == {"db.theirs": "foreign", "foreign": "foreign"}, "objects of others stay, and nothing else differs"
     assert drift.target.table("db", "theirs").parameters["owner"] == "somebody"
     assert drift.target.tables("foreign") == ["within"]
     assert drift.stage.status()["targets"][0]["parked"] == 0

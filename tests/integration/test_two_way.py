@@ -101,6 +101,7 @@ def test_each_gets_what_the_other_does_and_both_come_to_rest(clusters: tuple[Clu
     name = new_database(east, "shared")
     east.call(lambda c: c.create_table(table(name, "t", partition_keys=[("day", "string")])))
     east.call(lambda c: c.add_partition(partition(east.table(name, "t"), ["1"])))
+    wait_until(lambda: west.table(name, "t") is not None, what="the table's arrival in the west")
     wait_until(lambda: west.partition_names(name, "t") == ["day=1"], what="the partition's arrival in the west")
 
     west.call(lambda c: c.add_partition(partition(west.table(name, "t"), ["2"])))

@@ -230,7 +230,7 @@ def test_every_class_is_of_java_8_and_none_is_a_stub(jar: Path) -> None:
         classes = {name: packed.read(name) for name in packed.namelist() if name.endswith(".class")}
     ours = {name: data for name, data in classes.items() if not name.startswith("py4j/")}
     assert {int.from_bytes(data[6:8], "big") for data in ours.values()} == {52}
-    assert {name.rpartition("/")[0] for name in ours} == {"org/pysync/listener"}
+    assert {name.rpartition("/")[0] for name in ours} == {"org/pysync/copy", "org/pysync/listener"}
     assert not {"py4j/GatewayServer.class", "py4j/ClientServer.class", "py4j/Gateway.class"} & set(classes)
 
 

@@ -8,7 +8,7 @@ from contextlib import contextmanager
 
 from pysync.demo.show import compare
 from pysync.demo.stage import Stage
-from pysync.metastore import MetastoreCallFailed
+from pysync.errors import PysyncError
 from pysync.verify.compare import DIFFERENT, EQUAL, Compared
 from tests.support.ddl import DdlClient
 
@@ -22,7 +22,7 @@ def unequal(stage: Stage) -> list[Compared]:
     """
     try:
         compared = compare(stage.source.uri, stage.target.uri, stage.config.targets[0])
-    except MetastoreCallFailed as error:
+    except PysyncError as error:
         return [Compared("metastore", "no answer", DIFFERENT, fields=(str(error),))]
     return [item for item in compared if item.result != EQUAL]
 

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import threading
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import Any
 
+from pysync.model.constraints import Constraints
 from pysync.model.names import TableName
 from pysync.model.operation import Operation
 from pysync.targets.base import Outcome, OutcomeUnknown, Rejected, Unavailable
@@ -86,6 +87,21 @@ class FakeTarget:
 
     def partitions(self, name: TableName) -> Iterator[Any]:  # noqa: ARG002
         return iter(())
+
+    def partition_names(self, name: TableName, most: int | None = None) -> list[str]:  # noqa: ARG002
+        return []
+
+    def partitions_by_name(self, name: TableName, names: Sequence[str]) -> list[Any]:  # noqa: ARG002
+        return []
+
+    def functions(self, database: str) -> list[Any]:  # noqa: ARG002
+        return []
+
+    def constraints(self, table: Any) -> Constraints:  # noqa: ARG002
+        return {}
+
+    def differences(self, wanted: Any, there: Any | None, table: Any | None = None) -> list[str]:  # noqa: ARG002
+        return []
 
     def close(self) -> None:
         self.closed += 1

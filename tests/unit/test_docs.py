@@ -9,7 +9,7 @@ import pytest
 import typer
 
 from pysync.cli.app import app
-from pysync.config import BridgeConfig, LogConfig, QueueConfig, SourceConfig, load_config
+from pysync.config import BridgeConfig, LogConfig, QueueConfig, SourceConfig, VerifyConfig, load_config
 from pysync.targets.athena.settings import AthenaSettings
 from pysync.targets.faulty import Fault, FaultySettings
 from pysync.targets.glue.session import GlueSettings
@@ -18,7 +18,7 @@ from pysync.targets.settings import TargetSettings
 
 ROOT = Path(__file__).parents[2]
 CONF = (ROOT / "conf" / "pysync.toml").read_text()
-MODELS = [SourceConfig, BridgeConfig, QueueConfig, LogConfig, TargetSettings, HmsSettings, FaultySettings]
+MODELS = [SourceConfig, BridgeConfig, QueueConfig, VerifyConfig, LogConfig, TargetSettings, HmsSettings, FaultySettings]
 MODELS += [GlueSettings, AthenaSettings]
 STATUS_KEYS = "version source pid started_at bridge queue instances targets"
 
@@ -36,7 +36,9 @@ def test_every_command_is_in_the_readme(command):
     assert len(rows) == 1
 
 
-@pytest.mark.parametrize(("model", "key"), [(model, key) for model in MODELS for key in model.model_fields])
+@pytest.mark.parametrize(
+    ("model", "key"), [(model, field.alias or key) for model in MODELS for key, field in model.model_fields.items()]
+)
 def test_every_key_is_in_the_configuration_that_is_shipped(model, key):
     assert re.search(rf"^(# *)?{key} = ", CONF, re.MULTILINE), f"{model.__name__}.{key} is not in conf/pysync.toml"
 

@@ -138,6 +138,9 @@ class OneTable:
     def table(self, database: str, name: str):
         return table(database, name)
 
+    def constraints(self, _: object) -> dict[object, list[object]]:
+        return {}
+
 
 def refresh(name: str):
     database, table_ = name.split(".")

@@ -1,4 +1,4 @@
-"""Refreshes: asking for them, and what one comes to at a target."""
+"""Refreshes: what one comes to at a target."""
 
 from __future__ import annotations
 
@@ -11,139 +11,20 @@ import structlog
 from hmsclient.genthrift.hive_metastore import ttypes as hive
 from thrift.Thrift import TApplicationException
 
-from pysync.capture.refreshes import INSTANCE, Refreshes, everything
-from pysync.capture.refreshes import table as table_refresh
 from pysync.metastore import PARTITIONS_PER_CALL, MetastoreCallFailed, MetastoreUnavailable
-from pysync.model.event import Event, Kind
 from pysync.model.mark import Mark
 from pysync.model.names import TableName
-from pysync.model.operation import DropDatabase, DropPartitions, DropTable, Operation, PutPartitions, PutTable, Refresh
-from pysync.model.wire import decode_event, encode_event
-from pysync.queue import EventQueue
-from pysync.replay.fold import fold
+from pysync.model.operation import (
+    Operation,
+    PutPartitions,
+    PutTable,
+)
 from pysync.replay.lanes import Stopped
-from pysync.replay.plan import plan
 from pysync.replay.refresh import Refresher
 from pysync.replay.translate import Translator
 from pysync.targets.base import Outcome, Unavailable
-from tests.support import partition, table
-from tests.support.events import database, event, settings
-from tests.support.queues import Reopener
-from tests.support.targets import FakeTarget
-
-
-class Hms:
-    """Databases and tables in dicts, read as a Metastore is, and as a target is."""
-
-    uri = "thrift://fake"
-
-    def __init__(self, *names: str, created: int = 100) -> None:
-        self.bases: dict[str, Any] = {"default": database("default")}
-        self.found: dict[TableName, Any] = {}
-        self.parts: dict[TableName, list[Any]] = {}
-        self.fails: Exception | None = None
-        for name in names:
-            self.add(name, created=created)
-
-    def add(self, name: str, *days: str, created: int = 100, parameters: dict[str, str] | None = None) -> Any:
-        which = TableName(*name.split("."))
-        self.bases.setdefault(which.database, database(which.database, parameters=dict(parameters or {})))
-        keys = [("day", "string")] if days else []
-        made = table(which.database, which.table, partition_keys=keys, parameters=parameters)
-        made.createTime = created
-        self.found[which] = made
-        self.parts[which] = [partition(made, [day]) for day in days]
-        return made
-
-    def __enter__(self) -> Hms:
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        """Nothing to close."""
-
-    def databases(self) -> list[str]:
-        return sorted(self.bases)
-
-    def database(self, name: str) -> Any | None:
-        return self.bases.get(name)
-
-    def tables(self, of: str) -> list[str]:
-        return sorted(name.table for name in self.found if name.database == of)
-
-    def tables_by_name(self, of: str, names: list[str]) -> list[Any]:
-        return [self.found[TableName(of, name)] for name in names if TableName(of, name) in self.found]
-
-    def table(self, of: str, name: str) -> Any | None:
-        if self.fails is not None:
-            raise self.fails
-        return self.found.get(TableName(of, name))
-
-    def partition_names(self, of: str, name: str) -> list[str]:
-        return [f"day={it.values[0]}" for it in self.parts[TableName(of, name)]]
-
-    def partitions_by_name(self, of: str, name: str, names: list[str]) -> list[Any]:
-        return [it for it in self.parts[TableName(of, name)] if f"day={it.values[0]}" in names]
-
-    def functions(self, _: str) -> list[Any]:
-        return []
-
-
-class Target(FakeTarget):
-    """A target that has what another Hms has, and records what is applied; `source` marks what came from where."""
-
-    def __init__(self, there: Hms | None = None) -> None:
-        super().__init__()
-        self.there = there or Hms()
-
-    def has(self, name: str, *days: str, source: str | None = "onprem", created: int = 100, position: int = 1) -> None:
-        mark = Mark(source, 5, position, created).parameters() if source else {}
-        self.there.add(name, *days, created=999, parameters=mark)
-
-    def databases(self) -> list[str]:
-        return self.there.databases()
-
-    def database(self, name: str) -> Any | None:
-        return self.there.database(name)
-
-    def tables(self, of: str) -> list[str]:
-        return self.there.tables(of)
-
-    def table(self, name: TableName) -> Any | None:
-        return self.there.table(name.database, name.table)
-
-    def partitions(self, name: TableName) -> Iterator[Any]:
-        return iter(self.there.parts.get(name, []))
-
-    def dropped(self) -> list[str]:
-        """What was dropped, in order."""
-        found = []
-        for it in self.applied:
-            if isinstance(it, DropPartitions):
-                found += [f"{it.table}/{values[0]}" for values in it.values]
-            elif isinstance(it, (DropTable, DropDatabase)):
-                found.append(it.key)
-        return found
-
-
-def refreshing(names: dict[str, str], translator: Translator, position: int = 9) -> Operation:
-    change = translator.translate(encode_event(event(Kind.REFRESH, attributes=names)), position)
-    assert change is not None, f"{names} is not in scope"
-    (work,) = plan(fold([change]), 5)
-    (operation,) = work.operations
-    return operation
-
-
-def apply(source: Hms, target: Target, names: dict[str, str], allow: Any = None, **values: Any) -> Outcome:
-    translator = Translator.of(settings(**values))
-    refresh = refreshing(names, translator)
-    assert isinstance(refresh, Refresh)
-    return Refresher(lambda: source, translator, allow or (lambda *_: True)).apply(target, refresh)
-
-
-ALL = {"present": "default\ndb"}
-DB = {"database": "db", "present": "t"}
-T = {"database": "db", "table": "t"}
-
+from tests.support.events import settings
+from tests.support.refreshing import ALL, DB, Hms, T, Target, apply, refreshing
 
 # --- tables
 
@@ -162,6 +43,54 @@ def test_partitions_that_the_source_has_no_more_are_dropped() -> None:
     target.has("db.t", "1", "2", "3")
     apply(source, target, T)
     assert target.dropped() == ["db.t/2", "db.t/3"]
+
+
+def test_of_a_table_that_was_not_there_the_target_is_not_asked_for_partitions() -> None:
+    class Silent(Target):
+        def partitions(self, _: TableName) -> Iterator[Any]:
+            raise AssertionError("a new table has none")
+
+    source, target = Hms(), Silent()
+    source.add("db.t", "1", "2")
+    apply(source, target, T)
+    (put,) = (it for it in target.applied if isinstance(it, PutPartitions))
+    assert put.fresh
+
+
+def test_of_one_that_is_there_the_target_has_to_look() -> None:
+    source, target = Hms(), Target()
+    source.add("db.t", "1", "2")
+    target.has("db.t", "1")
+    apply(source, target, T)
+    (put,) = (it for it in target.applied if isinstance(it, PutPartitions))
+    assert not put.fresh
+
+
+def test_the_source_is_connected_to_once_for_many_and_anew_after_a_failure() -> None:
+    source, opened, closed = Hms("db.t"), [], []
+
+    class Connection(Hms):
+        def __exit__(self, *_: object) -> None:
+            closed.append(self)
+
+    def connect() -> Any:
+        made = Connection()
+        made.found, made.bases, made.parts, made.fails = source.found, source.bases, source.parts, source.fails
+        opened.append(made)
+        return made
+
+    translator = Translator.of(settings())
+    refresher = Refresher(connect, translator, lambda *_: True)
+    for _ in range(3):
+        refresher.apply(Target(), refreshing(T, translator))
+    assert (len(opened), len(closed)) == (1, 0)
+    opened[0].fails = MetastoreUnavailable("cannot reach it")
+    with pytest.raises(Unavailable):
+        refresher.apply(Target(), refreshing(T, translator))
+    refresher.apply(Target(), refreshing(T, translator))
+    assert (len(opened), len(closed)) == (2, 1)
+    refresher.rest()
+    assert len(closed) == 2, "an idle connection is a thread of the source's"
 
 
 def test_only_the_partitions_that_are_named_are_looked_at() -> None:
@@ -403,61 +332,3 @@ def test_of_a_table_with_100_000_partitions_a_few_are_in_memory_at_once() -> Non
     apply(source, target, T)
     assert target.puts == Large.size
     assert Counted.most - before <= 3 * PARTITIONS_PER_CALL
-
-
-# --- asking
-
-
-def test_positions_and_numbers_go_on_after_a_restart(reopen: Reopener) -> None:
-    first = Refreshes(reopen(), "onprem")
-    assert first.upto == 0
-    assert first.ask([T, T]) == 2
-    queue = reopen()
-    again = Refreshes(queue, "onprem")
-    assert again.upto == 2, "those in the queue may not be done yet"
-    assert again.ask([T]) == 3
-    (instance,) = queue.instances()
-    assert (instance.instance, instance.received, instance.highest, instance.missing) == (INSTANCE, 3, 3, ())
-
-
-def test_what_is_asked_for_is_an_event_of_the_source(reopen: Reopener) -> None:
-    queue = reopen()
-    queue.register("dr")
-    Refreshes(queue, "onprem").ask([T, DB])
-    events = asked(queue)
-    assert [(it.kind, it.source, it.instance, dict(it.attributes)) for it in events] == [
-        (Kind.REFRESH, "onprem", INSTANCE, T),
-        (Kind.REFRESH, "onprem", INSTANCE, DB),
-    ]
-
-
-def asked(queue: EventQueue) -> list[Event]:
-    return [decode_event(item.data) for item in queue.window("dr", 1000, 10**9)]
-
-
-def test_to_ask_for_nothing_is_nothing(reopen: Reopener) -> None:
-    queue = reopen()
-    assert Refreshes(queue, "onprem").ask([]) == 0
-    assert queue.instances() == []
-
-
-def test_everything_is_the_databases_then_the_latest_tables_then_each_database_with_all_of_its_tables() -> None:
-    source = Hms("db.a", "db.b", "other.c")
-    found = list(everything(source, [TableName("db", "b"), TableName("db", "gone")]))
-    assert found == [
-        {"present": "db\ndefault\nother", "whole": "true"},
-        {"database": "db", "table": "b", "created": "100"},
-        {"database": "db", "table": "gone", "absent": "true"},
-        {"database": "db", "present": "a\nb", "whole": "true"},
-        {"database": "db", "table": "a", "created": "100"},
-        {"database": "db", "table": "b", "created": "100"},
-        {"database": "default", "present": "", "whole": "true"},
-        {"database": "other", "present": "c", "whole": "true"},
-        {"database": "other", "table": "c", "created": "100"},
-    ]
-
-
-def test_a_table_tells_whether_it_was_there() -> None:
-    source = Hms("db.t")
-    assert table_refresh(source, TableName("db", "t")) == {**T, "created": "100"}
-    assert table_refresh(source, TableName("db", "u")) == {**T, "table": "u", "absent": "true"}

@@ -5,15 +5,14 @@ Hive 2.3 has primary and foreign keys only; what a target does not have is left 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
-from copy import deepcopy
-from dataclasses import dataclass
+from itertools import chain
 from typing import Any
 
 from hmsclient.genthrift.hive_metastore import ttypes as hive
 
 from pysync.metastore import MetastoreUnsupported
-from pysync.model import idl
+from pysync.model import constraints, idl
+from pysync.model.constraints import by_name, comparable, name_of
 from pysync.model.names import TableName, normalized
 from pysync.model.operation import DropConstraint, PutConstraint
 from pysync.targets.base import Outcome, total
@@ -21,15 +20,6 @@ from pysync.targets.hms.same import same
 from pysync.targets.hms.session import Session
 from pysync.targets.hms.tables import existing
 from pysync.targets.ownership import Standing, standing_of_part
-
-
-@dataclass(frozen=True, slots=True)
-class _Kind:
-    """`name` is the field of a column that holds the constraint's name; the calls get a client."""
-
-    name: str
-    read: Callable[[Any, TableName], list[Any]]
-    add: Callable[[Any, list[Any]], None]
 
 
 def put_constraint(session: Session, operation: PutConstraint) -> Outcome:
@@ -40,7 +30,7 @@ def put_constraint(session: Session, operation: PutConstraint) -> Outcome:
     if found is Standing.NEWER:
         return Outcome.STALE
     try:
-        return total([_put(session, operation, found, columns) for columns in _by_name(operation.columns)])
+        return total([_put(session, operation, found, columns) for columns in by_name(operation.columns)])
     except MetastoreUnsupported:
         return Outcome.UNSUPPORTED
 
@@ -51,7 +41,8 @@ def drop_constraint(session: Session, operation: DropConstraint) -> Outcome:
     if table is None:
         return Outcome.UNCHANGED
     wanted = normalized(operation.constraint)
-    names = {name for name in _names(session, operation.table) if normalized(name) == wanted}
+    columns = chain.from_iterable(session.hms.constraints(table).values())
+    names = {name for name in map(name_of, columns) if normalized(name) == wanted}
     if not names:
         return Outcome.UNCHANGED
     found = standing_of_part(table.parameters, operation.mark)
@@ -62,103 +53,41 @@ def drop_constraint(session: Session, operation: DropConstraint) -> Outcome:
     return Outcome.APPLIED
 
 
-def _by_name(columns: Sequence[Any]) -> list[list[Any]]:
-    """The columns of each constraint, in their order: one event may add several constraints of a kind."""
-    found: dict[str, list[Any]] = {}
-    for column in sorted(columns, key=_sequence):
-        found.setdefault(_name(column), []).append(column)
-    return list(found.values())
-
-
 def _put(session: Session, operation: PutConstraint, found: Standing, wanted: list[Any]) -> Outcome:
     there = _rivals(session, operation.table, wanted[0])
-    if same([_comparable(column) for column in wanted], there):
+    if same([comparable(column) for column in wanted], there):
         return Outcome.UNCHANGED
     conflict = session.conflict(f"table {operation.table}") if found is Standing.FOREIGN else None
     if conflict is not None:
         return conflict
     if there:
-        _drop(session, operation.table, _name(there[0]))
-    session.hms.call(lambda client: _KINDS[type(wanted[0])].add(client, wanted))
+        _drop(session, operation.table, name_of(there[0]))
+    session.hms.call(lambda client: _add(client, wanted))
     return Outcome.APPLIED
 
 
 def _rivals(session: Session, name: TableName, column: Any) -> list[Any]:
     """The columns of the constraint that the new one would replace, in their order."""
-    there = _read(session, name, type(column))
+    there = session.hms.call(lambda client: constraints.read(client, type(column), name.database, name.table))
     if isinstance(column, hive.SQLPrimaryKey):
         return there
     if isinstance(column, hive.SQLForeignKey):
         existing(session, TableName.of(column.pktable_db, column.pktable_name), "constraint")
-    wanted = normalized(_name(column))
-    return [other for other in there if wanted and normalized(_name(other)) == wanted]
+    wanted = normalized(name_of(column))
+    return [other for other in there if wanted and normalized(name_of(other)) == wanted]
 
 
-def _comparable(column: Any) -> Any:
-    """A foreign key without the name of the primary key that it refers to: HMS puts the parent's real one there."""
-    if not isinstance(column, hive.SQLForeignKey):
-        return column
-    copy = deepcopy(column)
-    copy.pk_name = None
-    return copy
-
-
-def _names(session: Session, name: TableName) -> set[str]:
-    """The names of all constraints of a table."""
-    found: set[str] = set()
-    for kind in _KINDS:
-        try:
-            found.update(map(_name, _read(session, name, kind)))
-        except MetastoreUnsupported:
-            continue
-    return found
-
-
-def _read(session: Session, name: TableName, kind: type) -> list[Any]:
-    columns = session.hms.call(lambda client: _KINDS[kind].read(client, name))
-    return sorted(columns, key=_sequence)
-
-
-def _sequence(column: Any) -> int:
-    return getattr(column, "key_seq", None) or 0
-
-
-def _name(column: Any) -> str:
-    return getattr(column, _KINDS[type(column)].name) or ""
+def _add(client: Any, columns: list[Any]) -> None:
+    """Add one constraint."""
+    kind = type(columns[0])
+    if kind is hive.SQLPrimaryKey:
+        client.add_primary_key(hive.AddPrimaryKeyRequest(columns))
+    elif kind is hive.SQLForeignKey:
+        client.add_foreign_key(hive.AddForeignKeyRequest(columns))
+    else:
+        getattr(client, f"add_{idl.CONSTRAINTS[kind][0]}")(idl.constraint_request(kind, columns))
 
 
 def _drop(session: Session, name: TableName, constraint: str) -> None:
     request = hive.DropConstraintRequest(name.database, name.table, constraint)
     session.hms.call(lambda client: client.drop_constraint(request))
-
-
-def _primary_keys(client: Any, name: TableName) -> list[Any]:
-    return list(client.get_primary_keys(hive.PrimaryKeysRequest(name.database, name.table)).primaryKeys)
-
-
-def _foreign_keys(client: Any, name: TableName) -> list[Any]:
-    return list(client.get_foreign_keys(hive.ForeignKeysRequest(None, None, name.database, name.table)).foreignKeys)
-
-
-def _newer(kind: Any) -> _Kind:
-    call, name = idl.CONSTRAINTS[kind]
-
-    def read(client: Any, table: TableName) -> list[Any]:
-        request = idl.ConstraintsRequest(catName=idl.CATALOG, db_name=table.database, tbl_name=table.table)
-        return list(getattr(client, f"get_{call}s")(request))
-
-    def add(client: Any, columns: list[Any]) -> None:
-        getattr(client, f"add_{call}")(idl.constraint_request(kind, columns))
-
-    return _Kind(name, read, add)
-
-
-_KINDS: Mapping[type, _Kind] = {
-    hive.SQLPrimaryKey: _Kind(
-        "pk_name", _primary_keys, lambda c, its: c.add_primary_key(hive.AddPrimaryKeyRequest(its))
-    ),
-    hive.SQLForeignKey: _Kind(
-        "fk_name", _foreign_keys, lambda c, its: c.add_foreign_key(hive.AddForeignKeyRequest(its))
-    ),
-    **{kind: _newer(kind) for kind in idl.CONSTRAINTS},
-}

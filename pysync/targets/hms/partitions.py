@@ -7,10 +7,11 @@ from typing import Any
 
 from hmsclient.genthrift.hive_metastore import ttypes as hive
 
+from pysync.model.definition import STATISTICS
 from pysync.model.names import TableName, partition_name
 from pysync.model.operation import DropPartitions, PutPartitions, PutTable, TableOperation
 from pysync.targets.base import Outcome, Rejected, total
-from pysync.targets.hms.same import same
+from pysync.targets.hms.same import same, same_parameters
 from pysync.targets.hms.session import Session, batches, environment
 from pysync.targets.hms.tables import bring_to, existing, put_table
 from pysync.targets.ownership import Standing, standing_of_part
@@ -24,7 +25,9 @@ def put_partitions(session: Session, operation: PutPartitions) -> Outcome:
     keys = [key.name for key in table.partitionKeys or ()]
     wanted = {_name(operation, keys, partition.values): partition for partition in operation.partitions}
     parts = [{name: wanted[name] for name in names} for names in batches(list(wanted))]
-    return total([_put_batch(session, operation, table, part) for part in parts])
+    ours = standing_of_part(table.parameters, operation.mark) is Standing.OWN
+    put = _put_fresh if operation.fresh and ours else _put_batch
+    return total([put(session, operation, table, part) for part in parts])
 
 
 def put_table_and_columns(session: Session, operation: PutTable) -> Outcome:
@@ -88,6 +91,16 @@ def _name(operation: TableOperation, keys: Sequence[str], values: Sequence[str])
     return partition_name(keys, values)
 
 
+def _put_fresh(session: Session, operation: PutPartitions, table: Any, wanted: Mapping[str, Any]) -> Outcome:
+    """Add the partitions without looking whether they are there; if one is, none is added, and we look."""
+    try:
+        changed = _add(session, operation, list(wanted.values()), all_new=True)
+    except hive.AlreadyExistsException:
+        return _put_batch(session, operation, table, wanted)
+    alter_partitions(session, operation.table, changed, environment(operation))
+    return Outcome.APPLIED
+
+
 def _put_batch(session: Session, operation: PutPartitions, table: Any, wanted: Mapping[str, Any]) -> Outcome:
     name = operation.table
     found = session.hms.partitions_by_name(name.database, name.table, list(wanted))
@@ -106,20 +119,30 @@ def _put_batch(session: Session, operation: PutPartitions, table: Any, wanted: M
     return Outcome.APPLIED
 
 
-def _add(session: Session, operation: PutPartitions, partitions: list[Any]) -> list[Any]:
+def _add(session: Session, operation: PutPartitions, partitions: list[Any], *, all_new: bool = False) -> list[Any]:
     """Add the partitions; returned are those that have not become what they should.
 
-    Another client has just added them, or HMS has counted the files of a directory that was there already; Hive 4, the
-    first whose call has an EnvironmentContext, does so whatever that says.
+    Another client has just added them (with `all_new` that is AlreadyExistsException, and none is added), or HMS has
+    counted the files of a directory that was there already; Hive 4, the first whose call has an EnvironmentContext,
+    does so whatever that says. It is only the statistics that it sets by itself.
     """
     name = operation.table
     if not partitions:
         return []
-    request = hive.AddPartitionsRequest(name.database, name.table, partitions, ifNotExists=True, needResult=True)
+    request = hive.AddPartitionsRequest(name.database, name.table, partitions, ifNotExists=not all_new)
+    request.needResult = not all_new or any(not STATISTICS.isdisjoint(item.parameters or ()) for item in partitions)
     request.environmentContext = environment(operation)
     added = session.hms.call(lambda client: client.add_partitions_req(request)).partitions
-    there = {tuple(item.values): item for item in added}
-    return [item for item in partitions if not same(item, there.get(tuple(item.values)))]
+    if not request.needResult:
+        return []
+    there = {tuple(item.values): item.parameters for item in added}
+    return [item for item in partitions if not _became(item, there)]
+
+
+def _became(wanted: Any, there: Mapping[tuple[str, ...], Any]) -> bool:
+    """Whether an added partition has its parameters; `there` are those of all that were added."""
+    values = tuple(wanted.values)
+    return values in there and same_parameters(wanted.parameters, there[values])
 
 
 def _drop_batch(session: Session, operation: DropPartitions, names: Sequence[str], found: Standing) -> Outcome:

@@ -14,7 +14,7 @@ from typing import Any
 from hmsclient.genthrift.hive_metastore import ttypes as hive
 
 from pysync.model import idl
-from pysync.model.definition import SERVER_PARAMETERS, STATISTICS
+from pysync.model.definition import SERVER_PARAMETERS, STATISTICS, told
 from pysync.model.mark import Mark
 from pysync.model.names import normalized
 
@@ -29,6 +29,7 @@ _SERVERS_FIELDS = frozenset(
         "validTxnList",
     }
 )
+_NEWER = {kind: frozenset(field[2] for field in fields) for kind, fields in idl.NEWER_FIELDS.items()}
 # A server that knows the newer fields of a struct always sets this one of them.
 _WITNESS = {hive.Database: "type", hive.Table: "ownerType"}
 # Hive 4 makes managed tables external ones (MetastoreDefaultTransformer), and says so in the first of these.
@@ -42,6 +43,21 @@ def same(wanted: Any, there: Any) -> bool:
     if is_translated(wanted, there):
         return _same_fields(wanted, there, _SERVERS_FIELDS | {"tableType"})
     return _same_value(wanted, there)
+
+
+def differences(wanted: Any, there: Any) -> list[str]:
+    """In which fields the two differ, as `sd.location: 'file:/b' instead of 'file:/a'`; none if they are the same.
+
+    Of lists, that each has as many and of what structs, as of the columns of a constraint.
+    """
+    if same(wanted, there):
+        return []
+    if isinstance(wanted, list):
+        pairs = zip(wanted, there, strict=True) if len(wanted) == len(there) else ()
+        found = [it for one, other in pairs for it in _told("", one, other, _SERVERS_FIELDS)]
+        return list(dict.fromkeys(found)) or told("columns", wanted, there)
+    ignored = _SERVERS_FIELDS | {"tableType"} if is_translated(wanted, there) else _SERVERS_FIELDS
+    return _told("", wanted, there, ignored)
 
 
 def up_to_date(wanted: Any, there: Any, mark: Mark) -> bool:
@@ -87,6 +103,8 @@ def _same_value(wanted: Any, there: Any) -> bool:
         return _same_fields(wanted, there, _SERVERS_FIELDS)
     if isinstance(wanted, (list, tuple)):
         its = there or []
+        if wanted == its:  # the columns of most partitions, in a tenth of the time
+            return True
         return len(wanted) == len(its) and all(map(_same_value, wanted, its))
     return (wanted or None) == (there or None)  # HMS gives "", 0 and {} back for what was unset
 
@@ -96,18 +114,47 @@ def _same_fields(wanted: Any, there: Any, ignored: frozenset[str]) -> bool:
     return all(_RULES.get(name, _same_value)(getattr(wanted, name), getattr(there, name, None)) for name in names)
 
 
+def _told(path: str, wanted: Any, there: Any, ignored: frozenset[str]) -> list[str]:
+    """The fields of two structs that are not the same, by the very rules of `same`."""
+    found: list[str] = []
+    for name in sorted(vars(wanted).keys() - ignored):
+        mine, its = getattr(wanted, name), getattr(there, name, None)
+        if not _can_hold(there, name) or _RULES.get(name, _same_value)(mine, its):
+            continue
+        where = f"{path}.{name}" if path else name
+        if name == "parameters":
+            found += told(where, *_parameters(mine, its))
+        elif hasattr(mine, "thrift_spec") and its is not None:
+            found += _told(where, mine, its, _SERVERS_FIELDS)
+        else:
+            found += told(where, mine, its) or [f"{where}: {its!r} instead of {mine!r}"]
+    return found
+
+
 def _can_hold(there: Any, name: str) -> bool:
     """Whether the server of an object knows a field of it; see pysync.model.idl."""
-    newer = {field[2] for field in idl.NEWER_FIELDS.get(type(there), ())}
-    return name not in newer or getattr(there, _WITNESS.get(type(there), name)) is not None
+    return name not in _NEWER.get(type(there), ()) or getattr(there, _WITNESS.get(type(there), name)) is not None
 
 
-def _same_parameters(wanted: Mapping[str, str] | None, there: Mapping[str, str] | None) -> bool:
+def same_parameters(wanted: Mapping[str, str] | None, there: Mapping[str, str] | None) -> bool:
+    """Whether the parameters of two objects are the same, but for what the server sets."""
+    mine, its = _parameters(wanted, there)
+    return mine == its
+
+
+def _parameters(
+    wanted: Mapping[str, str] | None, there: Mapping[str, str] | None
+) -> tuple[dict[str, str], dict[str, str]]:
+    """The parameters that count, of both."""
     mine = {key: value for key, value in (wanted or {}).items() if key not in SERVER_PARAMETERS}
     # HMS adds statistics to what it is given; a definition that has them means them.
     added = STATISTICS | (TRANSLATION if _TRANSLATED in (there or {}) else frozenset())
     unasked = SERVER_PARAMETERS | (added - mine.keys())
-    return mine == {key: value for key, value in (there or {}).items() if key not in unasked}
+    return mine, {key: value for key, value in (there or {}).items() if key not in unasked}
+
+
+def _same_comment(wanted: str | None, there: str | None) -> bool:
+    return (wanted or "") == (there or "")
 
 
 def _same_name(wanted: str | None, there: str | None) -> bool:
@@ -117,8 +164,9 @@ def _same_name(wanted: str | None, there: str | None) -> bool:
 _RULES: Mapping[str, Callable[[Any, Any], bool]] = {
     "location": same_location,
     "locationUri": same_location,
-    "parameters": _same_parameters,
+    "parameters": same_parameters,
     **dict.fromkeys(("pk_name", "fk_name", "uk_name", "nn_name", "dc_name", "column_name"), _same_name),
     "name": _same_name,  # columns keep the client's case in an event, and lose it in the metastore
     "col": _same_name,
+    "comment": _same_comment,  # none is none: it is not the server that writes comments
 }

@@ -9,10 +9,9 @@ from dataclasses import dataclass
 from typing import Any, Literal, TypeVar
 
 from hmsclient.genthrift.hive_metastore import ttypes as hive
-from pydantic import Field, field_validator
+from pydantic import Field
 
-from pysync.errors import UsageError
-from pysync.metastore import Metastore, MetastoreUri
+from pysync.metastore import AddressList, KerberosSettings, Metastore, MetastoreAccess, TlsSettings
 from pysync.model.event import VISITED
 from pysync.model.mark import Mark
 from pysync.model.operation import Operation
@@ -29,17 +28,15 @@ class HmsSettings(TargetSettings):
     """A `[[targets]]` table of `kind = "hms"`."""
 
     kind: Literal["hms"]
-    metastore: str = Field(description="its address: thrift://host:port")
+    metastore: AddressList = Field(description="its address: thrift://host:port, or several with commas")
+    tls: TlsSettings | None = Field(default=None, description="how to speak TLS with it; plain thrift unless given")
+    kerberos: KerberosSettings | None = Field(default=None, description="how to log in there; no login unless given")
     timeout_seconds: float = Field(default=120.0, gt=0, description="the longest wait for an answer")
     connect_timeout_seconds: float = Field(default=5.0, gt=0, description="the longest wait for a connection")
 
-    @field_validator("metastore")
-    @classmethod
-    def _is_an_address(cls, value: str) -> str:
-        try:
-            return str(MetastoreUri.parse(value))
-        except UsageError as error:
-            raise ValueError(str(error)) from error
+    def access(self) -> MetastoreAccess:
+        """How to reach it."""
+        return MetastoreAccess.of(self.metastore, self.tls, self.kerberos)
 
 
 @dataclass(frozen=True, slots=True)

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any
 
 from pysync.metastore import Metastore
+from pysync.model.constraints import Constraints, comparable
 from pysync.model.names import TableName
 from pysync.model.operation import (
     DropConstraint,
@@ -27,6 +28,7 @@ from pysync.targets.hms.databases import drop_database, drop_function, put_datab
 from pysync.targets.hms.errors import REFUSALS, classified
 from pysync.targets.hms.partitions import drop_partitions, put_partitions, put_table_and_columns
 from pysync.targets.hms.renames import rename_table
+from pysync.targets.hms.same import differences
 from pysync.targets.hms.session import HmsSettings, Session
 from pysync.targets.hms.tables import drop_table
 
@@ -50,7 +52,7 @@ class HmsTarget:
 
     def __init__(self, settings: HmsSettings) -> None:
         self._hms = Metastore(
-            settings.metastore, timeout=settings.timeout_seconds, connect_timeout=settings.connect_timeout_seconds
+            settings.access(), timeout=settings.timeout_seconds, connect_timeout=settings.connect_timeout_seconds
         )
         self._session = Session(self._hms, settings)
         self._where = f"target {settings.name!r} at {settings.metastore}"
@@ -97,6 +99,35 @@ class HmsTarget:
             return
         with classified(f"cannot read the partitions of {name} on {self._where}", reading=True):
             yield from self._hms.partitions(name.database, name.table)
+
+    def partition_names(self, name: TableName, most: int | None = None) -> list[str]:
+        """The names of the table's partitions (see Target.partition_names)."""
+        if self.table(name) is None:
+            return []
+        limit = -1 if most is None else most
+        with classified(f"cannot list the partitions of {name} on {self._where}", reading=True):
+            return list(self._hms.call(lambda client: client.get_partition_names(name.database, name.table, limit)))
+
+    def partitions_by_name(self, name: TableName, names: Sequence[str]) -> list[Any]:
+        """Those of the partitions that are there."""
+        with classified(f"cannot read the partitions of {name} on {self._where}", reading=True):
+            return self._hms.partitions_by_name(name.database, name.table, names)
+
+    def functions(self, database: str) -> list[Any]:
+        """The database's functions."""
+        with classified(f"cannot list the functions of {database} on {self._where}", reading=True):
+            return self._hms.functions(database)
+
+    def constraints(self, table: Any) -> Constraints:
+        """The table's constraints, of the kinds that this version of Hive has."""
+        with classified(f"cannot read the constraints of {table.tableName} on {self._where}", reading=True):
+            return self._hms.constraints(table)
+
+    def differences(self, wanted: Any, there: Any | None, table: Any | None = None) -> list[str]:  # noqa: ARG002
+        """What it would write (see Target.differences)."""
+        if there is None:
+            return ["missing"]
+        return differences([comparable(it) for it in wanted] if isinstance(wanted, list) else wanted, there)
 
     def close(self) -> None:
         """Close the connection."""

@@ -255,6 +255,13 @@ class ModelTarget:
         there = self.world.tables.get(name)
         return iter([part_struct(name, values, part) for values, part in there.parts.items()] if there else [])
 
+    def functions(self, database: str) -> list[Any]:
+        there = self.world.databases.get(database)
+        return [hive.Function(functionName=name, dbName=database) for name in there.functions] if there else []
+
+    def constraints(self, table: Any) -> dict[Any, list[Any]]:  # noqa: ARG002
+        return {}
+
     def close(self) -> None:
         """Nothing to close."""
 

@@ -107,6 +107,9 @@ class Reader:
         made = there.functions if there else {}
         return [hive.Function(functionName=n, dbName=database, className=c, functionType=1) for n, c in made.items()]
 
+    def constraints(self, table: Any) -> dict[Any, list[Any]]:  # noqa: ARG002
+        return {}
+
 
 def _copy(world: World) -> World:
     databases = {name: replace(it, functions=dict(it.functions)) for name, it in world.databases.items()}
