@@ -7,7 +7,7 @@ JAR := build/pysync-listener.jar
 SETUP := $(VENV)/.setup
 EXTRAS := spark,aws,web,embedded,embedded-aws,dev
 
-.PHONY: help setup jar demo test test-athena test-aws test-crash test-versions test-kerberos chaos lint format bench clean doctor
+.PHONY: help setup jar demo test test-athena test-aws test-spark test-crash test-versions test-kerberos chaos lint format bench clean doctor
 
 help: ## show this help
 	@awk -F ':.*## ' '/^[a-zA-Z_%-]+:.*## / {printf "  %-14s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -36,7 +36,7 @@ demo: setup $(JAR) ## two real metastores, the sidecar killed half-way, the end 
 	@$(BIN)/pysync demo $(ARGS)
 
 test: setup $(JAR) ## the tests, on real servers; the suites below are beside them
-	@$(BIN)/python -m pytest -n 3 --dist loadfile --no-loadscope-reorder -m "not athena and not crash" $(ARGS)
+	@$(BIN)/python -m pytest -n 3 --dist loadfile --no-loadscope-reorder -m "not athena and not crash and not spark" $(ARGS)
 
 test-athena: setup $(JAR) ## the tests that need an Athena: real Hive executes their DDL
 	@$(BIN)/python -m pytest -n 2 --dist loadfile -m athena $(ARGS)
@@ -44,7 +44,10 @@ test-athena: setup $(JAR) ## the tests that need an Athena: real Hive executes t
 test-aws: setup $(JAR) ## the corpus of test-athena on an AWS account of yours (docs/aws.md)
 	@$(BIN)/python -m pytest -q tests/aws $(ARGS) || [ $$? -eq 5 ]  # 5: all of it was left out
 
-test-crash: setup $(JAR) ## the tests that kill, hang and cut off everything in a stream of DDL: some minutes
+test-spark: setup $(JAR) ## the tests in which Spark copies behind a sidecar
+	@$(BIN)/python -m pytest -m spark $(ARGS)
+
+test-crash: setup $(JAR) ## the tests that kill what there is and wait for it to heal: some minutes
 	@$(BIN)/python -m pytest -n 2 --dist loadfile -m crash $(ARGS)
 
 chaos: setup $(JAR) ## the long suite: streams of DDL against kills of everything, and properties with many examples

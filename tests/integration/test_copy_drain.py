@@ -25,6 +25,8 @@ from tests.support import new_database, partition, table, wait_until
 from tests.support.sidecars import assert_one_line, pysync
 from tests.support.stages import assert_converges
 
+pytestmark = pytest.mark.spark
+
 KEYS = [("day", "string")]
 CHANGES = int(os.environ.get("PYSYNC_COPY_CHANGES", "30"))
 SECONDS = 180 + 3 * CHANGES

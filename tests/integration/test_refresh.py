@@ -19,6 +19,8 @@ from pysync.metastore import Metastore
 from tests.support import partition, table, wait_until
 from tests.support.stages import assert_converges, unequal
 
+pytestmark = pytest.mark.crash
+
 SECONDS = 120.0
 DAY = [("day", "string")]
 
