@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import secrets
 import socket
 import time
@@ -14,11 +15,14 @@ between a stop and a start, or be connected to itself."""
 
 _POLL = 0.05
 
+# In turn, from a place by chance: one that was handed out and is not listened on yet must not be handed out again.
+_TURNS = itertools.count(secrets.randbelow(len(PORTS)))
+
 
 def free_port() -> int:
     """A port that nobody listens on now. Nothing keeps another process from taking it before its server starts."""
     for _ in range(100):
-        port = secrets.choice(PORTS)
+        port = PORTS[next(_TURNS) % len(PORTS)]
         if is_free(port):
             return port
     raise PysyncError(f"found no free port between {PORTS[0]} and {PORTS[-1]}")

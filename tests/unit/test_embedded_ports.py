@@ -24,6 +24,11 @@ def test_a_free_port_is_of_the_range_and_can_be_listened_on():
         assert not ports.is_free(port)
 
 
+def test_none_is_handed_out_twice_though_nobody_listens_on_it_yet():
+    found = [ports.free_port() for _ in range(200)]
+    assert len(set(found)) == 200
+
+
 def test_where_no_port_is_free_one_line_says_so(taken, monkeypatch):
     port = taken.getsockname()[1]
     monkeypatch.setattr(ports, "PORTS", range(port, port + 1))
