@@ -11,6 +11,7 @@ import time
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack, closing
 from pathlib import Path
+from typing import Any
 
 from pysync.demo.stage import Stage
 from pysync.metastore import Metastore
@@ -68,10 +69,11 @@ def _poisoned(stage: Stage, source: Metastore, target: Metastore, say: Say) -> l
     target.call(lambda client: client.create_table(table(database, "poison")))
     source.call(lambda client: client.create_table(table(database, "poison")))
     _until(lambda: _parked(stage) > 0)
+    changed: Any = source.table(database, "poison")
     visible = []
     for number in range(_POISONED_ROUNDS):
         say(f"with a poison table, round {number} of {_POISONED_ROUNDS}")
-        changed = table(database, "poison", parameters={"version": str(number)})
+        changed.parameters["version"] = str(number)
         source.call(lambda client, it=changed: client.alter_table(database, "poison", it))
         other = table(database, f"t{number}")
         source.call(lambda client, it=other: client.create_table(it))
