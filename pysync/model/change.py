@@ -213,11 +213,11 @@ def as_stored(item: Any) -> None:
 def _check(change: Change) -> None:
     """Refuse an event whose objects are not those that its kind promises."""
     kind, before, after = change.kind, len(change.before), len(change.after)
-    wants_before = kind.value.startswith(("ALTER_", "DROP_")) and kind is not Kind.DROP_CONSTRAINT
-    wants_after = kind.value.startswith(("ALTER_", "CREATE_", "ADD_"))
+    wants_before = kind.startswith(("ALTER_", "DROP_")) and kind is not Kind.DROP_CONSTRAINT
+    wants_after = kind.startswith(("ALTER_", "CREATE_", "ADD_"))
     if wants_before > before or wants_after > after:
         raise UnreadableEvent(f"{kind} with {before} objects before and {after} after")
-    if kind.value.endswith("_PARTITION") and change.table is None:
+    if kind.endswith("_PARTITION") and change.table is None:
         raise UnreadableEvent(f"{kind} without its table")
     if kind is Kind.DROP_CONSTRAINT and not {"database", "table", "constraint"} <= change.event.attributes.keys():
         raise UnreadableEvent(f"{kind} without the name of its table or its own")

@@ -38,6 +38,8 @@ class Kind(str, Enum):
     GOODBYE = "GOODBYE"  # from a listener: its metastore ends in order, and this is its last word
     REFRESH = "REFRESH"  # from the sidecar itself: read the object anew, the events of it may not be all
 
+    __hash__ = str.__hash__  # Enum's own is written in Python, and every event is looked up many times
+
     def __str__(self) -> str:
         return self.value
 
@@ -72,5 +74,5 @@ class Event:
     @property
     def visited(self) -> tuple[str, ...]:
         """The clusters that the change has been to, its own source last."""
-        before = self.environment.get(VISITED, "")
-        return (*(name for name in before.split(",") if name), self.source)
+        before = self.environment.get(VISITED)
+        return (*filter(None, before.split(",")), self.source) if before else (self.source,)

@@ -124,9 +124,11 @@ class _Folding:
 
     def _table(self, change: Change) -> None:
         name = _named(change)
-        state = self._tables.setdefault(name, TableState(name=name))
+        state = self._tables.get(name)
+        if state is None:
+            state = self._tables[name] = TableState(name=name)
         _FOLDS[change.kind](state, change)
-        state.sources |= change.sources
+        state.sources.update(change.sources)
         state.touch(change)
 
     def _close(self, change: Change) -> None:

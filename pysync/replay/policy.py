@@ -79,7 +79,7 @@ class Policy:
         A table renamed out of the scope is dropped; one renamed into it is created. A foreign key goes only where both
         of its tables are.
         """
-        if change.kind in self.exclude_kinds or self.cluster in change.event.visited:
+        if change.kind in self.exclude_kinds or (self.cluster and self.cluster in change.event.visited):
             return None
         if change.for_targets and self.target not in change.for_targets:
             return None

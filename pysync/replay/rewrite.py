@@ -36,7 +36,7 @@ class Locations:
 
     def map(self, location: str | None) -> str | None:
         """The location at the target; the same if no prefix matches."""
-        if not location:
+        if not location or not self.prefixes:
             return location
         plain = _plain(location)
         for source, target in self.prefixes:
@@ -98,10 +98,10 @@ class Rewrite:
         `table`, which may be shared, comes rewritten already.
         """
         for item in change.before:
-            self.rewrite(item)
+            self._alter(item)
         sources: dict[str, str] = {}
         for item in change.after:
-            sources |= self.rewrite(item)
+            sources.update(self.rewrite(item))
         event = self._event(change.event)
         return Change(event, change.position, table, change.before, change.after, change.whole, sources)
 
@@ -131,23 +131,24 @@ class Rewrite:
         Returns its new location with the old one, where files are copied.
         """
         storage = getattr(item, "sd", None) if self.copies else None
-        before = storage and storage.location
+        before = storage.location if storage is not None else None
         self._alter(item)
         return {storage.location: before} if storage is not None and before else {}
 
     def _alter(self, item: Any) -> None:
-        if isinstance(item, hive.Database):
+        kind = type(item)
+        if kind is hive.Database:
             item.name = self.database(item.name)
             item.locationUri = self.locations.map(item.locationUri)
-        elif isinstance(item, hive.Function):
+        elif kind is hive.Function:
             self._function(item)
-        elif isinstance(item, idl.ANY_CONSTRAINT):
+        elif kind in idl.ANY_CONSTRAINT:
             self._constraint(item)
         else:
             name = self.table(TableName(item.dbName, item.tableName))
             item.dbName, item.tableName = name.database, name.table
             self._storage(item.sd)
-        if isinstance(item, hive.Table):
+        if kind is hive.Table:
             item.parameters = self._parameters(item.parameters or {})
             self._sources(item)
 

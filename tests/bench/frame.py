@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import statistics
+import sys
 from collections.abc import Callable, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
@@ -68,7 +69,7 @@ def show(name: str, rows: Sequence[Row]) -> None:
     for row in rows:
         cells = (row.value, row.unit, row.baseline, row.ratio, row.goal, row.ok)
         table.add_row(row.measure, *(_cell(cell) for cell in cells))
-    Console().print(table)
+    Console(width=None if sys.stdout.isatty() else 120).print(table)
 
 
 def _cell(value: object) -> str:
