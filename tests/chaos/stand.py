@@ -106,7 +106,7 @@ class Stand:
         assert_converges(self.stage, seconds=SETTLE_SECONDS)
         self._check_order(tally)
         self._check_versions()
-        extra, possible = -tally.lost, self.log.uncertain()
+        extra, possible = -tally.lost, self.log.uncertain() + self.log.retold(self.stage.source.log_file)
         assert extra <= possible, f"{extra} events more than the source committed, of which {possible} are uncertain"
         self._clear()
         return tally

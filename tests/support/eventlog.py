@@ -10,6 +10,7 @@ import threading
 from collections.abc import Callable, Mapping
 from contextlib import suppress
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any, TypeVar
 
 from hmsclient.genthrift.hive_metastore import ttypes as hive
@@ -72,6 +73,15 @@ class EventLog:
     def uncertain(self) -> int:
         """The events of the calls that got no answer."""
         return sum(call.events for call in self.calls(UNKNOWN))
+
+    def retold(self, metastore_log: Path) -> int:
+        """The most events that the source may have told twice.
+
+        HMS does a call again that met a deadlock in its database, and the first time may have told of it already: of
+        the tables of a database that is dropped it tells before the commit.
+        """
+        again = metastore_log.read_text(encoding="utf-8", errors="replace").count("Retrying HMSHandler after")
+        return again * max((call.events for call in self.calls(DONE)), default=0)
 
     def expected(self) -> tuple[Versions, set[str]]:
         """The versions that the tables must have in the end, and the tables of which the log cannot tell."""
