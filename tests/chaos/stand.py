@@ -20,7 +20,7 @@ from tests.support.crashes import start
 from tests.support.eventlog import EventLog, LoggedClient, OrderWatch, RecordingMetastore, versions
 from tests.support.powercut import LoopDisk
 from tests.support.proxy import HOST, Proxy
-from tests.support.stages import assert_converges
+from tests.support.stages import assert_converges, wait_until_compared
 from tests.support.tmpfs import CannotMount, tmpfs
 
 QUEUE_MIB = 64
@@ -184,13 +184,8 @@ def chaos_stand(directory: Path, say: Callable[[str], None] = lambda _: None) ->
         stage.target.start()
         stage.source.start()
         start(stage)
-        wait_until(lambda: _compared(stage), seconds=SETTLE_SECONDS, what="the comparison with the new target")
+        wait_until_compared(stage)
         yield Stand(stage, bridge=proxies[1], target=proxies[0], disk=disk, spool=spool, no_disks=why)
-
-
-def _compared(stage: Stage) -> bool:
-    gaps = stage.status()["gaps"]
-    return bool(gaps) and all(gap["state"] == "closed" for gap in gaps)
 
 
 def _disks(directory: Path, stack: ExitStack) -> tuple[LoopDisk | None, Path | None, str]:

@@ -18,7 +18,7 @@ from pysync.metastore import Metastore
 from tests.support import wait_until
 from tests.support.crashes import start, stopped
 from tests.support.eventlog import EventLog, LoggedClient, OrderWatch, versions
-from tests.support.stages import assert_converges, assert_nothing_missing
+from tests.support.stages import assert_converges, assert_nothing_missing, wait_until_compared
 
 SECONDS = float(os.environ.get("PYSYNC_CHAOS_SECONDS", "60"))
 CLIENTS = 8
@@ -75,6 +75,7 @@ def test_eight_clients_against_kills_and_stops(tmp_path: Path) -> None:
         stage.target.start()
         stage.source.start()
         start(stage)
+        wait_until_compared(stage)
         clients = [LoggedClient(stage.source.uri, name, at, log, 0.02) for at, name in enumerate(DATABASES)]
         watch = OrderWatch(stage.target.uri, DATABASES)
         for thread in (*clients, watch):

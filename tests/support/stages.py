@@ -10,6 +10,7 @@ from pysync.demo.show import compare
 from pysync.demo.stage import Stage
 from pysync.errors import PysyncError
 from pysync.verify.compare import DIFFERENT, EQUAL, Compared
+from tests.support import wait_until
 from tests.support.ddl import DdlClient
 
 CLIENTS = 4
@@ -43,6 +44,16 @@ def assert_converges(stage: Stage, seconds: float = 120.0) -> None:
 def _is_done(stage: Stage) -> bool:
     status = stage.status()
     return status["targets"][0]["queued"] == 0 and all(gap["state"] == "closed" for gap in status["gaps"])
+
+
+def wait_until_compared(stage: Stage) -> None:
+    """Wait for the end of the comparison with the new target, which may read ahead of events that are to come."""
+
+    def compared() -> bool:
+        gaps = stage.status()["gaps"]
+        return bool(gaps) and all(gap["state"] == "closed" for gap in gaps)
+
+    wait_until(compared, seconds=120, what="the comparison with the new target")
 
 
 def assert_nothing_missing(stage: Stage) -> None:
