@@ -115,13 +115,9 @@ class ServedLog:
         plain.setHandle(connection)
         protocol = TBinaryProtocol(TBufferedTransport(plain))
         processor = _Processor(self)
-        try:
+        with connection, suppress(TTransportException, OSError):  # the client has hung up, or it was hung up on
             while not self.away.is_set():
                 processor.process(protocol, protocol)
-        except (TTransportException, OSError):
-            pass
-        finally:
-            connection.close()
 
     # --- what the processor calls, by Hive's names
 

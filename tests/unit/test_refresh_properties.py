@@ -183,14 +183,20 @@ def without_theirs(world: World) -> dict[str, Any]:
     return {name: it for name, it in plain.items() if name not in {"z", "z.t"}}
 
 
+def refreshed_beside_theirs(steps, seed, **values):
+    """A source of which events were lost, and a target with objects of others after the refreshes that heal that."""
+    source, order, target = Timeline(steps), random.Random(seed), with_theirs()
+    note("\n".join(told(source.events)))
+    with structlog.testing.capture_logs():
+        healed(Losing(source, order), target, order, **values)
+    return source, target
+
+
 @examples(150)
 @given(HISTORIES, SEEDS)
 def test_refreshes_leave_others_objects_alone_and_go_where_renames_and_the_brake_let_them(steps, seed):
-    source, order, target = Timeline(steps), random.Random(seed), with_theirs()
-    note("\n".join(told(source.events)))
-    losing = Losing(source, order)
-    with structlog.testing.capture_logs():
-        healed(losing, target, order, databases={"b": "copy"}, max_drops_per_window=order.choice([1, 2, 5]))
+    most = random.Random(seed).choice([1, 2, 5])
+    source, target = refreshed_beside_theirs(steps, seed, databases={"b": "copy"}, max_drops_per_window=most)
     wanted = {f"copy{name[1:]}" if name[0] == "b" else name: it for name, it in without_untold(source.world).items()}
     assert without_theirs(target.world) == wanted
 
@@ -198,11 +204,7 @@ def test_refreshes_leave_others_objects_alone_and_go_where_renames_and_the_brake
 @examples(150)
 @given(HISTORIES, SEEDS)
 def test_refreshes_bring_nothing_that_is_out_of_scope(steps, seed):
-    source, order, target = Timeline(steps), random.Random(seed), with_theirs()
-    note("\n".join(told(source.events)))
-    losing = Losing(source, order)
-    with structlog.testing.capture_logs():
-        healed(losing, target, order, exclude=["a.v", "b.t"])
+    source, target = refreshed_beside_theirs(steps, seed, exclude=["a.v", "b.t"])
     wanted = {name: it for name, it in without_untold(source.world).items() if name not in {"a.v", "b.t"}}
     assert without_theirs(target.world) == wanted
 
