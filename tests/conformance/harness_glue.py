@@ -12,36 +12,50 @@ from hmsclient.genthrift.hive_metastore import ttypes as hive
 from pysync.embedded.aws import EmbeddedAws
 from pysync.model.names import TableName
 from pysync.targets.aws.session import client
+from pysync.targets.aws.settings import AwsSettings
 from pysync.targets.aws.translate import database_input, table_input
 from pysync.targets.glue import GlueSettings, GlueTarget
+from pysync.targets.settings import TargetSettings
 
-_READS = ("Get", "BatchGet")
+_READS = ("Get", "BatchGet", "List")
 
 
 class GlueHarness:
     """Targets on a Glue with the rules of AWS that the embedded one knows; credentials are in the environment."""
 
     features = frozenset({"functions"})
+    services: tuple[str, ...] = ("glue",)
 
     def __init__(self, root: Path) -> None:
         self.writes: list[tuple[str, tuple[Any, ...]]] = []
-        self.aws = EmbeddedAws(root / "aws", athena=False).start()
+        self.aws = EmbeddedAws(root / "aws", athena="athena" in self.services).start()
         self._root = root / "data"
         self._before = dict(os.environ)
         os.environ.update({k: v for k, v in self.aws.environment().items() if k != "AWS_ENDPOINT_URL"})
         self._glue = self.aws.client("glue")
         self._glue.create_database(DatabaseInput={"Name": "default"})
-        self._open: list[GlueTarget] = []
+        self._open: list[Any] = []
+        self._clients = self._recorded(self.settings())._clients
 
-    def open(self, **settings: Any) -> GlueTarget:
-        found = {"name": "dr", "kind": "glue", "region": "us-east-1", "endpoint_url": self.aws.url, **settings}
-        return self.target(GlueSettings(**found))
+    def settings(self, **values: Any) -> Any:
+        """The settings of a target called `dr`."""
+        place = {"region": "us-east-1", "endpoint_url": self.aws.url}
+        return GlueSettings(**{"name": "dr", "kind": "glue", **place, **values})
 
-    def target(self, settings: GlueSettings) -> GlueTarget:
-        client(settings, "glue").meta.events.register("before-parameter-build.glue", self._record)
-        target = GlueTarget(settings)
+    def open(self, **values: Any) -> Any:
+        """A new target with these settings; those that need no clients of their own share them: each takes 15 MB."""
+        settings = self.settings(**values)
+        if values.keys() & AwsSettings.model_fields.keys() <= TargetSettings.model_fields.keys():
+            settings._clients = self._clients
+        else:
+            self._recorded(settings)
+        target = self.target(settings)
         self._open.append(target)
         return target
+
+    def target(self, settings: Any) -> Any:
+        """The target of these settings, without a record of what it writes."""
+        return GlueTarget(settings)
 
     def new_database(self) -> str:
         return f"db_{secrets.token_hex(5)}"
@@ -71,6 +85,11 @@ class GlueHarness:
         self.aws.stop()
         os.environ.clear()
         os.environ.update(self._before)
+
+    def _recorded(self, settings: Any) -> Any:
+        for service in self.services:
+            client(settings, service).meta.events.register(f"before-parameter-build.{service}", self._record)
+        return settings
 
     def _record(self, params: dict[str, Any], model: Any, **_: Any) -> None:
         if not model.name.startswith(_READS):

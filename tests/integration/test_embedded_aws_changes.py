@@ -12,6 +12,7 @@ from botocore.exceptions import ClientError
 
 from pysync.embedded.aws import EmbeddedAws
 from tests.support import wait_until
+from tests.support.glue import every
 
 pytestmark = pytest.mark.athena
 
@@ -226,7 +227,7 @@ def test_databases_are_made_changed_and_dropped(athena: Athena) -> None:
     assert "LocationUri" not in found
     athena.run("DROP DATABASE {db} CASCADE")
     athena.run(f"DROP SCHEMA {name}")
-    names = [item["Name"] for item in athena.glue.get_databases()["DatabaseList"]]
+    names = [item["Name"] for item in every(athena.glue, "get_databases", "DatabaseList")]
     assert not {athena.database, name}.intersection(names)
 
 

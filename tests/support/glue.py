@@ -30,6 +30,11 @@ def broken_off() -> Exception:
     return ConnectionClosedError(endpoint_url="http://glue")
 
 
+def every(glue: Any, operation: str, member: str, **place: str) -> list[dict[str, Any]]:
+    """The items of all pages of boto3's client: a Glue that tests share may have more databases than one page holds."""
+    return [item for page in glue.get_paginator(operation).paginate(**place) for item in page[member]]
+
+
 class Bench:
     """What a boto3 client of Glue does, but for its own checks; the rules are those of the embedded Glue.
 

@@ -16,6 +16,7 @@ from pysync.targets import target_kind
 from tests.bench.histories import History
 from tests.conformance.harness import plain
 from tests.support import wait_until
+from tests.support.glue import every
 
 REGION = "us-east-1"
 
@@ -74,12 +75,12 @@ _GLUES = ("CreateTime", "UpdateTime", "CreationTime", "CatalogId", "IsRegistered
 def catalog(glue: Any) -> dict[str, Any]:
     """Everything in a Glue by boto3's own client, without the times and the marks."""
     found: dict[str, Any] = {}
-    for database in glue.get_databases()["DatabaseList"]:
+    for database in every(glue, "get_databases", "DatabaseList"):
         name = database["Name"]
         found[name] = _kept(database)
-        for table in glue.get_tables(DatabaseName=name)["TableList"]:
-            pages = glue.get_paginator("get_partitions").paginate(DatabaseName=name, TableName=table["Name"])
-            parts = [_kept(part) for page in pages for part in page["Partitions"]]
+        for table in every(glue, "get_tables", "TableList", DatabaseName=name):
+            partitions = every(glue, "get_partitions", "Partitions", DatabaseName=name, TableName=table["Name"])
+            parts = [_kept(part) for part in partitions]
             found[f"{name}.{table['Name']}"] = (_kept(table), sorted(parts, key=lambda part: str(part["Values"])))
     return found
 

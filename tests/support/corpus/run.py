@@ -7,7 +7,7 @@ cannot; `api` every table, by the Glue API.
 from __future__ import annotations
 
 import time
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from contextlib import closing
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -21,6 +21,7 @@ from pysync.service.control import ask
 from tests.support.corpus import Case, cases, expected
 from tests.support.corpus.case import Play
 from tests.support.corpus.texts import NASTY
+from tests.support.glue import every
 
 TARGETS = ("ddl", "lake", "api")
 DATABASE = "corpus"
@@ -145,7 +146,7 @@ class Run:
             return False
         glue = self._place.client("glue")
         wanted = {f"{self._place.prefix}_{target}_{mark}" for target in TARGETS}
-        return wanted <= {it["Name"] for page in _pages(glue, "get_databases") for it in page["DatabaseList"]}
+        return wanted <= {it["Name"] for it in every(glue, "get_databases", "DatabaseList")}
 
     def _look(self, metastore: Metastore) -> None:
         found = self.findings
@@ -160,14 +161,15 @@ class Run:
 
     def _look_at(self, target: str) -> tuple[dict[str, Any], dict[str, dict[tuple[str, ...], Any]]]:
         glue, start = self._place.client("glue"), f"{self._place.prefix}_{target}_"
-        every = [it for page in _pages(glue, "get_databases") for it in page["DatabaseList"]]
-        objects = {it["Name"].removeprefix(start): it for it in every if it["Name"].startswith(f"{start}{DATABASE}_d")}
+        databases = every(glue, "get_databases", "DatabaseList")
+        ours = [it for it in databases if it["Name"].startswith(f"{start}{DATABASE}_d")]
+        objects = {it["Name"].removeprefix(start): it for it in ours}
         place = {"DatabaseName": start + DATABASE}
-        tables = [it for page in _pages(glue, "get_tables", **place) for it in page["TableList"]]
+        tables = every(glue, "get_tables", "TableList", **place)
         parts = {}
         for table in (it for it in tables if it.get("PartitionKeys")):
-            pages = _pages(glue, "get_partitions", **place, TableName=table["Name"])
-            parts[table["Name"]] = {tuple(it["Values"]): it for page in pages for it in page["Partitions"]}
+            partitions = every(glue, "get_partitions", "Partitions", **place, TableName=table["Name"])
+            parts[table["Name"]] = {tuple(it["Values"]): it for it in partitions}
         return {**objects, **{it["Name"]: it for it in tables}}, parts
 
     def _parked(self, target: str) -> Iterator[tuple[str, str]]:
@@ -188,7 +190,3 @@ def _step(case: Case, play: Play, step: int) -> None:
             case.steps[step - 1](play)
     except Exception as error:
         raise AssertionError(f"the source does not take step {step} of {case.title!r}: {error}") from error
-
-
-def _pages(glue: Any, method: str, **arguments: Any) -> Iterator[Mapping[str, Any]]:
-    yield from glue.get_paginator(method).paginate(**arguments)
