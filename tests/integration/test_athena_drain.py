@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Iterator
 from itertools import count
 from pathlib import Path
@@ -12,6 +13,7 @@ import pytest
 from pysync.embedded.aws import EmbeddedAws
 from pysync.model.event import Event
 from tests.bench.histories import History
+from tests.support import wait_until
 from tests.support.glue_drains import Drains, catalog, drains, of, renamed
 
 pytestmark = pytest.mark.athena
@@ -85,3 +87,45 @@ def test_faults_change_nothing_about_the_end(
     with drains(tmp_path) as found:
         there = replayed(found, aws, name)
     assert there == renamed(undisturbed, "calm", name)
+
+
+_THROTTLED = {
+    "athena": [
+        {"target": "Athena.StartQueryExecution", "code": "TooManyRequestsException"},
+        {"target": "Athena.StartQueryExecution", "code": "ThrottlingException", "reason": "Rate exceeded"},
+    ],
+    "glue": [
+        {"target": f"Glue.{call}", "code": "ThrottlingException", "reason": "Rate exceeded"}
+        for call in ("GetTable", "CreateTable", "UpdateTable", "BatchCreatePartition")
+    ],
+}
+_LONG_SECONDS = 30.0
+_MOST_TRIES = 60
+"""In 30 s: three by botocore for each try of the drain's, whose waits double up to 5 s; and two lanes."""
+
+
+@pytest.mark.parametrize("kind", _THROTTLED)
+def test_half_a_minute_of_throttling_is_waited_for(aws: EmbeddedAws, tmp_path: Path, kind: str) -> None:
+    """By the clock: nothing is parked or given up, the account is not hammered meanwhile, and the end is the same."""
+    place = {"staging": "s3://staging/", "poll_seconds": 0.05} if kind == "athena" else {}
+    calm, storm = (f"{what}{next(_NUMBERS)}" for what in ("calm", "storm"))
+    with drains(tmp_path) as found:
+        found.add(kind, name=storm, window=40, lanes=2, endpoint_url=aws.url, retry_max_seconds=5.0, **place)
+        found.append(a_history(calm))
+        found.finish(storm, 120)
+        for members in _THROTTLED[kind]:
+            aws.fault(count=1_000_000, **members)
+        aws.reset_calls()
+        found.append(a_history(storm))
+        wait_until(lambda: found.status(storm)["state"] == "waiting", what="the waiting of the throttled target")
+        time.sleep(_LONG_SECONDS)
+        tried = sum(aws.calls().get(members["target"], 0) for members in _THROTTLED[kind])
+        assert found.queued(storm)
+        assert found.status(storm)["state"] == "waiting"
+        assert 0 < tried <= _MOST_TRIES
+        aws.clear_faults()
+        found.finish(storm, 120)
+        assert found.queue.parked_count(storm) == 0
+    there = catalog(aws.client("glue"))
+    assert of(there, calm)
+    assert of(there, storm) == renamed(of(there, calm), calm, storm)
