@@ -129,7 +129,7 @@ class Show:
     def _compare(self) -> list[Compared]:
         stage, settings = self._stage, self._stage.config.targets[0]
         if stage.lake is not None:
-            return stage.lake.compare(stage.source.uri, settings)
+            return compared(stage.source.uri, stage.lake.reached(settings))
         return compare(stage.source.uri, stage.target.uri, settings)
 
     @contextmanager
@@ -142,6 +142,10 @@ class Show:
 
 def compare(source: str, target: str, settings: TargetSettings, name: str = SOURCE) -> list[Compared]:
     """The metastore at `source`, called `name`, and the one at `target`, compared as the settings of the target say."""
-    there = settings.model_copy(update={"metastore": target})
-    opened = partial(target_kind(settings.kind).open, there)
-    return list(Comparison(partial(Metastore, source), opened, there, name, threads=1).run())
+    return compared(source, settings.model_copy(update={"metastore": target}), name)
+
+
+def compared(source: str, settings: TargetSettings, name: str = SOURCE) -> list[Compared]:
+    """The metastore at `source`, called `name`, and the target of these settings, compared as they say."""
+    opened = partial(target_kind(settings.kind).open, settings)
+    return list(Comparison(partial(Metastore, source), opened, settings, name, threads=1).run())

@@ -14,6 +14,7 @@ from botocore.exceptions import ClientError, ConnectionClosedError
 
 from pysync.embedded.aws.glue import Glue
 from pysync.embedded.aws.refusal import Refusal
+from pysync.targets.aws.session import provide
 from pysync.targets.glue import GlueSettings, GlueTarget
 
 Script = Callable[[int, str, dict[str, Any]], Exception | None]
@@ -82,7 +83,7 @@ class Bench:
     def target(self, **values: Any) -> GlueTarget:
         """A target on this bench."""
         settings = GlueSettings(**{"name": "lake", "kind": "glue", "region": "eu-west-1", "parallel": 1, **values})
-        settings._clients.built["glue"] = self
+        provide(settings, glue=self)
         return GlueTarget(settings)
 
     def _call(self, method: str, arguments: dict[str, Any]) -> dict[str, Any]:

@@ -11,6 +11,7 @@ from botocore.exceptions import ClientError, EndpointConnectionError, ReadTimeou
 
 from pysync.targets.athena import AthenaSettings
 from pysync.targets.athena.execution import Athena, summary
+from pysync.targets.aws.session import provide
 from pysync.targets.base import Missing, OutcomeUnknown, Rejected, Unavailable
 
 DDL = "DROP TABLE IF EXISTS `db`.`t`"
@@ -76,7 +77,7 @@ def athena(scripted, **values):
         "poll_seconds": 0.01,
     }
     settings = AthenaSettings(**(defaults | values))
-    settings._clients.built["athena"] = scripted
+    provide(settings, athena=scripted)
     return Athena(settings)
 
 

@@ -15,11 +15,13 @@ from urllib.parse import parse_qs
 import pytest
 from pydantic import ValidationError
 
+from pysync.errors import PysyncError
 from pysync.model.names import TableName
 from pysync.targets import kind_names, target_kind
-from pysync.targets.aws.session import ATTEMPTS, Pacer, client
+from pysync.targets.aws.session import ATTEMPTS, Pacer, client, provide
 from pysync.targets.base import Unavailable
 from pysync.targets.glue import KIND, GlueSettings, GlueTarget
+from pysync.targets.hms import HmsSettings
 from tests.support.glue import Bench
 
 ROLE = "arn:aws:iam::123456789012:role/pysync"
@@ -246,3 +248,15 @@ def test_the_rate_is_kept_on_the_way_out(answers: tuple[type[Answers], str]) -> 
         target.databases()
     assert time.monotonic() - began >= 0.19
     target.close()
+
+
+def test_clients_that_are_provided_are_used_and_none_is_built():
+    settings, other = lake(profile="that nobody has"), object()
+    provide(settings, glue=other)
+    assert client(settings, "glue") is other
+
+
+def test_only_targets_of_aws_take_clients():
+    settings = HmsSettings.model_validate({"name": "dr", "kind": "hms", "metastore": "thrift://localhost:9083"})
+    with pytest.raises(PysyncError, match="target 'dr' is not of AWS"):
+        provide(settings, glue=object())

@@ -17,7 +17,9 @@ from botocore.config import Config
 from botocore.credentials import AssumeRoleCredentialFetcher, CredentialProvider, DeferredRefreshableCredentials
 
 from pysync import __version__
+from pysync.errors import PysyncError
 from pysync.targets.aws.errors import classified
+from pysync.targets.settings import TargetSettings
 
 if TYPE_CHECKING:
     from pysync.targets.aws.settings import AwsSettings
@@ -52,6 +54,18 @@ def client(settings: AwsSettings, service: str) -> Any:
             with classified(f"target {settings.name!r} cannot use AWS", reading=True):
                 clients.built[service] = _build(settings, service)
         return clients.built[service]
+
+
+def provide(settings: TargetSettings, **clients: Any) -> None:
+    """Have these clients used, by the names of their services, and none built: for credentials that are nowhere else.
+
+    Raises PysyncError for a target that is not AWS's.
+    """
+    known = getattr(settings, "_clients", None)
+    if not isinstance(known, Clients):
+        raise PysyncError(f"target {settings.name!r} is not of AWS", 'kind = "glue" or "athena"')
+    with known.lock:
+        known.built.update(clients)
 
 
 def _build(settings: AwsSettings, service: str) -> Any:
