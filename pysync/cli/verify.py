@@ -7,7 +7,7 @@ import time
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated
 
 import typer
 from rich.console import Console
@@ -16,11 +16,12 @@ from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn
 from pysync.cli.output import AsJson, ConfigFile, print_json, print_table
 from pysync.config import Config, load_config
 from pysync.errors import UsageError
+from pysync.service import logs
 from pysync.service.control import ask
+from pysync.service.look import Look
 from pysync.service.repairing import looks, repair
-from pysync.service.verifying import comparison
 from pysync.targets.settings import TargetSettings
-from pysync.verify.compare import FOREIGN, Comparison, Selection
+from pysync.verify.compare import FOREIGN, Selection
 from pysync.verify.report import Report, junit
 
 _MOST_FOREIGN = 20
@@ -39,6 +40,9 @@ def verify(
     ] = None,
     *,
     target: Annotated[str | None, typer.Option("--target", help="Only this target; all unless given.")] = None,
+    data: Annotated[
+        bool, typer.Option("--data", help="Compare the data files, too: by Spark, of targets with copy = true.")
+    ] = False,
     fix: Annotated[
         bool, typer.Option("--repair", help="Have the running sidecar mend what has drifted, and look again.")
     ] = False,
@@ -53,13 +57,19 @@ def verify(
     drift, nor are drops that are suppressed, nor what others have made there; that is told. Changes that are still on
     their way do look like drift: verify a source at rest, or let the sidecar do it ([verify] every).
 
+    With --data every file of every table, too, as the target's copy settings say (name and size, and time or checksum).
+    A repair then copies what is missing or differs, and removes what is extra where drops are applied.
+
     Exit code 0 if there is no drift (or none left after --repair), 1 if there is, 2 for wrong arguments.
     """
     loaded = load_config(config)
     selection = Selection.parse(names or [])
+    targets = _targets(config, loaded, target)
+    if data:
+        targets = _copying(config, targets)
     if fix:
         ask(loaded.queue.directory, "status")  # there must be one to do it: better told now than after the comparison
-    reports = [_verified(loaded, it, selection, fix=fix) for it in _targets(config, loaded, target)]
+    reports = [_verified(Look(loaded, it, data=data), selection, fix=fix) for it in targets]
     _mind_unknown(selection, reports)
     if junit_file is not None:
         _write(junit_file, junit(reports))
@@ -80,21 +90,29 @@ def _targets(path: Path, loaded: Config, name: str | None) -> list[TargetSetting
     return found
 
 
-def _verified(loaded: Config, settings: TargetSettings, selection: Selection | None, *, fix: bool) -> Report:
+def _copying(path: Path, targets: list[TargetSettings]) -> list[TargetSettings]:
+    found = [it for it in targets if it.copy_files is not None]
+    if not found:
+        raise UsageError(f"{path}: --data compares files that pysync copies, and no target has any", "set copy = true")
+    logs.configure("error", "console")
+    return found
+
+
+def _verified(look: Look, selection: Selection | None, *, fix: bool) -> Report:
     began = time.monotonic()
-    compare = comparison(loaded, settings)
-    with _shown(settings.name) as bar:
-        report = Report(settings.name, settings.kind, list(bar.follow(compare, selection)))
+    with _shown(look.settings.name) as bar:
+        report = Report(look.settings.name, look.settings.kind, list(look.run(selection, bar.tell)))
         if fix and report.drift:
-            _mend(loaded, compare, report, bar)
+            _mend(look, report, bar)
     report.seconds = time.monotonic() - began
     return report
 
 
-def _mend(loaded: Config, compare: Comparison, report: Report, bar: _Bar) -> None:
-    repair(loaded, report.target, report.drift, lambda state: bar.say(f"repair: {state}"))
-    for _ in looks(loaded, report.target):
-        report.looked_again(list(bar.follow(compare, report.again())))
+def _mend(look: Look, report: Report, bar: _Bar) -> None:
+    repair(look.config, report.target, look.metadata(report.drift), lambda state: bar.say(f"repair: {state}"))
+    look.copy_files(report.drift, bar.tell)
+    for _ in looks(look.config, report.target):
+        report.looked_again(list(look.run(report.again(), bar.tell)))
         if not report.drift:
             return
 
@@ -115,15 +133,12 @@ class _Bar:
         self._target = target
         self._task = progress.add_task(target, total=None)
 
-    def follow(self, compare: Comparison, selection: Selection | None) -> Iterator[Any]:
-        """What the comparison gives, while the bar tells how far it is."""
-        return compare.run(selection, self._tell)
-
     def say(self, state: str) -> None:
         """Show a few words."""
         self._progress.update(self._task, description=f"{self._target}: {state}", total=None)
 
-    def _tell(self, what: str, done: int, total: int) -> None:
+    def tell(self, what: str, done: int, total: int) -> None:
+        """Show what is looked at, and how many of how many are done."""
         self._progress.update(self._task, description=f"{self._target}: {what}", completed=done, total=total)
 
 

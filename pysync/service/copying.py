@@ -5,16 +5,16 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
 from concurrent.futures import TimeoutError as FutureTimeout
-from contextlib import ExitStack, closing
+from contextlib import ExitStack, closing, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from typing import Any
+from typing import Any, TypeVar
 
 from pysync.config import Config
 from pysync.copy.copier import Copier
 from pysync.copy.copies import Copies
-from pysync.copy.requests import Pair
+from pysync.copy.requests import Difference, Pair
 from pysync.copy.run import Copied
 from pysync.errors import UsageError
 from pysync.metastore import PARTITIONS_PER_CALL, Metastore
@@ -26,6 +26,7 @@ from pysync.targets.settings import TargetSettings
 _PAIRS_AT_ONCE = 500
 _TELL_SECONDS = 0.3
 
+T = TypeVar("T")
 Tell = Callable[[dict[str, Any]], None]
 """Is told the tally (docs/status.md, `copy`) some times a second."""
 
@@ -44,6 +45,46 @@ def copy_now(config: Config, name: str, wanted: Wanted, tell: Tell) -> Copied:
 
     Raises UsageError for a target that copies nothing, Unavailable and Rejected as the copier does.
     """
+    total = Copied()
+    with _work(config, name) as work:
+        for pairs in _batches(_pairs(work, wanted.tables)):
+            total = total.plus(work.await_(_found if wanted.dry_run else _done, pairs, wanted.delete, tell=tell))
+    return total
+
+
+def survey_now(
+    config: Config, name: str, tables: Collection[TableName], tell: Tell
+) -> Iterator[tuple[TableName, list[Difference]]]:
+    """What the directories of each of these tables, named as at the source, lack at a target; reads only.
+
+    A table may come more than once, with some of its partitions each time; one that has no files of its own, or shares
+    them with the target, not at all. Raises as `copy_now`.
+    """
+    with _work(config, name) as work:
+        for table in tables:
+            for pairs in _batches(_pairs(work, [table])):
+                yield table, work.await_(_survey, pairs, tell=tell)
+
+
+@dataclass(frozen=True, slots=True)
+class _Work:
+    """What it takes to copy for a target, and the thread that does it while the caller is told how far it is."""
+
+    source: Metastore
+    settings: TargetSettings
+    copier: Copier
+    thread: ThreadPoolExecutor
+
+    def await_(self, do: Callable[..., T], *arguments: Any, tell: Tell) -> T:
+        """What `do` gives with the copier and these arguments."""
+        future = self.thread.submit(do, self.copier, *arguments)
+        while not _ends(future):
+            tell(self.copier.tally.status())
+        return future.result()
+
+
+@contextmanager
+def _work(config: Config, name: str) -> Iterator[_Work]:
     settings = next(it for it in config.targets if it.name == name)
     access = config.source.access()
     if settings.copy_files is None or access is None:
@@ -52,19 +93,12 @@ def copy_now(config: Config, name: str, wanted: Wanted, tell: Tell) -> Copied:
         place = Path(stack.enter_context(TemporaryDirectory(prefix="pysync-copy-")))
         source = stack.enter_context(closing(Metastore(access)))
         thread = stack.enter_context(ThreadPoolExecutor(1))
-        copies = stack.enter_context(
-            closing(Copies([settings], listener_jar, place))
-        )  # ends before the thread is awaited
-        copier, total = copies.copiers[name], Copied()
-        for pairs in _batches(_pairs(source, settings, wanted.tables)):
-            future = thread.submit(_found if wanted.dry_run else _done, copier, pairs, wanted.delete)
-            while not _ends(future):
-                tell(copier.tally.status())
-            total = total.plus(future.result())
-    return total
+        copies = Copies([settings], listener_jar, place)
+        stack.enter_context(closing(copies))  # ends before the thread is awaited
+        yield _Work(source, settings, copies.copiers[name], thread)
 
 
-def _ends(future: Future[Copied]) -> bool:
+def _ends(future: Future[Any]) -> bool:
     try:
         future.exception(_TELL_SECONDS)
     except FutureTimeout:  # the built-in TimeoutError only from Python 3.11 on
@@ -74,6 +108,10 @@ def _ends(future: Future[Copied]) -> bool:
 
 def _done(copier: Copier, pairs: list[Pair], delete: bool) -> Copied:
     return copier.copy(pairs, delete=delete)
+
+
+def _survey(copier: Copier, pairs: list[Pair]) -> list[Difference]:
+    return copier.survey(pairs)
 
 
 def _found(copier: Copier, pairs: list[Pair], delete: bool) -> Copied:
@@ -86,8 +124,8 @@ def _found(copier: Copier, pairs: list[Pair], delete: bool) -> Copied:
     return total
 
 
-def _pairs(source: Metastore, settings: TargetSettings, tables: Collection[TableName]) -> Iterator[Pair]:
-    translator = Translator.of(settings)
+def _pairs(work: _Work, tables: Collection[TableName]) -> Iterator[Pair]:
+    source, translator = work.source, Translator.of(work.settings)
     for name in tables or _in_scope(source, translator):
         found = source.table(name.database, name.table)
         if found is None:

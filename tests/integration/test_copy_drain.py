@@ -23,7 +23,7 @@ from pysync.demo.stage import Stage
 from pysync.metastore import Metastore
 from tests.support import new_database, partition, table, wait_until
 from tests.support.sidecars import assert_one_line, pysync
-from tests.support.stages import assert_converges
+from tests.support.stages import assert_converges, is_at_rest, wait_until_compared
 
 pytestmark = pytest.mark.spark
 
@@ -40,6 +40,7 @@ def stage(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Stage]:
         running.target.start()
         running.source.start()
         running.start_sidecar()
+        wait_until_compared(running)
         yield running
 
 
@@ -57,6 +58,11 @@ def target(stage: Stage) -> Iterator[Metastore]:
 
 def path_of(location: str) -> Path:
     return Path(unquote(urlsplit(location).path))
+
+
+def days(metastore: Metastore, database: str) -> list[str]:
+    """The partitions of its table `t`; none while that is not there yet, where a metastore only tells of an error."""
+    return metastore.partition_names(database, "t") if metastore.table(database, "t") else []
 
 
 def files_in(directory: Path) -> dict[str, bytes]:
@@ -229,7 +235,7 @@ def test_an_insert_event_alone_brings_the_files(stage: Stage, source: Metastore,
     database = new_database(source, "inserts")
     writer = Writer(source, database)
     writer.add("1")
-    wait_until(lambda: target.partition_names(database, "t") != [], seconds=120, what="the partition")
+    wait_until(lambda: days(target, database), seconds=120, what="the partition")
     writer.write(writer.directory("1"))
     files = hive.FireEventRequestData(hive.InsertEventRequestData(filesAdded=["f"]))
     request = hive.FireEventRequest(True, files, database, "t", ["1"])
@@ -243,7 +249,8 @@ def test_rows_that_nobody_told_of_are_copied_by_hand(stage: Stage, source: Metas
     database = new_database(source, "byhand")
     writer = Writer(source, database)
     writer.add("1")
-    wait_until(lambda: target.partition_names(database, "t") != [], seconds=120, what="the partition")
+    wait_until(lambda: days(target, database), seconds=120, what="the partition")
+    wait_until(lambda: is_at_rest(stage), seconds=120, what="the rest of the sidecar")
     writer.write(writer.directory("1"))
     command = ["copy", f"{database}.t", "-c", stage.config_file, "--json"]
     done = pysync(*command, seconds=180)
@@ -253,6 +260,35 @@ def test_rows_that_nobody_told_of_are_copied_by_hand(stage: Stage, source: Metas
     assert files_in(there) == files_in(writer.directory("1"))
     wrong = pysync("copy", "no.such", "-c", stage.config_file, seconds=180)
     assert_one_line(wrong, 2, "no.such")
+
+
+@pytest.mark.timeout(600)
+def test_verify_finds_files_that_differ_and_mends_them(stage: Stage, source: Metastore, target: Metastore) -> None:
+    database = new_database(source, "drift")
+    writer = Writer(source, database)
+    for day in ("1", "2"):
+        writer.add(day)
+    wait_until(lambda: len(days(target, database)) == 2, seconds=120, what="the partitions")
+    wait_until(lambda: is_at_rest(stage), seconds=120, what="the rest of the sidecar")
+    command = ["verify", database, "--data", "-c", stage.config_file, "--json"]
+    clean = pysync(*command, seconds=180)
+    assert clean.returncode == 0, clean.stdout + clean.stderr
+    first, second = (path_of(it.sd.location) for it in target.partitions_by_name(database, "t", ["day=1", "day=2"]))
+    missing = next(first.iterdir())
+    missing.unlink()
+    (second / "nobodys").write_bytes(b"x")
+    changed = next(it for it in second.iterdir() if it.name != "nobodys")
+    changed.write_bytes(b"other")
+    drifted = pysync(*command, seconds=180)
+    assert drifted.returncode == 1, drifted.stderr
+    (found,) = json.loads(drifted.stdout)["targets"][0]["differences"]
+    assert (found["kind"], found["source"], found["result"]) == ("files", f"{database}.t", "different")
+    said = {path_of(line.split(" ")[0]).name: line.split(" ")[1] for line in found["fields"]}
+    assert said == {missing.name: "is", changed.name: "differs", "nobodys": "is"}
+    mended = pysync(*command, "--repair", seconds=240)
+    assert mended.returncode == 0, mended.stdout + mended.stderr
+    assert files_in(first) == files_in(writer.directory("1"))
+    assert files_in(second) == files_in(writer.directory("2"))
 
 
 def test_a_partition_whose_files_went_before_they_were_copied_is_no_error(
@@ -266,5 +302,5 @@ def test_a_partition_whose_files_went_before_they_were_copied_is_no_error(
     path_of(part.sd.location).rmdir()
     source.call(lambda c: c.drop_partition(database, "t", ["1"], True))
     writer.add("2")
-    wait_until(lambda: target.partition_names(database, "t") == ["day=2"], seconds=120, what="the other partition")
+    wait_until(lambda: days(target, database) == ["day=2"], seconds=120, what="the other partition")
     assert stage.status()["targets"][0]["parked"] == 0

@@ -22,7 +22,7 @@ from pysync.demo.stage import Stage
 from pysync.metastore import Metastore
 from tests.support import partition, table, wait_until
 from tests.support.sidecars import assert_one_line, pysync
-from tests.support.stages import assert_converges
+from tests.support.stages import assert_converges, is_at_rest
 
 SECONDS = 120.0
 DAYS = ("1", "2", "3", "4", "5")
@@ -368,7 +368,7 @@ def test_the_sidecar_verifies_by_itself_and_tells_in_its_status(ends: Ends) -> N
     text = ends.stage.config_file.read_text()
     ends.stage.config_file.write_text(text.replace('every = "1d"', 'every = "2s"\ntables_per_second = 1000'))
     ends.stage.start_sidecar()
-    wait_until(lambda: at_rest(ends.stage), seconds=SECONDS, what="the end of all comparisons that mend")
+    wait_until(lambda: is_at_rest(ends.stage), seconds=SECONDS, what="the end of all comparisons that mend")
     alter("comment", setting("parameters[comment]", "drifted"))(ends.target)
     wait_until(lambda: (verified() or {}).get("drift") == 1, seconds=SECONDS, what="the sidecar's own verify")
     status = verified()
@@ -391,7 +391,7 @@ def test_a_glue_target_is_equal_after_a_sync_and_its_drift_is_found_and_repaired
         with closing(Metastore(stage.source.uri)) as source:
             fill(source)
             source.call(lambda client: client.add_primary_key(primary_key("keyed", "pk_keyed")))
-        wait_until(lambda: at_rest(stage), seconds=SECONDS, what="the sync")
+        wait_until(lambda: is_at_rest(stage), seconds=SECONDS, what="the sync")
         clean = verify(stage.config_file)
         assert (clean.returncode, "no drift; " in clean.stdout) == (0, True), clean
 
@@ -413,8 +413,3 @@ def test_a_glue_target_is_equal_after_a_sync_and_its_drift_is_found_and_repaired
             ("function", "db.f_gone", "missing"),
         }
         assert verify(stage.config_file, "--repair").returncode == 0
-
-
-def at_rest(stage: Stage) -> bool:
-    status = stage.status()
-    return status["targets"][0]["queued"] == 0 and all(gap["state"] == "closed" for gap in status["gaps"])

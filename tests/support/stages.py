@@ -34,14 +34,15 @@ def assert_converges(stage: Stage, seconds: float = 120.0) -> None:
     It compares only what has come to rest: its reading would hold up the replay.
     """
     until = time.monotonic() + seconds
-    while not _is_done(stage) or (left := unequal(stage)):
+    while not is_at_rest(stage) or (left := unequal(stage)):
         if time.monotonic() > until:
             left = unequal(stage)
             raise AssertionError(f"not equal after {seconds:g} s: {left}\nstatus: {stage.status()}")
         time.sleep(0.3)
 
 
-def _is_done(stage: Stage) -> bool:
+def is_at_rest(stage: Stage) -> bool:
+    """Whether nothing is queued and no gap is open."""
     status = stage.status()
     return status["targets"][0]["queued"] == 0 and all(gap["state"] == "closed" for gap in status["gaps"])
 

@@ -1,0 +1,62 @@
+"""One look at a target: its objects against the source's, and if wanted the data files that they point to."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from pysync.config import Config
+from pysync.model.names import TableName
+from pysync.service.copying import Wanted, copy_now, survey_now
+from pysync.service.verifying import comparison
+from pysync.targets.settings import TargetSettings
+from pysync.verify.compare import DIFFERENT, EQUAL, Compared, Selection, Tell
+from pysync.verify.files import KIND, compared_files
+
+_THERE = frozenset({EQUAL, DIFFERENT})
+
+
+@dataclass(frozen=True, slots=True)
+class Look:
+    """Looks as often as it is asked to; with `data` at the files, too, of a target that has them copied."""
+
+    config: Config
+    settings: TargetSettings
+    data: bool = False
+
+    def run(self, selection: Selection | None, tell: Tell) -> Iterator[Compared]:
+        """Everything, or what is selected: objects first, then the files of the tables among them.
+
+        Raises what Comparison.run and `survey_now` raise.
+        """
+        found = []
+        for item in comparison(self.config, self.settings).run(selection, tell):
+            found.append(item)
+            yield item
+        if self.data:
+            yield from self._files([it for it in found if it.kind == "table" and it.result in _THERE], tell)
+
+    def metadata(self, drift: Sequence[Compared]) -> list[Compared]:
+        """What of it the sidecar mends."""
+        return [it for it in drift if it.kind != KIND]
+
+    def copy_files(self, drift: Sequence[Compared], tell: Tell) -> None:
+        """Copy what is missing or differs, and remove what is extra where drops are applied. Raises as `copy_now`."""
+        tables = [TableName.parse(it.source) for it in drift if it.kind == KIND]
+        if tables:
+            wanted = Wanted(tables, delete=self.settings.drops == "apply")
+            copy_now(self.config, self.settings.name, wanted, lambda tally: tell(*_copied(tally)))
+
+    def _files(self, tables: Sequence[Compared], tell: Tell) -> Iterator[Compared]:
+        names = {it.source: it.name for it in tables}
+        wanted = [TableName.parse(it) for it in names]
+        surveyed = survey_now(self.config, self.settings.name, wanted, lambda _: None)
+        drops = self.settings.drops == "apply"
+        for done, item in enumerate(compared_files(surveyed, names, drops=drops)):
+            tell(f"files of {item.name}", done, len(wanted))
+            yield item
+
+
+def _copied(tally: dict[str, Any]) -> tuple[str, int, int]:
+    return "copies", tally["files"], tally["files"] + tally["files_left"]

@@ -1,0 +1,55 @@
+"""Data files: what a survey found of the directories of tables becomes a line of the report. Pure."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from itertools import groupby
+from operator import itemgetter
+
+from pysync.copy.requests import Difference, below
+from pysync.model.names import TableName
+from pysync.verify.found import DIFFERENT, EQUAL, Compared, listed
+
+KIND = "files"
+
+
+def compared_files(
+    found: Iterable[tuple[TableName, Sequence[Difference]]], names: Mapping[str, str], *, drops: bool
+) -> Iterator[Compared]:
+    """One for each table, which may come in several batches one after the other.
+
+    `names` are those at the target, by those at the source. Without `drops` what only the target has is told, and no
+    drift: nothing would take it away. Nor is a directory that the source says it has, and has not: nothing is copied
+    for it.
+    """
+    for table, batches in groupby(found, key=itemgetter(0)):
+        differences = [it for _, batch in batches for it in batch]
+        yield _compared(table, names.get(str(table), str(table)), differences, drops)
+
+
+def _compared(table: TableName, name: str, differences: Sequence[Difference], drops: bool) -> Compared:
+    lacking = [line for it in differences for line in _lacking(it)]
+    extra = [f"{below(it.pair.target, name)} is extra" for it in differences if it.exists for name in it.extras]
+    lost = [f"{it.pair.source} is not at the source" for it in differences if not it.exists]
+    drift = lacking + (extra if drops else [])
+    told = lost + ([] if drops else extra)
+    result = DIFFERENT if drift or told else EQUAL
+    return Compared(
+        KIND,
+        name,
+        result,
+        parts=0,
+        fields=listed(drift or told),
+        told="" if drift or not told else _why(lost),
+        source=str(table),
+    )
+
+
+def _lacking(difference: Difference) -> Iterator[str]:
+    for file in sorted(difference.copies, key=lambda it: it.name):
+        how = "differs" if file.replaces else "is missing"
+        yield f"{file.target} {how} ({file.size:,} bytes at the source)"
+
+
+def _why(lost: Sequence[str]) -> str:
+    return "a directory is not at the source" if lost else "drops are suppressed"

@@ -1,0 +1,69 @@
+"""Files that a target lacks, or has too many: which of it is drift, and how it is said."""
+
+from __future__ import annotations
+
+from pysync.copy.requests import Difference, File, Pair
+from pysync.model.names import TableName
+from pysync.verify.files import compared_files
+from pysync.verify.found import DIFFERENT, EQUAL, MOST_FIELDS, Compared
+
+T = TableName.of("db", "t")
+PAIR = Pair("hdfs://a/t", "s3a://b/t")
+
+
+def compared(*differences: Difference, drops: bool = True) -> Compared:
+    (found,) = compared_files([(T, differences)], {"db.t": "copy.t"}, drops=drops)
+    return found
+
+
+def lacking(name: str, *, replaces: bool = False) -> Difference:
+    return Difference(PAIR, exists=True, copies=[File(PAIR, name, 1234, 5, replaces)])
+
+
+def test_a_table_whose_files_are_all_there_is_equal():
+    found = compared(Difference(PAIR, exists=True, same=3))
+    assert found == Compared("files", "copy.t", EQUAL, source="db.t")
+    assert not found.drift
+
+
+def test_files_that_are_missing_or_differ_are_drift_and_named_with_their_size():
+    found = compared(lacking("day=1/a"), lacking("b", replaces=True))
+    assert found.drift
+    assert found.fields == (
+        "s3a://b/t/day=1/a is missing (1,234 bytes at the source)",
+        "s3a://b/t/b differs (1,234 bytes at the source)",
+    )
+
+
+def test_extra_files_are_drift_where_drops_are_applied_and_told_where_they_are_suppressed():
+    extra = Difference(PAIR, exists=True, extras=["old"])
+    assert compared(extra).drift
+    told = compared(extra, drops=False)
+    assert (told.result, told.drift, told.told) == (DIFFERENT, False, "drops are suppressed")
+    assert told.fields == ("s3a://b/t/old is extra",)
+
+
+def test_a_directory_that_the_source_does_not_have_is_told_and_takes_nothing_away():
+    found = compared(Difference(PAIR, exists=False, extras=["old"]))
+    assert (found.drift, found.told) == (False, "a directory is not at the source")
+    assert found.fields == ("hdfs://a/t is not at the source",)
+
+
+def test_what_is_told_does_not_hide_drift():
+    found = compared(Difference(PAIR, exists=True, extras=["old"]), lacking("a"), drops=False)
+    assert found.drift
+    assert found.fields == ("s3a://b/t/a is missing (1,234 bytes at the source)",)
+
+
+def test_batches_of_one_table_are_one_line_and_other_tables_have_their_own():
+    other = TableName.of("db", "u")
+    batches = [(T, [lacking("a")]), (T, [Difference(PAIR, exists=True)]), (other, [Difference(PAIR, exists=True)])]
+    first, second = compared_files(batches, {}, drops=True)
+    assert (first.name, first.result) == ("db.t", DIFFERENT)
+    assert (second.name, second.result) == ("db.u", EQUAL)
+
+
+def test_of_many_files_some_are_named_and_all_are_counted():
+    found = compared(*(lacking(f"f{number:03}") for number in range(MOST_FIELDS + 5)))
+    assert len(found.fields) == MOST_FIELDS + 1
+    assert found.fields[-1] == "and 5 more"
