@@ -35,6 +35,7 @@ def check_config(config: Config) -> list[Finding]:
     return [
         _finding("queue directory", lambda: _directory(config.queue.directory)),
         *capture(config),
+        *_web(config),
         *_source(config),
         *_targets(config),
     ]
@@ -84,14 +85,20 @@ def _directory(directory: Path) -> str:
     return str(directory) if existing == directory else f"{directory} (will be made)"
 
 
-def _port(port: int) -> str:
+def _port(port: int, key: str = "bridge.port") -> str:
     with closing(socket.socket()) as probe:
         probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
         try:
             probe.bind((HOST, port))
         except OSError as error:
-            raise PysyncError(f"{HOST}:{port}: {error.strerror}", "end what uses it, or set bridge.port") from error
+            raise PysyncError(f"{HOST}:{port}: {error.strerror}", f"end what uses it, or set {key}") from error
     return f"{HOST}:{port} is free"
+
+
+def _web(config: Config) -> Iterator[Finding]:
+    port = config.web.port
+    if port is not None:
+        yield _finding("web port", lambda: _running(config) or _port(port, "web.port"))
 
 
 def _source(config: Config) -> Iterator[Finding]:

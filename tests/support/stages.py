@@ -76,4 +76,4 @@ def ddl_stream(stage: Stage, clients: int = CLIENTS, pause: float = 0.02) -> Ite
     finally:
         for client in running:
             client.stop()
-    assert all(client.done > 10 for client in running), [client.done for client in running]
+    assert all(client.done > 2 for client in running), [client.done for client in running]

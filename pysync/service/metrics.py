@@ -1,0 +1,117 @@
+"""Metrics and health, made of the status: the same words, and nothing that `pysync status` does not say. Pure.
+
+Names are a promise as the status is: docs/metrics.md. Needs the extra `web`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
+
+from prometheus_client.core import CounterMetricFamily, GaugeMetricFamily, Metric
+
+from pysync.replay.progress import State
+
+GAPS = ("open", "closing", "closed")
+
+_TARGET_GAUGES = {
+    "position": "The last event that is applied or parked.",
+    "queued": "Events after the position.",
+    "parked": "Events set aside, those that wait behind them included.",
+    "lag_seconds": "Age of the oldest event after the position.",
+}
+_COPIED = {"files": "Files copied.", "bytes": "Bytes copied.", "removed": "Files removed."}
+_LEFT = {"files_left": "Files to copy now.", "bytes_left": "Bytes to copy now."}
+
+
+def families(status: Mapping[str, Any]) -> Iterator[Metric]:
+    """All metrics of an answer to `pysync status --json`."""
+    yield _gauge("pysync_info", "Always 1.", {"version": status["version"], "source": status["source"]}, 1)
+    yield _gauge("pysync_started_at_seconds", "Start of the sidecar, since 1970.", {}, status["started_at"])
+    yield from _capture(status)
+    yield from _queue(status["queue"])
+    yield from _targets(status["targets"])
+    yield from _copies(status["copy"])
+
+
+def problems(status: Mapping[str, Any]) -> list[str]:
+    """What somebody has to look at, a line each: a thread that fails again and again. None: all is well.
+
+    A target that is away, paused or has parked events does what it should: that is for alerts on the metrics.
+    """
+    found = [f"target {it['name']} is {it['state']}{_why(it)}" for it in status["targets"] if _is_ill(it["state"])]
+    poller = status["notification_log"]
+    if poller is not None and _is_ill(poller["state"]):
+        found.append(f"the notification log's reader is {poller['state']}{_why(poller)}")
+    return found
+
+
+def _is_ill(state: str) -> bool:
+    return state in {State.FAILING, State.STOPPED}
+
+
+def _why(part: Mapping[str, Any]) -> str:
+    error = part.get("last_error")
+    return f": {error['reason']}" if error else ""
+
+
+def _capture(status: Mapping[str, Any]) -> Iterator[Metric]:
+    bridge = status["bridge"]
+    if bridge is not None:
+        yield _gauge("pysync_bridge_connections", "Connections of listeners, open now.", {}, bridge["connections"])
+        refused = CounterMetricFamily("pysync_bridge_refused_connections", "Connections with a wrong token, or none.")
+        refused.add_metric([], bridge["refused_connections"])
+        yield refused
+        answers = CounterMetricFamily("pysync_bridge_answers", "Answers to listeners.", labels=["answer"])
+        for answer, count in sorted(bridge["answers"].items()):
+            answers.add_metric([answer], count)
+        yield answers
+    gaps = GaugeMetricFamily("pysync_gaps", "Where changes may have been missed (the last 100).", labels=["state"])
+    for state in GAPS:
+        gaps.add_metric([state], sum(gap["state"] == state for gap in status["gaps"]))
+    yield gaps
+    missing = sum(last - first + 1 for it in status["instances"] for first, last in it["missing"])
+    yield _gauge("pysync_missing_events", "Events that listeners numbered and that have not come (yet).", {}, missing)
+    received = CounterMetricFamily("pysync_received_events", "Events that came in, each counted once.")
+    received.add_metric([], sum(it["received"] for it in status["instances"]))
+    yield received
+
+
+def _queue(queue: Mapping[str, Any]) -> Iterator[Metric]:
+    yield _gauge("pysync_queue_events", "Events kept in the file.", {}, queue["events"])
+    yield _gauge("pysync_queue_free_bytes", "Left on the disk of the queue.", {}, queue["free_bytes"])
+    yield _gauge("pysync_queue_unreadable", "What came and was no event (at most 100).", {}, queue["unreadable"])
+
+
+def _targets(targets: Sequence[Mapping[str, Any]]) -> Iterator[Metric]:
+    for key, text in _TARGET_GAUGES.items():
+        family = GaugeMetricFamily(f"pysync_target_{key}", text, labels=["target"])
+        for it in targets:
+            family.add_metric([it["name"]], it[key])
+        yield family
+    states = GaugeMetricFamily("pysync_target_state", "1 for the state it is in.", labels=["target", "state"])
+    counts = CounterMetricFamily("pysync_target_counts", "What became of operations.", labels=["target", "result"])
+    drift = GaugeMetricFamily("pysync_target_drift", "Objects that [verify] last found to differ.", labels=["target"])
+    for it in targets:
+        for state in State:
+            states.add_metric([it["name"], str(state)], it["state"] == state)
+        for result, count in sorted(it["counts"].items()):
+            counts.add_metric([it["name"], result], count)
+        if it["verify"] is not None:
+            drift.add_metric([it["name"]], it["verify"]["drift"])
+    yield from (states, counts, drift)
+
+
+def _copies(copies: Mapping[str, Mapping[str, Any]]) -> Iterator[Metric]:
+    for kind, keys in ((CounterMetricFamily, _COPIED), (GaugeMetricFamily, _LEFT)):
+        for key, text in keys.items():
+            family = kind(f"pysync_copy_{key}", text, labels=["target"])
+            for target, tally in sorted(copies.items()):
+                family.add_metric([target], tally[key])
+            yield family
+
+
+def _gauge(name: str, text: str, labels: Mapping[str, str], value: float) -> Metric:
+    family = GaugeMetricFamily(name, text, labels=list(labels))
+    family.add_metric(list(labels.values()), value)
+    return family

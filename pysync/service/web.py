@@ -1,0 +1,100 @@
+"""Web: `/metrics` for Prometheus and `/health`, on loopback, where `[web] port` is set; reads only. Extra `web`."""
+
+from __future__ import annotations
+
+import importlib.util
+import socket
+import threading
+from collections.abc import Callable, Iterator, Mapping
+from typing import TYPE_CHECKING, Any
+
+from pysync.errors import PysyncError, UsageError
+
+if TYPE_CHECKING:
+    from prometheus_client.core import Metric
+    from starlette.applications import Starlette
+    from starlette.requests import Request
+    from starlette.responses import Response
+
+HOST = "127.0.0.1"
+
+_NAMES = ["127.0.0.1", "localhost"]  # so that no page in a browser gets here by a name of its own
+_STOP_SECONDS = 2.0
+
+Status = Callable[[], Mapping[str, Any]]
+
+
+class WebServer:
+    """Answers from a thread of its own; each answer asks `status` anew."""
+
+    def __init__(self, port: int, status: Status) -> None:
+        """0 takes a free port. Raises UsageError without the extra, PysyncError when the port is taken."""
+        if any(importlib.util.find_spec(name) is None for name in ("prometheus_client", "starlette", "uvicorn")):
+            raise UsageError("[web] port is set, and what serves it is not installed", "pip install 'pysync[web]'")
+        import uvicorn  # noqa: PLC0415 - an extra
+
+        self._socket = _bound(port)
+        self.port: int = self._socket.getsockname()[1]
+        self._server = uvicorn.Server(
+            uvicorn.Config(application(status), log_config=None, access_log=False, lifespan="off")
+        )
+        self._thread = threading.Thread(target=self._run, name="web", daemon=True)
+
+    def start(self) -> None:
+        """Answer from now on."""
+        self._thread.start()
+
+    def stop(self) -> None:
+        """Answer no more; also if it never began to."""
+        self._server.should_exit = True
+        if self._thread.ident is not None:
+            self._thread.join(_STOP_SECONDS)
+        self._socket.close()
+
+    def _run(self) -> None:
+        self._server.run(sockets=[self._socket])
+
+
+def application(status: Status) -> Starlette:
+    """`GET /metrics`: the text format of Prometheus; `GET /health`: 200, or 503 with the problems, a line each."""
+    from prometheus_client import CONTENT_TYPE_LATEST, CollectorRegistry, generate_latest  # noqa: PLC0415 - an extra
+    from starlette.applications import Starlette  # noqa: PLC0415
+    from starlette.middleware import Middleware  # noqa: PLC0415
+    from starlette.middleware.trustedhost import TrustedHostMiddleware  # noqa: PLC0415
+    from starlette.responses import PlainTextResponse, Response  # noqa: PLC0415
+    from starlette.routing import Route  # noqa: PLC0415
+
+    from pysync.service.metrics import problems  # noqa: PLC0415
+
+    registry = CollectorRegistry(auto_describe=False)
+    registry.register(_Collector(status))
+
+    def metrics(_: Request) -> Response:
+        return Response(generate_latest(registry), media_type=CONTENT_TYPE_LATEST)
+
+    def health(_: Request) -> Response:
+        found = problems(status())
+        return PlainTextResponse("\n".join(found or ["ok"]) + "\n", status_code=503 if found else 200)
+
+    routes = [Route("/metrics", metrics), Route("/health", health)]
+    return Starlette(routes=routes, middleware=[Middleware(TrustedHostMiddleware, allowed_hosts=_NAMES)])
+
+
+class _Collector:
+    """What Prometheus' client asks at each scrape."""
+
+    def __init__(self, status: Status) -> None:
+        self._status = status
+
+    def collect(self) -> Iterator[Metric]:
+        from pysync.service.metrics import families  # noqa: PLC0415 - an extra
+
+        return families(self._status())
+
+
+def _bound(port: int) -> socket.socket:
+    try:
+        return socket.create_server((HOST, port))
+    except OSError as error:
+        hint = "name another one: [web] port"
+        raise PysyncError(f"cannot listen on {HOST}:{port} for metrics: {error.strerror}", hint) from error

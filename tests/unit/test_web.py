@@ -1,0 +1,159 @@
+"""Metrics and health: what the status says, in the form that Prometheus reads, on loopback."""
+
+from __future__ import annotations
+
+import re
+import socket
+import urllib.error
+import urllib.request
+from collections.abc import Iterator
+from contextlib import closing
+from pathlib import Path
+from typing import Any
+
+import pytest
+from prometheus_client.parser import text_string_to_metric_families
+
+from pysync.errors import PysyncError
+from pysync.service.metrics import families, problems
+from pysync.service.web import HOST, WebServer
+
+DOCS = Path(__file__).parents[2] / "docs" / "metrics.md"
+
+
+def target(name: str, **values: Any) -> dict[str, Any]:
+    plain = {"state": "running", "position": 9, "queued": 3, "parked": 1, "lag_seconds": 2.5, "verify": None}
+    return {"name": name, **plain, "counts": {"applied": 7, "stale": 1}, "last_error": None, **values}
+
+
+def a_status(**values: Any) -> dict[str, Any]:
+    return {
+        "version": "1.2.3",
+        "source": 'on"prem',
+        "started_at": 1.5,
+        "bridge": {"connections": 4, "refused_connections": 2, "answers": {"queued": 10, "full": 1}},
+        "notification_log": None,
+        "gaps": [{"state": "open"}, {"state": "closed"}, {"state": "closed"}],
+        "instances": [{"received": 10, "missing": [[3, 4], [9, 9]]}, {"received": 5, "missing": []}],
+        "queue": {"events": 100, "free_bytes": 2048, "unreadable": 0},
+        "targets": [target("dr"), target("lake", state="waiting", verify={"drift": 6})],
+        "copy": {"lake": {"files": 2, "bytes": 300, "removed": 1, "files_left": 4, "bytes_left": 500}},
+        **values,
+    }
+
+
+@pytest.fixture
+def status() -> dict[str, Any]:
+    return a_status()
+
+
+@pytest.fixture
+def web(status: dict[str, Any]) -> Iterator[WebServer]:
+    server = WebServer(0, lambda: status)
+    server.start()
+    yield server
+    server.stop()
+
+
+def get(web: WebServer, path: str, **headers: str) -> tuple[int, str]:
+    request = urllib.request.Request(f"http://{HOST}:{web.port}{path}", headers=headers)
+    try:
+        with urllib.request.urlopen(request, timeout=60) as answer:  # noqa: S310
+            return answer.status, answer.read().decode()
+    except urllib.error.HTTPError as error:
+        with error:
+            return error.code, error.read().decode()
+
+
+def samples(text: str) -> dict[tuple[str, frozenset[tuple[str, str]]], float]:
+    found = [it for family in text_string_to_metric_families(text) for it in family.samples]
+    return {(it.name, frozenset(it.labels.items())): it.value for it in found}
+
+
+def test_the_values_are_those_of_the_status(web: WebServer) -> None:
+    code, text = get(web, "/metrics")
+    found = samples(text)
+
+    def value(name: str, **labels: str) -> float:
+        return found[name, frozenset(labels.items())]
+
+    assert code == 200
+    assert value("pysync_info", version="1.2.3", source='on"prem') == 1
+    assert value("pysync_bridge_answers_total", answer="full") == 1
+    assert value("pysync_bridge_refused_connections_total") == 2
+    assert value("pysync_missing_events") == 3
+    assert value("pysync_received_events_total") == 15
+    assert [value("pysync_gaps", state=state) for state in ("open", "closing", "closed")] == [1, 0, 2]
+    assert value("pysync_queue_free_bytes") == 2048
+    assert value("pysync_target_queued", target="lake") == 3
+    assert value("pysync_target_lag_seconds", target="dr") == 2.5
+    assert value("pysync_target_state", target="lake", state="waiting") == 1
+    assert value("pysync_target_state", target="lake", state="running") == 0
+    assert value("pysync_target_counts_total", target="dr", result="applied") == 7
+    assert value("pysync_target_drift", target="lake") == 6
+    assert value("pysync_copy_bytes_total", target="lake") == 300
+    assert value("pysync_copy_files_left", target="lake") == 4
+    assert ("pysync_target_drift", frozenset({("target", "dr")})) not in found
+
+
+def test_every_scrape_looks_anew(web: WebServer, status: dict[str, Any]) -> None:
+    get(web, "/metrics")
+    status["queue"]["events"] = 12345
+    assert samples(get(web, "/metrics")[1])["pysync_queue_events", frozenset()] == 12345
+
+
+def test_without_a_bridge_there_are_no_metrics_of_one() -> None:
+    names = {family.name for family in families(a_status(bridge=None))}
+    assert "pysync_queue_events" in names
+    assert not [name for name in names if "bridge" in name]
+
+
+def test_every_metric_is_in_the_docs_and_nothing_else() -> None:
+    shown = {it.name for family in families(a_status()) for it in family.samples}
+    table = "\n".join(line for line in DOCS.read_text().splitlines() if line.startswith("| `"))
+    assert set(re.findall(r"`(pysync_\w+)`", table)) == shown
+
+
+def test_health_is_red_while_a_thread_fails_and_only_then(web: WebServer, status: dict[str, Any]) -> None:
+    assert get(web, "/health") == (200, "ok\n")
+    status["targets"][0] |= {"state": "failing", "last_error": {"reason": "KeyError: 'x'"}}
+    assert get(web, "/health") == (503, "target dr is failing: KeyError: 'x'\n")
+
+
+@pytest.mark.parametrize("state", ["starting", "running", "waiting", "paused", "shadow"])
+def test_what_a_target_does_by_design_is_no_problem(state: str) -> None:
+    assert problems(a_status(targets=[target("dr", state=state)])) == []
+
+
+def test_a_reader_of_the_log_that_fails_is_a_problem() -> None:
+    reader = {"state": "failing", "last_error": {"reason": "boom"}}
+    assert problems(a_status(notification_log=reader)) == ["the notification log's reader is failing: boom"]
+
+
+def test_a_page_in_a_browser_cannot_get_here_by_a_name_of_its_own(web: WebServer) -> None:
+    assert get(web, "/metrics", Host="evil.example")[0] == 400
+    assert get(web, "/metrics", Host=f"localhost:{web.port}")[0] == 200
+
+
+def test_it_takes_no_other_paths_and_answers_on_loopback_alone(web: WebServer) -> None:
+    assert get(web, "/")[0] == 404
+    assert web._socket.getsockname()[0] == HOST
+
+
+def test_a_port_that_is_taken_is_told_in_a_line() -> None:
+    with (
+        closing(socket.create_server((HOST, 0))) as taken,
+        pytest.raises(PysyncError, match="cannot listen on") as error,
+    ):
+        WebServer(taken.getsockname()[1], a_status)
+    assert error.value.hint == "name another one: [web] port"
+
+
+def test_it_ends_though_somebody_holds_a_connection_open(status: dict[str, Any]) -> None:
+    server = WebServer(0, lambda: status)
+    server.start()
+    get(server, "/health")
+    with closing(socket.create_connection((HOST, server.port), timeout=60)):
+        server.stop()
+    with pytest.raises(OSError, match="refused"):
+        socket.create_connection((HOST, server.port), timeout=60)
