@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from pysync.metastore import Metastore
+from pysync.metastore.reads import Reads
 from pysync.model.event import Event, Kind
 from pysync.model.names import TableName
 from pysync.model.wire import encode_event
@@ -63,7 +63,7 @@ class Refreshes:
         return Entry(INSTANCE, sequence, self._source, encode_event(event))
 
 
-def some(source: Metastore, databases: Iterable[str], tables: Iterable[TableName]) -> Iterator[Names]:
+def some(source: Reads, databases: Iterable[str], tables: Iterable[TableName]) -> Iterator[Names]:
     """Refreshes of these databases (without their tables) and tables, any of which may be gone at the source."""
     yield {"present": "\n".join(source.databases())}
     for database in databases:
@@ -72,22 +72,29 @@ def some(source: Metastore, databases: Iterable[str], tables: Iterable[TableName
 
 
 def everything(
-    source: Metastore, first: Sequence[TableName] = (), *, scope: Scope = EVERYTHING, after: TableName | None = None
+    source: Reads,
+    first: Sequence[TableName] = (),
+    *,
+    scope: Scope = EVERYTHING,
+    after: TableName | None = None,
+    whole: bool = True,
 ) -> Iterator[Names]:
     """Refreshes of all that is in scope, read while they are asked for: the tables of `first` before the others.
 
     Those come again, because that of their database makes void what is parked in it.
     Each tells what was there at that time, so that a later drop or rename is not taken for one that was missed.
-    All others are in the order of `place`; those up to `after` are left out.
+    All others are in the order of `place`; those up to `after` are left out. A source that is not `whole` lists tables
+    that it cannot show: these get no refresh, and what is parked of them stays so.
     """
+    marks = {"whole": "true"} if whole else {}
     databases = sorted(source.databases())
     if after is None:
-        yield {"present": "\n".join(databases), "whole": "true"}
+        yield {"present": "\n".join(databases), **marks}
     for name in first:
         yield table(source, name)
     for database in filter(scope.database, databases):
         if after is None or database >= after.database:
-            yield from _whole_database(source, database, scope, after or TableName("", ""))
+            yield from _whole_database(source, database, scope, after or TableName("", ""), marks)
 
 
 def place(names: Names) -> TableName:
@@ -95,10 +102,10 @@ def place(names: Names) -> TableName:
     return TableName(names.get("database", ""), names.get("table", ""))
 
 
-def _whole_database(source: Metastore, database: str, scope: Scope, after: TableName) -> Iterator[Names]:
+def _whole_database(source: Reads, database: str, scope: Scope, after: TableName, marks: Names) -> Iterator[Names]:
     tables = sorted(source.tables(database))
     if TableName(database, "") > after:
-        yield {"database": database, "present": "\n".join(tables), "whole": "true"}
+        yield {"database": database, "present": "\n".join(tables), **marks}
     names = (TableName(database, table) for table in tables)
     wanted = [name.table for name in names if name > after and scope.table(name)]
     for start in range(0, len(wanted), _TABLES_PER_CALL):
@@ -107,7 +114,7 @@ def _whole_database(source: Metastore, database: str, scope: Scope, after: Table
             yield _names(TableName(database, it.tableName), it)
 
 
-def table(source: Metastore, name: TableName) -> Names:
+def table(source: Reads, name: TableName) -> Names:
     """The refresh of one table, which may be gone at the source."""
     return _names(name, source.table(name.database, name.table))
 

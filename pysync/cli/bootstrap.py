@@ -66,7 +66,7 @@ def _by_the_sidecar(config: Path, target: str | None) -> Mapping[str, Any]:
     """Ask the running sidecar, and follow it to the end. Raises NoSidecar when none runs."""
     ask_about(config, target, "bootstrap")
     try:
-        with _shown() as tell:
+        with shown() as tell:
             while not is_finished(status := ask_about(config, None, "status")):
                 tell(status)
                 time.sleep(_POLL_SECONDS)
@@ -86,7 +86,7 @@ def _by_itself(config: Path, target: str | None) -> Mapping[str, Any]:
     if not names:
         raise UsageError(f"{config} has no target {target!r}")
     try:
-        with _shown() as tell:
+        with shown() as tell:
             return run_once(loaded, names, tell)
     except KeyboardInterrupt:
         typer.echo("stopped: run it again, and it goes on where it was", err=True)
@@ -94,7 +94,7 @@ def _by_itself(config: Path, target: str | None) -> Mapping[str, Any]:
 
 
 @contextmanager
-def _shown() -> Iterator[Tell]:
+def shown() -> Iterator[Tell]:
     """A bar for every target on standard error; what is to be called with each new status."""
     columns = (TextColumn("{task.description}"), BarColumn(), TextColumn("{task.fields[so_far]}"))
     with Progress(*columns, console=Console(stderr=True)) as bars:

@@ -11,7 +11,7 @@ the events of the one before it, which are still to come, are not for it.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from contextlib import ExitStack, contextmanager, suppress
+from contextlib import AbstractContextManager, ExitStack, contextmanager, suppress
 from dataclasses import dataclass, replace
 from queue import Empty, SimpleQueue
 from typing import Any
@@ -20,7 +20,8 @@ import structlog
 from hmsclient.genthrift.hive_metastore import ttypes as hive
 from thrift.Thrift import TApplicationException
 
-from pysync.metastore import PARTITIONS_PER_CALL, Metastore, MetastoreError
+from pysync.metastore import PARTITIONS_PER_CALL, MetastoreError
+from pysync.metastore.reads import Reads
 from pysync.model import idl
 from pysync.model.change import OBJECTS
 from pysync.model.constraints import Constraints, name_of, pairs
@@ -51,8 +52,8 @@ log = structlog.get_logger(__name__)
 Allow = Callable[[int, int], bool]
 """Whether so many drops in all may be made for the event at that position (see pysync.replay.brake)."""
 
-OpenSource = Callable[[], Metastore]
-"""A connection to the source metastore, made at its first call."""
+OpenSource = Callable[[], AbstractContextManager[Reads]]
+"""A connection to the source metastore, made at its first call; or a dump of it."""
 
 _KINDS: Mapping[type[Operation], Kind] = {
     PutDatabase: Kind.CREATE_DATABASE,
@@ -76,7 +77,7 @@ class Refresher:
         self._translator = translator
         self._allow = allow
         self.tally = Tally()
-        self._idle: SimpleQueue[tuple[Metastore, ExitStack]] = SimpleQueue()
+        self._idle: SimpleQueue[tuple[Reads, ExitStack]] = SimpleQueue()
 
     def rest(self) -> None:
         """Close the connections to the source that no lane uses now; the next refresh opens one again."""
@@ -113,7 +114,7 @@ class Refresher:
             self.tally.note(refresh.mark.position, count)
 
     @contextmanager
-    def _reading(self, open_source: OpenSource) -> Iterator[Metastore]:
+    def _reading(self, open_source: OpenSource) -> Iterator[Reads]:
         """A connection to the source, kept for the next refresh unless something failed."""
         try:
             source, stack = self._idle.get_nowait()
@@ -137,7 +138,7 @@ class Refresher:
 class _Reading:
     """One refresh: the operations it takes, found while they are asked for."""
 
-    source: Metastore
+    source: Reads
     target: Target
     translator: Translator
     refresh: Refresh
@@ -203,7 +204,7 @@ class _Reading:
         return {new.table for new in map(rewrite.table, names) if new.database == database}
 
     def _is_there(self, name: TableName) -> bool:
-        return self.source.table(name.database, name.table) is not None
+        return name.table in self.source.tables(name.database)  # a dump may have its name alone
 
     def _was_another(self, name: TableName) -> bool:
         """Whether the target has one that was gone when the refresh was asked for, though there is a new one now."""

@@ -12,6 +12,8 @@ import traceback
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import Future
+from contextlib import AbstractContextManager
+from dataclasses import dataclass
 from functools import partial
 from itertools import islice
 from typing import Any
@@ -22,7 +24,8 @@ from pydantic import BaseModel
 from pysync.capture.healing import reading
 from pysync.capture.refreshes import Names, Refreshes, Scope, everything, place
 from pysync.errors import PysyncError
-from pysync.metastore import Metastore, Where
+from pysync.metastore import Where
+from pysync.metastore.reads import Reads
 from pysync.model.names import TableName
 from pysync.queue import EventQueue, Gap, QueueClosed
 from pysync.replay.drain import Drain, Released
@@ -40,6 +43,19 @@ _RETRY_SECONDS = 5.0
 log = structlog.get_logger(__name__)
 
 
+@dataclass(frozen=True, slots=True)
+class Origin:
+    """What a bootstrap reads: `opened` is a source that lives, or a dump of one, whose `id` says which.
+
+    One that is not `whole` has the names of all objects, but not all objects. How far it is, is noted under `note`.
+    """
+
+    opened: Callable[[], AbstractContextManager[Reads]]
+    id: str | None = None
+    whole: bool = True
+    note: str = _NOTE
+
+
 class Reached(BaseModel):
     """What one target has of it for good, of the events up to `position`; and when it had all."""
 
@@ -54,7 +70,10 @@ class Noted(BaseModel):
 
     `tables` is how many there were when it began (None: not counted yet). What stands up to `asked`, a database and
     a table, is queued; once all is, `upto` is its last position. `seconds` is how long it has run, stops left out.
+    `of` is the id of its origin.
     """
+
+    of: str | None = None
 
     targets: tuple[str, ...]
     started_at: float
@@ -73,7 +92,8 @@ class Noted(BaseModel):
 class Bootstrapper:
     """The thread that runs one bootstrap at a time, and takes up one that was not finished.
 
-    `policies` are those of the drains, by their names. `listens` tells whether later changes come in already.
+    `policies` are those of the drains, by their names. `source` is where the metastore is, or another origin; None: it
+    is not known. `listens` tells whether later changes come in already.
     """
 
     def __init__(
@@ -83,17 +103,18 @@ class Bootstrapper:
         drains: Sequence[Drain],
         policies: Mapping[str, Policy],
         *,
-        source: Where | None,
+        source: Where | Origin | None,
         listens: Callable[[], bool] = lambda: True,
     ) -> None:
         self._queue = queue
         self._refreshes = refreshes
         self._drains = {drain.name: drain for drain in drains}
         self._policies = policies
-        self._source = source
+        self._source = None if source is None else _origin(source)
         self._listens = listens
         self._lock = threading.Lock()
-        self._noted = _read(queue, self._drains)
+        self._note = self._source.note if self._source is not None else _NOTE
+        self._noted = _read(queue, self._note, self._drains)
         self._waits: str | None = None
         self._waiting: deque[tuple[int, int]] = deque()  # of each chunk that is not done: its last position, its length
         self._ticked = self._noted_at = time.monotonic()
@@ -118,23 +139,25 @@ class Bootstrapper:
     def begin(self, targets: Sequence[str]) -> bool:
         """Begin a bootstrap of these targets; False if one of the same targets is not finished, and goes on.
 
+        One from another dump that was not finished is given up.
+
         Raises PysyncError for a target that cannot get one now, another bootstrap, and a source that cannot be read.
         """
         source = self._readable()
         wanted = tuple(sorted(targets))
         for name in wanted:
             self._check(self._drains[name])
-        with reading(source) as metastore:
+        with source.opened() as metastore:
             metastore.databases()
         with self._lock:
-            if self._noted is not None and not self._noted.finished:
+            if self._noted is not None and not self._noted.finished and self._noted.of == source.id:
                 if self._noted.targets == wanted:
                     return False
                 names = ", ".join(self._noted.targets)
                 raise PysyncError(f"a bootstrap of {names} is running", "wait for its end: pysync status")
             self._retries.clear()
             reached = {name: Reached() for name in wanted}
-            self._write(Noted(targets=wanted, started_at=time.time(), reached=reached))
+            self._write(Noted(of=source.id, targets=wanted, started_at=time.time(), reached=reached))
         return True
 
     def heals(self, gap: Gap) -> bool:
@@ -182,7 +205,7 @@ class Bootstrapper:
         if pause is not None:
             raise PysyncError(f"target {drain.name} is paused: {pause.reason}", f"first: pysync resume {drain.name}")
 
-    def _readable(self) -> Where:
+    def _readable(self) -> Origin:
         if self._source is None:
             raise PysyncError("the source's address is not known", "set [source] metastore, and restart the sidecar")
         return self._source
@@ -213,17 +236,17 @@ class Bootstrapper:
         self._waits = reason
         self._stop.wait(_RETRY_SECONDS)
 
-    def _ask(self, where: Where, noted: Noted) -> None:
+    def _ask(self, origin: Origin, noted: Noted) -> None:
         """Queue what is not yet, as fast as the targets take it."""
         if not self._listens():
             raise PysyncError("the notification log was not read yet, so that later changes would be missed")
         scope = self._scope(noted.targets)
         marks = {"targets": "\n".join(noted.targets), "bootstrap": "true"}
-        with reading(where) as source:
+        with origin.opened() as source:
             if noted.tables is None:
-                self._update(tables=_count(source, scope))
+                self._update(tables=_count(source, scope, whole=origin.whole))
             after = TableName(*noted.asked) if noted.asked is not None else None
-            for chunk in _chunks(everything(source, scope=scope, after=after)):
+            for chunk in _chunks(everything(source, scope=scope, after=after, whole=origin.whole)):
                 upto = self._refreshes.ask([{**names, **marks} for names in chunk])
                 self._waiting.append((upto, len(chunk)))
                 last = place(chunk[-1])
@@ -231,7 +254,7 @@ class Bootstrapper:
                 if not self._may_go_on(noted.targets):
                     return
         self._update(upto=self._queue.last)
-        gaps = [gap.key for gap in self._queue.open_gaps() if gap.upto is None and self.heals(gap)]
+        gaps = [gap.key for gap in self._queue.open_gaps() if origin.whole and gap.upto is None and self.heals(gap)]
         self._queue.healed_by(gaps, self._queue.last)
 
     def _may_go_on(self, targets: Iterable[str]) -> bool:
@@ -302,7 +325,7 @@ class Bootstrapper:
                 self._write(self._noted.model_copy(update=values))
 
     def _write(self, noted: Noted) -> None:
-        self._queue.note(_NOTE, noted.model_dump_json())
+        self._queue.note(self._note, noted.model_dump_json())
         self._noted, self._noted_at = noted, time.monotonic()
 
     def _scope(self, targets: Iterable[str]) -> Scope:
@@ -313,9 +336,13 @@ class Bootstrapper:
         )
 
 
-def _read(queue: EventQueue, drains: Iterable[str]) -> Noted | None:
+def _origin(source: Where | Origin) -> Origin:
+    return source if isinstance(source, Origin) else Origin(partial(reading, source))
+
+
+def _read(queue: EventQueue, note: str, drains: Iterable[str]) -> Noted | None:
     """What was noted, without targets that are not in the configuration any more."""
-    text = queue.noted(_NOTE)
+    text = queue.noted(note)
     noted = Noted.model_validate_json(text) if text else None
     if noted is None:
         return None
@@ -324,9 +351,10 @@ def _read(queue: EventQueue, drains: Iterable[str]) -> Noted | None:
     return noted.model_copy(update={"targets": left, "reached": reached}) if left else None
 
 
-def _count(source: Metastore, scope: Scope) -> int:
+def _count(source: Reads, scope: Scope, *, whole: bool) -> int:
     databases = filter(scope.database, source.databases())
-    return sum(scope.table(TableName(database, table)) for database in databases for table in source.tables(database))
+    names = (TableName(database, table) for database in databases for table in source.tables(database))
+    return sum(scope.table(it) and (whole or source.table(it.database, it.table) is not None) for it in names)
 
 
 def _chunks(wanted: Iterable[Names]) -> Iterator[list[Names]]:

@@ -8,6 +8,8 @@ from typing import Any
 
 from pysync.config import Config
 from pysync.errors import PysyncError
+from pysync.queue import EventQueue
+from pysync.service.bootstrap import Origin
 from pysync.service.sidecar import Sidecar
 from pysync.service.tuning import collect_seldom
 from pysync.targets import target_kind
@@ -16,10 +18,20 @@ Tell = Callable[[Mapping[str, Any]], None]
 """Is told the status (docs/status.md) some times a second."""
 
 
-def run_once(config: Config, targets: Sequence[str], tell: Tell) -> dict[str, Any]:
+def run_once(
+    config: Config,
+    targets: Sequence[str],
+    tell: Tell,
+    *,
+    origin: Origin | None = None,
+    before: Callable[[EventQueue], object] = lambda _: None,
+    after: Callable[[EventQueue], object] = lambda _: None,
+) -> dict[str, Any]:
     """Bootstrap these targets, or go on with what was not finished; returns the last status.
 
     No listener is answered meanwhile: it keeps its events for `pysync run`. A notification log is polled, though.
+    `origin` is read instead of the configuration's source. `before` is called when the queue is open, and may refuse by
+    raising; `after` when all of it is finished.
     Raises PysyncError for a source or target that cannot be reached now, and for whatever keeps a sidecar from running;
     KeyboardInterrupt when it was told to end before.
     """
@@ -28,13 +40,16 @@ def run_once(config: Config, targets: Sequence[str], tell: Tell) -> dict[str, An
         if settings.name in targets:
             with closing(target_kind(settings.kind).open(settings)) as target:
                 target.check()
-    sidecar = Sidecar(config, bridge=False, only=targets)
+    sidecar = Sidecar(config, bridge=False, only=targets, origin=origin)
     sidecar.ending.on_signals()
     try:
+        before(sidecar.queue)
         sidecar.bootstrapper.begin(targets)
         sidecar.start()
         sidecar.wait(lambda: _is_over(sidecar.status(), tell))
         status = sidecar.status()
+        if is_finished(status):
+            after(sidecar.queue)
     finally:
         sidecar.stop()
     if not is_finished(status):

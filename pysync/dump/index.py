@@ -1,0 +1,135 @@
+"""Index: a dump that is checked as a whole, byte for byte, and where each object in it is. That stays in memory."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from pysync.dump.manifest import Manifest, Piece, read_manifest
+from pysync.dump.pieces import MANIFEST, UNFINISHED, read_piece
+from pysync.dump.record import DumpDamaged, Record, What, records
+from pysync.errors import PysyncError
+from pysync.model.names import TableName
+
+KIND = "metadata"
+SUFFIX = "records"
+
+Tell = Callable[[int, int], None]
+"""Is told how many bytes of how many are checked."""
+
+
+@dataclass(frozen=True, slots=True)
+class At:
+    """Where a record is: the number of its file in the manifest, and where in that it begins."""
+
+    piece: int
+    offset: int
+
+
+@dataclass(slots=True)
+class TableAt:
+    """Where a table is, and the pages of its partitions; whether all of it is there."""
+
+    at: At
+    pages: list[At] = field(default_factory=list)
+    complete: bool = False
+
+
+class Dump:
+    """A dump that was found whole (read it with pysync.dump.read), or what is there of one that is not finished."""
+
+    def __init__(self, directory: Path, manifest: Manifest) -> None:
+        self.directory = directory
+        self.manifest = manifest
+        self.databases: tuple[str, ...] = ()
+        self._databases: dict[str, At] = {}
+        self._tables: dict[str, dict[str, TableAt]] = {}
+
+    def tables(self) -> Iterator[TableName]:
+        """The tables that it holds, not just their names, in order."""
+        for database, found in sorted(self._tables.items()):
+            yield from (TableName(database, name) for name in sorted(found) if found[name].complete)
+
+    def database_at(self, name: str) -> At | None:
+        """Where a database is."""
+        return self._databases.get(name)
+
+    def table_at(self, database: str, name: str) -> TableAt | None:
+        """Where a table and its partitions are; None also if it holds no more than the name."""
+        found = self._tables.get(database, {}).get(name)
+        return found if found is not None and found.complete else None
+
+    @property
+    def last(self) -> TableName | None:
+        """The last table or database that it holds all of, in the order in which they are written."""
+        ended = list(self.tables())[-1:]
+        begun = [TableName(name, "") for name in sorted(self._databases)[-1:]]
+        return max(ended + begun, default=None)
+
+    def add(self, number: int, record: Record, offset: int) -> None:
+        """Note a record; one that comes again counts instead of the one before."""
+        at = At(number, offset)
+        if record.what is What.DATABASES:
+            self.databases = record.names
+        elif record.what is What.DATABASE:
+            self._databases[record.database] = at
+        elif record.what is What.TABLE:
+            self._tables.setdefault(record.database, {})[record.table] = TableAt(at)
+        else:
+            self._add_to_table(record, at)
+
+    def _add_to_table(self, record: Record, at: At) -> None:
+        table = self._tables.get(record.database, {}).get(record.table)
+        if table is None or table.complete:
+            raise DumpDamaged(f"it has {record.what} without their table {record.database}.{record.table}")
+        if record.what is What.PARTITIONS:
+            table.pages.append(at)
+        else:
+            table.complete = True
+
+
+def open_dump(directory: Path, tell: Tell = lambda *_: None) -> Dump:
+    """The finished dump in a directory, every byte of it checked.
+
+    Raises PysyncError, one line that names the file, for one that is damaged, not finished, or of a newer version.
+    """
+    path = directory / MANIFEST
+    try:
+        manifest = read_manifest(path.read_bytes())
+    except FileNotFoundError:
+        begun = (directory / UNFINISHED).exists()
+        raise PysyncError(
+            f"{directory} holds no finished dump: {path} is not there",
+            "run pysync dump again, and it goes on" if begun else "make one: pysync dump",
+        ) from None
+    except OSError as error:
+        raise PysyncError(f"cannot read {path}: {error.strerror}") from error
+    except DumpDamaged as error:
+        raise DumpDamaged(f"the dump's file {path} is damaged: {error}", "copy the dump again") from error
+    return indexed(directory, manifest, tell)
+
+
+def indexed(directory: Path, manifest: Manifest, tell: Tell = lambda *_: None) -> Dump:
+    """The dump that a manifest tells of, finished or not. Raises DumpDamaged, which names the file."""
+    dump = Dump(directory, manifest)
+    total, done = sum(it.bytes for it in manifest.pieces), 0
+    for number, piece in enumerate(manifest.pieces):
+        data = read_piece(directory, piece)
+        if _is_ours(piece):
+            _add_all(dump, number, data, directory / piece.name)
+        done += piece.bytes
+        tell(done, total)
+    return dump
+
+
+def _add_all(dump: Dump, number: int, data: bytes, path: Path) -> None:
+    try:
+        for offset, record in records(data):
+            dump.add(number, record, offset)
+    except DumpDamaged as error:
+        raise DumpDamaged(f"the dump's file {path} is damaged: {error}") from error
+
+
+def _is_ours(piece: Piece) -> bool:
+    return piece.name.startswith(f"{KIND}-")

@@ -1,0 +1,106 @@
+"""The manifest: what a dump is, of which files it consists, and what is in them. As canonical JSON.
+
+A byte of it that has changed shows: the file must be exactly what its own content comes to, with its own checksum.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from typing import Any, Literal
+
+from pydantic import BaseModel, ConfigDict, Field, ValidationError
+
+from pysync.dump.record import DumpDamaged
+
+VERSION = 1
+
+
+class _Value(BaseModel):
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+
+class Within(_Value):
+    """What a dump takes: as in a target's settings. Of several, what any of them takes."""
+
+    policy: str | None = None
+    include: tuple[str, ...] = ()
+    exclude: tuple[str, ...] = ()
+
+
+class Counts(_Value):
+    """How much there is of each, complete objects only."""
+
+    databases: int = 0
+    tables: int = 0
+    partitions: int = 0
+    functions: int = 0
+    constraints: int = 0
+    files: int = 0
+
+    def plus(self, other: Counts) -> Counts:
+        """Both together."""
+        return Counts(**{name: getattr(self, name) + getattr(other, name) for name in type(self).model_fields})
+
+
+class Piece(_Value):
+    """One file: its name in the directory, and what must be in it."""
+
+    name: str = Field(pattern=r"^[a-z]+-[0-9]{6}\.[a-z]+$")
+    bytes: int = Field(ge=0)
+    sha256: str = Field(pattern=r"^[0-9a-f]{64}$")
+    counts: Counts = Counts()
+
+
+class Manifest(_Value):
+    """A dump. Times are seconds since 1970 at the machine that dumped.
+
+    `since` is the notification after which it begins: it holds only what was touched after that; None: everything.
+    `upto` is the notification whose effects it holds for sure; None where the source has no notification log.
+    """
+
+    version: Literal[1] = 1
+    id: str
+    source: str
+    within: tuple[Within, ...]
+    since: int | None = None
+    upto: int | None = None
+    began_at: float
+    finished_at: float | None = None
+    files: Literal["list", "none"] = "none"
+    pieces: tuple[Piece, ...] = ()
+
+    @property
+    def counts(self) -> Counts:
+        """Of all pieces together."""
+        total = Counts()
+        for piece in self.pieces:
+            total = total.plus(piece.counts)
+        return total
+
+    def to_bytes(self) -> bytes:
+        """As `manifest.json` has it."""
+        values = self.model_dump(mode="json")
+        return _canonical({**values, "sha256": hashlib.sha256(_canonical(values)).hexdigest()})
+
+
+def read_manifest(data: bytes) -> Manifest:
+    """The manifest in `data`. Raises DumpDamaged, of a version that is not known too."""
+    try:
+        values: dict[str, Any] = json.loads(data)
+        version = values.get("version")
+        values.pop("sha256", None)
+        found = Manifest.model_validate(values)
+    except (ValueError, AttributeError, RecursionError) as error:
+        newer = not isinstance(error, ValidationError) or version == VERSION
+        raise DumpDamaged(
+            "it cannot be read" if newer else f"it is of version {version!r}: this pysync reads {VERSION}",
+            None if newer else "upgrade pysync",
+        ) from error
+    if found.to_bytes() != data:
+        raise DumpDamaged("its checksum is another")
+    return found
+
+
+def _canonical(value: Any) -> bytes:
+    return json.dumps(value, indent=1, sort_keys=True, ensure_ascii=True).encode() + b"\n"

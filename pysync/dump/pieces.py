@@ -1,0 +1,187 @@
+"""The files of a dump, while it is written: each is finished, or it is not there.
+
+A file has another name until it is complete and on disk (fsync); then `unfinished.json` tells of it. So whatever dies,
+a later run finds what is done. `manifest.json` comes last: without it a dump is not finished.
+"""
+
+from __future__ import annotations
+
+import fcntl
+import hashlib
+import os
+import re
+import time
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
+from itertools import chain
+from pathlib import Path
+from typing import BinaryIO
+
+from pysync.dump.manifest import Counts, Manifest, Piece, read_manifest
+from pysync.dump.record import DumpDamaged
+from pysync.errors import PysyncError, UsageError
+
+MANIFEST = "manifest.json"
+UNFINISHED = "unfinished.json"
+_LOCK = "lock"
+_PART = ".part"
+_OURS = re.compile(r"[a-z]+-[0-9]{6}\.[a-z]+(\.part)?")
+
+PIECE_BYTES = 16 * 1024 * 1024
+"""After which a file is finished; it may be longer by a record."""
+
+PIECE_SECONDS = 20.0
+"""After which a file is finished, too: so much of the work a kill may cost."""
+
+
+class Pieces:
+    """Writes files called `KIND-NUMBER.SUFFIX` one after the other, for one dump; use it within `opened`."""
+
+    def __init__(self, directory: Path, manifest: Manifest) -> None:
+        self.directory = directory
+        self.manifest = manifest
+        self._numbers = {_kind(piece): int(piece.name.partition("-")[2][:6]) for piece in manifest.pieces}
+
+    def write(self, kind: str, suffix: str, head: bytes, parts: Iterable[tuple[bytes, Counts]]) -> None:
+        """Write all `parts`, each in one file and with what it counts, to as many files as it takes.
+
+        What came before an error, in a file that is not finished, is not kept.
+        """
+        source = iter(parts)
+        for first in source:
+            self._write_one(kind, suffix, head, first, source)
+
+    def finish(self, manifest: Manifest) -> None:
+        """Make the dump complete; nothing is written after that."""
+        _replace(self.directory / MANIFEST, manifest.to_bytes())
+        (self.directory / UNFINISHED).unlink(missing_ok=True)
+        (self.directory / _LOCK).unlink(missing_ok=True)
+        self.manifest = manifest
+
+    def _write_one(
+        self, kind: str, suffix: str, head: bytes, first: tuple[bytes, Counts], rest: Iterator[tuple[bytes, Counts]]
+    ) -> None:
+        number = self._numbers.get(kind, 0) + 1
+        path = self.directory / f"{kind}-{number:06}.{suffix}"
+        digest, size, counts = hashlib.sha256(), 0, Counts()
+        until = time.monotonic() + PIECE_SECONDS
+        with path.with_name(path.name + _PART).open("wb") as file:
+            for data, count in chain([(head, Counts()), first], rest):
+                file.write(data)
+                digest.update(data)
+                size += len(data)
+                counts = counts.plus(count)
+                if size > len(head) and (size >= PIECE_BYTES or time.monotonic() > until):
+                    break
+            _to_disk(file)
+        path.with_name(path.name + _PART).replace(path)
+        self._numbers[kind] = number
+        self._done(Piece(name=path.name, bytes=size, sha256=digest.hexdigest(), counts=counts))
+
+    def _done(self, piece: Piece) -> None:
+        self.manifest = self.manifest.model_copy(update={"pieces": (*self.manifest.pieces, piece)})
+        _replace(self.directory / UNFINISHED, self.manifest.to_bytes())
+
+
+def _kind(piece: Piece) -> str:
+    return piece.name.partition("-")[0]
+
+
+@contextmanager
+def opened(directory: Path, wanted: Manifest) -> Iterator[Pieces]:
+    """Begin a dump in a directory, or go on with one of the same `wanted` scope and range that was not finished.
+
+    Of that the files which are whole are kept, up to the first that is not. Raises UsageError for a directory that
+    holds something else, PysyncError while another process writes there.
+    """
+    try:
+        directory.mkdir(mode=0o700, parents=True, exist_ok=True)
+        _refuse_finished(directory)
+        with (directory / _LOCK).open("wb") as lock:
+            _lock(lock.fileno(), directory)
+            _refuse_finished(directory)  # by whoever had the lock before
+            yield Pieces(directory, _unfinished(directory, wanted))
+    except OSError as error:
+        raise PysyncError(f"cannot write the dump in {directory}: {error}", "run it again, and it goes on") from error
+
+
+def read_piece(directory: Path, piece: Piece) -> bytes:
+    """What is in a file of a dump. Raises DumpDamaged, which names the file, when that is not what was written."""
+    path = directory / piece.name
+    try:
+        data = path.read_bytes()
+    except OSError as error:
+        raise DumpDamaged(f"the dump's file {path} cannot be read: {error.strerror}") from error
+    if len(data) != piece.bytes or hashlib.sha256(data).hexdigest() != piece.sha256:
+        raise DumpDamaged(f"the dump's file {path} is damaged: it is not what was written")
+    return data
+
+
+def _refuse_finished(directory: Path) -> None:
+    if (directory / MANIFEST).exists():
+        raise UsageError(f"{directory} holds a finished dump", "name another directory, or remove it")
+    others = (it for it in directory.iterdir() if it.suffix != _PART and it.name != _LOCK)
+    if not (directory / UNFINISHED).exists() and any(others):
+        raise UsageError(f"{directory} holds something that is no dump", "name a directory that is empty or not there")
+
+
+def _lock(descriptor: int, directory: Path) -> None:
+    try:
+        fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except BlockingIOError:
+        raise PysyncError(f"another pysync dump writes to {directory}", "wait for its end") from None
+
+
+def _unfinished(directory: Path, wanted: Manifest) -> Manifest:
+    """Where to go on: what is noted, without files that are not whole and those after them."""
+    path = directory / UNFINISHED
+    if not path.exists():
+        _replace(path, wanted.to_bytes())
+        return wanted
+    try:
+        noted = read_manifest(path.read_bytes())
+    except DumpDamaged as error:
+        raise PysyncError(f"{path} is damaged: {error}", f"remove {directory}, and dump again") from error
+    if _asked(noted) != _asked(wanted):
+        raise UsageError(
+            f"{directory} holds an unfinished dump of {noted.source} with other options",
+            "give the same ones, or name another directory",
+        )
+    kept = list(_whole(directory, noted.pieces))
+    names = {piece.name for piece in kept}
+    for file in directory.iterdir():
+        if _OURS.fullmatch(file.name) and file.name not in names:
+            file.unlink()
+    return noted.model_copy(update={"pieces": tuple(kept)})
+
+
+def _asked(manifest: Manifest) -> tuple[object, ...]:
+    return manifest.source, manifest.within, manifest.since, manifest.files
+
+
+def _whole(directory: Path, pieces: Iterable[Piece]) -> Iterator[Piece]:
+    for piece in pieces:
+        try:
+            read_piece(directory, piece)
+        except DumpDamaged:
+            return
+        yield piece
+
+
+def _replace(path: Path, data: bytes) -> None:
+    """Put `data` in the place of a file, on disk: either is there, whatever dies."""
+    part = path.with_name(path.name + _PART)
+    with part.open("wb") as file:
+        file.write(data)
+        _to_disk(file)
+    part.replace(path)
+    descriptor = os.open(path.parent, os.O_RDONLY | os.O_DIRECTORY)
+    try:
+        os.fsync(descriptor)
+    finally:
+        os.close(descriptor)
+
+
+def _to_disk(file: BinaryIO) -> None:
+    file.flush()
+    os.fsync(file.fileno())

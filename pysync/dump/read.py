@@ -1,0 +1,176 @@
+"""Read: a dump as if it were a metastore."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from types import TracebackType
+from typing import Any, BinaryIO
+
+from hmsclient.genthrift.hive_metastore import ttypes as hive
+
+from pysync.dump.index import At, Dump
+from pysync.dump.record import LENGTH_BYTES, DumpDamaged, Record, Reply, length_of, record_at
+from pysync.dump.replies import answer
+from pysync.metastore import MetastoreUnavailable
+from pysync.model import idl
+from pysync.model.names import TableName, partition_name
+
+_CALLS = {
+    hive.SQLPrimaryKey: "get_primary_keys",
+    hive.SQLForeignKey: "get_foreign_keys",
+    **{kind: f"get_{name}s" for kind, (name, _) in idl.CONSTRAINTS.items()},
+}
+"""By struct: the call that reads constraints of that kind."""
+
+
+class DumpReader:
+    """Reads a dump as a metastore is read (`pysync.metastore.reads`); a context manager, for one thread.
+
+    A table of which the dump holds but the name is listed, and not found. Raises MetastoreUnavailable when a file
+    cannot be read any more, or has changed.
+    """
+
+    def __init__(self, dump: Dump) -> None:
+        self._dump = dump
+        self._open: tuple[int, BinaryIO] | None = None
+        self._pages: tuple[TableName, dict[str, At]] | None = None  # of the table in hand, by their first names
+
+    def __enter__(self) -> DumpReader:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.close()
+
+    def close(self) -> None:
+        """Close its file; the next call opens it again."""
+        if self._open is not None:
+            self._open[1].close()
+            self._open = None
+
+    @property
+    def uri(self) -> object:
+        """Where it is, for people."""
+        return self._dump.directory
+
+    def databases(self) -> list[str]:
+        """The names of all databases that the source had, dumped or not."""
+        return list(self._dump.databases)
+
+    def database(self, name: str) -> Any | None:
+        """A `ttypes.Database`, or None if the dump does not have it."""
+        found = self._answers(self._dump.database_at(name), "get_database")
+        return found[0] if found else None
+
+    def tables(self, database: str) -> list[str]:
+        """The names of all tables that the source had in it, dumped or not."""
+        at = self._dump.database_at(database)
+        return list(self._record(at).names) if at is not None else []
+
+    def table(self, database: str, name: str) -> Any | None:
+        """A `ttypes.Table`, or None if the dump does not have it."""
+        found = self._dump.table_at(database, name)
+        return self._answers(found.at, "get_table_req")[0].table if found is not None else None
+
+    def tables_by_name(self, database: str, names: Sequence[str]) -> list[Any]:
+        """Those of the named `ttypes.Table` that the dump has."""
+        return [table for table in (self.table(database, name) for name in names) if table is not None]
+
+    def partition_names(self, database: str, table: str) -> list[str]:
+        """All partitions of a table that the dump has."""
+        name = TableName(database, table)
+        names: list[str] = []
+        firsts: dict[str, At] = {}
+        for at in self._pages_of(name):
+            page = self._record(at).names
+            firsts[page[0]] = at
+            names += page
+        self._pages = name, firsts
+        return names
+
+    def partitions_by_name(self, database: str, table: str, names: Sequence[str]) -> list[Any]:
+        """Those of the named `ttypes.Partition` that the dump has; fast for the pages that `partition_names` gives."""
+        name = TableName(database, table)
+        if self._pages is None or self._pages[0] != name:
+            self.partition_names(database, table)
+        at = self._pages[1].get(names[0]) if self._pages is not None and names else None
+        if at is not None and (page := self._record(at)).names == tuple(names):
+            return list(self._decoded(page.replies[0]) or ())
+        return self._some_partitions(name, frozenset(names))
+
+    def functions(self, database: str) -> list[Any]:
+        """Every `ttypes.Function` of a database; of one that is not dumped just the names of them."""
+        found = list(self._answers(self._dump.database_at(database), "get_function"))
+        for every in self._answers(self._dump.database_at(database), "get_all_functions"):
+            found += [it for it in every.functions or () if it.dbName == database]
+        for names in self._answers(self._dump.database_at(database), "get_functions"):
+            found += [hive.Function(functionName=name, dbName=database) for name in names]
+        for function in found:
+            function.functionName = function.functionName.lower()
+        return found
+
+    def constraints(self, table: Any) -> dict[Any, list[Any]]:
+        """The constraints of a table that the dump has, by struct."""
+        found = self._dump.table_at(table.dbName, table.tableName)
+        at = found.at if found is not None else None
+        answers = {kind: self._answers(at, call) for kind, call in _CALLS.items()}
+        return {kind: sorted(_columns(its[0]), key=_sequence) for kind, its in answers.items() if its}
+
+    # --- the files
+
+    def _some_partitions(self, name: TableName, wanted: frozenset[str]) -> list[Any]:
+        table = self.table(name.database, name.table)
+        keys = [key.name for key in table.partitionKeys] if table is not None else []
+        found = []
+        for at in self._pages_of(name):
+            page = self._record(at)
+            if not wanted.isdisjoint(page.names):
+                found += [it for it in self._decoded(page.replies[0]) if partition_name(keys, it.values) in wanted]
+        return found
+
+    def _pages_of(self, name: TableName) -> list[At]:
+        found = self._dump.table_at(name.database, name.table)
+        return found.pages if found is not None else []
+
+    def _answers(self, at: At | None, call: str) -> list[Any]:
+        """What the source answered to a call, in the record there."""
+        replies = self._record(at).replies if at is not None else ()
+        return [self._decoded(reply) for reply in replies if reply.call == call]
+
+    def _decoded(self, reply: Reply) -> Any:
+        with self._told():
+            return answer(reply)
+
+    def _record(self, at: At) -> Record:
+        with self._told():
+            file = self._file(at.piece)
+            file.seek(at.offset)
+            head = file.read(LENGTH_BYTES)
+            return record_at(head + file.read(length_of(head)), 0)[0]
+
+    def _file(self, number: int) -> BinaryIO:
+        if self._open is None or self._open[0] != number:
+            self.close()
+            path = self._dump.directory / self._dump.manifest.pieces[number].name
+            self._open = number, path.open("rb")
+        return self._open[1]
+
+    @contextmanager
+    def _told(self) -> Iterator[None]:
+        try:
+            yield
+        except (OSError, DumpDamaged) as error:
+            self.close()
+            raise MetastoreUnavailable(f"the dump in {self.uri} has changed: {error}", "is it still there?") from error
+
+
+def _columns(answered: Any) -> list[Any]:
+    """The columns in what the calls for constraints return."""
+    names = ("primaryKeys", "foreignKeys", "constraints")
+    return next((found for name in names if (found := getattr(answered, name, None)) is not None), [])
+
+
+def _sequence(column: Any) -> int:
+    return getattr(column, "key_seq", None) or 0

@@ -1,0 +1,156 @@
+"""Write: a metastore read page by page, as records in the order of their names; in memory is one page at a time.
+
+It is no snapshot: each object is as it was when its turn came, which is after the notification that the dump is `upto`.
+What vanishes on the way is left out.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Iterator
+from dataclasses import dataclass, field
+
+from hmsclient.genthrift.hive_metastore import ttypes as hive
+
+from pysync.capture.notifications import NotificationLog, NotificationLogRefused, reaches, touched
+from pysync.capture.notifications.reader import LOOK_BACK
+from pysync.capture.refreshes import Scope
+from pysync.dump.manifest import Counts
+from pysync.dump.record import Record, Reply, What, framed
+from pysync.dump.replies import Recorder
+from pysync.errors import PysyncError
+from pysync.metastore import PARTITIONS_PER_CALL, Metastore
+from pysync.model.names import TableName
+
+_TRIES = 3
+
+Tell = Callable[[str, Counts], None]
+"""Is told now and then which table is in hand, and what came of those before."""
+
+
+@dataclass(frozen=True, slots=True)
+class Selection:
+    """What is dumped: what is in `scope`, and of its tables those in `tables` alone (None: all)."""
+
+    scope: Scope
+    tables: Collection[TableName] | None = None
+
+    def takes(self, name: TableName) -> bool:
+        """Whether the dump has this table, and not just its name."""
+        return self.scope.table(name) and (self.tables is None or name in self.tables)
+
+
+def newest(source: Metastore) -> int | None:
+    """The newest notification; None where the source has no log of them that could be read."""
+    try:
+        return NotificationLog(source).current() or None
+    except NotificationLogRefused:
+        return None
+
+
+def newest_within(source: Metastore, since: int, to: int | None, limit: int | None) -> int:
+    """Up to which notification a dump from `since` on goes: `to`, or the last of `limit`, if there are so many.
+
+    Rows that share an id are not torn apart. Raises PysyncError where the log does not reach back that far.
+    """
+    log = NotificationLog(source)
+    current = log.expected()
+    if since > current or not reaches(source, since):
+        raise PysyncError(
+            f"the notification log of {source.uri} does not hold all that came after {since} (it is at {current})",
+            "dump everything: leave --from out",
+        )
+    upto = current if to is None else min(to, current)
+    for number, row in enumerate(log.scan(since), 1):
+        if number == limit:
+            return min(upto, row.id)
+    return upto
+
+
+def touched_tables(source: Metastore, since: int, upto: int) -> frozenset[TableName]:
+    """The tables that the notifications from `since` to `upto` are about, and of some before: they may come late."""
+    found = touched(source, max(0, since - LOOK_BACK))
+    return frozenset(TableName(it.database, it.table) for it in found if it.id <= upto and it.table is not None)
+
+
+@dataclass(slots=True)
+class Writing:
+    """One run of a dump, which goes on after the table or database `after` (None: from the beginning)."""
+
+    source: Recorder
+    selection: Selection
+    after: TableName | None = None
+    counts: Counts = field(default_factory=Counts)
+
+    def parts(self, tell: Tell) -> Iterator[tuple[bytes, Counts]]:
+        """The records as bytes, each with what it completes. Raises MetastoreError."""
+        in_hand = 0
+        for record, counts in self._records():
+            self.counts = self.counts.plus(counts)
+            in_hand = in_hand + len(record.names) if record.what is What.PARTITIONS else 0
+            so_far = self.counts.plus(Counts(partitions=in_hand))
+            tell(f"{record.database}.{record.table}" if record.table else record.database, so_far)
+            yield framed(record), counts
+
+    def _records(self) -> Iterator[tuple[Record, Counts]]:
+        databases = sorted(self.source.databases())
+        if self.after is None:
+            yield Record(What.DATABASES, names=tuple(databases)), Counts()
+        after = self.after or TableName("", "")
+        for database in databases:
+            if database < after.database:
+                continue
+            tables = sorted(self.source.tables(database))
+            if TableName(database, "") > after:
+                yield self._database(database, tables)
+            names = (TableName(database, table) for table in tables)
+            for name in names:
+                if name > after and self.selection.takes(name):
+                    yield from self._table(name)
+
+    def _database(self, name: str, tables: list[str]) -> tuple[Record, Counts]:
+        """A database; of one that is out of the scope only which tables and functions it has."""
+        self.source.taken()
+        found = self.source.database(name) if self.selection.scope.database(name) else None
+        if found is None:
+            self.source.call(lambda client: client.get_functions(name, "*"))
+            return Record(What.DATABASE, name, names=tuple(tables), replies=self.source.taken()), Counts()
+        functions = self.source.functions(name)
+        replies = tuple(it for it in self.source.taken() if it.call != "get_functions")
+        counts = Counts(databases=1, functions=len(functions))
+        return Record(What.DATABASE, name, names=tuple(tables), replies=replies), counts
+
+    def _table(self, name: TableName) -> Iterator[tuple[Record, Counts]]:
+        """A table, again if it is another one by the end; no END of one that vanished, or changes all the time."""
+        for _ in range(_TRIES):
+            self.source.taken()
+            try:
+                found = self.source.table(name.database, name.table)
+                if found is None:
+                    return
+                constraints = sum(map(len, self.source.constraints(found).values()))
+                yield self._record(What.TABLE, name, replies=self.source.taken()), Counts()
+                partitions = 0
+                if found.partitionKeys:
+                    for page in self._pages(name):
+                        partitions += len(page.names)
+                        yield page, Counts()
+                again = self.source.table(name.database, name.table)
+            except hive.NoSuchObjectException:
+                return
+            if again is not None and again.createTime == found.createTime:
+                counts = Counts(tables=1, partitions=partitions, constraints=constraints)
+                yield self._record(What.END, name), counts
+                return
+
+    def _pages(self, name: TableName) -> Iterator[Record]:
+        names = self.source.partition_names(name.database, name.table)
+        self.source.taken()
+        for start in range(0, len(names), PARTITIONS_PER_CALL):
+            page = tuple(names[start : start + PARTITIONS_PER_CALL])
+            self.source.partitions_by_name(name.database, name.table, page)
+            yield self._record(What.PARTITIONS, name, names=page, replies=self.source.taken())
+
+    def _record(
+        self, what: What, name: TableName, names: tuple[str, ...] = (), replies: tuple[Reply, ...] = ()
+    ) -> Record:
+        return Record(what, name.database, name.table, names, replies)

@@ -1,0 +1,41 @@
+"""Reads: what is asked of a source, be it a metastore that lives or one that was written down (pysync.dump)."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, Protocol
+
+
+class Reads(Protocol):
+    """The reading half of `Metastore`, whose docstrings say what each answers; they raise MetastoreError."""
+
+    @property
+    def uri(self) -> object:
+        """Where it is, for people."""
+
+    def databases(self) -> list[str]:
+        """The names of all databases."""
+
+    def database(self, name: str) -> Any | None:
+        """A `ttypes.Database`."""
+
+    def tables(self, database: str) -> list[str]:
+        """The names of all tables and views of a database."""
+
+    def table(self, database: str, name: str) -> Any | None:
+        """A `ttypes.Table`."""
+
+    def tables_by_name(self, database: str, names: Sequence[str]) -> list[Any]:
+        """Those of the named `ttypes.Table` that are there."""
+
+    def partition_names(self, database: str, table: str) -> list[str]:
+        """All partitions as `key=value/key=value`."""
+
+    def partitions_by_name(self, database: str, table: str, names: Sequence[str]) -> list[Any]:
+        """Those of the named `ttypes.Partition` that are there."""
+
+    def functions(self, database: str) -> list[Any]:
+        """Every `ttypes.Function` of a database."""
+
+    def constraints(self, table: Any) -> dict[Any, list[Any]]:
+        """The constraints of a `ttypes.Table` as it was read here, by struct."""

@@ -1,0 +1,145 @@
+"""Dumping: everything in scope of a living source, written down in a directory (docs/dump.md)."""
+
+from __future__ import annotations
+
+import json
+import time
+import uuid
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Literal
+
+from thrift.Thrift import TException
+
+from pysync.capture.refreshes import Scope
+from pysync.config import Config
+from pysync.dump.index import KIND, SUFFIX, Dump, indexed
+from pysync.dump.manifest import Counts, Manifest, Within
+from pysync.dump.pieces import Pieces, opened
+from pysync.dump.read import DumpReader
+from pysync.dump.record import HEAD
+from pysync.dump.replies import Recorder
+from pysync.dump.write import Selection, Writing, newest, newest_within, touched_tables
+from pysync.errors import PysyncError, UsageError
+from pysync.metastore import MetastoreError, Where
+from pysync.model.names import TableName
+from pysync.replay.policy import Policy
+from pysync.service.filelist import FILES, Lister, listing
+from pysync.targets.settings import TargetSettings
+
+Tell = Callable[[str, Counts, int], None]
+"""Is told what is in hand, what is done, and how many tables there are."""
+
+
+@dataclass(frozen=True, slots=True)
+class Wanted:
+    """What is to be dumped: `policy` as a target has it (None: what the targets of the configuration take).
+
+    `since`, `to` and `limit` are about notifications: with `since` only what they touched is dumped.
+    """
+
+    policy: str | None = None
+    since: int | None = None
+    to: int | None = None
+    limit: int | None = None
+    files: Literal["list", "none"] = "none"
+
+    def check(self) -> None:
+        """Raises UsageError for what makes no sense."""
+        if self.since is None and (self.to is not None or self.limit is not None):
+            raise UsageError("--to and --limit need --from", "say after which notification to begin")
+        if self.to is not None and self.since is not None and self.to < self.since:
+            raise UsageError(f"--to {self.to} is before --from {self.since}", "turn them round")
+
+
+def dump_once(config: Config, directory: Path, wanted: Wanted, tell: Tell) -> Manifest:
+    """Dump into a directory that is empty or not there, or go on with a dump there that was not finished.
+
+    Raises UsageError for a directory with something else, PysyncError for a source that cannot be read: what is done by
+    then is kept.
+    """
+    wanted.check()
+    where = config.source.access()
+    if where is None:
+        raise UsageError("the source's address is not known", "set [source] metastore")
+    within = _within(config, wanted.policy)
+    scope = scope_of(within)
+    with _reading(where) as source, opened(directory, _asked(config, wanted, within, source)) as pieces:
+        dump = indexed(directory, pieces.manifest)
+        selection = Selection(scope, _touched(source, pieces.manifest))
+        total = sum(1 for _ in _names(source, selection))
+        writing = Writing(source, selection, dump.last, pieces.manifest.counts)
+        pieces.write(KIND, SUFFIX, HEAD, writing.parts(lambda name, counts: tell(name, counts, total)))
+        if wanted.files == "list":
+            with Lister.opened(config) as lister:
+                _list(lister, pieces, lambda name: tell(f"files of {name}", writing.counts, total))
+        pieces.finish(pieces.manifest.model_copy(update={"finished_at": time.time()}))
+    return pieces.manifest
+
+
+def scope_of(within: Sequence[Within]) -> Scope:
+    """The databases and tables that any of these takes. Raises UsageError for a policy that cannot be read."""
+    policies = [Policy.of(TargetSettings(name="dump", kind="dump", **it.model_dump())) for it in within]
+    return Scope(
+        database=lambda name: any(policy.takes_database(name) for policy in policies),
+        table=lambda name: any(policy.takes_table(name) for policy in policies),
+    )
+
+
+def _within(config: Config, policy: str | None) -> tuple[Within, ...]:
+    if policy is not None:
+        return (Within(policy=policy),)
+    found = [Within(policy=it.policy, include=it.include, exclude=it.exclude) for it in config.targets]
+    return tuple(dict.fromkeys(found))
+
+
+def _asked(config: Config, wanted: Wanted, within: tuple[Within, ...], source: Recorder) -> Manifest:
+    """The dump as it begins; the newest notification is asked for before anything is read."""
+    upto = newest(source) if wanted.since is None else newest_within(source, wanted.since, wanted.to, wanted.limit)
+    return Manifest(
+        id=uuid.uuid4().hex,
+        source=config.source.name,
+        within=within,
+        since=wanted.since,
+        upto=upto,
+        began_at=time.time(),
+        files=wanted.files,
+    )
+
+
+def _touched(source: Recorder, manifest: Manifest) -> frozenset[TableName] | None:
+    if manifest.since is None or manifest.upto is None:
+        return None
+    return touched_tables(source, manifest.since, manifest.upto)
+
+
+def _names(source: Recorder, selection: Selection) -> Iterator[TableName]:
+    for database in filter(selection.scope.database, source.databases()):
+        names = (TableName(database, table) for table in source.tables(database))
+        yield from filter(selection.takes, names)
+
+
+def _list(lister: Lister, pieces: Pieces, tell: Callable[[str], None]) -> None:
+    """The files of all tables; of a dump that was not finished from the last table on that has some."""
+    dump = indexed(pieces.directory, pieces.manifest)
+    with DumpReader(dump) as reader:
+        lines = listing(lister, reader, _left(dump, pieces), tell)
+        pieces.write(FILES, "jsonl", b"", lines)
+
+
+def _left(dump: Dump, pieces: Pieces) -> Iterator[TableName]:
+    listed = [it for it in pieces.manifest.pieces if it.name.startswith(f"{FILES}-")]
+    lines = (pieces.directory / listed[-1].name).read_bytes().splitlines() if listed else []
+    last = json.loads(lines[-1]) if lines else {"database": "", "table": ""}
+    return (name for name in dump.tables() if name >= TableName(last["database"], last["table"]))
+
+
+@contextmanager
+def _reading(where: Where) -> Iterator[Recorder]:
+    try:
+        with Recorder(where) as source:
+            yield source
+    except (MetastoreError, TException) as error:
+        raise PysyncError(f"the source at {where} cannot be read: {error}", "run it again, and it goes on") from error

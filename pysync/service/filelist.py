@@ -1,0 +1,75 @@
+"""The list of the data files of a dump: what Spark finds in the directories of its tables and partitions."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import closing, contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import Any
+
+from pysync.config import Config
+from pysync.copy.copier import Copier
+from pysync.copy.copies import Copies
+from pysync.copy.requests import Pair
+from pysync.dump.manifest import Counts
+from pysync.metastore import PARTITIONS_PER_CALL
+from pysync.metastore.reads import Reads
+from pysync.model.names import TableName
+from pysync.service.install import listener_jar
+from pysync.targets.settings import CopySettings, TargetSettings
+
+FILES = "files"
+_NAME = "dump"
+
+
+@dataclass(frozen=True, slots=True)
+class Lister:
+    """Lists directories: what one lacks that is empty is what the other has."""
+
+    copier: Copier
+    empty: str
+
+    @classmethod
+    @contextmanager
+    def opened(cls, config: Config) -> Iterator[Lister]:
+        """With the Spark settings of the first target that copies files. Raises UsageError without pyspark."""
+        copies_as = next((it.copy_files for it in config.targets if it.copy_files), CopySettings())
+        settings = TargetSettings(name=_NAME, kind=_NAME, copy=copies_as)
+        with TemporaryDirectory(prefix="pysync-dump-") as place:
+            empty = Path(place) / "empty"
+            empty.mkdir()
+            with closing(Copies([settings], listener_jar, Path(place))) as copies:
+                yield cls(copies.copiers[_NAME], empty.as_uri())
+
+    def lines(self, name: TableName, locations: Iterable[str]) -> Iterator[tuple[bytes, Counts]]:
+        """A line of JSON for each file in these directories of a table. Raises Unavailable and Rejected."""
+        for found in self.copier.survey([Pair(location, self.empty) for location in locations]):
+            for file in found.copies:
+                told = {"database": name.database, "table": name.table, "path": file.source}
+                told_all = {**told, "bytes": file.size, "modified_ms": file.time}
+                yield json.dumps(told_all).encode() + b"\n", Counts(files=1)
+
+
+def listing(
+    lister: Lister, source: Reads, tables: Iterable[TableName], tell: Callable[[str], None]
+) -> Iterator[tuple[bytes, Counts]]:
+    """The files of these tables, a page of partitions at a time."""
+    for name in tables:
+        tell(str(name))
+        for items in _stored(source, name):
+            locations = [it.sd.location for it in items if it.sd is not None and it.sd.location]
+            yield from lister.lines(name, locations)
+
+
+def _stored(source: Reads, name: TableName) -> Iterator[list[Any]]:
+    """What has files of its own: the table, or its partitions."""
+    table = source.table(name.database, name.table)
+    if table is None or not table.partitionKeys:
+        yield [table] if table is not None else []
+        return
+    names = source.partition_names(name.database, name.table)
+    for start in range(0, len(names), PARTITIONS_PER_CALL):
+        yield source.partitions_by_name(name.database, name.table, names[start : start + PARTITIONS_PER_CALL])

@@ -1,0 +1,165 @@
+"""Loading: a dump is brought to targets the way that a bootstrap is, as if the source were there (docs/dump.md)."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from functools import partial
+from typing import Any
+
+from pydantic import BaseModel, ValidationError
+
+from pysync.capture.notifications import Position, instance_of
+from pysync.capture.refreshes import Scope
+from pysync.config import Config
+from pysync.dump.index import Dump
+from pysync.dump.manifest import Manifest, Within
+from pysync.dump.read import DumpReader
+from pysync.errors import PysyncError, UsageError
+from pysync.model.names import TableName
+from pysync.queue import EventQueue, ParkedTable
+from pysync.replay.translate import Translator
+from pysync.service.bootstrap import Origin
+from pysync.service.oneoff import Tell, run_once
+
+_FORCE = "give --force to load it all the same"
+
+
+class Taken(BaseModel):
+    """The dump that a target took last, as it is kept in the queue's file."""
+
+    id: str
+    upto: int | None
+    began_at: float
+    within: tuple[Within, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Loaded:
+    """What came of a load: the last status (docs/status.md), and what each target refused."""
+
+    manifest: Manifest
+    status: Mapping[str, Any]
+    parked: Mapping[str, Sequence[ParkedTable]]
+
+
+def load_once(config: Config, dump: Dump, targets: Sequence[str], tell: Tell, *, force: bool = False) -> Loaded:
+    """Bring targets to what a dump says (pysync.dump.index.open_dump), or go on with that.
+
+    Idempotent. Raises PysyncError for a dump of another source, one that is older than what a target took or does not
+    follow it (these two not with `force`), and whatever `run_once` does.
+    """
+    manifest = dump.manifest
+    if manifest.source != config.source.name:
+        raise UsageError(
+            f"the dump in {dump.directory} is of the source {manifest.source}, not of {config.source.name}",
+            f'set [source] name = "{manifest.source}"',
+        )
+    parked: dict[str, Sequence[ParkedTable]] = {}
+    values = {"id": manifest.id, "upto": manifest.upto, "began_at": manifest.began_at, "within": manifest.within}
+    taken = Taken.model_validate(values).model_dump_json()
+
+    def before(queue: EventQueue) -> None:
+        for name in targets:
+            if not force:
+                _refuse_unfit(queue, manifest, name)
+        for name in targets:
+            queue.note(_begun(name), taken)
+
+    def after(queue: EventQueue) -> None:
+        for name in targets:
+            queue.note(_key(name), taken)
+            parked[name] = queue.parked_tables(name)
+
+    origin = Origin(partial(DumpReader, dump), id=manifest.id, whole=_is_whole(dump, config, targets), note="load")
+    status = run_once(_without_source(config), targets, tell, origin=origin, before=before, after=after)
+    return Loaded(manifest, status, parked)
+
+
+def _without_source(config: Config) -> Config:
+    """The source is not there, or not what is to be read now."""
+    source = config.source.model_copy(update={"metastore": None, "capture": "listener"})
+    return config.model_copy(update={"source": source})
+
+
+def _is_whole(dump: Dump, config: Config, targets: Sequence[str]) -> bool:
+    """Whether the dump has everything that the targets take: then what is parked of something else is over."""
+    policies = [Translator.of(it).policy for it in config.targets if it.name in targets]
+    scope = Scope(
+        database=lambda name: any(policy.takes_database(name) for policy in policies),
+        table=lambda name: any(policy.takes_table(name) for policy in policies),
+    )
+    with DumpReader(dump) as reader:
+        for database in filter(scope.database, reader.databases()):
+            names = (TableName(database, table) for table in reader.tables(database))
+            lacking = (it for it in names if scope.table(it) and dump.table_at(it.database, it.table) is None)
+            if reader.database(database) is None or next(lacking, None) is not None:
+                return False
+    return True
+
+
+# --- whether it fits what the target took before
+
+
+def _refuse_unfit(queue: EventQueue, manifest: Manifest, target: str) -> None:
+    """Raises PysyncError for a dump that would take the target back, or does not follow what it took."""
+    taken, begun = _taken(queue, _key(target)), _taken(queue, _begun(target))
+    reason = _older_than_polled(queue, manifest) or _older(manifest, taken) or _older(manifest, begun)
+    if reason is not None:
+        raise PysyncError(f"the dump is older than what target {target} has: {reason}", _FORCE)
+    if manifest.since is None:
+        return
+    if taken is None or taken.upto is None or taken.upto < manifest.since:
+        reached = "no dump" if taken is None or taken.upto is None else f"dumps up to {taken.upto}"
+        raise PysyncError(
+            f"the dump begins after notification {manifest.since}, and target {target} took {reached}",
+            f"first load what is between, or a dump of everything; or {_FORCE}",
+        )
+    if taken.within != manifest.within:
+        raise PysyncError(
+            f"the dump is of another scope than what target {target} took before",
+            f"load a dump of everything in the new scope; or {_FORCE}",
+        )
+
+
+def _older_than_polled(queue: EventQueue, manifest: Manifest) -> str | None:
+    polled = _polled(queue, manifest.source)
+    if manifest.upto is None or polled is None or manifest.upto >= polled:
+        return None
+    return f"it goes up to notification {manifest.upto}, and {polled} came in already"
+
+
+def _older(manifest: Manifest, taken: Taken | None) -> str | None:
+    """In which way the dump is older than one that came before it; None if it is not."""
+    if taken is None:
+        return None
+    if manifest.upto is not None and taken.upto is not None and manifest.upto != taken.upto:
+        older = manifest.upto < taken.upto
+        return f"it goes up to notification {manifest.upto}, not {taken.upto}" if older else None
+    return "it was begun earlier" if manifest.began_at < taken.began_at else None
+
+
+def _taken(queue: EventQueue, key: str) -> Taken | None:
+    noted = queue.noted(key)
+    try:
+        return None if noted is None else Taken.model_validate_json(noted)
+    except ValidationError:
+        return None  # of a newer pysync
+
+
+def _polled(queue: EventQueue, source: str) -> int | None:
+    """Up to which notification a sidecar on this queue has read the source's log."""
+    noted = queue.noted(instance_of(source))
+    try:
+        return None if noted is None else Position.from_json(noted).last
+    except ValueError:
+        return None
+
+
+def _key(target: str) -> str:
+    return f"load:{target}"
+
+
+def _begun(target: str) -> str:
+    """Of a load that may not be finished: the target may have some of it."""
+    return f"load:{target}:begun"

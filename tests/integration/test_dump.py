@@ -1,0 +1,180 @@
+"""`pysync dump` and `pysync load` between two real metastores that do not see each other."""
+
+from __future__ import annotations
+
+import json
+import signal
+import uuid
+from contextlib import closing
+from pathlib import Path
+
+import pytest
+
+from pysync.config import load_config
+from pysync.dump.index import open_dump
+from pysync.metastore import Metastore
+from pysync.model.names import TableName
+from pysync.service import dumping, oneoff
+from pysync.service.dumping import Wanted, dump_once
+from pysync.service.ending import Ending
+from pysync.service.loading import load_once
+from tests.support import partition
+from tests.support.dumps import Ends, create, fill
+from tests.support.sidecars import assert_one_line
+
+PAGES = 520
+"""Partitions of one table, that they come in more than one page."""
+
+
+@pytest.fixture
+def ends(tmp_path: Path, metastores) -> Ends:
+    return Ends(tmp_path, metastores("source"), metastores("target"))
+
+
+def test_a_dump_of_a_real_metastore_comes_to_another_name_there(shared_metastore, tmp_path: Path, monkeypatch) -> None:
+    """The quick one: source and target are one metastore, only the names differ, and this process does it."""
+    monkeypatch.setattr(Ending, "on_signals", lambda _: None)
+    monkeypatch.setattr(oneoff, "collect_seldom", lambda: None)
+    name = f"dump_{uuid.uuid4().hex[:8]}"
+    fill(shared_metastore.uri, name, tables=1, large=3, key=False)  # no two of one name in one metastore
+    ends = Ends(tmp_path, shared_metastore, shared_metastore)
+    ends.write(f'policy = "{name}"\ndatabases = {{ {name} = "{name}_two" }}')
+    config = load_config(ends.there)
+    dump_once(ends.config, tmp_path / "dump", Wanted(), lambda *_: None)
+    found = load_once(config, open_dump(tmp_path / "dump"), ["dr"], lambda _: None)
+    assert (found.manifest.counts.tables, found.parked) == (3, {"dr": []})
+    with closing(Metastore(shared_metastore.uri)) as there:
+        assert there.tables(f"{name}_two") == ["large", "plain", "t000"]
+        assert [it.functionName for it in there.functions(f"{name}_two")] == ["f"]
+        assert there.partition_names(f"{name}_two", "large") == ["day=0", "day=1", "day=2"]
+        assert there.database(f"{name}_two").description == "a test's é"
+    queue = [path for path in (tmp_path / "queue").iterdir() if path.suffix == ".sock"]
+    assert queue == [], "nothing is left running"
+
+
+@pytest.mark.crash
+def test_a_target_gets_what_the_source_has_and_loses_what_it_has_not(ends: Ends, tmp_path: Path, monkeypatch) -> None:
+    """In one test for the metastores that it takes: the first dump, one of everything later, one of what changed."""
+    fill(ends.source.uri, "sales", tables=3, large=PAGES)
+    fill(ends.source.uri, "tmp", tables=1, large=1)
+    with closing(Metastore(ends.source.uri)) as source, closing(Metastore(ends.target.uri)) as target:
+        made = ends.dump(tmp_path / "one")
+        assert made["counts"] == {
+            "databases": 3, "tables": 8, "partitions": PAGES + 6 + 1 + 2, "functions": 2, "constraints": 2, "files": 0,
+        }  # fmt: skip
+        assert made["last_id"] is None, "it has no notification log"
+        (loaded,) = ends.load(tmp_path / "one")["targets"]
+        assert loaded == {"name": "dr", "tables": 8, "partitions": PAGES + 9, "parked": []}
+        assert ends.unequal() == []
+
+        create(target, "sales", "theirs", 0)  # of nobody's source: to stay
+        for name in ("t000", "plain"):
+            source.call(lambda client, it=name: client.drop_table("sales", it, False))
+        source.call(lambda client: client.drop_partition("sales", "large", ["7"], False))
+        source.call(lambda client: client.drop_database("tmp", True, True))
+        create(source, "sales", "another", 3)
+        ends.dump(tmp_path / "two")
+        ends.load(tmp_path / "two")
+        assert {item.name for item in ends.unequal()} <= {"sales.theirs"}
+        assert "theirs" in target.tables("sales")
+        ends.load(tmp_path / "two")
+        assert target.database("tmp") is None
+
+        refused = ends.pysync("load", "-c", ends.there, tmp_path / "one")
+        assert_one_line(refused, 1, "older than what target dr has", "--force")
+        assert "t000" not in target.tables("sales")
+
+        _only_what_was_touched(ends, source, target, tmp_path, monkeypatch)
+
+
+def _only_what_was_touched(ends: Ends, source: Metastore, target: Metastore, tmp_path: Path, monkeypatch) -> None:
+    """As if there were a log: full up to 10, changes up to 20, and a dump from 10 on."""
+    monkeypatch.setattr(dumping, "newest", lambda _: 10)
+    monkeypatch.setattr(dumping, "newest_within", lambda *_: 20)
+    touched = frozenset({TableName("sales", "t001"), TableName("sales", "gone")})
+    monkeypatch.setattr(dumping, "touched_tables", lambda *_: touched)
+    dump_once(ends.config, tmp_path / "full", Wanted(), lambda *_: None)
+    there = source.table("sales", "t001")
+    source.call(lambda client: client.add_partition(partition(there, ["new"])))
+    source.call(lambda client: client.drop_table("sales", "t002", False))
+    made = dump_once(ends.config, tmp_path / "more", Wanted(since=10), lambda *_: None)
+    assert (made.since, made.upto, made.counts.tables, made.counts.partitions) == (10, 20, 1, 3)
+
+    refused = ends.pysync("load", "-c", ends.there, tmp_path / "more")
+    assert_one_line(refused, 1, "begins after notification 10, and target dr took no dump")
+    ends.load(tmp_path / "full")
+    (loaded,) = ends.load(tmp_path / "more")["targets"]
+    assert loaded["tables"] == 1
+    assert {item.name for item in ends.unequal()} <= {"sales.theirs"}
+    assert "t002" not in target.tables("sales"), "what is not listed any more is gone"
+    assert len(target.partition_names("sales", "large")) == PAGES - 1, "what was not touched is as it was"
+    refused = ends.pysync("load", "-c", ends.there, tmp_path / "full")
+    assert_one_line(refused, 1, "it goes up to notification 10, not 20")
+
+
+@pytest.mark.crash
+def test_drops_that_are_suppressed_and_what_is_out_of_a_dump_s_policy_stay(ends: Ends, tmp_path: Path) -> None:
+    fill(ends.source.uri, "sales", tables=2, large=2)
+    fill(ends.source.uri, "other", tables=1, large=2)
+    ends.dump(tmp_path / "one")
+    ends.load(tmp_path / "one")
+    with closing(Metastore(ends.source.uri)) as source, closing(Metastore(ends.target.uri)) as target:
+        source.call(lambda client: client.drop_table("sales", "t000", False))
+        made = ends.dump(tmp_path / "two", "--policy", "sales.'.*'.'plain'")
+        assert (made["counts"]["databases"], made["counts"]["tables"]) == (1, 2)
+        ends.write('drops = "suppress"')
+        ends.load(tmp_path / "two")
+        assert "t000" in target.tables("sales")
+        ends.write()
+        ends.load(tmp_path / "two")
+        assert target.tables("sales") == ["large", "plain", "t001"], "the one that is gone, and no other"
+        assert len(target.tables("other")) == 3
+        assert target.functions("other")
+
+
+@pytest.mark.crash
+def test_kills_of_dump_and_load_cost_no_more_than_another_start(ends: Ends, tmp_path: Path) -> None:
+    fill(ends.source.uri, "sales", tables=12, large=PAGES)
+    ends.dump(tmp_path / "older")
+    fill(ends.source.uri, "tmp", tables=4, large=3)
+    directory = tmp_path / "dump"
+    for number in (1, 3, 5):
+        ends.dump_killed(directory, number)
+        refused = ends.pysync("load", "-c", ends.there, directory)
+        assert_one_line(refused, 1, "holds no finished dump", "run pysync dump again")
+    kept = {path: path.stat().st_mtime_ns for path in directory.glob("*.records")}
+    assert len(kept) == 5
+    ends.dump(directory)
+    assert {path: path.stat().st_mtime_ns for path in kept} == kept, "what was done is not done again"
+    ends.pysync("load", "-c", ends.there, directory, crash="append.committed:1")
+    refused = ends.pysync("load", "-c", ends.there, tmp_path / "older")
+    assert_one_line(refused, 1, "older than what target dr has: it was begun earlier")
+    for crash in ("append.committed:1", "apply.done:3", "advance.committed:2"):
+        assert ends.pysync("load", "-c", ends.there, directory, crash=crash).returncode == -signal.SIGKILL
+    found = ends.load(directory)["targets"][0]
+    assert found["parked"] == []
+    assert ends.unequal() == []
+
+
+@pytest.mark.spark
+def test_the_data_files_are_listed(shared_metastore, tmp_path: Path) -> None:
+    name = f"dump_{uuid.uuid4().hex[:8]}"
+    fill(shared_metastore.uri, name, tables=0, large=2, key=False)
+    with closing(Metastore(shared_metastore.uri)) as there:
+        plain = Path(there.table(name, "plain").sd.location.removeprefix("file:"))
+        (part, other) = (Path(it.sd.location.removeprefix("file:")) for it in there.partitions(name, "large"))
+    for at, (directory, file) in enumerate([(plain, "a b.txt"), (part, "000000_0"), (other, "_SUCCESS")]):
+        directory.mkdir(parents=True, exist_ok=True)
+        (directory / file).write_bytes(b"x" * at)
+    ends = Ends(tmp_path, shared_metastore, shared_metastore)
+    manifest = dump_once(ends.config, tmp_path / "dump", Wanted(policy=name, files="list"), lambda *_: None)
+    (listed,) = (tmp_path / "dump").glob("files-*.jsonl")
+    found = [json.loads(line) for line in listed.read_text().splitlines()]
+    assert manifest.counts.files == 3
+    assert [(it["table"], it["path"].removeprefix("file:"), it["bytes"]) for it in found] == [
+        ("large", str(part / "000000_0"), 1),
+        ("large", str(other / "_SUCCESS"), 2),
+        ("plain", str(plain / "a b.txt"), 0),
+    ]
+    assert found[0]["modified_ms"] == int((part / "000000_0").stat().st_mtime * 1000)
+    open_dump(tmp_path / "dump")
