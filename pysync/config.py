@@ -10,7 +10,14 @@ from typing import Any, Literal, TypeVar
 from pydantic import BaseModel, ConfigDict, Field, SerializeAsAny, ValidationError, model_validator
 
 from pysync.errors import UsageError
-from pysync.metastore import AddressList, KerberosSettings, MetastoreAccess, TlsSettings
+from pysync.metastore import (
+    AddressList,
+    KerberosSettings,
+    LoginSettings,
+    MetastoreAccess,
+    TlsSettings,
+    assert_one_login,
+)
 from pysync.replay.translate import Translator
 from pysync.targets import target_kind
 from pysync.targets.settings import Name, TargetSettings
@@ -39,6 +46,7 @@ class SourceConfig(_Section):
     )
     tls: TlsSettings | None = Field(default=None, description="how to speak TLS with it; plain thrift unless given")
     kerberos: KerberosSettings | None = Field(default=None, description="how to log in there; no login unless given")
+    login: LoginSettings | None = Field(default=None, description="the same by a password or token (Hive 4)")
     capture: Literal["listener", "notification-log"] = Field(
         default="listener", description="how changes come in: the listener tells, or the notification log is polled"
     )
@@ -56,9 +64,17 @@ class SourceConfig(_Section):
             raise ValueError('capture = "notification-log" needs the address of the metastore: set metastore')
         return self
 
+    @model_validator(mode="after")
+    def _logs_in_in_one_way(self) -> SourceConfig:
+        if self.metastore is not None:
+            assert_one_login(self.metastore, self.kerberos, self.login)
+        return self
+
     def access(self) -> MetastoreAccess | None:
         """How to reach it, for all connections to share; None if it is not known."""
-        return None if self.metastore is None else MetastoreAccess.of(self.metastore, self.tls, self.kerberos)
+        if self.metastore is None:
+            return None
+        return MetastoreAccess.of(self.metastore, self.tls, self.kerberos, self.login)
 
 
 class BridgeConfig(_Section):
@@ -73,6 +89,16 @@ class QueueConfig(_Section):
 
     directory: Path = Field(default=Path("/var/lib/pysync"), description="on a local disk; only pysync may read it")
     min_free_mb: int = Field(default=256, ge=0, description="below this much free disk no event is taken in")
+    retain: str = Field(
+        default="0s",
+        pattern=r"^(0|[1-9][0-9]*)(s|m|h|d)$",
+        description="how long events are kept after they came, though every target has them: 12h, 7d; for history",
+    )
+
+    @property
+    def retain_seconds(self) -> int:
+        """How long events are kept for history."""
+        return int(self.retain[:-1]) * _UNITS[self.retain[-1]]
 
 
 class VerifyConfig(_Section):
@@ -91,6 +117,14 @@ class VerifyConfig(_Section):
         return None if self.every is None else int(self.every[:-1]) * _UNITS[self.every[-1]]
 
 
+class WebConfig(_Section):
+    """`[web]`: metrics and health over HTTP. Always on 127.0.0.1."""
+
+    port: int | None = Field(
+        default=None, ge=0, le=65535, description="where /metrics and /health are; 0 takes a free one; unset: nowhere"
+    )
+
+
 class LogConfig(_Section):
     """`[log]`: what is written to standard error."""
 
@@ -103,6 +137,7 @@ class _Sections(_Section):
     bridge: BridgeConfig = BridgeConfig()
     queue: QueueConfig = QueueConfig()
     verify: VerifyConfig = VerifyConfig()
+    web: WebConfig = WebConfig()
     log: LogConfig = LogConfig()
 
 

@@ -7,7 +7,7 @@ import sys
 import typer
 
 from pysync import __version__
-from pysync.cli import agent_conf, bootstrap, copy, install, parked, sidecar, steer, tryout, verify
+from pysync.cli import agent_conf, bootstrap, copy, dump, events, install, parked, sidecar, steer, tryout, verify
 from pysync.errors import PysyncError
 
 app = typer.Typer(
@@ -19,7 +19,7 @@ app = typer.Typer(
     rich_markup_mode=None,  # help speaks of [bridge] and [[targets]]
     context_settings={"help_option_names": ["-h", "--help"]},
 )
-for module in (sidecar, bootstrap, copy, verify, steer, parked, install, tryout, agent_conf):
+for module in (sidecar, bootstrap, dump, copy, verify, steer, events, parked, install, tryout, agent_conf):
     module.register(app)
 
 

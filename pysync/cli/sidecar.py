@@ -73,7 +73,7 @@ def _print_status(answer: dict[str, Any]) -> None:
     typer.echo(f"source {answer['source']}, pid {answer['pid']}, pysync {answer['version']}")
     typer.echo(
         f"{_capture(bridge, answer['notification_log'])}; "
-        f"queue: {queue['events']} events kept, {queue['free_bytes'] // 2**20} MiB free"
+        f"queue: {queue['events']} events kept{_history(queue['history'])}, {queue['free_bytes'] // 2**20} MiB free"
     )
     for gap in answer["gaps"]:
         if gap["state"] != "closed":
@@ -88,6 +88,14 @@ def _print_status(answer: dict[str, Any]) -> None:
             typer.echo(f"{target['name']} is paused: {target['paused']['reason']}")
         if target["verify"]:
             typer.echo(f"{target['name']} verified {_verified(target['verify'])}")
+
+
+def _history(history: dict[str, Any]) -> str:
+    """What is kept only because of [queue] retain."""
+    if not history["retain_seconds"] or not history["events"]:
+        return ""
+    size = history["bytes"] / 2**20
+    return f" ({history['events']} of them, {size:.1f} MiB, as history since {moment(history['oldest_at'])})"
 
 
 def _verified(found: dict[str, Any]) -> str:

@@ -6,13 +6,26 @@ Everything is in one SQLite file with one owner. See `EventQueue` for what is pr
 from pysync.queue.errors import QueueClosed, QueueDamaged, QueueFailed, QueueFull
 from pysync.queue.log import EventQueue
 from pysync.queue.sequences import Sequences
-from pysync.queue.values import Depth, Entry, Gap, Instance, Park, Parked, ParkedTable, Pause, Queued, Unreadable
+from pysync.queue.values import (
+    Depth,
+    Entry,
+    Gap,
+    History,
+    Instance,
+    Park,
+    Parked,
+    ParkedTable,
+    Pause,
+    Queued,
+    Unreadable,
+)
 
 __all__ = [
     "Depth",
     "Entry",
     "EventQueue",
     "Gap",
+    "History",
     "Instance",
     "Park",
     "Parked",

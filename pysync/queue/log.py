@@ -8,11 +8,23 @@ import time
 from collections.abc import Iterable, Sequence
 
 from pysync.crashpoints import crash_point
-from pysync.queue import gaps, parking
+from pysync.queue import gaps, history, parking
 from pysync.queue.committer import GroupCommit
 from pysync.queue.instances import Instances
 from pysync.queue.store import QueueFile
-from pysync.queue.values import Depth, Entry, Gap, Instance, Park, Parked, ParkedTable, Pause, Queued, Unreadable
+from pysync.queue.values import (
+    Depth,
+    Entry,
+    Gap,
+    History,
+    Instance,
+    Park,
+    Parked,
+    ParkedTable,
+    Pause,
+    Queued,
+    Unreadable,
+)
 
 _TRIM_ROWS = 2000
 _VACUUM_PAGES = 1000
@@ -150,11 +162,12 @@ class EventQueue(QueueFile):
     def register(self, target: str) -> int:
         """Give `target` a position if it has none, and return it.
 
-        A target that is new to the queue starts before the oldest event still kept.
+        A target that is new to the queue starts where the slowest of the others is, or before the oldest event still
+        kept if there are none: what is kept as history only is not replayed.
         """
         with self._lock:
             if target not in self._positions:
-                position = self._first - 1
+                position = min(self._positions.values(), default=self._first - 1)
                 with self._transaction() as connection:
                     connection.execute(
                         "INSERT INTO targets VALUES (?, ?, ?, NULL, NULL)", (target, position, self._now_ms())
@@ -182,10 +195,15 @@ class EventQueue(QueueFile):
 
         At least one if there is one, however large. Reads only, never waits: the same again until `advance`.
         """
+        with self._reading():
+            return self.events(self._position(target), limit, max_bytes)
+
+    def events(self, after: int, limit: int, max_bytes: int) -> list[Queued]:
+        """The events kept after the position `after`, whoever is done with them; otherwise as `window`."""
         query = f"SELECT _id, data, timestamp FROM {self._table_name} WHERE _id > ? ORDER BY _id LIMIT ?"  # noqa: S608
         events: list[Queued] = []
         with self._reading() as connection:
-            rows = connection.execute(query, (self._position(target), limit))
+            rows = connection.execute(query, (after, limit))
             for position, data, at in rows:
                 max_bytes -= len(data)
                 if events and max_bytes < 0:
@@ -315,24 +333,32 @@ class EventQueue(QueueFile):
 
     # --- room
 
-    def trim(self, retain_rows: int = 0, seconds: float = math.inf) -> int:
+    def trim(self, retain_rows: int = 0, retain_seconds: float = 0.0, seconds: float = math.inf) -> int:
         """Delete the events which every target is done with, but for the last `retain_rows`; returns how many.
 
-        In slices, so that others get their turn; no new one is begun after `seconds`. Deletes nothing while no target
-        is registered. Gives space back to the disk when half of the file is unused, or any is and the disk is below
-        its floor.
+        What came less than `retain_seconds` ago is kept as well, as long as the disk is not near its floor; never
+        does a clock, however it jumps, delete what a target still needs. In slices, so that others get their turn; no
+        new one is begun after `seconds`. Deletes nothing while no target is registered. Gives space back to the disk
+        when half of the file is unused, or any is and the disk is near its floor.
         """
         until = time.monotonic() + seconds
         removed = 0
-        while step := self._trim_slice(retain_rows):
+        while step := self._trim_slice(retain_rows, retain_seconds):
             removed += step
             if time.monotonic() > until:
                 return removed
-        while self._vacuum_slice() and time.monotonic() < until:
-            pass
+            if retain_seconds and self._is_tight():
+                self._give_back(until)
+        self._give_back(until)
         return removed
 
-    def _trim_slice(self, retain_rows: int) -> int:
+    def history(self) -> History:
+        """What is kept though every target is done with it. Cheap, however much it is."""
+        with self._reading() as connection:
+            events = max(0, min(self._positions.values(), default=0) + 1 - self._first)
+            return history.kept(connection, self._table_name, events, self.size)
+
+    def _trim_slice(self, retain_rows: int, retain_seconds: float) -> int:
         with self._lock:
             self._live()
             done = min(self._positions.values(), default=0) - retain_rows
@@ -340,18 +366,28 @@ class EventQueue(QueueFile):
             if upto < self._first:
                 return 0
             with self._transaction() as connection:
+                if retain_seconds and not self._is_tight():
+                    ripe = history.Ripe(self._table_name, self._last, self._now_ms(), round(retain_seconds * _MS))
+                    upto = ripe.upto(connection, self._first, upto)
                 connection.execute(f"DELETE FROM {self._table_name} WHERE _id <= ?", (upto,))  # noqa: S608
                 crash_point("trim.written")
             crash_point("trim.committed")
             removed, self._first = upto + 1 - self._first, upto + 1
             return removed
 
+    def _is_tight(self) -> bool:
+        """Whether the disk is so near its floor that events which are on their way may soon be refused."""
+        return self.free_bytes() < self._min_free + self._min_free // 4
+
+    def _give_back(self, until: float) -> None:
+        while self._vacuum_slice() and time.monotonic() < until:
+            pass
+
     def _vacuum_slice(self) -> bool:
         with self._reading() as connection:
             unused = connection.execute("PRAGMA freelist_count").fetchone()[0]
             pages = connection.execute("PRAGMA page_count").fetchone()[0]
-            short = self.free_bytes() < self._min_free
-            if unused <= (0 if short else max(_SPARE_PAGES, pages // 2)):
+            if unused <= (0 if self._is_tight() else max(_SPARE_PAGES, pages // 2)):
                 return False
             # A page for every step, and only executescript steps to the end; the checkpoint shrinks the file.
             connection.executescript(f"PRAGMA incremental_vacuum({_VACUUM_PAGES})")

@@ -51,6 +51,18 @@ class Depth:
 
 
 @dataclass(frozen=True, slots=True)
+class History:
+    """The events that are kept though every target is done with them: how many, and when the oldest came.
+
+    `size` is about what they take of the file, in bytes: their share of it, as if all events were alike.
+    """
+
+    events: int
+    size: int
+    oldest_ms: int | None
+
+
+@dataclass(frozen=True, slots=True)
 class Instance:
     """What came from one listener JVM: `missing` are the closed intervals of sequences not seen below `highest`."""
 

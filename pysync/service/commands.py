@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 from concurrent.futures import Future
 from concurrent.futures import TimeoutError as NotYet
 from dataclasses import asdict
+from functools import partial
 from typing import Any
 
 from pysync.capture.healing import Healer
@@ -15,6 +16,7 @@ from pysync.queue import EventQueue
 from pysync.replay.drain import Drain, Released
 from pysync.service.bootstrap import Bootstrapper
 from pysync.service.control import Command
+from pysync.service.history import listed
 from pysync.service.show import parked_event, parked_table, plan_of
 
 RELEASE_SECONDS = 7.0
@@ -35,6 +37,7 @@ class Commands:
     def by_name(self) -> Mapping[str, Command]:
         """As the control socket wants them."""
         return {
+            "events": partial(listed, self._queue),
             "plan": self.plan,
             "pause": self.pause,
             "resume": self.resume,

@@ -10,7 +10,7 @@ from typing import Any
 from pysync import __version__
 from pysync.capture.refreshes import INSTANCE
 from pysync.config import Config
-from pysync.queue import EventQueue, Gap, Instance
+from pysync.queue import EventQueue, Gap, History, Instance
 from pysync.replay.drain import Drain
 
 
@@ -46,8 +46,18 @@ def _queue(config: Config, queue: EventQueue) -> dict[str, Any]:
         "directory": str(config.queue.directory),
         "epoch": queue.epoch,
         "events": queue.size,
+        "history": _history(config, queue.history()),
         "free_bytes": queue.free_bytes(),
         "unreadable": len(queue.unreadable()),
+    }
+
+
+def _history(config: Config, history: History) -> dict[str, Any]:
+    return {
+        "retain_seconds": config.queue.retain_seconds,
+        "events": history.events,
+        "bytes": history.size,
+        "oldest_at": None if history.oldest_ms is None else history.oldest_ms / 1000,
     }
 
 

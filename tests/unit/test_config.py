@@ -63,6 +63,12 @@ def test_a_short_file_is_enough(load):
     assert (config.targets[0].name, config.targets[0].drops, config.targets[0].on_conflict) == ("dr", "apply", "park")
 
 
+@pytest.mark.parametrize(("text", "seconds"), [("0s", 0), ("90m", 5400), ("7d", 604_800)])
+def test_how_long_history_is_kept(load, text, seconds):
+    assert load(SOURCE + TARGET).queue.retain_seconds == 0
+    assert load(SOURCE + f"[queue]\nretain = '{text}'\n" + TARGET).queue.retain_seconds == seconds
+
+
 def test_the_file_that_is_shipped_is_right(monkeypatch):
     config = load_config(ROOT / "conf" / "pysync.toml")
     assert [(target.name, target.kind) for target in config.targets] == [("dr", "hms")]
@@ -72,11 +78,24 @@ def test_what_the_shipped_file_shows_as_default_is_the_default():
     """Every `# key = value` outside of examples: taken in, it must change nothing."""
     shown = ROOT / "conf" / "pysync.toml"
     plain = load_config(shown)
-    keys = ("port", "token_file", "directory", "min_free_mb", "level", "format", "drops", "delete_data", "on_conflict")
+    keys = (
+        "port",
+        "token_file",
+        "directory",
+        "min_free_mb",
+        "retain",
+        "level",
+        "format",
+        "drops",
+        "delete_data",
+        "on_conflict",
+    )
     keys += ("window", "retry_max_seconds", "retry_attempts", "timeout_seconds", "cluster")
     for key in keys:
         lines = [line for line in shown.read_text().splitlines() if line.startswith(f"# {key} = ")]
-        assert len(lines) == 1, f"conf/pysync.toml does not show {key} once"
+        assert len(lines) == (2 if key == "port" else 1), (
+            f"conf/pysync.toml does not show {key} once (port: for bridge and web)"
+        )
     assert plain.bridge.port == 25333
 
 
@@ -121,6 +140,10 @@ def test_a_problem_is_named_with_its_key(problems, text, problem):
         (SOURCE + "[bridge]\nport = 70000\n" + TARGET, "bridge.port"),
         (SOURCE + "[bridge]\nport = 'http'\n" + TARGET, "bridge.port"),
         (SOURCE + "[queue]\nmin_free_mb = -1\n" + TARGET, "queue.min_free_mb"),
+        *(
+            (SOURCE + f"[queue]\nretain = {it}\n" + TARGET, "queue.retain")
+            for it in ("'7'", "'-1d'", "'07d'", "'1w'", 7)
+        ),
         (SOURCE + "[log]\nlevel = 'loud'\n" + TARGET, "log.level"),
         ("[source]\nname = 'a b'\n" + TARGET, "source.name"),
         ("[source]\nname = 'a,b'\n" + TARGET, "source.name"),

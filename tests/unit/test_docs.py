@@ -9,7 +9,7 @@ import pytest
 import typer
 
 from pysync.cli.app import app
-from pysync.config import BridgeConfig, LogConfig, QueueConfig, SourceConfig, VerifyConfig, load_config
+from pysync.config import BridgeConfig, LogConfig, QueueConfig, SourceConfig, VerifyConfig, WebConfig, load_config
 from pysync.targets.athena.settings import AthenaSettings
 from pysync.targets.faulty import Fault, FaultySettings
 from pysync.targets.glue.session import GlueSettings
@@ -18,8 +18,8 @@ from pysync.targets.settings import TargetSettings
 
 ROOT = Path(__file__).parents[2]
 CONF = (ROOT / "conf" / "pysync.toml").read_text()
-MODELS = [SourceConfig, BridgeConfig, QueueConfig, VerifyConfig, LogConfig, TargetSettings, HmsSettings, FaultySettings]
-MODELS += [GlueSettings, AthenaSettings]
+MODELS = [SourceConfig, BridgeConfig, QueueConfig, VerifyConfig, WebConfig, LogConfig, TargetSettings, HmsSettings]
+MODELS += [FaultySettings, GlueSettings, AthenaSettings]
 STATUS_KEYS = "version source pid started_at bridge queue instances targets"
 
 

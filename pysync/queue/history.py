@@ -1,0 +1,73 @@
+"""History: events that every target is done with, and how long they are kept. SQL only.
+
+An event's time is that of the sidecar's clock when it came. A clock may be set back: then events that are there say
+that they came in the future, and would be kept until that is past. So it is noted, once, that all which is in the queue
+had come by now.
+"""
+
+from __future__ import annotations
+
+import sqlite3
+from dataclasses import dataclass
+
+from pysync.queue.values import History
+
+_MS = 1000
+_NOTE = "history:came-by"
+
+
+@dataclass(frozen=True, slots=True)
+class Ripe:
+    """Which events of the table `events` came `retain_ms` ago or earlier; `last` is the newest there is."""
+
+    events: str
+    last: int
+    now_ms: int
+    retain_ms: int
+
+    def upto(self, connection: sqlite3.Connection, first: int, last: int) -> int:
+        """The last position up to `last` of which that is true, and of all from `first` to it; `first` - 1 if none.
+
+        Reads no further than to the first event that is too young. Within the caller's transaction.
+        """
+        query = f"SELECT _id, timestamp FROM {self.events} WHERE _id BETWEEN ? AND ? ORDER BY _id"  # noqa: S608
+        known, noted_ms = _came_by(connection)
+        found = first - 1
+        rows = connection.execute(query, (first, last))
+        for position, at in rows:
+            came_ms = round(at * _MS)
+            if position <= known:
+                came_ms = min(came_ms, noted_ms)
+            if came_ms > self.now_ms:
+                _note(connection, self.last, self.now_ms)
+            if came_ms > self.now_ms - self.retain_ms:
+                break
+            found = position
+        rows.close()
+        return found
+
+
+def kept(connection: sqlite3.Connection, table: str, events: int, of: int) -> History:
+    """What the oldest `events` of the `of` events in `table` come to."""
+    if not events:
+        return History(0, 0, None)
+    query = f"SELECT timestamp FROM {table} ORDER BY _id LIMIT 1"  # noqa: S608
+    (oldest,) = connection.execute(query).fetchone()
+    (pages,) = connection.execute("PRAGMA page_count").fetchone()
+    (unused,) = connection.execute("PRAGMA freelist_count").fetchone()
+    (size,) = connection.execute("PRAGMA page_size").fetchone()
+    return History(events, (pages - unused) * size * events // of, round(oldest * _MS))
+
+
+def _came_by(connection: sqlite3.Connection) -> tuple[int, int]:
+    """A position, and the time by which all events up to it had come whatever they say."""
+    row = connection.execute("SELECT value FROM meta WHERE key = ?", (_NOTE,)).fetchone()
+    if row is None:
+        return 0, 0
+    position, at_ms = row[0].split(" ")
+    return int(position), int(at_ms)
+
+
+def _note(connection: sqlite3.Connection, position: int, at_ms: int) -> None:
+    value = f"{position} {at_ms}"
+    connection.execute("INSERT OR REPLACE INTO meta (key, value) VALUES (?, ?)", (_NOTE, value))

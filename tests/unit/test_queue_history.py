@@ -1,0 +1,214 @@
+"""How long events stay that every target has: for history, and never at the cost of what is still needed."""
+
+from __future__ import annotations
+
+import sqlite3
+import tempfile
+from contextlib import closing
+from pathlib import Path
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from pysync.queue import Entry, EventQueue, History
+from pysync.queue.history import Ripe
+from tests.support.queues import Disk, Reopener, fill, numbered, seen
+
+DAY = 86_400.0
+
+
+@pytest.fixture
+def queue(reopen):
+    opened = reopen()
+    opened.register("dr")
+    return opened
+
+
+def kept(queue: EventQueue) -> list[int]:
+    """The positions of all events that are there."""
+    return [event.position for event in queue.events(0, 10_000, 10**9)]
+
+
+def append(queue: EventQueue, count: int) -> None:
+    """So many more, in one transaction."""
+    numbers = range(queue.last + 1, queue.last + 1 + count)
+    queue.append_all([Entry("jvm", number, "onprem", b"%d" % number) for number in numbers])
+
+
+def add(queue: EventQueue, count: int) -> None:
+    """So many more, with which every target is done."""
+    append(queue, count)
+    for target in queue.positions():
+        queue.advance(target, queue.last)
+
+
+def test_without_it_nothing_is_kept(queue, disk):
+    add(queue, 5)
+    disk.now += 1
+    assert (queue.trim(retain_seconds=0), kept(queue)) == (5, [])
+
+
+def test_events_stay_as_long_as_it_says_also_over_a_restart(queue, disk, reopen):
+    add(queue, 3)
+    disk.now += DAY
+    add(queue, 2)
+    disk.now += DAY / 2
+    assert queue.trim(retain_seconds=2 * DAY) == 0
+    queue = reopen()
+    assert queue.trim(retain_seconds=2 * DAY) == 0
+    assert kept(queue) == [1, 2, 3, 4, 5]
+    disk.now += DAY / 2
+    assert queue.trim(retain_seconds=2 * DAY) == 3
+    assert kept(queue) == [4, 5]
+    disk.now += DAY
+    assert (queue.trim(retain_seconds=2 * DAY), kept(reopen())) == (2, [])
+
+
+def test_what_a_target_needs_stays_however_old_it_is(queue, disk):
+    queue.register("slow")
+    fill(queue, 1, 9)
+    queue.advance("dr", 9)
+    queue.advance("slow", 4)
+    disk.now += 100 * DAY
+    assert queue.trim(retain_seconds=DAY) == 4
+    assert seen(queue, "slow") == numbered(5, 9)
+
+
+def test_it_is_trimmed_in_slices(queue, disk, monkeypatch):
+    monkeypatch.setattr("pysync.queue.log._TRIM_ROWS", 3)
+    add(queue, 10)
+    disk.now += DAY
+    add(queue, 1)
+    assert queue.trim(retain_seconds=DAY, seconds=0) == 3
+    assert queue.trim(retain_seconds=DAY) == 7
+    assert kept(queue) == [11]
+
+
+def test_no_more_is_read_than_up_to_the_first_that_is_too_young():
+    read = []
+    with closing(sqlite3.connect(":memory:")) as connection:
+        connection.create_function("noted", 1, lambda at: read.append(at) or at)
+        connection.execute("CREATE TABLE meta (key TEXT PRIMARY KEY, value TEXT)")
+        connection.execute("CREATE TABLE queued (_id INTEGER PRIMARY KEY, timestamp FLOAT)")
+        connection.executemany("INSERT INTO queued VALUES (?, ?)", [(n, 0.0 if n < 4 else DAY) for n in range(1, 1001)])
+        connection.execute("CREATE VIEW events AS SELECT _id, noted(timestamp) AS timestamp FROM queued")
+        ripe = Ripe("events", last=1000, now_ms=round(DAY * 1000), retain_ms=round(DAY * 1000))
+        assert ripe.upto(connection, 1, 1000) == 3
+    assert len(read) <= 5
+
+
+# --- clocks
+
+
+def test_a_clock_that_is_set_back_makes_nothing_go_early_nor_stay_for_ever(queue, disk, reopen):
+    disk.now += 1000 * DAY
+    add(queue, 3)
+    disk.now -= 1000 * DAY
+    add(queue, 2)
+    assert queue.trim(retain_seconds=DAY) == 0
+    disk.now += DAY / 2
+    add(queue, 1)
+    queue = reopen()
+    assert queue.trim(retain_seconds=DAY) == 0
+    disk.now += DAY / 2
+    assert queue.trim(retain_seconds=DAY) == 5
+    assert kept(queue) == [6]
+
+
+def test_a_clock_that_is_set_back_twice(queue, disk):
+    disk.now += 1000 * DAY
+    add(queue, 3)
+    disk.now -= 400 * DAY
+    assert queue.trim(retain_seconds=DAY) == 0
+    disk.now -= 400 * DAY
+    assert queue.trim(retain_seconds=DAY) == 0
+    disk.now += DAY
+    assert (queue.trim(retain_seconds=DAY), kept(queue)) == (3, [])
+
+
+@settings(deadline=None, max_examples=25)
+@given(
+    st.lists(
+        st.one_of(
+            st.tuples(st.just("append"), st.integers(1, 5)),
+            st.tuples(st.sampled_from(["dr", "slow"]), st.integers(1, 6)),
+            st.tuples(st.just("clock"), st.integers(-20, 20)),
+            st.tuples(st.just("trim"), st.sampled_from([0, 1, 5])),
+            st.tuples(st.just("reopen"), st.none()),
+        ),
+        max_size=25,
+    )
+)
+def test_whatever_the_clock_does_no_event_goes_that_a_target_still_needs(steps):
+    with tempfile.TemporaryDirectory() as directory:
+        disk = Disk()
+        reopen = Reopener(Path(directory), disk)
+        queue = reopen()
+        for target in ("dr", "slow"):
+            queue.register(target)
+        for what, amount in steps:
+            if what == "append":
+                append(queue, amount)
+            elif what == "clock":
+                disk.now += amount
+            elif what == "trim":
+                queue.trim(retain_seconds=amount)
+            elif what == "reopen":
+                queue = reopen()
+            else:
+                queue.advance(what, min(queue.last, queue.positions()[what] + amount))
+            for target, position in queue.positions().items():
+                assert seen(queue, target) == numbered(position + 1, queue.last)
+        done = min(queue.positions().values())
+        for _ in range(3):
+            queue.trim(retain_seconds=5)
+            disk.now += 5
+        assert kept(queue) == list(range(done + 1, queue.last + 1)), "it was kept for more than twice the time"
+        reopen.close()
+
+
+# --- room
+
+
+def test_history_gives_way_to_what_is_to_come_and_only_as_far_as_it_must(queue, disk, monkeypatch):
+    monkeypatch.setattr("pysync.queue.log._TRIM_ROWS", 3)
+    add(queue, 20)
+    disk.free = 1_240_000  # less than a quarter above the floor
+    given_back = []
+
+    def give_back() -> bool:
+        given_back.append(1)
+        disk.free += 10_000
+        return False
+
+    monkeypatch.setattr(queue, "_vacuum_slice", give_back)
+    assert queue.trim(retain_seconds=DAY) == 3
+    assert kept(queue) == list(range(4, 21))
+    disk.free = 0
+    monkeypatch.setattr(queue, "_vacuum_slice", lambda: False)
+    assert (queue.trim(retain_seconds=DAY), kept(queue)) == (17, [])
+
+
+# --- what it is to others
+
+
+def test_a_new_target_does_not_get_it(queue):
+    add(queue, 5)
+    fill(queue, 6, 7)
+    queue.trim(retain_seconds=DAY)
+    assert queue.register("lake") == 5
+    assert seen(queue, "lake") == numbered(6, 7)
+
+
+def test_it_is_counted(queue, disk, reopen):
+    assert queue.history() == History(0, 0, None)
+    queue.append_all([Entry("jvm", number, "onprem", bytes(10_000)) for number in range(1, 41)])
+    assert queue.history() == History(0, 0, None)
+    queue.advance("dr", 30)
+    disk.now += DAY
+    found = queue.history()
+    assert (found.events, found.oldest_ms) == (30, 1_000_000)
+    assert 300_000 <= found.size < 600_000
+    queue.trim(retain_seconds=2 * DAY)
+    assert reopen().history().events == 30
