@@ -69,8 +69,15 @@ class Reception:
         return answer
 
     def report(self, payload: str) -> str:
-        """Note what a listener tells of itself, every few seconds: `ok`, or `unreadable`."""
-        return "ok" if self._watch.report(payload) else "unreadable"
+        """Note what a listener tells of itself, every few seconds: `ok`, or `unreadable`.
+
+        `full` or `failed` where it tells of an earlier one that has ended, and that cannot be recorded now.
+        """
+        try:
+            return "ok" if self._watch.report(payload) else "unreadable"
+        except (QueueFull, QueueFailed) as error:
+            log.error("the end of a metastore not recorded", reason=str(error))
+            return "full" if isinstance(error, QueueFull) else "failed"
 
     def answers(self) -> dict[str, int]:
         """How often each answer was given since the start."""

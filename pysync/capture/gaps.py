@@ -2,7 +2,8 @@
 
 Every event has a number of its listener's. A number that is missing although the listener says that it has nothing
 left is a gap; so is a listener that falls silent without its goodbye: its metastore was killed, perhaps between a
-commit and the callback that would have told of it.
+commit and the callback that would have told of it. Of one that was killed while no sidecar ran, and left nothing in its
+spool, the next metastore tells.
 """
 
 from __future__ import annotations
@@ -19,6 +20,7 @@ from pysync.queue import EventQueue, Instance
 
 _HOLE_SECONDS = 5.0
 _LONGEST_TICK = 2.0
+_LONGEST_NAME = 200
 
 log = structlog.get_logger(__name__)
 
@@ -46,12 +48,20 @@ class GapWatch:
     _notification_id: int = 0
 
     def report(self, payload: str) -> bool:
-        """Note what a listener tells of itself; False if it cannot be read. From any thread."""
+        """Note what a listener tells of itself; False if it cannot be read. From any thread.
+
+        Or that an earlier one has ended: that is on disk when this returns. Raises QueueFull and QueueFailed then.
+        """
         try:
             told: dict[str, Any] = json.loads(payload)
             instance, highest, waiting = str(told["instance"]), int(told["sequence"]), int(told["waiting"])
-        except (ValueError, TypeError, KeyError):
+        except (ValueError, TypeError, KeyError, OverflowError, RecursionError):
             return False
+        if len(instance) > _LONGEST_NAME:
+            return False
+        if told.get("ended") is True:
+            self._end(instance)
+            return True
         with self._lock:
             listener = self._heard(instance)
             listener.highest, listener.idle = highest, waiting == 0
@@ -87,9 +97,19 @@ class GapWatch:
         """
         found = 0
         for instance in self._instances():
-            if instance.instance != INSTANCE and ":" not in instance.instance:  # as in notification-log:SOURCE
+            if _is_listener(instance.instance):
                 found += self._look_at(instance, min(seconds, _LONGEST_TICK))
         return found
+
+    def _end(self, name: str) -> None:
+        """A listener has ended, and what it left in its spool has come: what has not, never will."""
+        if not _is_listener(name):
+            return
+        with self._lock:
+            self._listeners.setdefault(name, _Listener()).ended = True
+        for instance in self._instances():
+            if instance.instance == name:
+                self._record_end(instance)
 
     def _instances(self) -> list[Instance]:
         """Those that events came from, and those that have told of themselves only."""
@@ -132,6 +152,10 @@ class GapWatch:
         if new:
             log.warning("gap found: source and targets will be compared", reason=reason)
         return int(new)
+
+
+def _is_listener(name: str) -> bool:
+    return name != INSTANCE and ":" not in name  # as in notification-log:SOURCE
 
 
 def _holes(instance: Instance, listener: _Listener) -> tuple[tuple[int, int], ...]:

@@ -3,7 +3,8 @@
 Three metastores, alike but for the listener: one without, one whose sidecar runs (or is stopped with SIGSTOP for the
 hung case), one whose sidecar is away. They are asked in turn, a short run each, so that whatever else the machine does
 meets all of them alike; the ratios are those of the medians over all runs. The sidecars' target does nothing: a target
-on the same machine would be measured too. The bridge is measured by writers of its own, next to bare fdatasync calls on
+on the same machine would be measured too. Then the sidecar stays away for ten thousand events more, and when it starts
+all of them must come. The bridge is measured by writers of its own, next to bare fdatasync calls on
 the same disk, while the target is paused.
 """
 
@@ -20,6 +21,7 @@ from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack, closing, contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
+from statistics import median
 from typing import Any, TypeVar
 
 from pysync.embedded import EmbeddedMetastore
@@ -27,7 +29,7 @@ from pysync.metastore import Metastore
 from pysync.model.wire import encode_event
 from pysync.service.install import listener_jar
 from tests.bench.frame import Row, Say, percentile
-from tests.support import new_database, table
+from tests.support import new_database, table, wait_until
 from tests.support.callers import TOKEN, Caller
 from tests.support.events import create_table
 from tests.support.sidecars import FaultyPlace, Sidecar, pysync, sidecar, unused_port
@@ -38,6 +40,8 @@ _STATEMENTS = 60  # of one client in one run
 _WARM_UP = 400
 _CLIENTS = 8
 _HUNG_ROUNDS = 3
+_SPOOLED_ROUNDS = 42  # short ones: whatever else the machine does meets both alike
+_SPOOLED_STATEMENTS = 30  # of one client in one run: ten thousand of all
 _WRITER_EVENTS = 12_000
 _FSYNC_SECONDS = 2.0
 
@@ -61,7 +65,9 @@ class Server:
 
 
 def run(say: Say) -> Iterator[Row]:
-    """The rows `capture.{up,down,hung}.*_ratio` , `capture.one.*`, `capture.down.rate_ratio`, `capture.bridge.*`."""
+    """The rows `capture.{up,down,hung}.*_ratio`, `capture.one.*`, `capture.down.rate_ratio`, `capture.spooled.*`,
+    `capture.bridge.*`.
+    """
     with ExitStack() as stack:
         directory = Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="pysync-bench-")))
         yield from _latencies(directory, stack, say)
@@ -78,7 +84,8 @@ def _latencies(directory: Path, stack: ExitStack, say: Say) -> list[Row]:
     running = stack.enter_context(sidecar(place))
     bare = _server(directory, "bare", stack)
     up = _server(directory, "up", stack, _port(running), place.token)
-    down = _server(directory, "down", stack, unused_port(), place.token)
+    away = unused_port()
+    down = _server(directory, "down", stack, away, place.token)
     for number in range(_ROUNDS):
         for clients in (1, _CLIENTS):
             say(f"round {number + 1} of {_ROUNDS}, {clients} clients")
@@ -91,7 +98,8 @@ def _latencies(directory: Path, stack: ExitStack, say: Say) -> list[Row]:
             for clients in (1, _CLIENTS):
                 hung.measure(clients)
                 bare.measure(clients)
-    return [*_rows("up", up, bare), *_rows("down", down, bare), *_rows("hung", hung, bare), *_more(hung, down, bare)]
+    rows = [*_rows("up", up, bare), *_rows("down", down, bare), *_rows("hung", hung, bare), *_more(hung, down, bare)]
+    return [*rows, *_spooled(directory, down, bare, away, say)]
 
 
 def _rows(name: str, server: Server, bare: Server) -> Iterator[Row]:
@@ -108,6 +116,40 @@ def _more(hung: Server, down: Server, bare: Server) -> Iterator[Row]:
     yield Row("capture.hung.longest_ms", longest, "ms", slowest, goal=DEADLINE_MS + slowest)
     rate, without = max(down.rates[_CLIENTS]), max(bare.rates[_CLIENTS])
     yield Row("capture.down.rate_ratio", rate / without, "ratio", goal=0.95, more_is_better=True)
+
+
+def _spooled(directory: Path, down: Server, bare: Server, port: int, say: Say) -> Iterator[Row]:
+    """The rate of ten thousand DDLs while nobody takes their events; then how fast a sidecar on `port` gets all."""
+    rates: dict[int, list[float]] = {id(down): [], id(bare): []}
+    each = _CLIENTS * _SPOOLED_STATEMENTS
+    for number in range(_SPOOLED_ROUNDS):
+        say(f"the sidecar is away for long, round {number + 1} of {_SPOOLED_ROUNDS}")
+        for server in (bare, down) if number % 2 else (down, bare):
+            uri, began = server.metastore.uri, time.perf_counter()
+            _together(_CLIENTS, lambda client, uri=uri: _statements(uri, client, _SPOOLED_STATEMENTS))
+            rates[id(server)].append(each / (time.perf_counter() - began))
+    with_it, without = median(rates[id(down)]), median(rates[id(bare)])
+    yield Row("capture.spooled.rate", with_it, "DDL/s", without)
+    yield Row("capture.spooled.rate_ratio", with_it / without, "ratio", goal=0.95, more_is_better=True)
+    say("a sidecar starts, and gets what was spooled")
+    yield Row(
+        "capture.spooled.delivered_rate", _delivered(directory, port, _SPOOLED_ROUNDS * each), "events/s", with_it
+    )
+
+
+def _delivered(directory: Path, port: int, least: int) -> float:
+    """Events a second, of the spool into the queue; raises RuntimeError if there are not `least`, or one is missing."""
+    place = _place(directory / "late")
+    place.write(port=port, more="remember = false\n")
+    spool = directory / "down-spool"
+    began = time.perf_counter()
+    with sidecar(place) as running:
+        wait_until(lambda: not list(spool.glob("*.spool")), seconds=600, what="the delivery of the spool")
+        took = time.perf_counter() - began
+        (found,) = running.status()["instances"]
+    if found["missing"] or found["received"] < least:
+        raise RuntimeError(f"not all events came: {found}")
+    return float(found["received"] / took)
 
 
 def _server(directory: Path, name: str, stack: ExitStack, port: int = 0, token: Path | None = None) -> Server:

@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 
 from pysync.demo.stage import Stage
+from pysync.embedded import EmbeddedMetastore
 from pysync.metastore import Metastore
 from tests.support import new_database, table, wait_until
 from tests.support.stages import assert_converges, ddl_stream
@@ -73,6 +74,53 @@ def test_a_source_killed_in_the_middle_of_a_stream_is_compared(tmp_path: Path) -
         assert_closed(stage)
         assert_converges(stage, SECONDS)
         assert any("without a goodbye" in gap["reason"] for gap in gaps(stage)), gaps(stage)
+
+
+def test_a_source_killed_before_it_could_tell_anything_while_no_sidecar_ran(tmp_path: Path) -> None:
+    """No event, no spool, no report of it: only its marker is left."""
+    with Stage(tmp_path, database="disk", source=soon_idle) as stage:
+        stage.target.start()
+        stage.source.start()
+        stage.start_sidecar()
+        with Metastore(stage.source.uri) as source:
+            name = new_database(source, "kept")
+            source.call(lambda client: client.create_table(table(name, "first")))
+        assert_converges(stage)
+        stage.kill_sidecar()
+        stage.source.stop()
+        told = spooled(stage)
+        assert len(told) == 1, "its goodbye waits in the spool"
+        stage.source.start()
+        stage.source.kill()
+        assert spooled(stage) == told
+        change_untold(stage, name)
+        stage.source.start()
+        stage.start_sidecar()
+        assert_closed(stage)
+        assert_converges(stage, SECONDS)
+        assert ["without a goodbye" in gap["reason"] for gap in gaps(stage)] == [True], gaps(stage)
+        with Metastore(stage.target.uri) as target:
+            assert target.tables(name) == ["first", "untold"]
+        assert len(list((tmp_path / "spool").glob("*.alive"))) == 1, "that of the living alone"
+
+
+def soon_idle(directory: Path, *, overrides: dict[str, str], **settings: Any) -> EmbeddedMetastore:
+    """A metastore that says goodbye right after a change."""
+    return EmbeddedMetastore(directory, overrides={**overrides, "pysync.idle.ms": "0"}, **settings)
+
+
+def spooled(stage: Stage) -> list[bytes]:
+    """What the spool holds."""
+    return [file.read_bytes() for file in (stage.directory / "spool").glob("*.spool")]
+
+
+def change_untold(stage: Stage, database: str) -> None:
+    """A change that was committed while the killed metastore ran, by one that has no listener to tell of it."""
+    with (
+        EmbeddedMetastore(stage.source.directory, name="untold", database="disk") as silent,
+        Metastore(silent.uri) as source,
+    ):
+        source.call(lambda client: client.create_table(table(database, "untold")))
 
 
 def test_a_sidecar_killed_again_and_again_while_it_closes_a_gap(tmp_path: Path) -> None:

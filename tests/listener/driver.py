@@ -18,6 +18,8 @@ SOURCE = Path(__file__).with_name("Driver.java")
 MIB = 1 << 20
 LEAST = 16 * MIB
 """The smallest limit of the spool; its segments are of 1 MiB."""
+MARKER = ".alive"
+"""The end of the name of the file by which a process is known."""
 
 _LOG_SETTINGS = """\
 status = error
@@ -91,7 +93,7 @@ class Driver:
     def storm_over(self) -> list[float]:
         return [int(word) / 1e6 for word in self.answer().split()]
 
-    def terminate(self, seconds: float = 15.0) -> None:
+    def terminate(self, seconds: float = 60.0) -> None:
         """SIGTERM, and the end."""
         self.process.send_signal(signal.SIGTERM)
         assert self.process.wait(seconds) == 128 + signal.SIGTERM
@@ -125,6 +127,7 @@ class Place:
             "pysync.spool.dir": str(self.spool),
             "pysync.spool.max.bytes": str(LEAST),
             "pysync.deadline.ms": str(int(DEADLINE * 1000)),
+            "pysync.idle.ms": "0",
             **{f"pysync.{key.replace('_', '.')}": value for key, value in settings.items()},
         }
         self._started.append(Driver(self, values))
@@ -144,6 +147,14 @@ class Place:
         self.bridge.stop()
 
     def files(self) -> list[str]:
+        """What is in the spool, but for markers."""
+        return [name for name in self._names() if not name.endswith(MARKER)]
+
+    def markers(self) -> list[str]:
+        """The instances whose markers are there."""
+        return [name.split("~")[1].removesuffix(MARKER) for name in self._names() if name.endswith(MARKER)]
+
+    def _names(self) -> list[str]:
         return sorted(path.name for path in self.spool.iterdir()) if self.spool.is_dir() else []
 
     def spooled(self) -> list[Event]:

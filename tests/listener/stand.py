@@ -211,6 +211,7 @@ class Stand:
             "pysync.bridge.token.file": str(self.token),
             "pysync.spool.dir": str(self.spool),
             "pysync.deadline.ms": str(int(DEADLINE * 1000)),
+            "pysync.idle.ms": "0",
             **(overrides or {}),
         }
         self.server = EmbeddedMetastore(directory / "hms", name="listener", jars=[jar], overrides=settings)

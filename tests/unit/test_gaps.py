@@ -11,7 +11,9 @@ import structlog
 from hypothesis import given
 from hypothesis import strategies as st
 
+from pysync.capture.bridge import Reception
 from pysync.capture.gaps import GapWatch
+from pysync.capture.overlaps import Overlaps
 from pysync.capture.refreshes import INSTANCE
 from pysync.queue import EventQueue
 from tests.support.queues import Reopener, fill
@@ -177,6 +179,60 @@ def test_a_listener_that_has_told_of_itself_only_is_watched_too(queue, watch):
     assert reasons(queue) == ["metastore young ended, or is cut off, without a goodbye"]
 
 
+def ended(instance: str = "jvm") -> str:
+    return json.dumps({"instance": instance, "sequence": 0, "waiting": 0, "ended": True})
+
+
+def test_what_a_listener_tells_of_an_earlier_one_is_a_gap_at_once(reopen):
+    """The sidecar may be killed before it has been silent for long: what was answered must be on disk."""
+    with structlog.testing.capture_logs():
+        assert GapWatch(reopen(), SILENCE).report(ended("killed"))
+        queue = reopen()
+        assert reasons(queue) == ["metastore killed ended, or is cut off, without a goodbye"]
+        again = GapWatch(queue, SILENCE)
+        assert again.report(ended("killed"))
+        assert look(again, 100) == 0
+        assert len(queue.gaps()) == 1
+
+
+def test_the_end_of_an_earlier_one_that_cannot_be_recorded_is_not_answered_ok(queue, watch):
+    """The listener keeps its marker then, and tells of it again."""
+    reception = Reception(queue, watch, Overlaps())
+    assert reception.report(ended("one")) == "ok"
+    queue.close()
+    assert reception.report(ended("two")) == "failed"
+
+
+def test_an_earlier_one_that_said_goodbye_is_none(queue, watch):
+    fill(queue, 1, 3)
+    watch.goodbye("jvm", 3)
+    assert watch.report(ended())
+    assert look(watch, 100) == 0
+    assert reasons(queue) == []
+
+
+def test_its_silence_was_a_gap_already(queue, watch):
+    fill(queue, 1, 3)
+    assert look(watch, 100) == 1
+    assert watch.report(ended())
+    assert look(watch, 100) == 0
+    assert len(queue.gaps()) == 1
+
+
+def test_the_end_of_an_earlier_one_does_not_hide_that_numbers_of_it_are_missing(queue, watch):
+    fill(queue, 1, 2)
+    assert watch.report(told(4))
+    assert watch.report(ended())
+    assert look(watch, 100) == 1
+    assert "events 3 to 4 of metastore jvm never came" in reasons(queue)
+
+
+@pytest.mark.parametrize("instance", [INSTANCE, "notification-log:onprem"])
+def test_what_is_no_listener_has_no_end(queue, watch, instance):
+    assert watch.report(ended(instance))
+    assert reasons(queue) == []
+
+
 def test_all_events_of_a_listener_may_be_missing(queue, watch):
     assert look(watch, 30, report=told(2)) == 1
     assert reasons(queue) == ["events 1 to 2 of metastore jvm never came"]
@@ -208,6 +264,8 @@ def test_what_is_no_report_is_told_so_and_changes_nothing(payload):
         '{"instance": "jvm", "sequence": "many", "waiting": 0}',
         '{"instance": "jvm", "sequence": null, "waiting": 0}',
         '{"instance": "jvm", "sequence": 1, "waiting": []}',
+        '{"instance": "jvm", "sequence": Infinity, "waiting": 0}',
+        json.dumps({"instance": "x" * 201, "sequence": 0, "waiting": 0, "ended": True}),
     ],
 )
 def test_half_a_report_is_none(payload, tmp_path: Path):

@@ -21,14 +21,18 @@ final class Delivery {
     private static final long LAST_PAUSE_MS = 2_000;
     /** Nobody waits for the spool; a sidecar slower than the deadline must not starve it. */
     private static final int PATIENCE_MS = 5_000;
+    private static final long NEVER = Long.MIN_VALUE;
 
     private final Settings settings;
     private final String instance = UUID.randomUUID().toString();
     private final AtomicLong sequences = new AtomicLong();
     /** What this thread handed on last: a listener that is configured twice hears of the same object again. */
     private final ThreadLocal<WeakReference<Object>> latest = new ThreadLocal<>();
+    /** When the metastore last told of a change, as {@link System#nanoTime} has it. */
+    private volatile long changedAt = NEVER;
     private final int patienceMs;
     private final Sidecar sidecar;
+    private final Presence presence;
 
     /** Guards everything below: the switch and the appends are one. */
     private final Object lock = new Object();
@@ -50,6 +54,7 @@ final class Delivery {
         this.notices = new Notices(settings);
         SpoolDirectory directory = new SpoolDirectory(settings.spoolDir, settings.source, instance);
         this.spool = new Spool(directory, settings.spoolMaxBytes, notices::damaged);
+        this.presence = new Presence(directory, notices::cannotMark);
     }
 
     static Delivery of(Settings settings) {
@@ -67,14 +72,16 @@ final class Delivery {
             }
             delivery.keepDraining();
         }
-        Reporter reporter = new Reporter(delivery.sidecar, settings.deadlineMs, delivery::reportWhenDirect);
+        delivery.presence.begin(settings.deadlineMs);
+        Reporter reporter = new Reporter(delivery.sidecar, settings, delivery.presence, delivery::reportWhenDirect);
         Bridge.daemon(reporter, "pysync-report").start();
-        Goodbye.atTheEnd(settings.deadlineMs, () -> delivery.send(EventEncoder::goodbye));
+        Goodbye.atTheEnd(settings.deadlineMs, delivery::isIdle, delivery::sayGoodbye);
         return delivery;
     }
 
     /** {@code change} is the object that the metastore hands to each of its listeners in turn. */
     void send(Object change, Draft draft) {
+        changedAt = System.nanoTime();
         WeakReference<Object> last = latest.get();
         if (last == null || last.get() != change) {
             latest.set(new WeakReference<>(change));
@@ -82,53 +89,62 @@ final class Delivery {
         }
     }
 
-    private void send(Draft draft) {
+    /** Whether nothing has changed for so long that nobody seems to be at work. */
+    private boolean isIdle() {
+        long since = (System.nanoTime() - changedAt) / 1_000_000;
+        return changedAt == NEVER || since >= settings.idleMs;
+    }
+
+    private void sayGoodbye() {
+        if (send(EventEncoder::goodbye)) {
+            presence.leave();
+        }
+    }
+
+    /** Whether the event is safe: with the sidecar, or on disk. */
+    private boolean send(Draft draft) {
         long sequence = sequences.incrementAndGet();
         try {
             byte[] event = draft.write().encode(settings.source, instance, sequence);
             if (event.length > SpoolRecord.LONGEST) {
                 throw new IllegalArgumentException("longer than " + SpoolRecord.LONGEST + " bytes");
             }
-            deliver(event);
+            return deliver(event);
         } catch (Throwable problem) {
             lose("an event cannot be written, or is longer than " + SpoolRecord.LONGEST + " bytes", problem);
+            return false;
         }
     }
 
-    private void deliver(byte[] event) {
-        if (!appendIfSpooling(event)) {
-            String trouble = sidecar.offer(event, settings.deadlineMs);
-            if (trouble != null) {
-                startSpooling(event, trouble);
-            }
-        }
-    }
-
-    private boolean appendIfSpooling(byte[] event) {
+    private boolean deliver(byte[] event) {
         synchronized (lock) {
             if (!direct) {
-                append(event);
+                return append(event);
             }
-            return !direct;
         }
+        String trouble = sidecar.offer(event, settings.deadlineMs);
+        return trouble == null || startSpooling(event, trouble);
     }
 
-    private void startSpooling(byte[] event, String trouble) {
+    private boolean startSpooling(byte[] event, String trouble) {
         synchronized (lock) {
             direct = false;
             notices.sidecarTakesNone(trouble);
-            append(event);
+            return append(event);
         }
     }
 
-    private void append(byte[] event) {
+    private boolean append(byte[] event) {
+        boolean safe = false;
         try {
             spool.append(event);
+            safe = true;
             notices.spooled();
         } catch (Throwable problem) {
             notices.notSpooled(problem);
         }
         keepDraining();
+        return safe;
     }
 
     /** Starts the drainer if none runs; it may have died of an Error. */

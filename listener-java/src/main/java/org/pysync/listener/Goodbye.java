@@ -1,10 +1,14 @@
 package org.pysync.listener;
 
+import java.util.function.BooleanSupplier;
+
 /**
  * The last word of a process that ends in order: no change is under way between its commit and our callback.
  *
  * <p>Promise: the end of the process waits no longer than two seconds and the deadline. While a handler of the
- * metastore still works, nothing is said: the sidecar then knows that something may be missing.
+ * metastore still works, or where one has made a change lately, nothing is said: the sidecar then knows that something
+ * may be missing. For the metastore takes calls until its process is gone, and one that begins after our last look may
+ * commit and never come to its callback; where clients are at work that is not rare.
  */
 final class Goodbye implements Runnable {
     private static final long LONGEST_MS = 2_000;
@@ -15,17 +19,20 @@ final class Goodbye implements Runnable {
     private static final String HANDLER = "HMSHandler";
 
     private final long deadlineMs;
+    private final BooleanSupplier isIdle;
     private final Runnable say;
 
-    private Goodbye(long deadlineMs, Runnable say) {
+    private Goodbye(long deadlineMs, BooleanSupplier isIdle, Runnable say) {
         this.deadlineMs = deadlineMs;
+        this.isIdle = isIdle;
         this.say = say;
     }
 
-    /** Has {@code say} called at the end of the process; it may take the deadline. */
-    static void atTheEnd(long deadlineMs, Runnable say) {
+    /** Has {@code say} called at the end of the process, if that is idle by then; it may take the deadline. */
+    static void atTheEnd(long deadlineMs, BooleanSupplier isIdle, Runnable say) {
         try {
-            Runtime.getRuntime().addShutdownHook(new Thread(new Goodbye(deadlineMs, say), "pysync-goodbye"));
+            Goodbye goodbye = new Goodbye(deadlineMs, isIdle, say);
+            Runtime.getRuntime().addShutdownHook(new Thread(goodbye, "pysync-goodbye"));
         } catch (IllegalStateException e) {
             // The process ends already: it has no good order to tell of.
         }
@@ -55,7 +62,9 @@ final class Goodbye implements Runnable {
                 return;
             }
         }
-        say.run();
+        if (isIdle.getAsBoolean()) {
+            say.run();
+        }
     }
 
     private static boolean isQuiet() {

@@ -53,6 +53,11 @@ final class Notices {
                 + "away: give it to the user of the metastore", settings.spoolDir, problem.getClass().getSimpleName());
     }
 
+    void cannotMark(Exception problem) {
+        LOG.error("pysync: no marker of this process can be kept in {} ({}): if it is killed before its first event is "
+                + "delivered or spooled, nobody hears of that", settings.spoolDir, problem.getClass().getSimpleName());
+    }
+
     void notSpooled(Throwable problem) {
         lost(problem instanceof SpoolFullException ? full : unwritable, problem);
     }

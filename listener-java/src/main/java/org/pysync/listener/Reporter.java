@@ -3,7 +3,8 @@ package org.pysync.listener;
 import java.util.concurrent.Callable;
 
 /**
- * Tells the sidecar every two seconds how far we are, so that it notices what it has not got.
+ * Tells the sidecar every two seconds how far we are, so that it notices what it has not got; and, until it has noted
+ * them, which earlier processes ended without a goodbye.
  *
  * <p>Promise: one daemon thread, one call at a time; a report that fails changes nothing.
  */
@@ -13,11 +14,15 @@ final class Reporter implements Runnable {
     private final Sidecar sidecar;
     private final long deadlineMs;
     private final Callable<String> next;
+    private final Presence presence;
+    private final String source;
 
-    /** {@code next} gives the report, and waits until one may be sent. */
-    Reporter(Sidecar sidecar, long deadlineMs, Callable<String> next) {
+    /** {@code next} gives the report, and waits until one may be sent: what the spool held is then delivered. */
+    Reporter(Sidecar sidecar, Settings settings, Presence presence, Callable<String> next) {
         this.sidecar = sidecar;
-        this.deadlineMs = deadlineMs;
+        this.deadlineMs = settings.deadlineMs;
+        this.source = settings.source;
+        this.presence = presence;
         this.next = next;
     }
 
@@ -26,6 +31,7 @@ final class Reporter implements Runnable {
         while (true) {
             try {
                 sidecar.report(next.call(), deadlineMs);
+                presence.tellOfDead(dead -> sidecar.report(ended(dead, source), deadlineMs));
                 Thread.sleep(PERIOD_MS);
             } catch (Exception e) {
                 // An interrupt of our own thread, which nobody means.
@@ -34,8 +40,17 @@ final class Reporter implements Runnable {
     }
 
     static String json(String instance, String source, long sequence, long lost, long waiting) {
-        return "{\"instance\": " + quoted(instance) + ", \"source\": " + quoted(source) + ", \"sequence\": " + sequence
-                + ", \"lost\": " + lost + ", \"waiting\": " + waiting + "}";
+        return "{" + common(instance, source, sequence, lost, waiting) + "}";
+    }
+
+    /** Of a process that is dead: how far it was, nobody knows any more. */
+    private static String ended(String instance, String source) {
+        return "{" + common(instance, source, 0, 0, 0) + ", \"ended\": true}";
+    }
+
+    private static String common(String instance, String source, long sequence, long lost, long waiting) {
+        return "\"instance\": " + quoted(instance) + ", \"source\": " + quoted(source) + ", \"sequence\": " + sequence
+                + ", \"lost\": " + lost + ", \"waiting\": " + waiting;
     }
 
     /** A JSON string of ASCII alone. */

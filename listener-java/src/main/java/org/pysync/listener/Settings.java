@@ -26,6 +26,7 @@ final class Settings {
     final Path spoolDir;
     final long spoolMaxBytes;
     final int deadlineMs;
+    final int idleMs;
 
     private Settings(Configuration conf) {
         source = text(conf, "pysync.source.name", null);
@@ -35,6 +36,7 @@ final class Settings {
         spoolDir = path(conf, "pysync.spool.dir", "/var/lib/pysync/spool");
         spoolMaxBytes = number(conf, "pysync.spool.max.bytes", 1L << 30, Spool.LEAST_BYTES, Spool.MOST_BYTES);
         deadlineMs = (int) number(conf, "pysync.deadline.ms", 500, 1, 600_000);
+        idleMs = (int) number(conf, "pysync.idle.ms", 10_000, 0, 86_400_000);
     }
 
     static Settings from(Configuration conf) {
@@ -47,7 +49,7 @@ final class Settings {
     }
 
     private List<Object> values() {
-        return Arrays.asList(source, host, port, tokenFile, spoolDir, spoolMaxBytes, deadlineMs);
+        return Arrays.asList(source, host, port, tokenFile, spoolDir, spoolMaxBytes, deadlineMs, idleMs);
     }
 
     @Override

@@ -9,6 +9,7 @@ package org.pysync.listener;
 final class Sidecar {
     private static final String QUEUED = "queued";
     private static final String UNREADABLE = "unreadable";
+    private static final String NOTED = "ok";
     private static final String PONG = "pysync 1";
 
     private final Bridge bridge;
@@ -37,12 +38,12 @@ final class Sidecar {
         }
     }
 
-    /** Whatever comes of it: an older sidecar answers with an error, and an event tells more of trouble than this. */
-    void report(String json, long deadlineMs) {
+    /** Whether it has noted it. An older sidecar answers with an error, which is not worth a line every two seconds. */
+    boolean report(String json, long deadlineMs) {
         try {
-            bridge.report(json, deadlineMs);
-        } catch (Throwable nothingDependsOnIt) {
-            // Nor is it worth a line every two seconds.
+            return NOTED.equals(bridge.report(json, deadlineMs));
+        } catch (Throwable anEventTellsMoreOfTrouble) {
+            return false;
         }
     }
 

@@ -18,10 +18,11 @@ import java.util.regex.Pattern;
 
 /**
  * The names in the directory of the spool: {@code SOURCE~INSTANCE~000001.spool}, and {@code SOURCE~INSTANCE.spool}
- * of the releases that had one file for each instance.
+ * of the releases that had one file for each instance; and {@code SOURCE~INSTANCE.alive}, an instance's {@link Marker}.
  */
 final class SpoolDirectory {
     private static final String SUFFIX = ".spool";
+    private static final String ALIVE = ".alive";
     private static final Pattern NAME = Pattern.compile("(.*?)(?:~(\\d{6,18}))?" + Pattern.quote(SUFFIX));
 
     private final Path path;
@@ -46,10 +47,30 @@ final class SpoolDirectory {
         return path.resolve(String.format("%s%s~%06d%s", prefix, instance, number, SUFFIX));
     }
 
+    /** The marker of our own instance. */
+    Path marker() {
+        return path.resolve(prefix + instance + ALIVE);
+    }
+
+    /** The markers of our source, our own and those of the living among them. */
+    List<Path> markers() throws IOException {
+        List<Path> markers = new ArrayList<>();
+        try (DirectoryStream<Path> paths = Files.newDirectoryStream(path, file -> isOfOurSource(file, ALIVE))) {
+            paths.forEach(markers::add);
+        }
+        return markers;
+    }
+
+    /** Whose marker it is. */
+    String instanceOf(Path marker) {
+        String name = marker.getFileName().toString();
+        return name.substring(prefix.length(), name.length() - ALIVE.length());
+    }
+
     /** The files of our source, the instance that wrote first first, each instance's in their order. */
     List<Path> files() throws IOException {
         List<Found> found = new ArrayList<>();
-        try (DirectoryStream<Path> paths = Files.newDirectoryStream(path, this::isOfOurSource)) {
+        try (DirectoryStream<Path> paths = Files.newDirectoryStream(path, file -> isOfOurSource(file, SUFFIX))) {
             for (Path one : paths) {
                 found.add(new Found(one));
             }
@@ -75,9 +96,9 @@ final class SpoolDirectory {
         }
     }
 
-    private boolean isOfOurSource(Path file) {
+    private boolean isOfOurSource(Path file, String suffix) {
         String name = file.getFileName().toString();
-        return name.startsWith(prefix) && name.endsWith(SUFFIX);
+        return name.startsWith(prefix) && name.endsWith(suffix) && name.length() > prefix.length() + suffix.length();
     }
 
     /** A file and what orders it, read once: a time that changes under a sort would upset it. */

@@ -44,7 +44,7 @@ final class SpoolFile implements Closeable {
     /** A new file; it gets its name only when it is locked, so that nobody takes it over in between. */
     static SpoolFile create(Path path) throws IOException {
         Path unnamed = path.resolveSibling(path.getFileName() + ".new");
-        claim(path);
+        Claim.take(path);
         SpoolFile created = null;
         try {
             Files.deleteIfExists(unnamed);
@@ -57,7 +57,7 @@ final class SpoolFile implements Closeable {
             return created;
         } catch (IOException | RuntimeException e) {
             closeQuietly(created);
-            release(path);
+            Claim.release(path);
             deleteQuietly(unnamed);
             throw e;
         }
@@ -65,7 +65,7 @@ final class SpoolFile implements Closeable {
 
     /** The file of an earlier process, or null if it is in use, empty or none of ours. */
     static SpoolFile adopt(Path path) throws IOException {
-        if (!claim(path)) {
+        if (!Claim.take(path)) {
             return null;
         }
         SpoolFile adopted = null;
@@ -76,7 +76,7 @@ final class SpoolFile implements Closeable {
             }
         } catch (IOException | RuntimeException e) {
             closeQuietly(adopted);
-            release(path);
+            Claim.release(path);
             throw e;
         }
         adopted.close();
@@ -151,7 +151,7 @@ final class SpoolFile implements Closeable {
     /** Closing gives up the lock. */
     @Override
     public void close() throws IOException {
-        release(path);
+        Claim.release(path);
         file.close();
     }
 
@@ -205,22 +205,6 @@ final class SpoolFile implements Closeable {
         } catch (IOException e) {
             // The next record is written over it.
         }
-    }
-
-    /**
-     * Closing any second handle of a file gives up this process's lock on it, so that a file which is open
-     * in this JVM must not be opened again: not even by another class loader, hence a system property.
-     */
-    private static boolean claim(Path path) {
-        return System.getProperties().putIfAbsent(claimKey(path), "open") == null;
-    }
-
-    private static void release(Path path) {
-        System.getProperties().remove(claimKey(path));
-    }
-
-    private static String claimKey(Path path) {
-        return "pysync.spool.open:" + path;
     }
 
     private static void closeQuietly(SpoolFile spoolFile) {
