@@ -7,6 +7,7 @@ and what a target was just asked to do is asked again at the next start.
 from __future__ import annotations
 
 import os
+import sys
 import time
 from collections.abc import Callable, Collection
 from functools import partial
@@ -29,7 +30,7 @@ from pysync.queue import EventQueue, QueueFull
 from pysync.replay.drain import Drain
 from pysync.replay.progress import State
 from pysync.replay.translate import Translator
-from pysync.service.bootstrap import Bootstrapper
+from pysync.service.bootstrap import Bootstrapper, Origin
 from pysync.service.commands import Commands
 from pysync.service.control import ControlServer
 from pysync.service.ending import Ending
@@ -37,6 +38,7 @@ from pysync.service.install import listener_jar
 from pysync.service.status import sidecar_status
 from pysync.service.tuning import collect_seldom
 from pysync.service.verifying import Verifier
+from pysync.service.web import HOST, WebServer
 from pysync.targets import target_kind
 from pysync.targets.settings import TargetSettings
 
@@ -54,15 +56,23 @@ class Sidecar:
     """Everything that runs; use it once: `start`, `wait`, `stop`."""
 
     def __init__(
-        self, config: Config, *, quarantine: bool = False, bridge: bool = True, only: Collection[str] = ()
+        self,
+        config: Config,
+        *,
+        quarantine: bool = False,
+        bridge: bool = True,
+        only: Collection[str] = (),
+        origin: Origin | None = None,
     ) -> None:
         """Open the queue and lay out the rest. Raises PysyncError for a wrong token file, setting or queue.
 
         With `quarantine` a damaged queue is set aside and a new one begun. Without `bridge` no listener is answered,
-        nor missed. `only` are the targets that are to be drained; not given: all.
+        nor missed. `only` are the targets that are to be drained; not given: all. `origin` is read instead of the
+        metastore of the configuration.
         """
         self._config = config
         self._source = config.source.access()
+        self._origin = origin
         self._started = time.time()
         self.ending = Ending()
         polls = config.source.capture == "notification-log"
@@ -86,7 +96,7 @@ class Sidecar:
             refreshes,
             self.drains,
             {it.name: translator.policy for it, translator in zip(settings, translators, strict=True)},
-            source=self._source,
+            source=origin or self._source,
             listens=lambda: self.poller is None or self.poller.status()["position"] is not None,
         )
         self._healer = Healer(
@@ -102,6 +112,7 @@ class Sidecar:
         self._heals = bridge
         self._verifier = Verifier(config, self.queue, self.drains, watch.is_settled)
         commands = Commands(self.queue, self.drains, self._healer, self.bootstrapper)
+        self._web = WebServer(config.web.port, self.status) if bridge and config.web.port is not None else None
         self._control = ControlServer(config.queue.directory, {"status": lambda _: self.status(), **commands.by_name()})
 
     def start(self) -> int:
@@ -111,6 +122,9 @@ class Sidecar:
         for drain in self.drains:
             drain.start()
         self._control.start()
+        if self._web:
+            self._web.start()
+            log.info("metrics", url=f"http://{HOST}:{self._web.port}/metrics")
         if self._heals:
             self._healer.start()
             self._verifier.start()
@@ -132,8 +146,8 @@ class Sidecar:
         if failure := self.ending.failure():
             raise PysyncError(failure, "start the sidecar again; the listener keeps its events meanwhile")
 
-    def stop(self) -> None:
-        """Take everything down, within about three seconds even if a target hangs."""
+    def stop(self) -> bool:
+        """Take everything down, within about three seconds even if a target hangs; False if one does."""
         if self.bridge:
             self.bridge.stop()
         if self.poller:
@@ -146,12 +160,15 @@ class Sidecar:
             drain.stop()
         self._copies.close()
         until = time.monotonic() + _STOP_SECONDS
-        for drain in self.drains:
-            if not drain.join(max(0.0, until - time.monotonic())):
-                log.warning("a target hangs; its operation will be applied again", target=drain.name)
+        hanging = [drain.name for drain in self.drains if not drain.join(max(0.0, until - time.monotonic()))]
+        for name in hanging:
+            log.warning("a target hangs; its operation will be applied again", target=name)
+        if self._web:
+            self._web.stop()
         self._control.stop()
         self.queue.close()
         log.info("sidecar stopped")
+        return not hanging
 
     def status(self) -> dict[str, Any]:
         """The answer to `pysync status`."""
@@ -186,7 +203,7 @@ class Sidecar:
         A full disk is no reason to end: the targets go on, and the listener has its spool.
         """
         try:
-            return self.queue.trim(seconds=_TRIM_SECONDS)
+            return self.queue.trim(retain_seconds=self._config.queue.retain_seconds, seconds=_TRIM_SECONDS)
         except QueueFull as error:
             log.error("queue not trimmed", reason=str(error))
             return 0
@@ -204,7 +221,8 @@ class Sidecar:
 
     def _drain(self, settings: TargetSettings, translator: Translator) -> Drain:
         open_target = self._copies.opener(settings, partial(target_kind(settings.kind).open, settings))
-        source = partial(Metastore, self._source) if self._source else None
+        living = partial(Metastore, self._source) if self._source else None
+        source = self._origin.opened if self._origin else living
         return Drain(self.queue, settings, translator, open_target, source=source)
 
     def _forget_former_targets(self) -> None:
@@ -218,12 +236,20 @@ class Sidecar:
 
 
 def run(config: Config, *, quarantine: bool = False) -> None:
-    """Run the sidecar until SIGTERM or SIGINT. Raises PysyncError for whatever keeps it from running."""
+    """Run the sidecar until SIGTERM or SIGINT. Raises PysyncError for whatever keeps it from running.
+
+    Where a target hangs the process ends here: the interpreter would wait for the threads of a pool in which it hangs.
+    """
     collect_seldom()
     sidecar = Sidecar(config, quarantine=quarantine)
     sidecar.ending.on_signals()
     try:
         sidecar.start()
         sidecar.wait()
-    finally:
+    except BaseException:
         sidecar.stop()
+        raise
+    if not sidecar.stop():
+        sys.stdout.flush()
+        sys.stderr.flush()
+        os._exit(os.EX_OK)

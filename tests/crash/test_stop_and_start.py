@@ -10,11 +10,13 @@ from pathlib import Path
 
 import pytest
 
+from pysync.embedded.aws import EmbeddedAws
+from pysync.model.event import Kind
 from pysync.model.wire import encode_event
 from pysync.queue import Entry, EventQueue
-from tests.support import wait_until
-from tests.support.drains import create, create_database
-from tests.support.events import INSTANCE
+from tests.support import partition, table, wait_until
+from tests.support.drains import Maker, create, create_database
+from tests.support.events import INSTANCE, database, event
 from tests.support.queues import Disk, Reopener, fill, numbered, seen
 from tests.support.sidecars import FaultyPlace, Place, Sidecar, send, sidecar, wait_for
 
@@ -47,7 +49,7 @@ def place(tmp_path: Path) -> FaultyPlace:
 
 
 def stop_seconds(running: Sidecar) -> float:
-    """Stop it with SIGTERM; how long that took."""
+    """Stop it with SIGTERM; how long that took: no minute."""
     began = time.monotonic()
     running.process.terminate()
     assert running.process.wait(60) == 0, running.log()
@@ -80,6 +82,45 @@ def test_sigterm_with_a_full_queue_and_a_slow_target_is_quick_and_loses_nothing(
         passed = {"db" if at == 1 else f"db.t{at}" for at in range(1, position + 1)}
     assert passed <= done, f"moved on past what was never applied: {sorted(passed - done)[:5]}"
     assert position < EVENTS, "the target was not slow"
+
+
+class GluePlace(Place):
+    """The target is a Glue Data Catalog at `url`."""
+
+    url = ""
+
+    def target(self) -> str:
+        return f'name = "lake"\nkind = "glue"\nregion = "us-east-1"\nendpoint_url = "{self.url}"'
+
+
+def many_partitions() -> list[Maker]:
+    """A database, a table, and more partitions at once than go into one call."""
+    owner = table("db", "t", partition_keys=[("day", "string")], location="s3://bucket/t")
+    parts = [partition(owner, [str(number)]) for number in range(250)]
+    for part in parts:
+        part.sd.location = f"s3://bucket/t/{part.values[0]}"
+    home = database("db", locationUri="s3://bucket/db")
+    return [
+        lambda at: event(Kind.CREATE_DATABASE, after=[home], sequence=at),
+        lambda at: event(Kind.CREATE_TABLE, after=[owner], sequence=at),
+        lambda at: event(Kind.ADD_PARTITION, of=owner, after=parts, sequence=at),
+    ]
+
+
+def test_calls_of_a_pool_that_hang_do_not_keep_it_from_ending(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The interpreter waits for the threads of pools, daemons or not, and each of these waits for its answer."""
+    with EmbeddedAws(athena=False) as aws:
+        for key, value in aws.environment().items():
+            monkeypatch.setenv(key, value)
+        place = GluePlace(tmp_path)
+        place.url = aws.url
+        place.write()
+        aws.fault("Glue.BatchCreatePartition", delay_seconds=600, count=10)
+        with sidecar(place) as running:
+            send(running, *many_partitions())
+            wait_until(lambda: aws.calls().get("Glue.BatchCreatePartition", 0) > 0, what="the call that hangs")
+            stop_seconds(running)
+            assert "a target hangs" in running.log()
 
 
 def test_what_a_stop_left_over_is_applied_after_the_next_start(place: FaultyPlace) -> None:
