@@ -1,7 +1,7 @@
 """Connections to Hive Metastores (HMS): the only place in pysync that opens one.
 
-From below: `addresses` (which), `settings` (what pysync.toml says), `channel` (bytes), `tls`, `kerberos` and `sasl` (on
-top of those), `access` (all of it as one value), `wire` (a connection), `client` (the calls).
+From below: `addresses` (which), `settings` (what pysync.toml says), `channel` (bytes), `tls`, `kerberos`, `plain`,
+`sasl` and `http` (on top of those), `access` (all of it as one value), `wire` (a connection), `client` (the calls).
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from pysync.metastore.errors import (
     MetastoreUnavailable,
     MetastoreUnsupported,
 )
-from pysync.metastore.settings import AddressList, KerberosSettings, TlsSettings
+from pysync.metastore.settings import AddressList, KerberosSettings, LoginSettings, TlsSettings, assert_one_login
 
 __all__ = [
     "CAPABILITIES",
@@ -24,6 +24,7 @@ __all__ = [
     "PARTITIONS_PER_CALL",
     "AddressList",
     "KerberosSettings",
+    "LoginSettings",
     "Metastore",
     "MetastoreAccess",
     "MetastoreCallFailed",
@@ -34,4 +35,5 @@ __all__ = [
     "MetastoreUri",
     "TlsSettings",
     "Where",
+    "assert_one_login",
 ]

@@ -5,9 +5,10 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TypeAlias
 
+from pysync.errors import UsageError
 from pysync.metastore.addresses import Addresses, MetastoreUri
 from pysync.metastore.kerberos import Login
-from pysync.metastore.settings import KerberosSettings, TlsSettings
+from pysync.metastore.settings import KerberosSettings, LoginSettings, TlsSettings, assert_one_login
 
 
 @dataclass(frozen=True, slots=True)
@@ -20,14 +21,25 @@ class MetastoreAccess:
     addresses: Addresses
     tls: TlsSettings | None = None
     login: Login | None = None
+    secret: LoginSettings | None = None
 
     @classmethod
     def of(
-        cls, where: str | MetastoreUri, tls: TlsSettings | None = None, kerberos: KerberosSettings | None = None
+        cls,
+        where: str | MetastoreUri,
+        tls: TlsSettings | None = None,
+        kerberos: KerberosSettings | None = None,
+        login: LoginSettings | None = None,
     ) -> MetastoreAccess:
-        """To one address, or to a list with commas. Raises UsageError for what is not an address."""
-        addresses = Addresses(where) if isinstance(where, MetastoreUri) else Addresses.parse(where)
-        return cls(addresses, tls, None if kerberos is None else Login(kerberos))
+        """To one address, or to a list with commas. Raises UsageError for what is no address, or does not go together.
+
+        `kerberos` becomes `login`, `login` (a password or token) becomes `secret`.
+        """
+        try:
+            assert_one_login(str(where), kerberos, login)
+        except ValueError as error:
+            raise UsageError(str(error)) from error
+        return cls(Addresses.parse(str(where)), tls, None if kerberos is None else Login(kerberos), login)
 
     def __str__(self) -> str:
         return str(self.addresses)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass
 from urllib.parse import urlsplit
 
@@ -9,31 +10,47 @@ from pysync.errors import UsageError
 
 DEFAULT_PORT = 9083
 
+_SCHEMES = frozenset({"thrift", "http", "https"})
+_HTTP_PATH = "metastore"  # hive.metastore.server.thrift.http.path
+_PATH = re.compile(r"[\w.~/%-]*", re.ASCII)
+
 
 @dataclass(frozen=True, slots=True)
 class MetastoreUri:
-    """One address: `thrift://host:port`, an IPv6 address in brackets."""
+    """One address: `thrift://host:port`, or of Hive 4 over HTTP `http://host:port/path` or `https://…`.
+
+    An IPv6 address is in brackets. `path` is that of HTTP, with its slash; empty for thrift.
+    """
 
     host: str
     port: int = DEFAULT_PORT
+    scheme: str = "thrift"
+    path: str = ""
 
     @classmethod
     def parse(cls, text: str) -> MetastoreUri:
-        """Read `thrift://host[:port]`; UsageError for anything else."""
+        """Read `thrift://host[:port]` or `http[s]://host[:port][/path]`; UsageError for anything else."""
         try:
             parts = urlsplit(text.strip())
             host, port = parts.hostname, parts.port
         except ValueError as error:
             raise _not_an_address(text) from error
-        extra = parts.path.strip("/") or parts.query or parts.fragment or parts.username is not None
+        path = parts.path.strip("/")
+        extra = parts.query or parts.fragment or parts.username is not None or (path and parts.scheme == "thrift")
         # A comma: of a list that lost its second thrift://, as "thrift://a,b:9083".
-        if parts.scheme != "thrift" or not host or "," in host or port == 0 or extra:
+        if parts.scheme not in _SCHEMES or not host or "," in host or port == 0 or extra or not _PATH.fullmatch(path):
             raise _not_an_address(text)
-        return cls(host, DEFAULT_PORT if port is None else port)
+        path = "" if parts.scheme == "thrift" else f"/{path or _HTTP_PATH}"
+        return cls(host, DEFAULT_PORT if port is None else port, parts.scheme, path)
+
+    @property
+    def is_http(self) -> bool:
+        """Whether thrift goes over HTTP there."""
+        return self.scheme != "thrift"
 
     def __str__(self) -> str:
         host = f"[{self.host}]" if ":" in self.host else self.host
-        return f"thrift://{host}:{self.port}"
+        return f"{self.scheme}://{host}:{self.port}{self.path}"
 
 
 def parse_addresses(text: str) -> tuple[MetastoreUri, ...]:
@@ -85,5 +102,6 @@ class Addresses:
 
 def _not_an_address(text: str) -> UsageError:
     return UsageError(
-        f"{text!r} is not the address of a metastore", "write it as thrift://host:port, as in hive.metastore.uris"
+        f"{text!r} is not the address of a metastore",
+        "write it as thrift://host:port, as in hive.metastore.uris, or for Hive 4 over HTTP as http://host:port/metastore",
     )

@@ -44,7 +44,7 @@ CAPABILITIES = ttypes.ClientCapabilities([2])
 """INSERT_ONLY_TABLES, a name that the 2.3 IDL lacks; without it Hive 3.1 and 4.x refuse to show such tables."""
 
 _LOG = "look at the metastore's log"
-_LOG_OR_LOGIN = f"{_LOG}, which also tells whether it asks for tls, a certificate or kerberos"
+_LOG_OR_LOGIN = f"{_LOG}, which also tells whether it asks for tls, a certificate or a login, or speaks HTTP"
 _ALL = -1  # max_parts is an i16: -1, not a large number, means all
 _READ_BUFFER = 64 * 1024
 

@@ -100,6 +100,10 @@ class Exchange:
     `first` is what to send first.
     """
 
+    mechanism = b"GSSAPI"
+    name = "Kerberos login"
+    hint = "its log has the reason; are its clock, keytab and hive.metastore.kerberos.principal right?"
+
     def __init__(self, gssapi: Any, context: Any, principal: str) -> None:
         self._gssapi = gssapi
         self._context = context

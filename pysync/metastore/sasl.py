@@ -8,11 +8,12 @@ from __future__ import annotations
 
 import struct
 import time
+from collections.abc import Iterator
 from enum import IntEnum
+from typing import Protocol
 
 from pysync.metastore.channel import Channel
 from pysync.metastore.errors import MetastoreUnavailable
-from pysync.metastore.kerberos import Exchange
 
 _HEADER = struct.Struct("!BI")
 _LENGTH = struct.Struct("!I")
@@ -20,6 +21,12 @@ _LONGEST_MESSAGE = 1024 * 1024
 _LONGEST_FRAME = 1024 * 1024 * 1024
 _MOST_ROUNDS = 8  # Kerberos takes three
 _EARLY = 0.05  # of the tickets' life
+
+NO_SASL = (
+    "is hive.metastore.sasl.enabled true there? If not, remove kerberos; is hive.metastore.authentication set? "
+    "If not, remove login; does it want tls as well?"
+)
+"""What to look at when a metastore does not speak SASL."""
 
 
 class Status(IntEnum):
@@ -30,6 +37,43 @@ class Status(IntEnum):
     BAD = 3
     ERROR = 4
     COMPLETE = 5
+
+
+class Exchange(Protocol):
+    """Our side of one mechanism of SASL with one server, and what protects the data after it."""
+
+    @property
+    def mechanism(self) -> bytes:
+        """Its name in SASL."""
+
+    @property
+    def name(self) -> str:
+        """What it is called in errors: `Kerberos login`."""
+
+    @property
+    def hint(self) -> str:
+        """What to look at when the server refuses it."""
+
+    @property
+    def first(self) -> bytes:
+        """What to send first."""
+
+    @property
+    def agreed(self) -> bool:
+        """Whether nothing is left to be said."""
+
+    @property
+    def lifetime(self) -> float:
+        """For how many seconds it is good from now on."""
+
+    def answer(self, challenge: bytes) -> bytes:
+        """What to send in answer to the server. Raises MetastoreUnavailable."""
+
+    def frames(self, data: bytes) -> Iterator[bytes]:
+        """The data as it is to be sent, in pieces that the server takes."""
+
+    def opened(self, frame: bytes) -> bytes:
+        """The data of a frame that came. Raises ValueError if it is not protected as agreed."""
 
 
 class SaslChannel:
@@ -72,7 +116,7 @@ class SaslChannel:
         self._inner.close()
 
     def _negotiate(self) -> None:
-        self._inner.send(_message(Status.START, b"GSSAPI") + _message(Status.OK, self._exchange.first))
+        self._inner.send(_message(Status.START, self._exchange.mechanism) + _message(Status.OK, self._exchange.first))
         for _ in range(_MOST_ROUNDS):
             status, said = self._hear()
             if status == Status.COMPLETE and self._exchange.agreed:
@@ -83,8 +127,7 @@ class SaslChannel:
             self._inner.send(_message(Status.COMPLETE if self._exchange.agreed else Status.OK, answer))
         text = said[:200].decode("utf-8", "replace") if status in (Status.BAD, Status.ERROR) else "it broke the rules"
         raise MetastoreUnavailable(
-            f"the metastore at {self._where} refuses the Kerberos login: {text}",
-            "its log has the reason; are its clock, keytab and hive.metastore.kerberos.principal right?",
+            f"the metastore at {self._where} refuses the {self._exchange.name}: {text}", self._exchange.hint
         )
 
     def _hear(self) -> tuple[int, bytes]:
@@ -92,7 +135,7 @@ class SaslChannel:
         if status not in set(Status) or length > _LONGEST_MESSAGE:
             raise MetastoreUnavailable(
                 f"the metastore at {self._where} does not speak SASL",
-                "is hive.metastore.sasl.enabled true there? If not, remove kerberos; does it want tls as well?",
+                NO_SASL,
             )
         return status, self._exactly(length)
 

@@ -22,7 +22,7 @@ def _addresses(text: str) -> str:
 
 
 AddressList = Annotated[str, AfterValidator(_addresses)]
-"""`thrift://a:9083`, or several of them with commas; every port written out."""
+"""`thrift://a:9083`, or several of them with commas; every port and path written out."""
 
 
 class _Section(BaseModel):
@@ -72,3 +72,38 @@ class KerberosSettings(_Section):
         if self.keytab is not None and self.client_principal is None:
             raise ValueError("keytab is set and client_principal is not: say whose key it is (klist -kt FILE)")
         return self
+
+
+class LoginSettings(_Section):
+    """`[source.login]`, `[targets.login]`: who we are to a Hive 4 that asks for a password, or speaks HTTP."""
+
+    user: str | None = Field(default=None, min_length=1, pattern=r"^[^\x00-\x1f\x7f]+$", description="our name there")
+    password_file: Path | None = Field(
+        default=None, description="file of our password, mode 0600: for thrift (hive.metastore.authentication)"
+    )
+    token_file: Path | None = Field(
+        default=None, description="file of a JWT, mode 0600: for HTTP (hive.metastore.authentication = JWT)"
+    )
+
+    @model_validator(mode="after")
+    def _is_one_way(self) -> LoginSettings:
+        if (self.user is None) == (self.token_file is None):
+            raise ValueError("set user, or for JWT over HTTP token_file")
+        if self.password_file is not None and self.user is None:
+            raise ValueError("password_file is set and user is not: say whose password it is")
+        return self
+
+
+def assert_one_login(addresses: str, kerberos: KerberosSettings | None, login: LoginSettings | None) -> None:
+    """Raises ValueError where the ways to log in do not go together, or not with the addresses."""
+    http = [uri.is_http for uri in parse_addresses(addresses)]
+    if kerberos is not None and login is not None:
+        raise ValueError("kerberos and login are both set: a metastore asks for one of them")
+    if kerberos is not None and any(http):
+        raise ValueError("kerberos does not go with an address of http: set login, or use thrift")
+    if login is None:
+        return
+    if login.password_file is None and not all(http):
+        raise ValueError("login needs password_file where an address is of thrift")
+    if login.password_file is not None and any(http):
+        raise ValueError("password_file does not go with an address of http: set user alone, or token_file")

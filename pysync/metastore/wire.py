@@ -12,11 +12,15 @@ from pysync.metastore.access import MetastoreAccess
 from pysync.metastore.addresses import MetastoreUri
 from pysync.metastore.channel import Channel, SocketChannel
 from pysync.metastore.errors import MetastoreUnavailable
-from pysync.metastore.sasl import SaslChannel, Status
+from pysync.metastore.http import HttpChannel
+from pysync.metastore.plain import PlainExchange, headers
+from pysync.metastore.sasl import NO_SASL, SaslChannel, Status
+from pysync.metastore.settings import TlsSettings
 from pysync.metastore.tls import refused, secured
 
 _NAME_AT = 8  # a strict binary message starts with version (4 bytes), length of the name (4 bytes), name
 _TLS_ALERT = 0x15
+_HTTP = b"HTTP/"
 
 
 class Wire:
@@ -77,7 +81,11 @@ class Wire:
             raise MetastoreUnavailable(f"the metastore at {self.uri} speaks TLS", "set tls (docs/connections.md)")
         if data[0] in (Status.BAD, Status.ERROR):
             raise MetastoreUnavailable(
-                f"the metastore at {self.uri} asks for a login by SASL", "set kerberos (docs/connections.md)"
+                f"the metastore at {self.uri} asks for a login by SASL", "set kerberos or login (docs/connections.md)"
+            )
+        if data[:5] == _HTTP and not self.uri.is_http:
+            raise MetastoreUnavailable(
+                f"the metastore at {self.uri} speaks HTTP", "write its address as http://host:port/metastore"
             )
 
 
@@ -111,22 +119,27 @@ def _all_failed(failures: list[MetastoreUnavailable]) -> MetastoreUnavailable:
 def _channel(access: MetastoreAccess, uri: MetastoreUri, timeout: float, connect_timeout: float) -> Channel:
     connected = _connected(uri, connect_timeout)
     try:
-        if access.tls is not None:
-            connected = secured(connected, access.tls, uri.host, str(uri))
-        channel: Channel = SocketChannel(connected)
-        if access.login is not None:
-            channel = SaslChannel(channel, access.login.begin(uri.host), str(uri))
+        if access.tls is not None or uri.scheme == "https":
+            connected = secured(connected, access.tls or TlsSettings(), uri.host, str(uri))
+        channel = _logged_in(access, uri, connected)
         connected.settimeout(timeout)
     except (OSError, EOFError) as error:
         connected.close()
-        raise MetastoreUnavailable(
-            f"the metastore at {uri} does not answer the login: {error}",
-            "is hive.metastore.sasl.enabled true there? If not, remove kerberos; does it want tls as well?",
-        ) from error
+        raise MetastoreUnavailable(f"the metastore at {uri} does not answer the login: {error}", NO_SASL) from error
     except BaseException:
         connected.close()
         raise
     return channel
+
+
+def _logged_in(access: MetastoreAccess, uri: MetastoreUri, connected: socket.socket) -> Channel:
+    if uri.is_http:
+        return HttpChannel(connected, uri, headers(access.secret))
+    if access.login is not None:
+        return SaslChannel(SocketChannel(connected), access.login.begin(uri.host), str(uri))
+    if access.secret is not None:
+        return SaslChannel(SocketChannel(connected), PlainExchange(access.secret), str(uri))
+    return SocketChannel(connected)
 
 
 def _connected(uri: MetastoreUri, connect_timeout: float) -> socket.socket:

@@ -150,7 +150,7 @@ def decode_change(event: Event, position: int, table_of: Callable[[bytes], Any] 
     `table_of` decodes the table that partitions belong to, and may remember it.
     Raises UnreadableEvent when an object is not what the kind says.
     """
-    if event.kind not in OBJECTS or (event.catalog or DEFAULT_CATALOG) != DEFAULT_CATALOG:
+    if event.kind not in OBJECTS or normalized(event.catalog or DEFAULT_CATALOG) != DEFAULT_CATALOG:
         return None
     struct = OBJECTS[event.kind]
     change = Change(

@@ -6,7 +6,8 @@ server does not know, so that an older one may be sent them. A struct that was r
 - Fields of Hive 3.1 and 4.x that a client defines. Those that the server sets by itself are left out.
 - The keys of SkewedInfo's locations: lists, which cannot be keys of a dict, so that a table with them was unreadable.
   They are tuples here.
-- The constraints of Hive 3.1 and 4.x with their calls: `Client` is hmsclient's and has those, too.
+- The constraints of Hive 3.1 and 4.x with their calls, and that which alters what a materialized view is made of:
+  `Client` is hmsclient's and has those, too.
 """
 
 from __future__ import annotations
@@ -63,8 +64,30 @@ def struct(name: str, *fields: tuple[Any, ...]) -> Any:
         if values:
             raise TypeError(f"{name} has no {', '.join(sorted(values))}")
 
-    return type(name, (TBase,), {"thrift_spec": _spec(fields), "__init__": init, "__module__": __name__})
+    return type(name, (_Struct,), {"thrift_spec": _spec(fields), "__init__": init, "__module__": __name__})
 
+
+class _Struct(TBase):  # type: ignore[misc]
+    """TBase looks at slots alone, and would take any two of a class without slots for equal."""
+
+    def __eq__(self, other: object) -> bool:
+        return type(self) is type(other) and vars(self) == vars(other)
+
+    __hash__ = None  # type: ignore[assignment]
+
+    def __repr__(self) -> str:
+        said = ", ".join(f"{name}={value!r}" for name, value in vars(self).items() if value is not None)
+        return f"{type(self).__name__}({said})"
+
+
+# Of the table only what a metastore looks it up by: the rest is the table's own affair, and changes all the time.
+SourceTable = struct(
+    "SourceTable",
+    part(1, "table", struct("Table", text(1, "tableName"), text(2, "dbName"))),
+    number(2, "insertedCount", TType.I64),
+    number(3, "updatedCount", TType.I64),
+    number(4, "deletedCount", TType.I64),
+)
 
 CreationMetadata = struct(
     "CreationMetadata",
@@ -74,6 +97,7 @@ CreationMetadata = struct(
     (4, TType.SET, "tablesUsed", TEXTS, None),
     text(5, "validTxnList"),
     number(6, "materializationTime", TType.I64),
+    parts(7, "sourceTables", SourceTable),
 )
 
 NEWER_FIELDS: Mapping[Any, tuple[tuple[Any, ...], ...]] = {
@@ -153,7 +177,8 @@ def call(client: Any, name: str, args: Any, result: Any) -> Any:
     answer = TApplicationException() if kind == TMessageType.EXCEPTION else result
     answer.read(client._iprot)
     client._iprot.readMessageEnd()
-    errors = [answer] if kind == TMessageType.EXCEPTION else [result.o1, getattr(result, "o2", None)]
+    refusals = [getattr(result, name, None) for name in ("o1", "o2", "o3")]
+    errors = [answer] if kind == TMessageType.EXCEPTION else refusals
     for error in filter(None, errors):
         raise error
     return getattr(result, "success", None)
@@ -175,8 +200,29 @@ def _caller(name: str, request: Any, errors: tuple[Any, Any], answer: Any = None
 _REQUESTS = {kind: struct(f"Add{kind.__name__}", parts(1, "columns", kind)) for kind in CONSTRAINTS}
 
 
+_UPDATE_CREATION = "update_creation_metadata"
+_UpdateCreation = struct(
+    f"{_UPDATE_CREATION}_args",
+    text(1, "catName"),
+    text(2, "dbName"),
+    text(3, "tblName"),
+    part(4, "made", CreationMetadata),
+)
+_UpdatedCreation = struct(
+    f"{_UPDATE_CREATION}_result",
+    part(1, "o1", ttypes.NoSuchObjectException),
+    part(2, "o2", ttypes.InvalidOperationException),
+    part(3, "o3", ttypes.MetaException),
+)
+
+
 class Client(ThriftHiveMetastore.Client):  # type: ignore[misc]
     """hmsclient's, and `add_…` and `get_…` of the constraints above; each takes one request and returns a list."""
+
+    def update_creation_metadata(self, database: str, view: str, made: Any) -> None:
+        """Say what a materialized view is made of: no alter_table does. Hive 3.0 and later."""
+        args = _UpdateCreation(catName=CATALOG, dbName=database, tblName=view, made=made)
+        call(self, _UPDATE_CREATION, args, _UpdatedCreation())
 
 
 def _add_calls() -> None:

@@ -13,7 +13,7 @@ from hmsclient.genthrift.hive_metastore import ttypes as hive
 from pysync.errors import UsageError
 from pysync.model.change import Change
 from pysync.model.event import Event, Kind
-from pysync.model.names import TableName, normalized
+from pysync.model.names import DEFAULT_CATALOG, TableName, normalized
 from pysync.targets.settings import TargetSettings
 
 # db | db.'include' | db.'include'.'exclude': the syntax of Hive's own REPL DUMP policies
@@ -55,6 +55,13 @@ class Policy:
             cluster=settings.cluster or settings.name,
             target=settings.name,
         )
+
+    def takes_catalog(self, event: Event) -> bool:
+        """Whether the event is of the one catalog that is replicated, by any target.
+
+        Another's databases and tables may have the very names of this one's, and would be written over them.
+        """
+        return normalized(event.catalog or DEFAULT_CATALOG) == DEFAULT_CATALOG
 
     def takes_database(self, database: str) -> bool:
         """Whether the target has this database, because all or some of its tables are in scope."""

@@ -140,6 +140,8 @@ class Rewrite:
         if kind is hive.Database:
             item.name = self.database(item.name)
             item.locationUri = self.locations.map(item.locationUri)
+            if item.managedLocationUri:
+                item.managedLocationUri = self.locations.map(item.managedLocationUri)
         elif kind is hive.Function:
             self._function(item)
         elif kind in idl.ANY_CONSTRAINT:
@@ -164,6 +166,8 @@ class Rewrite:
             made.dbName, made.tblName = view.dbName, view.tableName
             used = (TableName.of(*name.split(".")[-2:]) for name in made.tablesUsed or ())
             made.tablesUsed = {str(self.table(name)) for name in used}
+            for source in made.sourceTables or ():
+                self._rename(source.table, "dbName", "tableName")
 
     def _constraint(self, item: Any) -> None:
         if isinstance(item, hive.SQLForeignKey):

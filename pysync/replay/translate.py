@@ -5,12 +5,17 @@ from __future__ import annotations
 from functools import lru_cache
 from typing import Any
 
+import structlog
+
 from pysync.model.change import Change, decode_change, named_in, stored_table
+from pysync.model.event import Event
 from pysync.model.wire import decode_event
 from pysync.replay.inserts import as_refresh
 from pysync.replay.policy import Policy
 from pysync.replay.rewrite import Rewrite
 from pysync.targets.settings import TargetSettings
+
+log = structlog.get_logger(__name__)
 
 _TABLES = 128  # remembered: those of partitions that are added one by one are the same again and again
 
@@ -21,6 +26,7 @@ class Translator:
     def __init__(self, policy: Policy, rewrite: Rewrite) -> None:
         self.policy = policy
         self.rewrite = rewrite
+        self._left_out: set[str | None] = set()  # each is told of once
         self._stored = lru_cache(_TABLES)(stored_table)
         self._rewritten = lru_cache(_TABLES)(self._rewrite_table)
 
@@ -34,7 +40,11 @@ class Translator:
 
         Raises UnreadableEvent or UnsupportedEvent.
         """
-        change = decode_change(decode_event(data), position, self._stored)
+        event = decode_event(data)
+        if not self.policy.takes_catalog(event):
+            self._leave_out(event)
+            return None
+        change = decode_change(event, position, self._stored)
         scoped = self.policy.scope(change) if change else None
         if scoped is None:
             return None
@@ -42,6 +52,16 @@ class Translator:
             scoped = as_refresh(scoped)
         raw = scoped.event.table
         return self.rewrite.apply(scoped, self._rewritten(raw) if raw else None)
+
+    def _leave_out(self, event: Event) -> None:
+        if event.catalog not in self._left_out:
+            self._left_out.add(event.catalog)
+            log.warning(
+                "changes of another catalog are left out: only those of the catalog hive are replicated",
+                catalog=event.catalog,
+                kind=str(event.kind),
+                target=self.policy.target,
+            )
 
     def _rewrite_table(self, raw: bytes) -> Any:
         table = stored_table(raw)

@@ -9,11 +9,13 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Iterator, Mapping
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 from xml.etree import ElementTree
 
 from pysync.errors import UsageError
+from pysync.metastore.addresses import parse_addresses
 
 LISTENER = "com.amazonaws.services.glue.catalog.HiveGlueCatalogSyncAgent"
 
@@ -94,9 +96,17 @@ def _read(path: Path) -> dict[str, str]:
 
 def _source(agent: Agent, name: str) -> list[str]:
     uris = agent.properties.get("hive.metastore.uris") or agent.properties.get("metastore.thrift.uris") or ""
-    first = uris.split(",")[0].strip()
     found = ["[source]", f"name = {_text(name)}"]
-    return [*found, f"metastore = {_text(first)}"] if re.fullmatch(r"thrift://[^/\s]+", first) else found
+    return [*found, f"metastore = {_text(where)}"] if (where := _addresses(uris)) else found
+
+
+def _addresses(uris: str) -> str:
+    """Those of its metastores that are addresses: all of them are servers of one database."""
+    found: list[str] = []
+    for uri in uris.split(","):
+        with suppress(UsageError):
+            found += map(str, parse_addresses(uri))
+    return ",".join(dict.fromkeys(found))
 
 
 def _target(agent: Agent) -> list[str]:

@@ -33,9 +33,23 @@ def test_its_defaults_are_those_of_its_code(imported):
     """Its README says that dropTableIfExists is on; its code has it off."""
     _, config = imported({**AGENT, "hive.metastore.uris": "thrift://hms1:9083,thrift://hms2:9083"})
     (target,) = config.targets
-    assert (config.source.name, config.source.metastore) == ("onprem", "thrift://hms1:9083")
+    assert (config.source.name, config.source.metastore) == ("onprem", "thrift://hms1:9083,thrift://hms2:9083")
     assert (target.kind, target.region, target.staging) == ("athena", "us-east-1", "s3://bucket/staging/")
     assert (target.drops, target.on_conflict, target.create_missing_databases) == ("apply", "park", True)
+
+
+@pytest.mark.parametrize(
+    ("uris", "wanted"),
+    [
+        ("thrift://a:9083, thrift://b,thrift://a:9083", "thrift://a:9083,thrift://b:9083"),
+        ("thrift://a:9083,,zookeeper", "thrift://a:9083"),
+        ("zk1:2181,zk2:2181", None),
+        ("", None),
+    ],
+)
+def test_all_addresses_of_the_metastore_are_taken(imported, uris, wanted):
+    _, config = imported({**AGENT, "hive.metastore.uris": uris})
+    assert config.source.metastore == wanted
 
 
 @pytest.mark.parametrize(

@@ -52,7 +52,8 @@ class Peer:
 class Mechanism:
     """In place of Kerberos: agrees after two answers, and turns every byte of data round."""
 
-    first = b"first"
+    mechanism, first = b"GSSAPI", b"first"
+    name, hint = "Kerberos login", "its log has the reason"
 
     def __init__(self, *, lifetime: float = 1000.0, longest: int = 4) -> None:
         self.challenges: list[bytes] = []

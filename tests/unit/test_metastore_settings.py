@@ -10,7 +10,8 @@ import pytest
 from pydantic import ValidationError
 
 from pysync.config import SourceConfig
-from pysync.metastore import KerberosSettings, TlsSettings
+from pysync.errors import UsageError
+from pysync.metastore import KerberosSettings, LoginSettings, MetastoreAccess, TlsSettings
 from pysync.targets.hms import HmsSettings
 
 ROOT = Path(__file__).parents[2]
@@ -49,7 +50,7 @@ def test_an_empty_table_is_tls_with_the_systems_authorities(of: Any) -> None:
     ("values", "words"),
     [
         ({"metastore": "hms:9083"}, ["metastore", "'hms:9083' is not the address of a metastore"]),
-        ({"metastore": "thrift://a,http://b"}, ["'http://b' is not the address"]),
+        ({"metastore": "thrift://a,ftp://b"}, ["'ftp://b' is not the address"]),
         ({"tls": {"verify": False}}, ["tls.verify"]),
         ({"tls": {"key_file": "/key"}}, ["tls", "name the certificate, too"]),
         ({"tls": {"server_name": ""}}, ["tls.server_name"]),
@@ -68,8 +69,41 @@ def test_refusals_name_the_key(of: Any, values: dict[str, Any], words: list[str]
     assert [word for word in words if word not in said] == []
 
 
+@pytest.mark.parametrize("of", [source, target])
 @pytest.mark.parametrize(
-    ("model", "key"), [(model, key) for model in (TlsSettings, KerberosSettings) for key in model.model_fields]
+    ("values", "words"),
+    [
+        ({"login": {}}, "set user, or for JWT over HTTP token_file"),
+        ({"login": {"user": "ann", "token_file": "/t"}}, "set user, or for JWT over HTTP token_file"),
+        ({"login": {"token_file": "/t", "password_file": "/p"}}, "say whose password it is"),
+        ({"login": {"user": "a\r\nb"}}, "user"),
+        ({"login": {"user": "ann", "password": "x"}}, "login.password"),
+        ({"login": {"user": "ann"}}, "needs password_file where an address is of thrift"),
+        ({"login": {"token_file": "/t"}}, "needs password_file where an address is of thrift"),
+        ({"login": {"user": "ann"}, "metastore": "http://a,thrift://b"}, "needs password_file"),
+        ({"login": {"user": "ann", "password_file": "/p"}, "metastore": "http://a"}, "does not go with an address"),
+        ({"kerberos": {"service_principal": SERVICE}, "metastore": "https://a"}, "kerberos does not go with"),
+        (
+            {"login": {"user": "ann", "password_file": "/p"}, "kerberos": {"service_principal": SERVICE}},
+            "a metastore asks for one of them",
+        ),
+    ],
+)
+def test_logins_that_do_not_go_together_are_refused(of: Any, values: dict[str, Any], words: str) -> None:
+    with pytest.raises(ValidationError) as refused:
+        of(**{"metastore": "thrift://a", **values})
+    (problem,) = refused.value.errors()
+    assert words in ".".join(map(str, problem["loc"])) + ": " + problem["msg"]
+
+
+def test_an_access_refuses_them_too_and_says_so_in_words_for_people() -> None:
+    with pytest.raises(UsageError, match="needs password_file"):
+        MetastoreAccess.of("thrift://a", login=LoginSettings(user="ann"))
+
+
+@pytest.mark.parametrize(
+    ("model", "key"),
+    [(model, key) for model in (TlsSettings, KerberosSettings, LoginSettings) for key in model.model_fields],
 )
 def test_every_key_is_explained(model: Any, key: str) -> None:
     assert re.search(rf"`{key}`", (ROOT / "docs" / "connections.md").read_text()), f"{model.__name__}.{key}"

@@ -26,12 +26,31 @@ def test_reads_host_and_port(text: str, host: str, port: int) -> None:
 
 
 @pytest.mark.parametrize(
+    ("text", "whole"),
+    [
+        ("http://hms", "http://hms:9083/metastore"),
+        ("https://hms:443/hive/ms/", "https://hms:443/hive/ms"),
+        ("http://[::1]:9084/", "http://[::1]:9084/metastore"),
+    ],
+)
+def test_an_address_of_http_has_a_path(text: str, whole: str) -> None:
+    found = MetastoreUri.parse(text)
+    assert (str(found), found.is_http) == (whole, True)
+    assert MetastoreUri.parse(whole) == found
+    assert not MetastoreUri.parse("thrift://hms").is_http
+
+
+@pytest.mark.parametrize(
     "text",
     [
         "",
         "hms",
         "hms:9083",
-        "http://hms:9083",
+        "ftp://hms:9083",
+        "http://",
+        "http://hms/a b",
+        "https://hms/m?a=b",
+        "http://user:secret@hms/metastore",
         "thrift://",
         "thrift://:9083",
         "thrift://hms:port",

@@ -241,6 +241,9 @@ def test_the_places_of_skewed_values_are_mapped():
 def test_a_materialized_view_is_made_of_the_renamed_tables():
     item = table("db", "t")
     item.creationMetadata = idl.CreationMetadata(dbName="db", tblName="t", tablesUsed={"db.a", "other.b"})
+    counted = idl.SourceTable(table=hive.Table(dbName="db", tableName="a"), insertedCount=3)
+    item.creationMetadata.sourceTables = [counted]
     made = rewritten(Kind.CREATE_TABLE, {"after": [item]}, databases={"db": "copy"}).after[0].creationMetadata
+    assert [(it.table.dbName, it.table.tableName, it.insertedCount) for it in made.sourceTables] == [("copy", "a", 3)]
     assert (made.dbName, made.tblName) == ("copy", "t")
     assert made.tablesUsed == {"copy.a", "other.b"}

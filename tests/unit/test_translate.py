@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pytest
+from structlog.testing import capture_logs
 
 from pysync.errors import UsageError
 from pysync.model.event import Event, Kind
@@ -21,6 +22,15 @@ def translate(item: Event, **values):
 def test_every_kind_that_can_be_replayed_is_a_change_at_its_position(kind):
     found = translate(event(kind, **EACH[kind]))
     assert (found.kind, found.position) == (kind, 7)
+
+
+def test_changes_of_another_catalog_are_left_out_and_told_of_once():
+    translator = Translator.of(settings())
+    data = encode_event(create_table("db.t", catalog="spark"))
+    with capture_logs() as said:
+        assert [translator.translate(data, position) for position in (1, 2)] == [None, None]
+    assert [(line["catalog"], line["target"]) for line in said] == [("spark", "dr")]
+    assert translate(create_table("db.t", catalog="HIVE")) is not None
 
 
 def test_a_drop_of_a_database_touches_all_that_is_in_it():

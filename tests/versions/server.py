@@ -10,19 +10,42 @@ from pathlib import Path
 from typing import Any
 
 from pysync.embedded import EmbeddedMetastore
+from pysync.embedded.server import HOST
+from pysync.metastore import DEFAULT_PORT, LoginSettings, MetastoreAccess, MetastoreUri
 from tests.versions.releases import DB_NOTIFICATION_LISTENER, RELEASES, Release
 
 
 class VersionedMetastore(EmbeddedMetastore):
     """A metastore of a release; the other arguments are those of EmbeddedMetastore.
 
-    With `notification_log` Hive's own DbNotificationListener writes its log beside whatever listens.
+    With `notification_log` Hive's own DbNotificationListener writes its log beside whatever listens. With a `scheme` of
+    http its `overrides` make it speak that; `login` is how its clients log in then, or where it asks for a password.
     """
 
-    def __init__(self, release: Release, directory: Path, *, notification_log: bool = False, **settings: Any) -> None:
+    def __init__(
+        self,
+        release: Release,
+        directory: Path,
+        *,
+        notification_log: bool = False,
+        scheme: str = "thrift",
+        login: LoginSettings | None = None,
+        **settings: Any,
+    ) -> None:
         super().__init__(directory, **settings)
         self.release = release
         self._notification_log = notification_log
+        self._scheme, self._login = scheme, login
+
+    @property
+    def uri(self) -> str:
+        """Its address, with the path of HTTP."""
+        return str(MetastoreUri.parse(f"{self._scheme}://{HOST}:{self.port or DEFAULT_PORT}"))
+
+    @property
+    def access(self) -> MetastoreAccess:
+        """How clients on this machine reach it."""
+        return MetastoreAccess.of(self.uri, self._tls, self._kerberos, self._login)
 
     def _prepare(self) -> None:
         super()._prepare()

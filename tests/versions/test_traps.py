@@ -124,6 +124,69 @@ def test_the_owner_type_of_a_table_is_altered_and_survives_an_alter(
     assert hms.table(database, "t").ownerType == hive.PrincipalType.USER
 
 
+def test_a_directory_for_managed_tables_may_be_there_already(
+    target: HmsTarget, hms: Metastore, source: Source, tmp_path: Path
+) -> None:
+    (tmp_path / "managed").mkdir()
+    put = source.put_database("placed_" + tmp_path.name.lower()[:20])
+    put.definition.managedLocationUri = f"file:{tmp_path}/managed"
+    assert [target.apply(put), target.apply(put)] == [Outcome.APPLIED, Outcome.UNCHANGED]
+    assert hms.database(put.database).managedLocationUri == f"file:{tmp_path}/managed"
+
+
+def test_a_crash_within_the_create_of_such_a_database_is_made_good(
+    target: HmsTarget, hms: Metastore, source: Source, tmp_path: Path
+) -> None:
+    (tmp_path / "managed").mkdir()
+    put = source.put_database("crashed_" + tmp_path.name.lower()[:20])
+    target.apply(put)  # the first of the two calls
+    put.definition.managedLocationUri = f"file:{tmp_path}/managed"
+    assert target.apply(put) == Outcome.APPLIED
+    assert hms.database(put.database).managedLocationUri == f"file:{tmp_path}/managed"
+
+
+def test_what_a_materialized_view_is_made_of_is_altered(
+    target: HmsTarget, hms: Metastore, source: Source, database: str, tmp_path: Path
+) -> None:
+    for name in ("one", "two"):
+        target.apply(source.put_table(table(TableName(database, name), f"file:{tmp_path}/{name}")))
+    view = table(TableName(database, "mv"), f"file:{tmp_path}/mv")
+    view.tableType, view.parameters, view.rewriteEnabled = "MATERIALIZED_VIEW", {}, True
+    view.viewOriginalText = view.viewExpandedText = "SELECT 1"
+    view.creationMetadata = _made_of(database, "one")
+    assert target.apply(source.put_table(view)) == Outcome.APPLIED
+    view.creationMetadata, view.rewriteEnabled = _made_of(database, "one", "two"), False
+    assert target.apply(source.put_table(view)) == Outcome.APPLIED
+    there = hms.table(database, "mv")
+    assert there.creationMetadata.tablesUsed == {f"{database}.one", f"{database}.two"}
+    assert sorted(it.insertedCount for it in there.creationMetadata.sourceTables) == [0, 1]
+    assert there.rewriteEnabled is False
+    assert target.apply(source.put_table(view)) == Outcome.UNCHANGED
+
+
+def _made_of(database: str, *names: str) -> Any:
+    sources = [
+        idl.SourceTable(
+            table=hive.Table(dbName=database, tableName=name), insertedCount=at, updatedCount=0, deletedCount=0
+        )
+        for at, name in enumerate(names)
+    ]
+    used = {f"{database}.{name}" for name in names}
+    return idl.CreationMetadata(
+        catName="hive", dbName=database, tblName="mv", tablesUsed=used, validTxnList="1:2::", sourceTables=sources
+    )
+
+
+def test_a_database_of_another_metastore_is_there_without_its_connector(
+    target: HmsTarget, hms: Metastore, source: Source, tmp_path: Path
+) -> None:
+    put = source.put_database("remote_" + tmp_path.name.lower()[:20])
+    put.definition.type, put.definition.connector_name, put.definition.remote_dbname = 2, "theirs", "public"
+    assert [target.apply(put), target.apply(put)] == [Outcome.APPLIED, Outcome.UNCHANGED]
+    there = hms.database(put.database)
+    assert (there.type, there.connector_name, there.remote_dbname) == (2, "theirs", "public")
+
+
 @pytest.mark.parametrize("kind", idl.CONSTRAINTS, ids=lambda kind: kind.__name__)
 def test_a_constraint_is_put_once_altered_and_dropped(
     *, target: HmsTarget, hms: Metastore, source: Source, database: str, tmp_path: Path, kind: Any

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from copy import deepcopy
+from typing import Any
 
 from hmsclient.genthrift.hive_metastore import ttypes as hive
 
@@ -10,12 +11,13 @@ from pysync.model.mark import Mark
 from pysync.model.names import TableName, normalized
 from pysync.model.operation import DropDatabase, DropFunction, PutDatabase, PutFunction
 from pysync.targets.base import Outcome
-from pysync.targets.hms.same import same, up_to_date
+from pysync.targets.hms.same import same, same_location, up_to_date
 from pysync.targets.hms.session import Session, stamped, within
 from pysync.targets.hms.tables import drop, is_view
 from pysync.targets.ownership import Standing, standing, standing_for_drop, standing_of_part
 
 _DEFAULT = "default"
+_MANAGED_PLACE = "Unable to create database managed directory"
 
 
 def put_database(session: Session, operation: PutDatabase) -> Outcome:
@@ -25,7 +27,7 @@ def put_database(session: Session, operation: PutDatabase) -> Outcome:
     mark = operation.mark.following(written)
     wanted = stamped(operation.definition, mark)
     if there is None:
-        session.hms.call(lambda client: client.create_database(wanted))
+        _create(session, wanted)
         return Outcome.APPLIED
     found = standing(True, there.parameters, operation.mark)
     if found is Standing.NEWER:
@@ -33,10 +35,28 @@ def put_database(session: Session, operation: PutDatabase) -> Outcome:
     if found is Standing.FOREIGN and (operation.database == _DEFAULT or session.settings.on_conflict != "adopt"):
         return Outcome.FOREIGN
     # What HMS did not take from this very event (2.3: description and location) it never takes.
-    if up_to_date(wanted, there, mark) or written == mark:
+    if up_to_date(wanted, there, mark) or (written == mark and not _lacks_managed_place(wanted, there)):
         return Outcome.UNCHANGED
     session.hms.call(lambda client: client.alter_database(operation.database, wanted))
     return Outcome.APPLIED
+
+
+def _create(session: Session, wanted: Any) -> None:
+    """Create the database. Hive 4 refuses a directory for managed tables that is there, but for an alter."""
+    try:
+        session.hms.call(lambda client: client.create_database(wanted))
+    except hive.MetaException as error:
+        if not wanted.managedLocationUri or _MANAGED_PLACE not in (error.message or ""):
+            raise
+        placeless = deepcopy(wanted)
+        placeless.managedLocationUri = None
+        session.hms.call(lambda client: client.create_database(placeless))
+        session.hms.call(lambda client: client.alter_database(wanted.name, wanted))
+
+
+def _lacks_managed_place(wanted: Any, there: Any) -> bool:
+    """Whether a create has ended between its two calls, see `_create`; Hive 4 alone sets a type."""
+    return there.type is not None and not same_location(wanted.managedLocationUri, there.managedLocationUri)
 
 
 def drop_database(session: Session, operation: DropDatabase) -> Outcome:

@@ -24,7 +24,6 @@ _SERVERS_FIELDS = frozenset(
         "lastAccessTime",
         "materializationTime",
         "privileges",
-        "rewriteEnabled",
         "temporary",
         "validTxnList",
     }
@@ -153,6 +152,28 @@ def _parameters(
     return mine, {key: value for key, value in (there or {}).items() if key not in unasked}
 
 
+def sources_of(made: Any) -> dict[str, tuple[int, int, int]]:
+    """How many rows of each table have changed since a materialized view was made of it, by `db.table`.
+
+    Only Hive 4 counts them. Empty, too, where the tables got other names on the way here, and it cannot be told which.
+    """
+    counts = {
+        f"{it.table.dbName}.{it.table.tableName}".lower(): (it.insertedCount, it.updatedCount, it.deletedCount)
+        for it in made.sourceTables or ()
+    }
+    names = {".".join(name.lower().split(".")[-2:]) for name in made.tablesUsed or ()}
+    return counts if counts.keys() == names else {}
+
+
+def same_creation(wanted: Any, there: Any) -> bool:
+    """Of a materialized view: its tables, and what is known of them on both sides, in any order."""
+    if wanted is None or there is None:
+        return wanted is None
+    mine, its = sources_of(wanted), sources_of(there)
+    known = not mine or not its or mine == its
+    return known and _same_fields(wanted, there, _SERVERS_FIELDS | {"sourceTables"})
+
+
 def _same_comment(wanted: str | None, there: str | None) -> bool:
     return (wanted or "") == (there or "")
 
@@ -164,6 +185,8 @@ def _same_name(wanted: str | None, there: str | None) -> bool:
 _RULES: Mapping[str, Callable[[Any, Any], bool]] = {
     "location": same_location,
     "locationUri": same_location,
+    "managedLocationUri": same_location,
+    "creationMetadata": same_creation,
     "parameters": same_parameters,
     **dict.fromkeys(("pk_name", "fk_name", "uk_name", "nn_name", "dc_name", "column_name"), _same_name),
     "name": _same_name,  # columns keep the client's case in an event, and lose it in the metastore

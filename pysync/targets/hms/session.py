@@ -9,9 +9,17 @@ from dataclasses import dataclass
 from typing import Any, Literal, TypeVar
 
 from hmsclient.genthrift.hive_metastore import ttypes as hive
-from pydantic import Field
+from pydantic import Field, model_validator
 
-from pysync.metastore import AddressList, KerberosSettings, Metastore, MetastoreAccess, TlsSettings
+from pysync.metastore import (
+    AddressList,
+    KerberosSettings,
+    LoginSettings,
+    Metastore,
+    MetastoreAccess,
+    TlsSettings,
+    assert_one_login,
+)
 from pysync.model.event import VISITED
 from pysync.model.mark import Mark
 from pysync.model.operation import Operation
@@ -31,12 +39,18 @@ class HmsSettings(TargetSettings):
     metastore: AddressList = Field(description="its address: thrift://host:port, or several with commas")
     tls: TlsSettings | None = Field(default=None, description="how to speak TLS with it; plain thrift unless given")
     kerberos: KerberosSettings | None = Field(default=None, description="how to log in there; no login unless given")
+    login: LoginSettings | None = Field(default=None, description="the same by a password or token (Hive 4)")
     timeout_seconds: float = Field(default=120.0, gt=0, description="the longest wait for an answer")
     connect_timeout_seconds: float = Field(default=5.0, gt=0, description="the longest wait for a connection")
 
+    @model_validator(mode="after")
+    def _logs_in_in_one_way(self) -> HmsSettings:
+        assert_one_login(self.metastore, self.kerberos, self.login)
+        return self
+
     def access(self) -> MetastoreAccess:
         """How to reach it."""
-        return MetastoreAccess.of(self.metastore, self.tls, self.kerberos)
+        return MetastoreAccess.of(self.metastore, self.tls, self.kerberos, self.login)
 
 
 @dataclass(frozen=True, slots=True)

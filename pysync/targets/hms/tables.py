@@ -11,7 +11,7 @@ from pysync.model.mark import Mark
 from pysync.model.names import TableName, normalized
 from pysync.model.operation import DropTable, Operation, PutTable
 from pysync.targets.base import Outcome, Rejected
-from pysync.targets.hms.same import TRANSLATION, is_translated, up_to_date
+from pysync.targets.hms.same import TRANSLATION, is_translated, same_creation, sources_of, up_to_date
 from pysync.targets.hms.session import Session, environment, missing, stamped, within
 from pysync.targets.ownership import Standing, standing, standing_for_drop
 
@@ -77,7 +77,7 @@ def is_another(wanted: Any, there: Any) -> bool:
 
 def create(session: Session, operation: Operation, wanted: Any) -> None:
     """Create the table. HMS makes its directory; files in it stay."""
-    context = environment(operation)
+    wanted, context = _with_known_sources(wanted), environment(operation)
     with within(session, wanted.dbName):
         session.hms.call(lambda client: client.create_table_with_environment_context(wanted, context))
 
@@ -128,6 +128,25 @@ def _alter(session: Session, operation: Operation, wanted: Any, there: Any, *, c
     session.hms.call(
         lambda client: client.alter_table_with_environment_context(there.dbName, there.tableName, wanted, context)
     )
+    _alter_sources(session, wanted, there)
+
+
+def _alter_sources(session: Session, wanted: Any, there: Any) -> None:
+    """Bring what a materialized view is made of to what is wanted; an alter_table says nothing of it."""
+    if not there.creationMetadata or same_creation(wanted.creationMetadata, there.creationMetadata):
+        return
+    made = _with_known_sources(wanted).creationMetadata
+    session.hms.call(lambda client: client.update_creation_metadata(wanted.dbName, wanted.tableName, made))
+
+
+def _with_known_sources(wanted: Any) -> Any:
+    """A materialized view without counts that are of other tables than its own; else as it is."""
+    made = wanted.creationMetadata
+    if made is None or not made.sourceTables or sources_of(made):
+        return wanted
+    copy = deepcopy(wanted)
+    copy.creationMetadata.sourceTables = None
+    return copy
 
 
 def _replace(session: Session, operation: Operation, wanted: Any, there: Any, found: Standing) -> None:

@@ -1,0 +1,82 @@
+"""Thrift over HTTP, as Hive 4 speaks it (`hive.metastore.server.thrift.transport.mode` = `http`)."""
+
+from __future__ import annotations
+
+import socket
+from collections.abc import Mapping
+from http.client import HTTPException, HTTPResponse, RemoteDisconnected
+
+from pysync.metastore.addresses import MetastoreUri
+from pysync.metastore.channel import SocketChannel
+from pysync.metastore.errors import MetastoreUnavailable
+
+_TYPE = "application/x-thrift"
+_LONGEST_REASON = 200  # characters of what a server says when it refuses
+_UNAUTHORIZED, _FORBIDDEN, _NOT_FOUND, _NOT_ALLOWED = 401, 403, 404, 405
+_HINTS = {
+    _UNAUTHORIZED: "set login: the user, or for JWT a token_file with one that is good (docs/connections.md)",
+    _FORBIDDEN: "may this user come in? The metastore's log has the reason",
+    _NOT_FOUND: "is the path in its address what hive.metastore.server.thrift.http.path says?",
+    _NOT_ALLOWED: "is the path in its address what hive.metastore.server.thrift.http.path says?",
+}
+
+
+class HttpChannel:
+    """Each request of thrift is the body of a POST, its answer that of the response; the connection is kept."""
+
+    def __init__(self, connected: socket.socket, uri: MetastoreUri, headers: Mapping[str, str]) -> None:
+        self._socket = connected
+        self._plain = SocketChannel(connected)
+        self._uri = uri
+        host = str(uri).partition("://")[2].removesuffix(uri.path)
+        lines = {"Host": host, "Content-Type": _TYPE, "Accept": _TYPE, **headers}
+        self._head = f"POST {uri.path} HTTP/1.1\r\n" + "".join(f"{key}: {value}\r\n" for key, value in lines.items())
+        self._answer: HTTPResponse | None = None
+
+    def send(self, data: bytes) -> None:
+        """Send a whole request."""
+        self._answer = None
+        head = f"{self._head}Content-Length: {len(data)}\r\n\r\n"
+        self._plain.send(head.encode() + data)  # at once: each part would be a packet of its own
+
+    def receive(self, size: int) -> bytes:
+        """At most `size` bytes of the answer. Raises also MetastoreUnavailable where the server refuses the request."""
+        try:
+            if self._answer is None:
+                self._answer = HTTPResponse(self._socket, method="POST")
+                self._answer.begin()
+                self._accept(self._answer)
+            data = self._answer.read(size)
+        except RemoteDisconnected as error:
+            raise EOFError("the metastore closed the connection") from error
+        except HTTPException as error:
+            raise ValueError(f"its answer is not HTTP: {type(error).__name__}: {str(error)[:80]!r}") from error
+        if not data:
+            raise EOFError("the answer ended too soon")
+        return data
+
+    def is_idle(self) -> bool:
+        """Whether it can carry another request: the answer to the last one is read, and the server keeps it open."""
+        read = self._answer is None or (self._answer.isclosed() and not self._answer.will_close)
+        return read and self._plain.is_idle()
+
+    def close(self) -> None:
+        """End it."""
+        if self._answer is not None:
+            self._answer.close()
+        self._plain.close()
+
+    def _accept(self, answer: HTTPResponse) -> None:
+        if answer.status in _HINTS:
+            raise MetastoreUnavailable(
+                f"the metastore at {self._uri} refuses the request: HTTP {answer.status} {_said(answer)}",
+                _HINTS[answer.status],
+            )
+        if answer.status != 200:
+            raise ValueError(f"HTTP {answer.status} {_said(answer)}")
+
+
+def _said(answer: HTTPResponse) -> str:
+    """What the server says of it in one line: its own text, or the name of the status where it sends a page."""
+    text = " ".join(answer.read(64 * 1024).decode("utf-8", "replace").split())
+    return (answer.reason if not text or text.startswith("<") else text)[:_LONGEST_REASON]

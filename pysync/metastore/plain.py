@@ -1,0 +1,61 @@
+"""Logins by a secret that is kept in a file: SASL's mechanism PLAIN (RFC 4616), and the headers of an HTTP request."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+
+from pysync.metastore.errors import MetastoreUnavailable
+from pysync.metastore.files import assert_secret
+from pysync.metastore.settings import LoginSettings
+
+_FRAME = 64 * 1024
+_LONGEST_SECRET = 64 * 1024
+
+
+class PlainExchange:
+    """Our side of PLAIN: all is said at once, and nothing protects the data after it (TLS does)."""
+
+    mechanism = b"PLAIN"
+    agreed = True
+    lifetime = math.inf
+
+    def __init__(self, settings: LoginSettings) -> None:
+        """Reads the password. Raises MetastoreUnavailable, before anything is sent."""
+        self.user = settings.user or ""
+        self.first = b"\0".join((b"", self.user.encode(), _secret(settings.password_file, "password file")))
+        self.name = f"login of {self.user!r}"
+        self.hint = f"is this user's password in {settings.password_file}, and does the metastore know the user?"
+
+    def answer(self, challenge: bytes) -> bytes:  # noqa: ARG002, every exchange has it
+        """Nothing is left to be said."""
+        raise MetastoreUnavailable("the metastore asks for more than a password", "its log has the reason")
+
+    def frames(self, data: bytes) -> Iterator[bytes]:
+        """The data as it is, in pieces that the server takes."""
+        return (data[start : start + _FRAME] for start in range(0, len(data), _FRAME))
+
+    def opened(self, frame: bytes) -> bytes:
+        """The frame as it is."""
+        return frame
+
+
+def headers(settings: LoginSettings | None) -> Mapping[str, str]:
+    """The HTTP headers that say who we are. Raises MetastoreUnavailable for a token that cannot be read."""
+    if settings is None:
+        return {}
+    if settings.token_file is not None:
+        return {"Authorization": "Bearer " + _secret(settings.token_file, "token file").decode("latin-1")}
+    return {"x-actor-username": settings.user or ""}
+
+
+def _secret(path: Path | None, what: str) -> bytes:
+    """The one line of a file of mode 0600, without its end."""
+    if path is None:
+        raise MetastoreUnavailable(f"no {what} is set", "set it (docs/connections.md)")
+    assert_secret(path, what)
+    found = path.read_bytes()[:_LONGEST_SECRET].rstrip(b"\r\n")
+    if not found or any(bad in found for bad in (b"\0", b"\r", b"\n")):
+        raise MetastoreUnavailable(f"the {what} {path} is not one line of text", f"write the {what[:-5]} alone into it")
+    return found

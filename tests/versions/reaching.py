@@ -1,0 +1,63 @@
+"""What the tests of logins and transports share: secrets in files, refusals, and a replay that needs many bytes."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from pysync.embedded import EmbeddedMetastore
+from pysync.metastore import (
+    LoginSettings,
+    Metastore,
+    MetastoreAccess,
+    MetastoreError,
+    MetastoreUnavailable,
+    TlsSettings,
+    Where,
+)
+from pysync.model.names import TableName
+from pysync.targets.base import Outcome
+from pysync.targets.hms import HmsSettings, HmsTarget
+from tests.conformance.objects import Source, partition, table
+
+SECRET = 'correct horse: "x" %'  # noqa: S105, nobody's
+
+
+def kept(path: Path, text: str, mode: int = 0o600) -> Path:
+    path.touch(mode=mode)
+    path.chmod(mode)
+    path.write_text(text, encoding="utf-8")
+    return path
+
+
+def refusal(where: str, login: LoginSettings | None, tls: TlsSettings | None = None) -> str:
+    """Why nobody comes in, in one line that gives nothing away; it must be no reason to park anything."""
+    said = failure(MetastoreAccess.of(where, tls, login=login), MetastoreUnavailable)
+    assert "\n" not in said
+    assert "horse" not in said
+    return said
+
+
+def failure(where: Where, kind: type[MetastoreError] = MetastoreError) -> str:
+    """What a call there says, and what it says to look at."""
+    with Metastore(where, timeout=20) as metastore, pytest.raises(kind) as refused:
+        metastore.databases()
+    return f"{refused.value}; {refused.value.hint}"
+
+
+def settings(server: EmbeddedMetastore, **ways: Any) -> HmsSettings:
+    return HmsSettings.model_validate({"name": "dr", "kind": "hms", "metastore": server.uri, **ways})
+
+
+def replays(target: HmsTarget, name: str, root: Path) -> None:
+    """A database, a table and many partitions are put there."""
+    source, whole = Source(), TableName(name, "t")
+    assert target.apply(source.put_database(name)) == Outcome.APPLIED
+    of = table(whole, f"file:{root}/{name}", keys=["k"])
+    assert target.apply(source.put_table(of)) == Outcome.APPLIED
+    many = [partition(of, [f"{value:04d}" * 10]) for value in range(700)]  # more than fits a frame, or a buffer
+    assert target.apply(source.put_partitions(of, *many)) == Outcome.APPLIED
+    assert len(list(target.partitions(whole))) == len(many)
+    assert target.apply(source.put_partitions(of, *many)) == Outcome.UNCHANGED
