@@ -30,7 +30,7 @@ def main(directory: Path) -> dict[str, float]:
             time.sleep(0.05)
         seconds = time.perf_counter() - began
         drain.stop()
-        drain.join(10)
+        drain.join(60)
     peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
     return {"events": queued, "rate": queued / seconds, "rss_mb": peak}
 

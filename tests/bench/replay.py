@@ -168,7 +168,7 @@ def draining(drain: Drain, queue: EventQueue) -> Iterator[None]:
             raise TimeoutError(f"not drained: {drain.progress.status()}")
         time.sleep(0.005)
     drain.stop()
-    drain.join(10)
+    drain.join(60)
 
 
 def append_all(queue: EventQueue, events: Iterator[Event]) -> int:

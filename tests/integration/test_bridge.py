@@ -378,7 +378,7 @@ def test_it_listens_on_loopback_only(stand):
 
 def test_if_the_accept_loop_ends_by_itself_it_is_said(stand):
     stand.bridge._server.server_socket.shutdown(socket.SHUT_RDWR)
-    assert stand.stopped.wait(10)
+    assert stand.stopped.wait(60)
 
 
 def test_stopping_it_is_not_taken_for_a_failure(stand):

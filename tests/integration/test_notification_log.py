@@ -68,7 +68,7 @@ class Stand:
     def stop(self) -> None:
         """As at its end."""
         self.poller.stop()
-        assert self.poller.join(20), "the poller hangs"
+        assert self.poller.join(60), "the poller hangs"
         self.queue.close()
 
     def _gap(self, reason: str) -> None:
@@ -223,7 +223,7 @@ def test_the_end_does_not_wait_for_the_source(source, stands):
     stand = stands(source.uri)
     wait_until(lambda: stand.poller.status()["state"] == "waiting", what="the state")
     stand.poller.stop()
-    assert stand.poller.join(10)
+    assert stand.poller.join(60)
     assert stand.poller.status()["state"] == "stopped"
 
 
@@ -232,7 +232,7 @@ def test_the_queue_is_closed_under_it_and_it_ends(source, stands):
     stand.reaches(0)
     stand.queue.close()
     source.log.rows = [row(1)]
-    assert stand.poller.join(20)
+    assert stand.poller.join(60)
     assert stand.poller.status()["state"] == "stopped"
 
 

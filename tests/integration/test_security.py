@@ -169,7 +169,7 @@ class Squatter:
     def close(self) -> None:
         with suppress(OSError):
             self._server.shutdown(socket.SHUT_RDWR)
-        self._thread.join(10)
+        self._thread.join(60)
         self._server.close()
         for caller in self._callers:
             with suppress(OSError):

@@ -17,7 +17,7 @@ INPUT = "org.apache.hadoop.mapred.TextInputFormat"
 OUTPUT = "org.apache.hadoop.hive.ql.io.HiveIgnoreKeyTextOutputFormat"
 
 
-def wait_until(condition: Callable[[], bool], *, seconds: float = 10.0, what: str = "it") -> None:
+def wait_until(condition: Callable[[], bool], *, seconds: float = 60.0, what: str = "it") -> None:
     """Return as soon as the condition holds; AssertionError if it does not within `seconds`."""
     deadline = time.monotonic() + seconds
     while not condition():

@@ -13,7 +13,7 @@ class Caller:
     """One connection to the bridge, as py4j's CallbackClient makes it."""
 
     def __init__(self, port: int, token: str | None = TOKEN) -> None:
-        self.socket = socket.create_connection((HOST, port), timeout=10)
+        self.socket = socket.create_connection((HOST, port), timeout=60)
         self.lines = self.socket.makefile("rb")
         if token is not None:
             self.greeting = self.send(f"A\n{token}\ne\n")

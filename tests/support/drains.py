@@ -86,7 +86,7 @@ class Bench(_Stand):
         if self.drain is not None:
             self.drain.stop()
             self.target.release()
-            assert self.drain.join(10), "the drain did not end"
+            assert self.drain.join(60), "the drain did not end"
             self.drain = None
 
     def restart(self) -> None:
@@ -135,7 +135,7 @@ class FaultyDrain(_Stand):
     def stop(self) -> None:
         assert self.drain is not None
         self.drain.stop()
-        assert self.drain.join(10), "the drain did not end"
+        assert self.drain.join(60), "the drain did not end"
 
     def restart(self) -> None:
         """As after a restart of the sidecar: the queue is opened anew."""

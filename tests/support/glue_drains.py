@@ -56,7 +56,7 @@ class Drains:
     def stop(self) -> None:
         for drain in self._drains.values():
             drain.stop()
-        assert all(drain.join(20) for drain in self._drains.values())
+        assert all(drain.join(60) for drain in self._drains.values())
         self.queue.close()
 
 

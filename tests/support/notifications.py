@@ -90,7 +90,7 @@ class ServedLog:
         self._listener.close()
         self.cut()
         for thread in self._threads:
-            thread.join(10)
+            thread.join(60)
             assert not thread.is_alive(), "a thread of the served log hangs"
 
     def cut(self) -> None:

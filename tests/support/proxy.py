@@ -56,7 +56,7 @@ class Proxy:
         """End everything."""
         with suppress(OSError):
             self._server.shutdown(socket.SHUT_RDWR)
-        self._thread.join(10)
+        self._thread.join(60)
         self._server.close()
         self.release()
         self.cut()

@@ -20,7 +20,7 @@ from tests.support import wait_until
 from tests.support.callers import TOKEN, Caller
 from tests.support.drains import Maker
 
-STOP_SECONDS = 5
+STOP_SECONDS = 30
 
 
 def unused_port() -> int:

@@ -125,7 +125,7 @@ def a_server(answer: bytes | None, *, reset: bool = False) -> Iterator[str]:
         thread.start()
         yield f"http://127.0.0.1:{server.getsockname()[1]}"
         server.shutdown(socket.SHUT_RDWR)
-        thread.join(10)
+        thread.join(60)
         for connection in held:
             connection.close()
 

@@ -92,7 +92,7 @@ class Stand:
         self.bootstrapper.stop()
         for drain in self.drains.values():
             drain.stop()
-            drain.join(10)
+            drain.join(60)
 
     def status(self) -> dict[str, Any]:
         found = self.bootstrapper.status()

@@ -73,7 +73,7 @@ def test_stopping_between_the_tries_of_a_bug_does_not_park_it(bench):
     bench.append(create("db.t"))
     bench.target.hang()
     bench.start()
-    bench.target.hangs.wait(10)
+    bench.target.hangs.wait(60)
     bench.stop()
     assert (bench.position(), bench.parked()) == (0, [])
 
@@ -88,7 +88,7 @@ def test_stopping_ends_after_the_operation_in_hand(narrow):
     narrow.append(*[create(f"db.t{number}") for number in range(50)])
     narrow.target.hang()
     narrow.start()
-    assert narrow.target.hangs.wait(10)
+    assert narrow.target.hangs.wait(60)
     narrow.stop()
     assert narrow.target.positions() == [1]
     assert narrow.position() == 1
@@ -102,7 +102,7 @@ def test_stopping_ends_the_retry_of_parked_events_too(narrow):
     narrow.target.rejects = set()
     narrow.target.hang()
     narrow.start()
-    assert narrow.target.hangs.wait(10)
+    assert narrow.target.hangs.wait(60)
     narrow.stop()
     assert narrow.target.positions() == [1]
     assert 49 <= len(narrow.parked()) <= 50
@@ -112,7 +112,7 @@ def test_a_target_that_hangs_is_told_of_and_its_operation_is_applied_again(bench
     bench.append(create("db.t"))
     bench.target.hang()
     hanging = bench.start()
-    assert bench.target.hangs.wait(10)
+    assert bench.target.hangs.wait(60)
     hanging.stop()
     assert hanging.join(0.05) is False
     assert bench.position() == 0
@@ -165,7 +165,7 @@ def test_closing_the_queue_ends_the_drain(bench):
     running = bench.start()
     wait_until(lambda: bench.status()["state"] == "running", what="running")
     bench.queue.close()
-    assert running.join(10)
+    assert running.join(60)
     assert bench.status()["state"] == "stopped"
 
 
@@ -199,7 +199,7 @@ def test_two_targets_do_not_wait_for_each_other(bench):
     assert bench.target.positions() == [1]
     assert bench.queue.positions() == {"dr": 1, "far": 0}
     second.stop()
-    assert second.join(10)
+    assert second.join(60)
 
 
 def test_no_thread_is_left(bench):

@@ -29,7 +29,7 @@ class Site:
 
     def apply(self, _: Lane, item: Work) -> None:
         if self.meet is not None:
-            self.meet.wait(10)
+            self.meet.wait(60)
         (position,) = item.positions
         if position in self.fails:
             raise self.fails[position]

@@ -205,7 +205,7 @@ def test_close_commits_what_waits_and_ends_every_wait(queue, reopen):
     for thread in closers:
         thread.start()
     for thread in threads + closers:
-        thread.join(20)
+        thread.join(60)
     assert outcomes["closed"] == 6
     assert len(reopen()) == outcomes["queued"] > 0
 
