@@ -1,11 +1,11 @@
 """bench-capture: what the listener adds to a DDL, and how fast the bridge takes events in.
 
-Three metastores, alike but for the listener: one without, one whose sidecar runs (or is stopped with SIGSTOP for the
-hung case), one whose sidecar is away. They are asked in turn, a short run each, so that whatever else the machine does
-meets all of them alike; the ratios are those of the medians over all runs. The sidecars' target does nothing: a target
-on the same machine would be measured too. Then the sidecar stays away for ten thousand events more, and when it starts
-all of them must come. The bridge is measured by writers of its own, next to bare fdatasync calls on
-the same disk, while the target is paused.
+Three metastores on disk, as those are whose changes somebody wants to keep, and alike but for the listener: one
+without, one whose sidecar runs (or is stopped with SIGSTOP for the hung case), one whose sidecar is away. They are
+asked in turn, a short run each, so that whatever else the machine does meets all of them alike; the ratios are those of
+the medians over all runs. The sidecars' target does nothing: a target on the same machine would be measured too. Then
+the sidecar stays away for ten thousand events more, and when it starts all of them must come. The bridge is measured by
+writers of its own, next to bare fdatasync calls on the same disk, while the target is paused.
 """
 
 from __future__ import annotations
@@ -44,6 +44,7 @@ _SPOOLED_ROUNDS = 42  # short ones: whatever else the machine does meets both al
 _SPOOLED_STATEMENTS = 30  # of one client in one run: ten thousand of all
 _WRITER_EVENTS = 12_000
 _FSYNC_SECONDS = 2.0
+_PACED = 300
 
 T = TypeVar("T")
 
@@ -99,7 +100,7 @@ def _latencies(directory: Path, stack: ExitStack, say: Say) -> list[Row]:
                 hung.measure(clients)
                 bare.measure(clients)
     rows = [*_rows("up", up, bare), *_rows("down", down, bare), *_rows("hung", hung, bare), *_more(hung, down, bare)]
-    return [*rows, *_spooled(directory, down, bare, away, say)]
+    return [*rows, _limit(directory, bare), *_spooled(directory, down, bare, away, say)]
 
 
 def _rows(name: str, server: Server, bare: Server) -> Iterator[Row]:
@@ -108,6 +109,20 @@ def _rows(name: str, server: Server, bare: Server) -> Iterator[Row]:
         for percent, goal in ((50, 1.05), (99, 1.10)):
             ratio = percentile(with_it, percent) / percentile(without, percent)
             yield Row(f"{prefix}.{name}.p{percent}_ratio", ratio, "ratio", goal=goal)
+
+
+def _limit(directory: Path, bare: Server) -> Row:
+    """The p50_ratio of one client if nothing but the fsync came before the answer: what the promise itself costs."""
+    alone = percentile(bare.seconds[1], 50)
+    took = []
+    with (directory / "paced").open("wb", buffering=0) as file:
+        for _ in range(_PACED):
+            time.sleep(alone)  # a disk, and a processor, that has rested takes longer
+            began = time.perf_counter()
+            file.write(os.urandom(2048))
+            os.fdatasync(file.fileno())
+            took.append(time.perf_counter() - began)
+    return Row("capture.one.fsync_alone", 1 + percentile(took, 50) / alone, "ratio")
 
 
 def _more(hung: Server, down: Server, bare: Server) -> Iterator[Row]:
@@ -162,7 +177,11 @@ def _server(directory: Path, name: str, stack: ExitStack, port: int = 0, token: 
         "hive.metastore.event.listeners": "org.pysync.listener.SidecarListener",
     }
     metastore = EmbeddedMetastore(
-        directory / name, name=name, overrides=overrides if port else {}, jars=[listener_jar()] if port else []
+        directory / name,
+        name=name,
+        database="disk",
+        overrides=overrides if port else {},
+        jars=[listener_jar()] if port else [],
     )
     stack.enter_context(metastore)
     _together(_CLIENTS, lambda number: _statements(metastore.uri, number, _WARM_UP // _CLIENTS))
