@@ -79,6 +79,9 @@ def _capture(status: Mapping[str, Any]) -> Iterator[Metric]:
 
 def _queue(queue: Mapping[str, Any]) -> Iterator[Metric]:
     yield _gauge("pysync_queue_events", "Events kept in the file.", {}, queue["events"])
+    history = queue["history"]
+    yield _gauge("pysync_queue_history_events", "Of these, those that every target has.", {}, history["events"])
+    yield _gauge("pysync_queue_history_bytes", "About what they take of the file.", {}, history["bytes"])
     yield _gauge("pysync_queue_free_bytes", "Left on the disk of the queue.", {}, queue["free_bytes"])
     yield _gauge("pysync_queue_unreadable", "What came and was no event (at most 100).", {}, queue["unreadable"])
 

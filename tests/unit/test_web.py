@@ -35,7 +35,7 @@ def a_status(**values: Any) -> dict[str, Any]:
         "notification_log": None,
         "gaps": [{"state": "open"}, {"state": "closed"}, {"state": "closed"}],
         "instances": [{"received": 10, "missing": [[3, 4], [9, 9]]}, {"received": 5, "missing": []}],
-        "queue": {"events": 100, "free_bytes": 2048, "unreadable": 0},
+        "queue": {"events": 100, "history": {"events": 40, "bytes": 512}, "free_bytes": 2048, "unreadable": 0},
         "targets": [target("dr"), target("lake", state="waiting", verify={"drift": 6})],
         "copy": {"lake": {"files": 2, "bytes": 300, "removed": 1, "files_left": 4, "bytes_left": 500}},
         **values,
@@ -85,6 +85,7 @@ def test_the_values_are_those_of_the_status(web: WebServer) -> None:
     assert value("pysync_received_events_total") == 15
     assert [value("pysync_gaps", state=state) for state in ("open", "closing", "closed")] == [1, 0, 2]
     assert value("pysync_queue_free_bytes") == 2048
+    assert (value("pysync_queue_history_events"), value("pysync_queue_history_bytes")) == (40, 512)
     assert value("pysync_target_queued", target="lake") == 3
     assert value("pysync_target_lag_seconds", target="dr") == 2.5
     assert value("pysync_target_state", target="lake", state="waiting") == 1
