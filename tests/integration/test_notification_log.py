@@ -75,7 +75,7 @@ class Stand:
         self.on_gap(reason)
 
     def reaches(self, position: int) -> None:
-        wait_until(lambda: self.poller.status()["position"] == position, seconds=20, what=f"position {position}")
+        wait_until(lambda: self.poller.status()["position"] == position, seconds=60, what=f"position {position}")
 
     def changes(self) -> list[Change]:
         events = [(decode_event(found.data), found.position) for found in self.queue.window("dr", 10_000, 10**9)]
@@ -194,7 +194,7 @@ def test_a_late_twin_and_a_full_page_come_over_the_wire(source, stands):
     source.log.rows = [row(number) for number in range(1, 1203)]
     stand.reaches(1202)
     source.log.rows = [*source.log.rows, row(1150, "late")]
-    wait_until(lambda: len(stand.ids()) == 1203, seconds=20, what="the late twin")
+    wait_until(lambda: len(stand.ids()) == 1203, seconds=60, what="the late twin")
     assert stand.ids() == [*range(1, 1203), 1150]
 
 
@@ -213,7 +213,7 @@ def test_a_late_twin_is_taken_though_reporting_a_gap_failed_and_the_log_is_quiet
 
     stand.on_gap = fail_once
     source.log.rows = [row(1), row(1, "late"), row(2, "spoiled", message="?"), row(2)]
-    wait_until(lambda: bool(stand.gaps), seconds=20, what="the gap")
+    wait_until(lambda: bool(stand.gaps), seconds=60, what="the gap")
     assert set(stand.ids()) == {1, 2}
     assert stand.ids().count(1) >= 2
 

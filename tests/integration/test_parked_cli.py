@@ -95,8 +95,8 @@ def test_without_a_sidecar_it_says_so(place):
 
 def test_a_retry_that_has_to_wait_ends_with_1_and_goes_on_in_the_sidecar(place):
     place.write(
-        more='faults = [{ kind = "refuse", tables = ["db.bad"], times = 1 }, '
-        '{ kind = "hang", tables = ["db.bad"], times = 1, seconds = 9 }]\n'
+        more='parked_retry_seconds = 0\nfaults = [{ kind = "refuse", tables = ["db.bad"], times = 1 }, '
+        '{ kind = "hang", tables = ["db.bad"], times = 1, seconds = 10 }]\n'
     )
     with sidecar(place) as started:
         send(started, *EVENTS)

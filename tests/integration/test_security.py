@@ -187,7 +187,7 @@ def test_a_squatter_learns_the_token_and_runs_no_java(squatted: Squatted, number
     command = runs_java(squatted.evidence)[number]
     with closing(Squatter(squatted.port, command)) as squatter:
         squatted.create(f"squat{number}")
-        wait_until(lambda: any("append" in it or "ping" in it for it in squatter.heard), seconds=20, what="a call")
+        wait_until(lambda: any("append" in it or "ping" in it for it in squatter.heard), seconds=60, what="a call")
         squatted.create(f"squat{number}b")
         assert any(TOKEN in it for it in squatter.heard), "docs/security.md says that it learns the token"
     assert not squatted.evidence.exists(), "it ran Java in the metastore"

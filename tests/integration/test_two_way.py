@@ -93,7 +93,7 @@ def assert_rest(clusters: tuple[Cluster, Cluster]) -> None:
         time.sleep(1.0)
         return numbers() == before and all(row[:2] == (0, 0) for row in before)
 
-    wait_until(rests, seconds=20, what=f"rest; now {numbers()}")
+    wait_until(rests, seconds=60, what=f"rest; now {numbers()}")
 
 
 def test_each_gets_what_the_other_does_and_both_come_to_rest(clusters: tuple[Cluster, Cluster]) -> None:

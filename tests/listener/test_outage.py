@@ -45,7 +45,7 @@ def arrived(stand: Stand, names: list[str]) -> list[str]:
 
 
 def wait_for_all(stand: Stand, names: list[str]) -> None:
-    wait_until(lambda: arrived(stand, names) == names, seconds=20, what=f"{names} in order ({arrived(stand, names)})")
+    wait_until(lambda: arrived(stand, names) == names, seconds=60, what=f"{names} in order ({arrived(stand, names)})")
 
 
 def test_sidecar_that_is_away_costs_no_time(stand: Stand, names: list[str]) -> None:

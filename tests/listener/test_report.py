@@ -84,7 +84,7 @@ def test_it_tells_of_what_waits_while_the_sidecar_refuses_it(place: Place) -> No
     size = (place.spool / place.files()[0]).stat().st_size
     wait_for_report(place, sequence=1, waiting=size)
     known, pings = len(place.bridge.reports), place.bridge.pings
-    wait_until(lambda: place.bridge.pings >= pings + 3, seconds=20, what="some probes")
+    wait_until(lambda: place.bridge.pings >= pings + 3, seconds=60, what="some probes")
     assert known + 2 <= len(place.bridge.reports) <= known + 4, "one with each probe, and no others"
     assert {report["waiting"] for report in reports(place)[known:]} == {size}
     place.bridge.answer = lambda _event: "queued"

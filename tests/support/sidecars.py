@@ -103,7 +103,7 @@ class Sidecar:
             assert self.process.poll() is None, f"the sidecar ended: {self.errors.read_text()}"
             return text in self.errors.read_text()
 
-        wait_until(said, seconds=30, what=f"the sidecar saying {text!r}")
+        wait_until(said, seconds=90, what=f"the sidecar saying {text!r}")
 
     def status(self) -> dict[str, Any]:
         done = pysync("status", "-c", self.place.file, "--json")
@@ -154,5 +154,5 @@ def wait_for(running: Sidecar, **expected: Any) -> dict[str, Any]:
         target = running.status()["targets"][0]
         return all(target[key] == value for key, value in expected.items())
 
-    wait_until(found, seconds=20, what=str(expected))
+    wait_until(found, what=str(expected))
     return running.status()["targets"][0]

@@ -100,7 +100,7 @@ class Stand:
         return found
 
     def wait_for(self, state: str) -> None:
-        wait_until(lambda: self.status()["state"] == state, seconds=20, what=f"{state}, not {self.status()}")
+        wait_until(lambda: self.status()["state"] == state, seconds=60, what=f"{state}, not {self.status()}")
 
     def asked(self, target: str = "dr") -> list[str]:
         """The tables that were asked for, in the order of the queue."""

@@ -50,7 +50,7 @@ class Load:
     def run(self) -> dict[str, Any]:
         self.bootstrapper.start()
         self.drain.start()
-        wait_until(lambda: self.status()["state"] == "finished", seconds=20, what="the load")
+        wait_until(lambda: self.status()["state"] == "finished", seconds=60, what="the load")
         return self.status()
 
     def status(self) -> dict[str, Any]:

@@ -96,7 +96,7 @@ class Stand:
         return [_state(gap) for gap in self.queue.gaps()]
 
     def wait_for(self, *states: str) -> None:
-        wait_until(lambda: self.states() == list(states), seconds=20, what=f"gaps {states}, not {self.states()}")
+        wait_until(lambda: self.states() == list(states), seconds=60, what=f"gaps {states}, not {self.states()}")
 
 
 def _state(gap: Any) -> str:
