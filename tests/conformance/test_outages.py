@@ -67,7 +67,7 @@ def _frozen(server: EmbeddedMetastore, target: Target, source: Source) -> None:
     started = time.monotonic()
     with pytest.raises(OutcomeUnknown, match="did not answer"):
         target.apply(put)
-    assert time.monotonic() - started < 4
+    assert time.monotonic() - started < 30
     with pytest.raises(Unavailable, match="did not answer"):
         target.check()
     os.kill(server.pid, signal.SIGCONT)

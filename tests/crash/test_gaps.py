@@ -12,7 +12,7 @@ from pysync.demo.stage import Stage
 from pysync.embedded import EmbeddedMetastore
 from pysync.metastore import Metastore
 from tests.support import new_database, table, wait_until
-from tests.support.stages import assert_converges, ddl_stream
+from tests.support.stages import assert_converges, ddl_stream, soon_idle
 
 pytestmark = pytest.mark.crash
 
@@ -102,11 +102,6 @@ def test_a_source_killed_before_it_could_tell_anything_while_no_sidecar_ran(tmp_
         with Metastore(stage.target.uri) as target:
             assert target.tables(name) == ["first", "untold"]
         assert len(list((tmp_path / "spool").glob("*.alive"))) == 1, "that of the living alone"
-
-
-def soon_idle(directory: Path, *, overrides: dict[str, str], **settings: Any) -> EmbeddedMetastore:
-    """A metastore that says goodbye right after a change."""
-    return EmbeddedMetastore(directory, overrides={**overrides, "pysync.idle.ms": "0"}, **settings)
 
 
 def spooled(stage: Stage) -> list[bytes]:

@@ -17,7 +17,7 @@ from hmsclient.genthrift.hive_metastore import ttypes as hive
 from pysync.demo.stage import Stage
 from pysync.metastore import Metastore
 from tests.support import partition, table, wait_until
-from tests.support.stages import assert_converges, unequal
+from tests.support.stages import assert_converges, soon_idle, unequal
 
 pytestmark = pytest.mark.crash
 
@@ -132,7 +132,7 @@ AT_TARGET: dict[str, Callable[[Metastore], None]] = {
 
 @pytest.fixture
 def drift(tmp_path: Path) -> Iterator[Drift]:
-    with Stage(tmp_path, database="disk") as stage:
+    with Stage(tmp_path, database="disk", source=soon_idle) as stage:
         stage.target.start()
         stage.source.start()
         stage.start_sidecar()

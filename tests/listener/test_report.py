@@ -71,7 +71,7 @@ def test_it_comes_every_two_seconds(place: Place) -> None:
     wait_until(lambda: len(place.bridge.reports) == 1, what="the first report")
     first = time.monotonic()
     wait_until(lambda: len(place.bridge.reports) == 3, what="the third report")
-    assert 2 * PERIOD - 0.5 < time.monotonic() - first < 2 * PERIOD + 3
+    assert 2 * PERIOD - 0.5 < time.monotonic() - first < 2 * PERIOD + 15
 
 
 def test_it_tells_of_what_waits_while_the_sidecar_refuses_it(place: Place) -> None:

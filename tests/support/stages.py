@@ -5,15 +5,23 @@ from __future__ import annotations
 import time
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
 
 from pysync.demo.show import compare
 from pysync.demo.stage import Stage
+from pysync.embedded import EmbeddedMetastore
 from pysync.errors import PysyncError
 from pysync.verify.compare import DIFFERENT, EQUAL, Compared
 from tests.support import wait_until
 from tests.support.ddl import DdlClient
 
 CLIENTS = 4
+
+
+def soon_idle(directory: Path, *, overrides: dict[str, str], **settings: Any) -> EmbeddedMetastore:
+    """A metastore that says goodbye right after a change; for a Stage's `source`."""
+    return EmbeddedMetastore(directory, overrides={**overrides, "pysync.idle.ms": "0"}, **settings)
 
 
 def unequal(stage: Stage) -> list[Compared]:

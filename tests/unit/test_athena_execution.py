@@ -167,7 +167,7 @@ def test_one_that_never_ends_is_cancelled_at_the_deadline():
     started = time.monotonic()
     with pytest.raises(OutcomeUnknown, match="CANCELLED"):
         athena(scripted, statement_timeout_seconds=0.2).run(DDL, "db")
-    assert time.monotonic() - started < 5
+    assert time.monotonic() - started < 30
     assert scripted.cancelled.is_set()
 
 

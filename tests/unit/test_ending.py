@@ -42,5 +42,5 @@ def test_a_signal_to_another_thread_ends_it_too(number):
         begun = time.monotonic()
         os.kill(max(map(int, os.listdir(tasks))), number)  # noqa: PTH208
         assert process.wait(60) == 0
-        assert time.monotonic() - begun < 2
+        assert time.monotonic() - begun < 30
         assert process.stdout.read() == "None\n"

@@ -160,11 +160,11 @@ def test_no_wake_up_is_lost(queue):
     writer.start()
     position = 0
     while position < 1000:
-        assert queue.wait("dr", 20)
+        assert queue.wait("dr", 200)
         position = queue.window("dr", 1, 1)[-1].position
         queue.advance("dr", position)
     writer.join()
-    assert time.monotonic() - start < 15
+    assert time.monotonic() - start < 150
 
 
 def test_a_wake_up_before_the_wait_counts(queue):
