@@ -14,7 +14,7 @@ from thrift.Thrift import TType
 from pysync.errors import PysyncError
 from pysync.model import idl
 from pysync.model.event import Event, Kind
-from pysync.model.names import DEFAULT_CATALOG, TableName, normalized
+from pysync.model.names import TableName, is_default_catalog, normalized
 from pysync.model.wire import UnreadableEvent, decode, decode_event
 
 OBJECTS: Mapping[Kind, Any] = {
@@ -150,7 +150,7 @@ def decode_change(event: Event, position: int, table_of: Callable[[bytes], Any] 
     `table_of` decodes the table that partitions belong to, and may remember it.
     Raises UnreadableEvent when an object is not what the kind says.
     """
-    if event.kind not in OBJECTS or normalized(event.catalog or DEFAULT_CATALOG) != DEFAULT_CATALOG:
+    if event.kind not in OBJECTS or not is_default_catalog(event.catalog):
         return None
     struct = OBJECTS[event.kind]
     change = Change(

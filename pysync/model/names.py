@@ -20,6 +20,11 @@ def normalized(identifier: str) -> str:
     return identifier.strip().lower()
 
 
+def is_default_catalog(name: str | None) -> bool:
+    """Whether it is Hive's own catalog, in any case, or none is named; the only one that is replicated."""
+    return normalized(name or DEFAULT_CATALOG) == DEFAULT_CATALOG
+
+
 @dataclass(frozen=True, slots=True, order=True)
 class TableName:
     """A table within the default catalog, already normalized: build it with `of`."""

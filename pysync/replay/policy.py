@@ -13,7 +13,7 @@ from hmsclient.genthrift.hive_metastore import ttypes as hive
 from pysync.errors import UsageError
 from pysync.model.change import Change
 from pysync.model.event import Event, Kind
-from pysync.model.names import DEFAULT_CATALOG, TableName, normalized
+from pysync.model.names import TableName, is_default_catalog, normalized
 from pysync.targets.settings import TargetSettings
 
 # db | db.'include' | db.'include'.'exclude': the syntax of Hive's own REPL DUMP policies
@@ -61,7 +61,7 @@ class Policy:
 
         Another's databases and tables may have the very names of this one's, and would be written over them.
         """
-        return normalized(event.catalog or DEFAULT_CATALOG) == DEFAULT_CATALOG
+        return is_default_catalog(event.catalog)
 
     def takes_database(self, database: str) -> bool:
         """Whether the target has this database, because all or some of its tables are in scope."""

@@ -17,7 +17,7 @@ from thrift.Thrift import TApplicationException, TException, TMessageType, TType
 
 from pysync.errors import PysyncError
 from pysync.metastore import Metastore, MetastoreCallFailed, MetastoreUnsupported
-from pysync.model.names import DEFAULT_CATALOG
+from pysync.model.names import is_default_catalog
 
 PAGE = 500
 _DIGEST_BYTES = 8
@@ -62,7 +62,7 @@ class Notification:
     @property
     def in_default_catalog(self) -> bool:
         """Whether it is about the one catalog that is replayed."""
-        return (self.catalog or DEFAULT_CATALOG) == DEFAULT_CATALOG
+        return is_default_catalog(self.catalog)
 
     def __str__(self) -> str:
         name = ".".join(part for part in (self.database, self.table) if part)
