@@ -11,7 +11,9 @@ import binascii
 import logging
 import threading
 import time
-from collections.abc import Callable
+from collections import Counter
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from typing import Any, BinaryIO
 
 import structlog
@@ -32,10 +34,12 @@ from pysync.crashpoints import crash_point
 from pysync.errors import PysyncError
 from pysync.model.event import Event, Kind
 from pysync.model.wire import UnreadableEvent, UnsupportedEvent, decode_event
-from pysync.queue import EventQueue, QueueFailed, QueueFull
+from pysync.queue import Entry, EventQueue, QueueFailed, QueueFull
 
 HOST = "127.0.0.1"
 PROTOCOL = "pysync 1"
+
+_WORST_FIRST = ("failed", "full", "unsupported", "unreadable", "queued")
 
 _BACKLOG = 512  # py4j's own 5 costs a caller a second under load: the kernel drops its SYN (measured with 50 threads)
 _LONGEST_FRAME = 256 * 1024 * 1024
@@ -55,18 +59,21 @@ class Reception:
         self._watch = watch
         self._overlaps = overlaps
         self._counting = threading.Lock()
-        self._answers: dict[str, int] = {}
+        self._answers: Counter[str] = Counter()
 
     def ping(self) -> str:
         """The version of the protocol."""
         return PROTOCOL
 
-    def append(self, payload: str) -> str:
-        """Take an event in. `queued` is said only once it is on disk, and may be said twice of one event."""
-        answer = self._taken(payload)
+    def append(self, payload: str, *more: str) -> str:
+        """Take events in, in their order. `queued` is said only once they are on disk, and may be said twice of one.
+
+        One answer for all, the worst of theirs: after any but `queued` and `unreadable` all of them are sent again.
+        """
+        answers = self._taken([payload, *more])
         with self._counting:
-            self._answers[answer] = self._answers.get(answer, 0) + 1
-        return answer
+            self._answers.update(answers)
+        return min(answers, key=_WORST_FIRST.index)
 
     def report(self, payload: str) -> str:
         """Note what a listener tells of itself, every few seconds: `ok`, or `unreadable`.
@@ -84,50 +91,77 @@ class Reception:
         with self._counting:
             return dict(self._answers)
 
-    def _taken(self, payload: object) -> str:
-        if not isinstance(payload, str):  # py4j brings numbers, bytes and null too
-            return self._kept(b"", f"not a string but {type(payload).__name__}")
+    def _taken(self, payloads: Sequence[object]) -> list[str]:
+        """The answer to each. None is taken beside one that is unsupported: what follows that must not overtake it."""
         try:
-            data = base64.b64decode(payload, validate=True)
-        except (binascii.Error, ValueError):
-            return self._kept(payload.encode("utf-8", "backslashreplace"), "not base64")
-        try:
-            event = decode_event(data)
-        except UnreadableEvent as error:
-            return self._kept(data, str(error))
+            found = [_read(payload) for payload in payloads]
         except UnsupportedEvent as error:
             log.error("event not taken: the listener is newer than this sidecar", reason=str(error))
-            return "unsupported"
-        if event.kind is Kind.REFRESH or event.instance == INSTANCE:
-            return self._kept(data, "an event that only the sidecar itself may queue")
-        return self._queued(event, data)
+            return ["unsupported"] * len(payloads)
+        events = [it for it in found if not isinstance(it, _NoEvent)]
+        answers = [self._kept(it) for it in found if isinstance(it, _NoEvent)]
+        return answers + [self._queued(events)] * len(events) if events else answers
 
-    def _queued(self, event: Event, data: bytes) -> str:
+    def _queued(self, found: Sequence[_Read]) -> str:
+        events = [it.event for it in found]
         try:
-            new = self._queue.append(event.instance, event.sequence, event.source, data)
-            if event.kind is Kind.GOODBYE:
-                self._watch.goodbye(event.instance, event.sequence)
+            news = self._queue.append_all(
+                [Entry(it.event.instance, it.event.sequence, it.event.source, it.data) for it in found]
+            )
+            for event in events:
+                if event.kind is Kind.GOODBYE:
+                    self._watch.goodbye(event.instance, event.sequence)
         except QueueFull as error:
-            log.error("event not taken: disk full", reason=str(error))
+            log.error("events not taken: disk full", events=len(events), reason=str(error))
             return "full"
         except QueueFailed as error:
-            log.error("event not taken", reason=str(error))
+            log.error("events not taken", events=len(events), reason=str(error))
             return "failed"
-        self._watch.heard(event.instance, event.notification_id)
-        if new:
-            self._overlaps.seen(event)
+        for event, new in zip(events, news, strict=True):
+            self._watch.heard(event.instance, event.notification_id)
+            if new:
+                self._overlaps.seen(event)
+            log.debug("event taken", kind=str(event.kind), id=event.id, new=new)
         crash_point("append.answering")
-        log.debug("event taken", kind=str(event.kind), id=event.id, new=new)
         return "queued"
 
-    def _kept(self, data: bytes, reason: str) -> str:
+    def _kept(self, found: _NoEvent) -> str:
         try:
-            self._queue.keep_unreadable(data, reason)
+            self._queue.keep_unreadable(found.data, found.reason)
         except (QueueFull, QueueFailed) as error:
             log.error("unreadable event not kept", reason=str(error))
             return "full" if isinstance(error, QueueFull) else "failed"
-        log.error("unreadable event kept aside", reason=reason, bytes=len(data))
+        log.error("unreadable event kept aside", reason=found.reason, bytes=len(found.data))
         return "unreadable"
+
+
+@dataclass(frozen=True, slots=True)
+class _Read:
+    event: Event
+    data: bytes
+
+
+@dataclass(frozen=True, slots=True)
+class _NoEvent:
+    data: bytes
+    reason: str
+
+
+def _read(payload: object) -> _Read | _NoEvent:
+    """What the payload holds. Raises UnsupportedEvent for an event of a newer listener."""
+    if not isinstance(payload, str):  # py4j brings numbers, bytes and null too
+        return _NoEvent(b"", f"not a string but {type(payload).__name__}")
+    try:
+        data = base64.b64decode(payload, validate=True)
+    except (binascii.Error, ValueError):
+        return _NoEvent(payload.encode("utf-8", "backslashreplace"), "not base64")
+    try:
+        event = decode_event(data)
+    except UnreadableEvent as error:
+        return _NoEvent(data, str(error))
+    if event.kind is Kind.REFRESH or event.instance == INSTANCE:
+        return _NoEvent(data, "an event that only the sidecar itself may queue")
+    return _Read(event, data)
 
 
 class _EntryPoint:

@@ -5,17 +5,16 @@ without, one whose sidecar runs (or is stopped with SIGSTOP for the hung case), 
 asked in turn, a short run each, so that whatever else the machine does meets all of them alike; the ratios are those of
 the medians over all runs. The sidecars' target does nothing: a target on the same machine would be measured too. Then
 the sidecar stays away for ten thousand events more, and when it starts all of them must come. The bridge is measured by
-writers of its own, next to bare fdatasync calls on the same disk, while the target is paused.
+the threads of a JVM with the listener and no metastore, next to bare fdatasync calls on the same disk, while the target
+is paused.
 """
 
 from __future__ import annotations
 
-import base64
 import os
 import signal
 import tempfile
 import time
-from collections import deque
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack, closing, contextmanager
@@ -26,12 +25,10 @@ from typing import Any, TypeVar
 
 from pysync.embedded import EmbeddedMetastore
 from pysync.metastore import Metastore
-from pysync.model.wire import encode_event
 from pysync.service.install import listener_jar
 from tests.bench.frame import Row, Say, percentile
+from tests.listener.driver import Place, compile_driver
 from tests.support import new_database, table, wait_until
-from tests.support.callers import TOKEN, Caller
-from tests.support.events import create_table
 from tests.support.sidecars import FaultyPlace, Sidecar, pysync, sidecar, unused_port
 
 DEADLINE_MS = 500
@@ -43,6 +40,7 @@ _HUNG_ROUNDS = 3
 _SPOOLED_ROUNDS = 42  # short ones: whatever else the machine does meets both alike
 _SPOOLED_STATEMENTS = 30  # of one client in one run: ten thousand of all
 _WRITER_EVENTS = 12_000
+_PADDING = 1_900
 _FSYNC_SECONDS = 2.0
 _PACED = 300
 
@@ -230,7 +228,7 @@ def _bridge(directory: Path, say: Say) -> list[Row]:
         place = _place(directory / str(writers))
         with sidecar(place) as running:
             pysync("pause", "try", "-c", place.file).check_returncode()  # the replay has benches of its own
-            rate = _write(_port(running), writers)
+            rate = _write(place, _port(running), writers)
         goal = 2 * bare if writers == 8 else None
         rows.append(Row(f"capture.bridge.w{writers}_rate", rate, "events/s", bare))
         if goal is not None:
@@ -250,33 +248,19 @@ def _fsyncs(directory: Path) -> float:
     return done / _FSYNC_SECONDS
 
 
-def _write(port: int, writers: int) -> float:
-    """Events a second of one listener, in as many of its threads."""
-    events = map(_event, range(1, _WRITER_EVENTS + 1))
-    payloads = deque(events)
-    with ExitStack() as stack:
-        callers = [stack.enter_context(closing(Caller(port, TOKEN))) for _ in range(writers)]
+def _write(place: FaultyPlace, port: int, writers: int) -> float:
+    """Events of about 2 KB a second, of one listener, in as many threads of its JVM, each waiting for every answer."""
+    directory = place.directory / "jvm"
+    classes = directory / "classes"
+    classes.mkdir(parents=True)
+    compile_driver(classes, listener_jar())
+    with closing(Place(directory, classes, listener_jar())) as jvm:
+        driver = jvm.driver(bridge_port=str(port), bridge_token_file=str(place.token))
+        jvm.wait_for_direct()
+        driver.storm(writers, _WRITER_EVENTS // 4 // writers, "warm", _PADDING)
         began = time.perf_counter()
-        _together(writers, lambda number: _send(callers[number], payloads))
-        return _WRITER_EVENTS / (time.perf_counter() - began)
-
-
-def _send(caller: Caller, payloads: deque[str]) -> None:
-    """Send the next one, and again, until there is none."""
-    while True:
-        try:
-            payload = payloads.popleft()
-        except IndexError:
-            return
-        answer = caller.append(payload)
-        if answer != "queued":
-            raise RuntimeError(f"the bridge answered {answer}")
-
-
-def _event(sequence: int) -> str:
-    """An event of about 2 KB, as a table of some columns makes it."""
-    event = create_table(f"db.t{sequence}", instance="bench", sequence=sequence, attributes={"padding": "x" * 1500})
-    return base64.b64encode(encode_event(event)).decode()
+        driver.storm(writers, _WRITER_EVENTS // writers, "t", _PADDING)
+        return _WRITER_EVENTS // writers * writers / (time.perf_counter() - began)
 
 
 # --- both

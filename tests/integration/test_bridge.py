@@ -96,6 +96,31 @@ def test_a_repeated_event_is_queued_once_and_answered_alike(stand):
     assert stand.bridge.status()["answers"] == {"queued": 3}
 
 
+def test_several_events_in_one_call_keep_their_order(stand):
+    assert stand.caller().append(*[payload(number) for number in (3, 1, 2)]) == "queued"
+    stand.queue.register("dr")
+    queued = [event.data for event in stand.queue.window("dr", 10, 10**9)]
+    assert queued == [base64.b64decode(payload(number)) for number in (3, 1, 2)]
+    assert stand.bridge.status()["answers"] == {"queued": 3}
+
+
+def test_of_several_events_in_one_call_the_worst_answer_is_said(stand):
+    caller = stand.caller()
+    assert caller.append(payload(1), "bm90IGFuIGV2ZW50", payload(2)) == "unreadable"
+    assert (stand.events(), [kept.data for kept in stand.queue.unreadable()]) == (2, [b"not an event"])
+    stand.free_bytes = 10**6
+    assert caller.append(payload(2), payload(3)) == "full"
+    assert stand.events() == 2
+    assert stand.bridge.status()["answers"] == {"queued": 2, "unreadable": 1, "full": 2}
+
+
+def test_beside_an_event_of_a_newer_listener_nothing_is_taken(stand):
+    """What comes after it may need it, and must not overtake it."""
+    newer = damaged(b"CREATE_TABLE", b"CREATE_LABEL")
+    assert stand.caller().append(payload(1), "no base64", newer, payload(2)) == "unsupported"
+    assert (stand.events(), stand.queue.unreadable()) == (0, [])
+
+
 def test_many_calls_on_one_connection(stand):
     caller = stand.caller()
     assert {caller.append(payload(number)) for number in range(1, 51)} == {"queued"}
@@ -297,7 +322,7 @@ def test_what_is_not_a_string_is_no_event(stand, argument):
     stand.check_well()
 
 
-@pytest.mark.parametrize("arguments", [("ro123",), ("lo1",), ("f;x",), (), (f"s{payload(1)}", f"s{payload(2)}")])
+@pytest.mark.parametrize("arguments", [("ro123",), ("lo1",), ("f;x",), (), (f"s{payload(1)}", "ro123")])
 def test_a_reference_and_a_wrong_number_of_arguments_are_refused(stand, arguments):
     assert stand.caller().call("append", *arguments).startswith("!x")
     assert stand.events() == 0

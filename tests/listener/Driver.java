@@ -1,4 +1,5 @@
 import java.io.BufferedReader;
+import java.io.File;
 import java.io.InputStreamReader;
 import java.nio.charset.StandardCharsets;
 import java.util.ArrayList;
@@ -9,6 +10,7 @@ import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.ExecutorService;
 import java.util.concurrent.Executors;
 import java.util.concurrent.Future;
+import java.util.concurrent.locks.LockSupport;
 import org.apache.hadoop.conf.Configuration;
 import org.apache.hadoop.hive.metastore.api.Database;
 import org.apache.hadoop.hive.metastore.events.CreateDatabaseEvent;
@@ -47,6 +49,9 @@ public final class Driver {
                 return storm(Integer.parseInt(words[1]), Integer.parseInt(words[2]), words[3], Integer.parseInt(words[4]));
             case "twice":
                 return twice(words[1]);
+            case "late":
+                Runtime.getRuntime().addShutdownHook(new Thread(() -> createAfterGoodbye(words[1])));
+                return "late";
             case "busy":
                 busy = new CountDownLatch(1);
                 return BusyHMSHandler.start(busy);
@@ -63,6 +68,16 @@ public final class Driver {
         long began = System.nanoTime();
         listener.onCreateDatabase(new CreateDatabaseEvent(database(name, padding), true, null));
         return Long.toString((System.nanoTime() - began) / 1000);
+    }
+
+    /** As a client's call that comes while the process ends: the marker goes once the goodbye is safe. */
+    private void createAfterGoodbye(String name) {
+        String[] left = {".alive"};
+        while (left.length > 0) {
+            left = new File(conf.get("pysync.spool.dir")).list((directory, file) -> file.endsWith(".alive"));
+            LockSupport.parkNanos(1_000_000);
+        }
+        create(listener, name, 0);
     }
 
     /** Each thread's own sequence of names, all threads at once; the longest microseconds of a callback, by thread. */

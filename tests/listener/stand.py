@@ -84,8 +84,8 @@ class _OldEntryPoint:
     def __init__(self, bridge: Bridge) -> None:
         self._bridge = bridge
 
-    def append(self, text: str) -> str:
-        return self._bridge.append(text)
+    def append(self, *texts: str) -> str:
+        return self._bridge.append(texts)
 
     def ping(self) -> str:
         return self._bridge.ping()
@@ -105,6 +105,8 @@ class Bridge:
         self.reports: list[str] = []
         self.answer: Callable[[Event], str] = lambda _event: "queued"
         self.answer_report: Callable[[str], str] = lambda _text: "ok"
+        self.calls: list[int] = []
+        """How many events came in each call."""
         self.pings = 0
         self._ids: set[tuple[str, int]] = set()
         self._lock = threading.Lock()
@@ -145,8 +147,13 @@ class Bridge:
         self.reports.append(text)
         return self.answer_report(text)
 
-    def append(self, text: str) -> str:
-        event = Event.parse(base64.b64decode(text))
+    def append(self, texts: Sequence[str]) -> str:
+        """Takes the events up to the first that is refused, which is the answer then."""
+        self.calls.append(len(texts))
+        answers = (self._take(Event.parse(base64.b64decode(text))) for text in texts)
+        return next((answer for answer in answers if answer != "queued"), "queued")
+
+    def _take(self, event: Event) -> str:
         answer = self.answer(event)
         if answer == "queued":
             with self._lock:

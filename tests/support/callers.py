@@ -30,9 +30,9 @@ class Caller:
         """Call a method of the entry point with arguments in py4j's spelling; the raw answer."""
         return self.send("".join(f"{line}\n" for line in ("c", "t", method, *arguments, "e")))
 
-    def append(self, payload: str) -> str:
+    def append(self, *payloads: str) -> str:
         """The bridge's answer to `append`."""
-        answer = self.call("append", f"s{payload}")
+        answer = self.call("append", *(f"s{payload}" for payload in payloads))
         assert answer.startswith("!ys"), f"not a string but {answer!r}"
         return answer.removeprefix("!ys")
 

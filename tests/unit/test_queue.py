@@ -137,7 +137,7 @@ def test_who_waits_is_committed_together_and_errors_reach_all():
         threads.append(threading.Thread(daemon=True, target=submit, args=(name,)))
         threads[-1].start()
         busy.wait()
-        while group._inbox.qsize() < waiting:
+        while len(group._waiting) < waiting:
             time.sleep(0.001)
     gate.release(9)
     for thread in threads:

@@ -8,47 +8,41 @@ import java.net.UnknownHostException;
 import java.nio.charset.StandardCharsets;
 import java.nio.file.Files;
 import java.util.Base64;
-import java.util.concurrent.ArrayBlockingQueue;
-import java.util.concurrent.BlockingDeque;
-import java.util.concurrent.Callable;
-import java.util.concurrent.ExecutionException;
-import java.util.concurrent.FutureTask;
-import java.util.concurrent.LinkedBlockingDeque;
-import java.util.concurrent.RejectedExecutionException;
-import java.util.concurrent.ThreadPoolExecutor;
+import java.util.List;
+import java.util.concurrent.Future;
+import java.util.concurrent.ScheduledThreadPoolExecutor;
 import java.util.concurrent.TimeUnit;
-import java.util.concurrent.TimeoutException;
 import java.util.logging.Level;
 import py4j.Py4JException;
 import py4j.StringUtil;
 
 /**
- * The sidecar as seen from here: {@code append}, {@code ping} and {@code report} over py4j's callback protocol.
+ * The sidecar as seen from here: {@code append}, {@code ping} and {@code report} over py4j's callback protocol, on one
+ * connection.
  *
- * <p>Promise: a call returns within its deadline, whatever the sidecar and the network do. Socket writes have
- * no timeout in Java, so that a few daemon threads do the talking and the caller only waits; when its time is
- * up it closes the socket under them.
+ * <p>Promise: a call returns within its deadline, whatever the sidecar and the network do. Only {@link #connect} may take
+ * longer, where a name server hangs: that is for threads of our own, and comes first. Not for several threads at once.
  */
 final class Bridge {
     /** py4j logs every payload. Held here, because the log manager forgets levels of loggers that nobody holds. */
     private static final java.util.logging.Logger PY4J_LOG = java.util.logging.Logger.getLogger("py4j");
 
-    private static final int TALKERS = 16;
-    private static final int WAITING = 1024;
     private static final long IDLE_SECONDS = 30;
 
     private final Settings settings;
-    private final int socketTimeoutMs;
-    private final ThreadPoolExecutor talkers;
-    private final BlockingDeque<BridgeConnection> idle = new LinkedBlockingDeque<>();
+    /** Ends the writing of a command that is too long for the kernel: Java gives that no timeout. */
+    private final ScheduledThreadPoolExecutor guard;
+    private InetAddress address;
+    /** Null until there is one, and after a failure. */
+    private BridgeConnection connection;
 
-    Bridge(Settings settings, int socketTimeoutMs) {
+    Bridge(Settings settings) {
         PY4J_LOG.setLevel(Level.OFF);
         this.settings = settings;
-        this.socketTimeoutMs = socketTimeoutMs;
-        this.talkers = new ThreadPoolExecutor(TALKERS, TALKERS, IDLE_SECONDS, TimeUnit.SECONDS,
-                new ArrayBlockingQueue<>(WAITING), task -> daemon(task, "pysync-bridge"));
-        talkers.allowCoreThreadTimeOut(true);
+        this.guard = new ScheduledThreadPoolExecutor(1, task -> daemon(task, "pysync-guard"));
+        guard.setKeepAliveTime(IDLE_SECONDS, TimeUnit.SECONDS);
+        guard.allowCoreThreadTimeOut(true);
+        guard.setRemoveOnCancelPolicy(true);
     }
 
     static Thread daemon(Runnable task, String name) {
@@ -57,9 +51,25 @@ final class Bridge {
         return thread;
     }
 
-    /** The sidecar's one-word answer to an event. */
-    String append(byte[] event, long deadlineMs) throws BridgeException {
-        return call("c\nt\nappend\ns" + Base64.getEncoder().encodeToString(event) + "\ne\n", deadlineMs);
+    /** Opens the connection, if there is none. */
+    void connect(long deadlineMs) throws BridgeException {
+        if (connection == null) {
+            try {
+                address = InetAddress.getByName(settings.host);
+            } catch (UnknownHostException e) {
+                throw new BridgeException("the host name is unknown");
+            }
+            connection = open(deadlineMs);
+        }
+    }
+
+    /** The sidecar's one-word answer to events, which it takes all or none. */
+    String append(List<byte[]> events, long deadlineMs) throws BridgeException {
+        StringBuilder command = new StringBuilder("c\nt\nappend\n");
+        for (byte[] event : events) {
+            command.append('s').append(Base64.getEncoder().encodeToString(event)).append('\n');
+        }
+        return call(command.append("e\n").toString(), deadlineMs);
     }
 
     String ping(long deadlineMs) throws BridgeException {
@@ -71,35 +81,60 @@ final class Bridge {
         return call("c\nt\nreport\ns" + StringUtil.escape(json) + "\ne\n", deadlineMs);
     }
 
+    /** A restarted sidecar leaves the connection stale; sending again is safe, events have ids. */
     private String call(String command, long deadlineMs) throws BridgeException {
-        Exchange exchange = new Exchange(command);
-        FutureTask<String> task = new FutureTask<>(exchange);
+        if (connection == null) {
+            throw new BridgeException("there is no connection");
+        }
+        long end = System.nanoTime() + TimeUnit.MILLISECONDS.toNanos(deadlineMs);
         try {
-            talkers.execute(task);
-            return task.get(deadlineMs, TimeUnit.MILLISECONDS);
-        } catch (RejectedExecutionException e) {
-            throw new BridgeException("it is too busy: " + WAITING + " calls wait");
-        } catch (TimeoutException e) {
-            throw new BridgeException("it does not answer in time");
-        } catch (InterruptedException e) {
-            Thread.currentThread().interrupt();
-            throw new BridgeException("the metastore interrupted the call");
-        } catch (ExecutionException e) {
-            throw reason(e.getCause());
-        } finally {
-            if (!task.isDone()) {
-                task.cancel(false);
-                talkers.remove(task);
-                exchange.abandon();
+            return talk(command, deadlineMs);
+        } catch (Py4JException e) {
+            if (rootOf(e) instanceof SocketTimeoutException) {
+                throw reason(e);
             }
+        }
+        connection = open(millisUntil(end));
+        try {
+            return talk(command, millisUntil(end));
+        } catch (Py4JException e) {
+            throw reason(e);
         }
     }
 
-    private static BridgeException reason(Throwable cause) {
-        if (cause instanceof BridgeException) {
-            return (BridgeException) cause;
+    private static long millisUntil(long end) {
+        return Math.max(1, TimeUnit.NANOSECONDS.toMillis(end - System.nanoTime()));
+    }
+
+    private BridgeConnection open(long deadlineMs) throws BridgeException {
+        String token = token();
+        BridgeConnection made = new BridgeConnection();
+        try {
+            made.open(address, settings.port, token, deadlineMs);
+            return made;
+        } catch (IOException e) {
+            made.close();
+            throw refusal(e);
         }
-        return new BridgeException("the call failed (" + rootOf(cause).getClass().getSimpleName() + ")");
+    }
+
+    /** Takes the connection, and gives it back if all went well. */
+    private String talk(String command, long deadlineMs) throws BridgeException {
+        BridgeConnection with = connection;
+        connection = null;
+        Future<?> end = with.takesAtOnce(command) ? null : guard.schedule(with::close, deadlineMs, TimeUnit.MILLISECONDS);
+        try {
+            String text = textOf(with.send(command, deadlineMs));
+            connection = with;
+            return text;
+        } finally {
+            if (end != null) {
+                end.cancel(false);
+            }
+            if (connection == null) {
+                with.close();
+            }
+        }
     }
 
     /** py4j wraps; its messages hold the payload, so that only classes are looked at. */
@@ -109,6 +144,23 @@ final class Bridge {
             root = root.getCause();
         }
         return root;
+    }
+
+    private static BridgeException reason(Throwable problem) {
+        Throwable root = rootOf(problem);
+        return root instanceof SocketTimeoutException
+                ? new BridgeException("it does not answer in time")
+                : new BridgeException("the connection broke (" + root.getClass().getSimpleName() + ")");
+    }
+
+    private BridgeException refusal(IOException problem) {
+        if (problem instanceof ConnectException) {
+            return new BridgeException("nothing listens there: start pysync");
+        }
+        if (problem.getClass() == IOException.class) {
+            return new BridgeException("it does not accept the token in " + settings.tokenFile);
+        }
+        return reason(problem);
     }
 
     private String token() throws BridgeException {
@@ -124,110 +176,11 @@ final class Bridge {
         throw new BridgeException("the token file " + settings.tokenFile + " is empty");
     }
 
-    private void closeIdle() {
-        BridgeConnection connection = idle.pollFirst();
-        while (connection != null) {
-            connection.close();
-            connection = idle.pollFirst();
+    /** {@code y} for success, {@code s} for a string. */
+    private static String textOf(String answer) throws BridgeException {
+        if (answer != null && answer.startsWith("ys")) {
+            return answer.substring(2);
         }
-    }
-
-    /** One command and its answer, on a pooled connection if there is one. */
-    private final class Exchange implements Callable<String> {
-        private final String command;
-        private volatile BridgeConnection connection;
-        private volatile boolean abandoned;
-
-        private Exchange(String command) {
-            this.command = command;
-        }
-
-        @Override
-        public String call() throws BridgeException {
-            BridgeConnection pooled = idle.pollFirst();
-            if (pooled != null) {
-                try {
-                    return talk(pooled);
-                } catch (Py4JException e) {
-                    staleOrThrow(e);
-                }
-            }
-            return talk(connect());
-        }
-
-        /** The caller has gone: nobody wants the answer. */
-        private void abandon() {
-            abandoned = true;
-            if (connection != null) {
-                connection.close();
-            }
-        }
-
-        /** A restarted sidecar leaves every pooled connection stale; sending again is safe, events have ids. */
-        private void staleOrThrow(Py4JException problem) {
-            if (abandoned || rootOf(problem) instanceof SocketTimeoutException) {
-                throw problem;
-            }
-            closeIdle();
-        }
-
-        private BridgeConnection connect() throws BridgeException {
-            String token = token();
-            BridgeConnection made = new BridgeConnection(socketTimeoutMs);
-            hold(made);
-            try {
-                made.open(InetAddress.getByName(settings.host), settings.port, token);
-                return made;
-            } catch (IOException e) {
-                made.close();
-                throw refusal(e);
-            }
-        }
-
-        private BridgeException refusal(IOException problem) {
-            if (problem instanceof ConnectException) {
-                return new BridgeException("nothing listens there: start pysync");
-            }
-            if (problem instanceof SocketTimeoutException) {
-                return new BridgeException("it does not answer in time");
-            }
-            if (problem instanceof UnknownHostException) {
-                return new BridgeException("the host name is unknown");
-            }
-            if (problem.getClass() == IOException.class) {
-                return new BridgeException("it does not accept the token in " + settings.tokenFile);
-            }
-            return new BridgeException("the connection broke (" + problem.getClass().getSimpleName() + ")");
-        }
-
-        private String talk(BridgeConnection with) throws BridgeException {
-            hold(with);
-            boolean done = false;
-            try {
-                String answer = with.send(command);
-                done = true;
-                idle.addFirst(with);
-                return textOf(answer);
-            } finally {
-                if (!done) {
-                    with.close();
-                }
-            }
-        }
-
-        private void hold(BridgeConnection with) {
-            connection = with;
-            if (abandoned) {
-                with.close();
-            }
-        }
-
-        /** {@code y} for success, {@code s} for a string. */
-        private String textOf(String answer) throws BridgeException {
-            if (answer != null && answer.startsWith("ys")) {
-                return answer.substring(2);
-            }
-            throw new BridgeException("it answered with an error");
-        }
+        throw new BridgeException("it answered with an error");
     }
 }

@@ -1,75 +1,77 @@
 package org.pysync.listener;
 
+import java.io.BufferedOutputStream;
 import java.io.Closeable;
+import java.io.FilterInputStream;
 import java.io.IOException;
+import java.io.InputStream;
+import java.io.OutputStream;
 import java.net.InetAddress;
 import java.net.InetSocketAddress;
 import java.net.Socket;
-import java.net.SocketException;
+import java.net.SocketTimeoutException;
+import java.util.concurrent.TimeUnit;
 import javax.net.SocketFactory;
 import py4j.CallbackConnection;
 
 /**
  * One connection to the sidecar.
  *
- * <p>Promise: takes the answers as data and nothing else (py4j's other clients execute what comes back);
- * {@link #close} may come from any thread and ends whatever the connection is waiting for.
+ * <p>Promise: takes the answers as data and nothing else (py4j's other clients execute what comes back); a command
+ * that {@link #takesAtOnce} ends within its deadline, however slowly the answer drips in; {@link #close} may come from
+ * any thread and ends whatever the connection is waiting for.
  */
 final class BridgeConnection implements Closeable {
-    private final OneSocket socket;
+    /** Asked of the kernel, so that a command waits for no reader. */
+    private static final int SEND_BUFFER = 256 * 1024;
+    /** Each packet's own head counts in the buffer, too: with small packets as much again and more. */
+    private static final int BUFFER_SHARE = 4;
+
+    private final OneSocket socket = new OneSocket();
     private CallbackConnection py4j;
+    private int room;
 
-    BridgeConnection(int timeoutMs) {
-        this.socket = new OneSocket(timeoutMs);
-    }
-
-    void open(InetAddress address, int port, String token) throws IOException {
-        py4j = new CallbackConnection(port, address, socket, socket.timeoutMs, token);
+    void open(InetAddress address, int port, String token, long deadlineMs) throws IOException {
+        socket.startClock(deadlineMs);
+        py4j = new CallbackConnection(port, address, socket, (int) deadlineMs, token);
         py4j.start();
+        room = socket.made.getSendBufferSize() / BUFFER_SHARE;
     }
 
-    String send(String command) {
+    /** Whether the kernel takes the whole command though nobody reads: all before it has been answered, thus read. */
+    boolean takesAtOnce(String command) {
+        return command.length() <= room;
+    }
+
+    String send(String command, long deadlineMs) {
+        socket.startClock(deadlineMs);
         return py4j.sendCommand(command);
     }
 
+    /** The socket itself, not py4j's reader and writer: those lock, and wait for what we want to end. */
     @Override
     public void close() {
-        socket.close();
+        try {
+            socket.made.close();
+        } catch (IOException e) {
+            // It is gone either way.
+        }
     }
 
-    /** Makes the connection's only socket and keeps hold of it. */
+    /** The factory of the connection's only socket, as py4j wants one. */
     private static final class OneSocket extends SocketFactory {
-        private final int timeoutMs;
-        private volatile Socket socket;
-        private volatile boolean closed;
+        private final DeadlineSocket made = new DeadlineSocket();
 
-        private OneSocket(int timeoutMs) {
-            this.timeoutMs = timeoutMs;
+        private void startClock(long deadlineMs) {
+            made.end = System.nanoTime() + TimeUnit.MILLISECONDS.toNanos(deadlineMs);
         }
 
         @Override
         public Socket createSocket(InetAddress address, int port) throws IOException {
-            Socket made = new Socket();
-            socket = made;
-            if (closed) {
-                throw new SocketException("closed");
-            }
             made.setTcpNoDelay(true);
-            made.setSoTimeout(timeoutMs);
-            made.connect(new InetSocketAddress(address, port), timeoutMs);
+            made.setSendBufferSize(SEND_BUFFER);
+            made.connect(new InetSocketAddress(address, port), made.millisLeft());
             return made;
-        }
-
-        /** The socket itself, not py4j's reader and writer: those lock, and wait for what we want to end. */
-        private void close() {
-            closed = true;
-            try {
-                if (socket != null) {
-                    socket.close();
-                }
-            } catch (IOException e) {
-                // It is gone either way.
-            }
         }
 
         @Override
@@ -85,6 +87,37 @@ final class BridgeConnection implements Closeable {
         @Override
         public Socket createSocket(InetAddress address, int port, InetAddress localAddress, int localPort) {
             throw new UnsupportedOperationException();
+        }
+    }
+
+    /** Java's own timeout counts anew for each byte that comes. */
+    private static final class DeadlineSocket extends Socket {
+        /** Of what is waited for now, as {@link System#nanoTime} has it. */
+        private volatile long end;
+
+        private int millisLeft() throws SocketTimeoutException {
+            long left = TimeUnit.NANOSECONDS.toMillis(end - System.nanoTime());
+            if (left <= 0) {
+                throw new SocketTimeoutException("the time is up");
+            }
+            return (int) left;
+        }
+
+        @Override
+        public InputStream getInputStream() throws IOException {
+            return new FilterInputStream(super.getInputStream()) {
+                @Override
+                public int read(byte[] bytes, int at, int length) throws IOException {
+                    setSoTimeout(millisLeft());
+                    return super.read(bytes, at, length);
+                }
+            };
+        }
+
+        /** py4j writes in pieces of 8 KB, each of which would wake the sidecar. */
+        @Override
+        public OutputStream getOutputStream() throws IOException {
+            return new BufferedOutputStream(super.getOutputStream(), SEND_BUFFER);
         }
     }
 }

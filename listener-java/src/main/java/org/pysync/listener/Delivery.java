@@ -1,6 +1,9 @@
 package org.pysync.listener;
 
 import java.lang.ref.WeakReference;
+import java.util.Arrays;
+import java.util.Collections;
+import java.util.List;
 import java.util.Map;
 import java.util.UUID;
 import java.util.concurrent.ConcurrentHashMap;
@@ -21,6 +24,8 @@ final class Delivery {
     private static final long LAST_PAUSE_MS = 2_000;
     /** Nobody waits for the spool; a sidecar slower than the deadline must not starve it. */
     private static final int PATIENCE_MS = 5_000;
+    /** Events of the spool in one call. */
+    private static final int TOGETHER = 256;
     private static final long NEVER = Long.MIN_VALUE;
 
     private final Settings settings;
@@ -31,6 +36,8 @@ final class Delivery {
     /** When the metastore last told of a change, as {@link System#nanoTime} has it. */
     private volatile long changedAt = NEVER;
     private final int patienceMs;
+    private final GroupSend group;
+    /** Of the drainer while it runs, else of whoever sends for the group. */
     private final Sidecar sidecar;
     private final Presence presence;
 
@@ -50,7 +57,8 @@ final class Delivery {
     private Delivery(Settings settings) {
         this.settings = settings;
         this.patienceMs = Math.max(PATIENCE_MS, settings.deadlineMs);
-        this.sidecar = new Sidecar(new Bridge(settings, patienceMs));
+        this.group = new GroupSend(this::carry, settings.deadlineMs);
+        this.sidecar = new Sidecar(new Bridge(settings));
         this.notices = new Notices(settings);
         SpoolDirectory directory = new SpoolDirectory(settings.spoolDir, settings.source, instance);
         this.spool = new Spool(directory, settings.spoolMaxBytes, notices::damaged);
@@ -73,7 +81,8 @@ final class Delivery {
             delivery.keepDraining();
         }
         delivery.presence.begin(settings.deadlineMs);
-        Reporter reporter = new Reporter(delivery.sidecar, settings, delivery.presence, delivery::reportWhenDirect);
+        Sidecar told = new Sidecar(new Bridge(settings));
+        Reporter reporter = new Reporter(told, settings, delivery.presence, delivery::reportWhenDirect);
         Bridge.daemon(reporter, "pysync-report").start();
         Goodbye.atTheEnd(settings.deadlineMs, delivery::isIdle, delivery::sayGoodbye);
         return delivery;
@@ -109,29 +118,44 @@ final class Delivery {
             if (event.length > SpoolRecord.LONGEST) {
                 throw new IllegalArgumentException("longer than " + SpoolRecord.LONGEST + " bytes");
             }
-            return deliver(event);
+            return group.send(event);
         } catch (Throwable problem) {
             lose("an event cannot be written, or is longer than " + SpoolRecord.LONGEST + " bytes", problem);
             return false;
         }
     }
 
-    private boolean deliver(byte[] event) {
+    /** Whether each is with the sidecar, or in the spool. Only one thread at a time comes here, see {@link GroupSend}. */
+    private boolean[] carry(List<byte[]> events, long deadlineMs) {
         synchronized (lock) {
             if (!direct) {
-                return append(event);
+                return append(events);
             }
         }
-        String trouble = sidecar.offer(event, settings.deadlineMs);
-        return trouble == null || startSpooling(event, trouble);
+        String trouble = sidecar.offer(events, deadlineMs);
+        if (trouble != null) {
+            return startSpooling(events, trouble);
+        }
+        boolean[] safe = new boolean[events.size()];
+        Arrays.fill(safe, true);
+        return safe;
     }
 
-    private boolean startSpooling(byte[] event, String trouble) {
+    private boolean[] startSpooling(List<byte[]> events, String trouble) {
         synchronized (lock) {
             direct = false;
             notices.sidecarTakesNone(trouble);
-            return append(event);
+            return append(events);
         }
+    }
+
+    private boolean[] append(List<byte[]> events) {
+        boolean[] safe = new boolean[events.size()];
+        for (int index = 0; index < safe.length; index++) {
+            safe[index] = append(events.get(index));
+        }
+        keepDraining();
+        return safe;
     }
 
     private boolean append(byte[] event) {
@@ -143,7 +167,6 @@ final class Delivery {
         } catch (Throwable problem) {
             notices.notSpooled(problem);
         }
-        keepDraining();
         return safe;
     }
 
@@ -175,40 +198,41 @@ final class Delivery {
         }
     }
 
+    /** The first event alone: where it is the one that is refused, those behind it are not sent again and again. */
     private void drainWhileTaken() throws Exception {
         String trouble = sidecar.ping(patienceMs);
-        byte[] event = trouble == null ? firstOrDirect() : null;
-        if (event != null) {
+        List<byte[]> events = trouble == null ? firstOrDirect(1) : Collections.emptyList();
+        if (!events.isEmpty()) {
             sidecar.report(report(), settings.deadlineMs); // however long it then refuses the event, it knows of us
         }
-        while (event != null && trouble == null) {
-            trouble = sidecar.offer(event, patienceMs);
-            event = trouble == null ? nextOrDirect() : event;
+        while (!events.isEmpty() && trouble == null) {
+            trouble = sidecar.offer(events, patienceMs);
+            events = trouble == null ? nextOrDirect(events.size()) : events;
         }
         if (trouble != null) {
             tell(trouble);
         }
     }
 
-    private byte[] nextOrDirect() throws Exception {
+    private List<byte[]> nextOrDirect(int taken) throws Exception {
         synchronized (lock) {
-            delivered++;
+            delivered += taken;
             spool.forgetFirst();
-            return firstOrDirect();
+            return firstOrDirect(TOGETHER);
         }
     }
 
-    /** The first event of the spool; if there is none the drainer's work ends, in the same step. */
-    private byte[] firstOrDirect() throws Exception {
+    /** The first events of the spool; if there are none the drainer's work ends, in the same step. */
+    private List<byte[]> firstOrDirect(int most) throws Exception {
         synchronized (lock) {
-            byte[] event = spool.first();
-            if (event == null) {
+            List<byte[]> events = spool.first(most);
+            if (events.isEmpty()) {
                 direct = true;
                 lock.notifyAll();
                 drainer = null;
                 notices.sidecarTakesEvents(delivered);
             }
-            return event;
+            return events;
         }
     }
 

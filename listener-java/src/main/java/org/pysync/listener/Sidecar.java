@@ -1,10 +1,12 @@
 package org.pysync.listener;
 
+import java.util.List;
+
 /**
  * What the sidecar's answers mean.
  *
  * <p>Promise: never throws; a call returns within the deadline given. Trouble is told in our own words, never
- * in py4j's, which hold the payload.
+ * in py4j's, which hold the payload. Not for several threads at once.
  */
 final class Sidecar {
     private static final String QUEUED = "queued";
@@ -18,10 +20,10 @@ final class Sidecar {
         this.bridge = bridge;
     }
 
-    /** Null if the sidecar has the event, or what is the matter. */
-    String offer(byte[] event, long deadlineMs) {
+    /** Null if the sidecar has the events, or what is the matter: then it may have some of them. */
+    String offer(List<byte[]> events, long deadlineMs) {
         try {
-            String answer = bridge.append(event, deadlineMs);
+            String answer = bridge.append(events, deadlineMs);
             boolean taken = QUEUED.equals(answer) || UNREADABLE.equals(answer);
             return taken ? null : troubleOf(answer);
         } catch (Throwable problem) {
@@ -29,9 +31,10 @@ final class Sidecar {
         }
     }
 
-    /** Null if it is there, or what is the matter. */
+    /** Null if it is there, or what is the matter; for a thread of our own, see {@link Bridge#connect}. */
     String ping(long deadlineMs) {
         try {
+            bridge.connect(deadlineMs);
             return PONG.equals(bridge.ping(deadlineMs)) ? null : "what listens there is not a pysync of version 1";
         } catch (Throwable problem) {
             return troubleOf(problem);
@@ -41,6 +44,7 @@ final class Sidecar {
     /** Whether it has noted it. An older sidecar answers with an error, which is not worth a line every two seconds. */
     boolean report(String json, long deadlineMs) {
         try {
+            bridge.connect(deadlineMs);
             return NOTED.equals(bridge.report(json, deadlineMs));
         } catch (Throwable anEventTellsMoreOfTrouble) {
             return false;

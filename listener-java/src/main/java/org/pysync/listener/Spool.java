@@ -3,7 +3,9 @@ package org.pysync.listener;
 import java.io.IOException;
 import java.nio.file.Path;
 import java.util.ArrayDeque;
+import java.util.Collections;
 import java.util.Deque;
+import java.util.List;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
@@ -74,19 +76,19 @@ final class Spool {
         own.append(event);
     }
 
-    /** The oldest event, or null if there is none. */
-    byte[] first() throws IOException {
+    /** The oldest events, up to as many, in order; none if there is none. */
+    List<byte[]> first(int most) throws IOException {
         while (!files.isEmpty()) {
-            byte[] event = files.getFirst().first();
-            if (event != null) {
-                return event;
+            List<byte[]> events = files.getFirst().first(most);
+            if (!events.isEmpty()) {
+                return events;
             }
             removeFirstFile();
         }
-        return null;
+        return Collections.emptyList();
     }
 
-    /** The event that {@link #first} gave is delivered. */
+    /** The events that {@link #first} gave are delivered. */
     void forgetFirst() throws IOException {
         files.getFirst().forgetFirst();
         if (files.getFirst().isEmpty()) {

@@ -9,7 +9,9 @@ import java.nio.file.Files;
 import java.nio.file.Path;
 import java.nio.file.StandardCopyOption;
 import java.nio.file.attribute.PosixFilePermissions;
+import java.util.ArrayList;
 import java.util.Arrays;
+import java.util.List;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
@@ -26,6 +28,7 @@ import org.slf4j.LoggerFactory;
 final class SpoolFile implements Closeable {
     private static final Logger LOG = LoggerFactory.getLogger(SidecarListener.class);
     private static final byte[] HEADER = "PYSYNC-SPOOL 1\n".getBytes(StandardCharsets.US_ASCII);
+    private static final long ENOUGH = 1 << 20;
     /** A longer end of a file is no record that was cut off: no event is that long. */
     private static final long LONGEST_CUT_OFF = SpoolRecord.HEAD + SpoolRecord.LONGEST;
 
@@ -96,18 +99,26 @@ final class SpoolFile implements Closeable {
         end += record.length;
     }
 
-    /** The first event that is not forgotten yet, or null at the end. */
-    byte[] first() throws IOException {
-        byte[] event = isEmpty() ? null : SpoolRecord.read(file, readAt, end);
-        if (event != null) {
-            nextReadAt = readAt + SpoolRecord.HEAD + event.length;
-        } else if (!isEmpty()) {
+    /** The oldest events that are not forgotten yet, as many as that, and a megabyte or so; none at the end. */
+    List<byte[]> first(int most) throws IOException {
+        List<byte[]> events = new ArrayList<>();
+        long at = readAt;
+        while (at < end && events.size() < most && at - readAt < ENOUGH) {
+            byte[] event = SpoolRecord.read(file, at, end);
+            if (event == null) {
+                break;
+            }
+            events.add(event);
+            at += SpoolRecord.HEAD + event.length;
+        }
+        if (events.isEmpty() && !isEmpty()) {
             stop();
         }
-        return event;
+        nextReadAt = at;
+        return events;
     }
 
-    /** The event that {@link #first} gave is delivered. */
+    /** The events that {@link #first} gave are delivered. */
     void forgetFirst() {
         readAt = nextReadAt;
     }

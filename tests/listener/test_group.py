@@ -1,0 +1,126 @@
+"""One call at a time, for all threads that have something to say, and never longer than the deadline."""
+
+from __future__ import annotations
+
+import socketserver
+import threading
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import cast
+
+from tests.listener.driver import MIB, Place
+from tests.listener.stand import DEADLINE, Event, database_in
+
+SLACK = 1.5
+_THREADS, _STEPS = 8, 40
+
+
+def test_what_comes_during_a_call_goes_together_in_the_next(place: Place) -> None:
+    def slowly(_event: Event) -> str:
+        time.sleep(0.002)
+        return "queued"
+
+    place.bridge.answer = slowly
+    place.bridge.start()
+    driver = place.driver()
+    place.wait_for_direct()
+    driver.storm(_THREADS, _STEPS, "t")
+    names = [database_in(event) for event in place.bridge.events]
+    assert sum(place.bridge.calls) == len(names) == _THREADS * _STEPS
+    assert len(place.bridge.calls) <= len(names) / 2, "eight threads at once, and hardly ever two in one call"
+    for thread in range(_THREADS):
+        assert [name for name in names if name.startswith(f"t{thread}_")] == [f"t{thread}_{at}" for at in range(_STEPS)]
+
+
+def test_a_call_that_is_refused_puts_all_of_it_into_the_spool_in_order(place: Place) -> None:
+    began, refuse = threading.Event(), threading.Event()
+
+    def answer(_event: Event) -> str:
+        began.set()
+        refuse.wait(DEADLINE / 2)
+        return "full" if refuse.is_set() else "queued"
+
+    place.bridge.start()
+    driver = place.driver()
+    place.wait_for_direct()
+    place.bridge.answer = answer
+    driver.tell("storm", _THREADS, 2, "t", 0)
+    assert began.wait(30)
+    refuse.set()
+    driver.storm_over()
+    waiting = [event.sequence for event in place.spooled()]
+    assert len(waiting) == _THREADS * 2
+    assert len(place.log_lines("does not take events: its disk is full")) == 1
+    place.bridge.answer = lambda _event: "queued"
+    place.wait_for_direct()
+    assert [event.sequence for event in place.bridge.events] == waiting
+
+
+def test_an_event_longer_than_what_the_kernel_takes_costs_the_deadline(place: Place) -> None:
+    """Nobody reads: Java would write for ever."""
+    stub = place.stub()
+    driver = place.driver()
+    place.wait_for_direct()
+    driver.create("warm")
+    stub.hang()
+    assert DEADLINE <= driver.create("long", 16 * MIB // 2) < DEADLINE + SLACK
+    assert driver.create("next") < DEADLINE
+    stub.go_on()
+    place.wait_for_direct()
+    assert stub.names() == ["warm", "long", "next"]
+
+
+def test_an_answer_that_drips_in_costs_the_deadline(place: Place) -> None:
+    """Java's own timeout counts anew for each byte."""
+    with _dripping(place.bridge.port) as dripped:
+        driver = place.driver()
+        place.wait_for_direct()
+        assert DEADLINE <= driver.create("one") < DEADLINE + SLACK
+        assert dripped.dripped, "no answer was waited for"
+    place.bridge.start()
+    place.wait_for_direct()
+    assert [database_in(event) for event in place.bridge.events] == ["one"]
+
+
+class _Dripping(socketserver.ThreadingTCPServer):
+    allow_reuse_address = True
+    daemon_threads = True
+    dripped = 0
+
+
+class _Drips(socketserver.StreamRequestHandler):
+    """Greets, and answers a ping, as py4j does; the rest byte by byte."""
+
+    def handle(self) -> None:
+        while command := self._command():
+            if command[0] == b"A\n":
+                self.wfile.write(b"!yv\n")
+            elif command[2] == b"ping\n":
+                self.wfile.write(b"!yspysync 1\n")
+            else:
+                self._drip()
+
+    def _command(self) -> list[bytes]:
+        lines = []
+        while (line := self.rfile.readline()) not in {b"e\n", b""}:
+            lines.append(line)
+        return lines
+
+    def _drip(self) -> None:
+        for _ in range(100):
+            time.sleep(DEADLINE / 5)
+            self.wfile.write(b"x")
+            cast(_Dripping, self.server).dripped += 1
+
+
+@contextmanager
+def _dripping(port: int) -> Iterator[_Dripping]:
+    with _Dripping(("127.0.0.1", port), _Drips) as server:
+        thread = threading.Thread(target=server.serve_forever, args=(0.05,))
+        thread.start()
+        try:
+            yield server
+        finally:
+            server.shutdown()
+            thread.join()
