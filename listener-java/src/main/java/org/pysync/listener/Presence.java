@@ -22,8 +22,8 @@ final class Presence {
     private final SpoolDirectory directory;
     private final Consumer<Exception> onTrouble;
     /** Found once, by the thread that marks; then only the reporter's. */
-    private volatile Map<String, Marker> dead = new LinkedHashMap<>();
-    private Marker own;
+    private volatile Map<String, LockedFile> dead = new LinkedHashMap<>();
+    private LockedFile own;
     private boolean left;
 
     Presence(SpoolDirectory directory, Consumer<Exception> onTrouble) {
@@ -51,7 +51,7 @@ final class Presence {
 
     /** {@code tell} hears of each that is dead, and says whether the sidecar has noted it. For one thread. */
     void tellOfDead(Predicate<String> tell) {
-        Map<String, Marker> untold = dead;
+        Map<String, LockedFile> untold = dead;
         while (!untold.isEmpty()) {
             String instance = untold.keySet().iterator().next();
             if (!tell.test(instance)) {
@@ -65,7 +65,7 @@ final class Presence {
         try {
             directory.make();
             keep(Marker.create(directory.marker()));
-            Map<String, Marker> found = new LinkedHashMap<>();
+            Map<String, LockedFile> found = new LinkedHashMap<>();
             for (Path path : directory.markers()) {
                 find(path, found);
             }
@@ -75,7 +75,7 @@ final class Presence {
         }
     }
 
-    private synchronized void keep(Marker marker) {
+    private synchronized void keep(LockedFile marker) {
         if (left) {
             removeQuietly(marker);
         } else {
@@ -83,9 +83,9 @@ final class Presence {
         }
     }
 
-    private void find(Path path, Map<String, Marker> found) {
+    private void find(Path path, Map<String, LockedFile> found) {
         try {
-            Marker marker = Marker.ofDead(path);
+            LockedFile marker = Marker.ofDead(path);
             if (marker != null && found.size() < MOST_DEAD) {
                 found.put(directory.instanceOf(path), marker);
             } else {
@@ -97,7 +97,7 @@ final class Presence {
     }
 
     /** If it stays, the sidecar is told of it once more, which changes nothing. */
-    private static void removeQuietly(Marker marker) {
+    private static void removeQuietly(LockedFile marker) {
         try {
             if (marker != null) {
                 marker.remove();
