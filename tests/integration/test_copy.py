@@ -30,6 +30,7 @@ def spark(tmp_path_factory: pytest.TempPathFactory) -> Iterator[SparkWorkers]:
         "spark.hadoop.fs.s3a.impl": "org.apache.hadoop.fs.viewfs.ViewFileSystemOverloadScheme",
         "spark.hadoop.fs.viewfs.overload.scheme.target.file.impl": "org.apache.hadoop.fs.LocalFileSystem",
         "spark.hadoop.fs.viewfs.mounttable.lake.linkFallback": f"file://{lake}",
+        "spark.hadoop.fs.viewfs.mounttable.all.link./mounted": f"file://{lake}/behind",
     }
     workers = SparkWorkers(CopySettings(spark=settings), listener_jar(), tmp_path_factory.mktemp("spark"))
     workers.lake = lake
@@ -155,6 +156,22 @@ def test_another_file_system_is_reached_with_the_settings_of_the_session(spark: 
     place.copier.close()
 
 
+def test_a_view_of_several_file_systems_is_written_and_read(spark: SparkWorkers, place: Place) -> None:
+    (spark.lake / "behind").mkdir()
+    place.write("changes", b"1")
+    place.write("day=1/goes", b"2")
+    view = "viewfs://all/mounted/t"
+    there = Pair(place.pair.source, view)
+    assert place.copier.copy([there], delete=True).files == 2
+    place.write("changes", b"other")
+    (place.here / "day=1" / "goes").unlink()
+    done = place.copier.copy([there], delete=True)
+    assert (done.files, done.removed) == (1, 1)
+    assert place.found(spark.lake / "behind" / "t") == {"changes": b"other"}
+    assert place.copier.copy([Pair(view, place.pair.target)], delete=True).files == 1
+    assert place.found() == {"changes": b"other"}
+
+
 def test_a_file_that_vanishes_between_the_survey_and_the_copy_is_no_error(place: Place, monkeypatch) -> None:
     place.write("stays", b"x")
     place.write("goes", b"y")
@@ -213,6 +230,15 @@ def test_what_will_never_go_is_refused_and_what_cannot_be_reached_is_waited_for(
         place.copier.copy([Pair(place.pair.source, "hdfs://nowhere.invalid/t")], delete=True)
     place.there.unlink()
     assert place.copy().files == 1
+
+
+def test_nothing_goes_where_what_should_come_cannot(place: Place) -> None:
+    place.write("a", b"x")
+    (place.there / "a").mkdir(parents=True)
+    (place.there / "a" / "old").write_bytes(b"old")
+    with pytest.raises(Rejected, match="a directory"):
+        place.copy()
+    assert place.found() == {"a/old": b"old"}
 
 
 def test_a_spark_that_dies_is_started_again(spark: SparkWorkers, place: Place) -> None:

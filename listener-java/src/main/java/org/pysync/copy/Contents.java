@@ -15,7 +15,6 @@ final class Contents {
 
     private static final int BUFFER = 4096;
 
-    private final byte[] block = new byte[BLOCK];
     private final Pace pace;
 
     Contents(Pace pace) {
@@ -28,7 +27,7 @@ final class Contents {
      */
     boolean copy(Place source, Place target, long size, long time) throws IOException {
         try {
-            if (pour(source, target) == size && isStill(source.status(), size, time)) {
+            if (pour(source, target, size) == size && isStill(source.status(), size, time)) {
                 keepTime(target, time);
                 return true;
             }
@@ -58,7 +57,8 @@ final class Contents {
         }
     }
 
-    private long pour(Place source, Place target) throws IOException {
+    private long pour(Place source, Place target, long size) throws IOException {
+        byte[] block = new byte[(int) Math.min(BLOCK, Math.max(BUFFER, size))];
         long copied = 0;
         try (InputStream in = source.files.open(source.path, BUFFER);
                 OutputStream out = target.create(BUFFER)) {

@@ -1,7 +1,9 @@
 package org.pysync.copy;
 
 import java.io.IOException;
+import java.util.ArrayList;
 import java.util.List;
+import java.util.concurrent.Callable;
 import org.apache.hadoop.fs.ChecksumException;
 import org.apache.hadoop.fs.FileAlreadyExistsException;
 import org.apache.hadoop.fs.ParentNotDirectoryException;
@@ -33,7 +35,7 @@ public final class FileCopy {
             try {
                 new Survey(Place.of(pair[0]), Place.of(pair[1]), how[0], how[1]).tell(number, answer);
             } catch (IOException | RuntimeException error) {
-                answer.add("failed", number, kind(error), pair[0] + " to " + pair[1] + ": " + error);
+                answer.add("failed", number, kind(error), pair[0] + " to " + pair[1] + ": " + why(error));
             }
         }
         return answer.toString();
@@ -45,27 +47,42 @@ public final class FileCopy {
      * @param request `bytes a second` (0: no limit), then for each file `source, target, size, time`
      * @return for each file `done`, or `gone` where it is not there any more or has changed, or `failed, kind, why`
      */
-    public static String copy(String request) {
+    public static String copy(String request) throws IOException {
         List<String[]> lines = Lines.read(request);
         Contents contents = new Contents(new Pace(Long.parseLong(lines.get(0)[0])));
-        Lines answer = new Lines();
+        List<Callable<Object[]>> work = new ArrayList<>();
         for (String[] file : lines.subList(1, lines.size())) {
-            answer(answer, file[0], () -> contents.copy(
-                    Place.of(file[0]), Place.of(file[1]), Long.parseLong(file[2]), Long.parseLong(file[3])));
+            work.add(() -> answer(file[0], () -> contents.copy(
+                    Place.of(file[0]), Place.of(file[1]), Long.parseLong(file[2]), Long.parseLong(file[3]))));
         }
-        return answer.toString();
+        return answers(new Lines(), areLocal(lines) ? Crew.inTurn(work) : Crew.each(work)).toString();
+    }
+
+    /** Whether nothing is waited for: local files. */
+    private static boolean areLocal(List<String[]> lines) throws IOException {
+        return lines.size() < 2 || Place.of(lines.get(1)[0]).isLocal() && Place.of(lines.get(1)[1]).isLocal();
     }
 
     /**
-     * Give copied files their names, and remove files, one after the other.
+     * Give copied files their names, and remove files: several of a kind at once, different kinds one after the other.
      *
-     * @param request for each `rename, from, to` or `delete, name`
-     * @return for each `done`, or `gone` where the file to be renamed is not there, or `failed, kind, why`
+     * @param request for each `rename, from, to` or `delete, name`; files that tell of others (`_SUCCESS`, what is below
+     *     `_delta_log`) are expected after those
+     * @return for each `done`, or `gone` where the file to be renamed is not there, or `failed, kind, why`; after such a
+     *     failure steps of other kinds are not taken, and not answered
      */
-    public static String publish(String request) {
+    public static String publish(String request) throws IOException {
         Lines answer = new Lines();
-        for (String[] step : Lines.read(request)) {
-            answer(answer, step[1], () -> publish(step));
+        for (List<String[]> alike : alike(Lines.read(request))) {
+            List<Callable<Object[]>> work = new ArrayList<>();
+            for (String[] step : alike) {
+                work.add(() -> answer(step[1], () -> publish(step)));
+            }
+            List<Object[]> done = Crew.each(work);
+            answers(answer, done);
+            if (done.stream().anyMatch(record -> "failed".equals(record[0]))) {
+                break; // nothing is taken away where what should replace it has not come
+            }
         }
         return answer.toString();
     }
@@ -74,12 +91,17 @@ public final class FileCopy {
         boolean run() throws IOException;
     }
 
-    private static void answer(Lines answer, String what, Step step) {
+    private static Object[] answer(String what, Step step) {
         try {
-            answer.add(step.run() ? "done" : "gone");
+            return new Object[] {step.run() ? "done" : "gone"};
         } catch (IOException | RuntimeException error) {
-            answer.add("failed", kind(error), what + ": " + error);
+            return new Object[] {"failed", kind(error), what + ": " + why(error)};
         }
+    }
+
+    private static Lines answers(Lines answer, List<Object[]> records) {
+        records.forEach(answer::add);
+        return answer;
     }
 
     private static boolean publish(String[] step) throws IOException {
@@ -88,11 +110,34 @@ public final class FileCopy {
             from.delete();
             return true;
         }
-        boolean there = from.status() != null;
-        if (there) {
-            from.replace(Place.of(step[2]));
+        return from.replace(Place.of(step[2]));
+    }
+
+    /** Runs of steps that may be taken in any order: those to places equally deep in what readers do not look at. */
+    private static List<List<String[]>> alike(List<String[]> steps) {
+        List<List<String[]>> found = new ArrayList<>();
+        String last = "";
+        for (String[] step : steps) {
+            if (!last.equals(kind(step))) {
+                found.add(new ArrayList<>());
+                last = kind(step);
+            }
+            found.get(found.size() - 1).add(step);
         }
-        return there;
+        return found;
+    }
+
+    private static String kind(String[] step) {
+        int hidden = 0;
+        for (String part : step[step.length - 1].split("/")) {
+            hidden += part.startsWith("_") || part.startsWith(".") ? 1 : 0;
+        }
+        return step[0] + hidden;
+    }
+
+    /** In one line: errors of a name node bring its stack along. */
+    private static String why(Exception error) {
+        return error.toString().split("\n", 2)[0];
     }
 
     /** `refused` where another try would not end differently, else `unavailable`. */

@@ -13,13 +13,12 @@ final class Pace {
         this.perSecond = perSecond;
     }
 
-    /** Note that so many bytes more went through, and wait if that was too soon. */
+    /** Note that so many bytes more went through, and wait if that was too soon; for any thread. */
     void after(int more) throws InterruptedIOException {
-        bytes += more;
         if (perSecond == 0) {
             return;
         }
-        long due = (long) (bytes * 1e9 / perSecond) - (System.nanoTime() - began);
+        long due = (long) (counted(more) * 1e9 / perSecond) - (System.nanoTime() - began);
         try {
             if (due > 0) {
                 Thread.sleep(due / 1_000_000, (int) (due % 1_000_000));
@@ -28,5 +27,10 @@ final class Pace {
             Thread.currentThread().interrupt();
             throw new InterruptedIOException("the copy was ended");
         }
+    }
+
+    private synchronized long counted(int more) {
+        bytes += more;
+        return bytes;
     }
 }

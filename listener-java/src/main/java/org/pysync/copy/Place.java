@@ -3,18 +3,20 @@ package org.pysync.copy;
 import java.io.FileNotFoundException;
 import java.io.IOException;
 import java.io.OutputStream;
+import java.nio.file.FileSystemException;
 import java.nio.file.Files;
+import java.nio.file.NoSuchFileException;
+import java.nio.file.StandardCopyOption;
 import java.util.EnumSet;
 import org.apache.hadoop.fs.CreateFlag;
-import org.apache.hadoop.fs.FileContext;
+import org.apache.hadoop.fs.FileAlreadyExistsException;
 import org.apache.hadoop.fs.FileStatus;
 import org.apache.hadoop.fs.FileSystem;
 import org.apache.hadoop.fs.LocalFileSystem;
-import org.apache.hadoop.fs.Options;
 import org.apache.hadoop.fs.Path;
 import org.apache.hadoop.fs.RawLocalFileSystem;
-import org.apache.hadoop.fs.UnsupportedFileSystemException;
 import org.apache.hadoop.fs.permission.FsPermission;
+import org.apache.hadoop.fs.viewfs.ViewFileSystem;
 
 /**
  * A path with its file system.
@@ -65,7 +67,7 @@ final class Place {
     /** A new file, or an empty one in place of what is there. */
     OutputStream create(int buffer) throws IOException {
         if (isLocal()) {
-            java.nio.file.Path file = ((RawLocalFileSystem) files).pathToFile(path).toPath();
+            java.nio.file.Path file = local();
             Files.createDirectories(file.getParent());
             return Files.newOutputStream(file);
         }
@@ -79,23 +81,59 @@ final class Place {
                 null);
     }
 
-    /** Give this file the name of another one, which it replaces: at one moment, where the file system can. */
-    void replace(Place other) throws IOException {
+    /**
+     * Give this file the name of another one, which it replaces: at one moment, where the file system can. False where it
+     * is not there.
+     */
+    boolean replace(Place other) throws IOException {
         if (isLocal()) {
-            files.delete(checksum(other.path), false); // of what was there before
-            renamed(files.rename(path, other.path), other);
-            return;
+            return replaceLocal(other);
         }
-        if (other.status() == null) {
-            renamed(files.rename(path, other.path), other);
-            return;
+        Place from = behindMounts();
+        Place to = other.behindMounts();
+        if (from.isLocal()) {
+            from.files.delete(from.checksum(from.path), false); // written through the view
+            return from.replaceLocal(to);
         }
         try {
-            FileContext.getFileContext(path.toUri(), files.getConf()).rename(path, other.path, Options.Rename.OVERWRITE);
-        } catch (UnsupportedFileSystemException | RuntimeException cannot) { // it has no renames that replace
-            files.delete(other.path, false);
-            renamed(files.rename(path, other.path), other);
+            Rename.over(from.files, from.path, to.path);
+            return true;
+        } catch (IOException error) {
+            if (from.status() == null) {
+                return false;
+            }
+            throw to.isDirectory() ? new FileAlreadyExistsException(to.path + " is a directory") : error;
         }
+    }
+
+    private boolean isDirectory() throws IOException {
+        FileStatus there = status();
+        return there != null && there.isDirectory();
+    }
+
+    private boolean replaceLocal(Place other) throws IOException {
+        java.nio.file.Path to = other.local();
+        files.delete(checksum(other.path), false); // of what was there before
+        try {
+            Files.move(local(), to, StandardCopyOption.ATOMIC_MOVE);
+            return true;
+        } catch (NoSuchFileException error) {
+            if (status() != null) {
+                throw error;
+            }
+            return false;
+        } catch (FileSystemException error) {
+            throw Files.isDirectory(to) ? new FileAlreadyExistsException(other.path + " is a directory") : error;
+        }
+    }
+
+    /** Where a path of a view is in truth: a view can rename, but not replace at one moment. */
+    private Place behindMounts() throws IOException {
+        if (!(files instanceof ViewFileSystem)) {
+            return this;
+        }
+        Place directory = of(files.resolvePath(path.getParent()).toString());
+        return directory.below(path.getName());
     }
 
     void delete() throws IOException {
@@ -105,13 +143,12 @@ final class Place {
         }
     }
 
-    private boolean isLocal() {
-        return files instanceof RawLocalFileSystem;
+    private java.nio.file.Path local() {
+        return ((RawLocalFileSystem) files).pathToFile(path).toPath();
     }
 
-    private void renamed(boolean done, Place other) throws IOException {
-        if (!done) {
-            throw new IOException("cannot rename " + path + " to " + other.path.getName());
-        }
+    /** Whether it is on a disk of this machine. */
+    boolean isLocal() {
+        return files instanceof RawLocalFileSystem;
     }
 }

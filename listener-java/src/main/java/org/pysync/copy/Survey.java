@@ -1,7 +1,12 @@
 package org.pysync.copy;
 
 import java.io.IOException;
+import java.util.ArrayList;
+import java.util.HashSet;
+import java.util.List;
 import java.util.Map;
+import java.util.Set;
+import java.util.concurrent.Callable;
 import org.apache.hadoop.fs.FileChecksum;
 import org.apache.hadoop.fs.FileStatus;
 import org.apache.hadoop.fs.Path;
@@ -33,20 +38,32 @@ final class Survey {
         if (wanted.exists && !there.exists && wanted.files.isEmpty()) {
             target.files.mkdirs(target.path); // some readers take a directory that is not there for an error
         }
-        int same = 0;
+        Set<String> same = same(wanted, there);
         for (Map.Entry<String, FileStatus> file : wanted.files.entrySet()) {
             FileStatus status = file.getValue();
             FileStatus old = there.files.remove(file.getKey());
-            if (old != null && isSame(status, old)) {
-                same++;
-            } else {
+            if (!same.contains(file.getKey())) {
                 answer.add("copy", number, file.getKey(), status.getLen(), status.getModificationTime(), old != null);
             }
         }
         for (String extra : there.files.keySet()) {
             answer.add("extra", number, extra);
         }
-        answer.add("pair", number, wanted.exists, wanted.fingerprint(), same);
+        answer.add("pair", number, wanted.exists, wanted.fingerprint(), same.size());
+    }
+
+    /** The names of the files that are there already. */
+    private Set<String> same(Listing wanted, Listing there) throws IOException {
+        List<Callable<String>> work = new ArrayList<>();
+        for (Map.Entry<String, FileStatus> file : wanted.files.entrySet()) {
+            FileStatus old = there.files.get(file.getKey());
+            if (old != null) {
+                work.add(() -> isSame(file.getValue(), old) ? file.getKey() : null);
+            }
+        }
+        Set<String> same = new HashSet<>("checksum".equals(compare) ? Crew.each(work) : Crew.inTurn(work));
+        same.remove(null);
+        return same;
     }
 
     private boolean isSame(FileStatus wanted, FileStatus there) throws IOException {
@@ -59,12 +76,15 @@ final class Survey {
         return "size".equals(compare) || wanted.getModificationTime() <= there.getModificationTime();
     }
 
-    /** By the checksums that the file systems keep, where both keep the same kind; else by reading both. */
+    /**
+     * By the checksums that the file systems keep, where these are equal; else by reading both, up to where they differ:
+     * checksums also tell of sizes of blocks, of encryption and of how a file came into an object store.
+     */
     private boolean haveOneContent(Path wanted, Path there) throws IOException {
         FileChecksum one = source.files.getFileChecksum(wanted);
         FileChecksum other = target.files.getFileChecksum(there);
-        if (one != null && other != null && one.getAlgorithmName().equals(other.getAlgorithmName())) {
-            return one.equals(other);
+        if (one != null && one.equals(other)) {
+            return true;
         }
         return Contents.areSame(source.at(wanted), target.at(there));
     }
