@@ -20,7 +20,7 @@ from pysync.metastore import (
 )
 from pysync.replay.translate import Translator
 from pysync.targets import target_kind
-from pysync.targets.settings import Name, TargetSettings
+from pysync.targets.settings import Name, SparkConf, SparkWish, TargetSettings
 
 if sys.version_info >= (3, 11):
     import tomllib
@@ -125,6 +125,15 @@ class WebConfig(_Section):
     )
 
 
+class SparkConfig(_Section):
+    """`[spark]`: the session over which `pysync verify --on-spark` is spread."""
+
+    master: str | None = Field(
+        default=None, description="yarn, spark://host:7077, …; unset: as the target's `copy` says, else local[*]"
+    )
+    settings: SparkConf = Field(default={}, description="further settings of Spark; unset: those of `copy`")
+
+
 class LogConfig(_Section):
     """`[log]`: what is written to standard error."""
 
@@ -138,6 +147,7 @@ class _Sections(_Section):
     queue: QueueConfig = QueueConfig()
     verify: VerifyConfig = VerifyConfig()
     web: WebConfig = WebConfig()
+    spark: SparkConfig = SparkConfig()
     log: LogConfig = LogConfig()
 
 
@@ -147,8 +157,8 @@ class Config(_Sections):
     targets: tuple[SerializeAsAny[TargetSettings], ...] = Field(min_length=1)
 
 
-def load_config(path: Path) -> Config:
-    """The configuration in a TOML file.
+def load_config(path: Path, *, lives: bool = True) -> Config:
+    """The configuration in a TOML file; where what is read is no source that `lives`, its address may be missing.
 
     Raises UsageError with every problem, one a line, each with the key that it is about.
     """
@@ -162,7 +172,7 @@ def load_config(path: Path) -> Config:
         problems += _untranslatable(target, f"targets[{at}]") if target else []
     problems += _twins([table["name"] for table in listed if isinstance(table, dict) and "name" in table])
     problems += _echoes(sections, targets)
-    problems += _uncopied(sections, targets)
+    problems += _uncopied(sections, targets, lives=lives)
     if problems or sections is None:
         raise UsageError("\n".join(f"{path}: {problem}" for problem in problems))
     return Config(**dict(sections), targets=targets)
@@ -260,14 +270,28 @@ def _echoes(sections: _Sections | None, targets: tuple[TargetSettings, ...]) -> 
     ]
 
 
-def _uncopied(sections: _Sections | None, targets: tuple[TargetSettings, ...]) -> list[str]:
+def _uncopied(sections: _Sections | None, targets: tuple[TargetSettings, ...], *, lives: bool) -> list[str]:
     """What keeps files from being copied: inserts tell too little, and one sidecar has one Spark."""
     found = [target for target in targets if target.copy_files is not None]
-    sparks = {(str(it.copy_files.master), *sorted(it.copy_files.spark.items())) for it in found if it.copy_files}
-    problems = ["targets.copy.master, .spark: not the same for all targets"] if len(sparks) > 1 else []
-    if found and sections is not None and sections.source.metastore is None:
+    problems = _sparks([wish for target in targets if (wish := target.spark_wish())])
+    if lives and found and sections is not None and sections.source.metastore is None:
         problems.append("source.metastore: missing: targets with copy read there what was inserted into")
     return problems
+
+
+def _sparks(wishes: list[SparkWish]) -> list[str]:
+    """Why one Spark session will not do for all of them; where one has a catalog, who only copies must not mind it."""
+    catalogs = {wish for wish in wishes if wish.catalog}
+    others = {wish for wish in wishes if not wish.catalog}
+    if len(catalogs) > 1:
+        return ["targets.metastore, .master, .spark: not the same for all targets of kind spark"]
+    if catalogs and any(not wish.is_any for wish in others):
+        return [
+            "targets.copy.master, .spark: one sidecar has one Spark, that of the target of kind spark: set them there"
+        ]
+    if not catalogs and len(others) > 1:
+        return ["targets.copy.master, .spark: not the same for all targets"]
+    return []
 
 
 def _twins(names: list[Any]) -> list[str]:

@@ -30,7 +30,8 @@ def register(app: typer.Typer) -> None:
 
 def demo(
     target: Annotated[
-        Literal["hms", "glue", "athena"], typer.Option(help="Where the changes go: a second metastore, or Glue.")
+        Literal["hms", "spark", "glue", "athena"],
+        typer.Option(help="Where the changes go: a second metastore (known by thrift or by Spark alone), or Glue."),
     ] = "hms",
     *,
     copy: Annotated[bool, typer.Option("--copy", help="Copy the data, too, and read the rows at both ends.")] = False,
@@ -45,16 +46,18 @@ def demo(
     Spark SQL makes and changes databases, tables, partitions, views and functions at the first metastore; the second
     must end up the same. Ends with 0 if it does, with 1 if not. Takes a minute or two; needs a JDK and pyspark.
 
+    With --target spark the sidecar knows the second metastore only by the catalog of a Spark session.
     With --target glue or athena it is a Glue Data Catalog on this machine that must; no account is needed.
     With --copy the files come along: the rows are read by a Spark that knows only the second metastore.
     """
-    if copy and target != "hms":
+    if copy and target not in {"hms", "spark"}:
         raise UsageError("--copy shows a second metastore", "leave out --target")
     with ExitStack() as stack:
         place = directory or Path(stack.enter_context(TemporaryDirectory(prefix="pysync-demo-")))
         place.mkdir(parents=True, exist_ok=True)
-        lake = None if target == "hms" else Lake(place.absolute() / "aws", target)
-        stage = stack.enter_context(Stage(place.absolute(), lake=lake, options="copy = true\n" if copy else ""))
+        lake = Lake(place.absolute() / "aws", target) if target in {"glue", "athena"} else None
+        options = "copy = true\n" if copy else ""
+        stage = stack.enter_context(Stage(place.absolute(), lake=lake, options=options, by_spark=target == "spark"))
         progress = stack.enter_context(Console(stderr=True).status("begins"))
         result = Show(stage, progress.update).run()
         progress.stop()

@@ -1,16 +1,19 @@
-"""Copies: one Spark session for all targets of a sidecar that have their files copied, and a copier for each."""
+"""Copies: one Spark session for all targets of a sidecar that want Spark, and a copier for each that copies."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 from pysync.copy.copier import Copier
-from pysync.copy.files import FilesFirst
+from pysync.copy.files import Copying, FilesFirst
 from pysync.copy.spark import SparkWorkers
 from pysync.targets.base import Target
 from pysync.targets.settings import TargetSettings
+from pysync.targets.spark.session import SparkHost
+from pysync.targets.spark.settings import SparkSettings
 
 
 class Copies:
@@ -19,16 +22,31 @@ class Copies:
     def __init__(self, targets: Iterable[TargetSettings], jar: Callable[[], Path], directory: Path) -> None:
         """`jar` tells where the listener's jar is, `directory` is for Spark's log.
 
-        Raises UsageError when pyspark is not installed, and what `jar` raises; if no target copies, neither.
+        Targets of kind spark that are opened from these settings share the session from now on.
+        Raises UsageError when pyspark is not installed, and what `jar` raises; if no target wants Spark, neither.
         """
-        wanted = {it.name: it.copy_files for it in targets if it.copy_files is not None}
-        self._workers = SparkWorkers(next(iter(wanted.values())), jar(), directory) if wanted else None
-        self.copiers = {name: Copier(self._workers, it) for name, it in wanted.items()} if self._workers else {}
+        known = list(targets)
+        wanted = {it.name: it.copy_files for it in known if it.copy_files is not None}
+        self._host = _host(known, jar, directory)
+        workers = SparkWorkers.of(self._host) if self._host else None
+        self.copiers = {name: Copier(workers, it) for name, it in wanted.items()} if workers else {}
+        for it in known:
+            if isinstance(it, SparkSettings) and self._host:
+                it.use(self._host)
 
-    def opener(self, settings: TargetSettings, open_target: Callable[[], Target]) -> Callable[[], Target]:
-        """What opens the target: with its files first, where they are copied."""
+    def opener(
+        self,
+        settings: TargetSettings,
+        open_target: Callable[[], Target],
+        out_of: Callable[[Copier], Copying] | None = None,
+    ) -> Callable[[], Target]:
+        """What opens the target: with its files first, where they are copied; `out_of` another place, if given."""
         copier = self.copiers.get(settings.name)
-        return FilesFirst.opener(open_target, copier, settings) if copier else open_target
+        if copier is None:
+            return open_target
+        if out_of is not None:
+            return FilesFirst.opener(open_target, out_of(copier), settings, shares=False)
+        return FilesFirst.opener(open_target, copier, settings)
 
     def status(self) -> dict[str, Any]:
         """How far copying is, by the target's name; as in `pysync status --json`."""
@@ -38,5 +56,16 @@ class Copies:
         """End what is under way; calls raise Unavailable from then on."""
         for copier in self.copiers.values():
             copier.close()
-        if self._workers:
-            self._workers.close()
+        if self._host:
+            self._host.close()
+
+
+def _host(targets: Sequence[TargetSettings], jar: Callable[[], Path], directory: Path) -> SparkHost | None:
+    """The session that will do for all of them; None if none wants any."""
+    wishes = [wish for it in targets if (wish := it.spark_wish())]
+    if not wishes:
+        return None
+    wish = next((it for it in wishes if it.catalog), wishes[0])
+    threads = max(it.threads for it in wishes)
+    copies = any(it.copy_files for it in targets)
+    return SparkHost(replace(wish, threads=threads), directory, [jar()] if copies else [])

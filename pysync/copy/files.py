@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
-from typing import Any, cast
+from collections.abc import Callable, Iterator, Sequence
+from typing import Any, Protocol, cast
 
-from pysync.copy.copier import Copier
 from pysync.copy.requests import Pair
+from pysync.copy.run import Copied
 from pysync.model.names import TableName
 from pysync.model.operation import Operation, PutPartitions, PutTable, RenameTable, TableOperation
 from pysync.targets.base import Outcome, Target
@@ -14,24 +14,35 @@ from pysync.targets.ownership import Standing, standing, standing_of_part
 from pysync.targets.settings import TargetSettings
 
 
-class FilesFirst:
-    """A target whose operations wait for their files; all else is the target's own."""
+class Copying(Protocol):
+    """Who copies: a Copier, or what takes the files of a source from another place."""
 
-    def __init__(self, target: Target, copier: Copier, settings: TargetSettings) -> None:
+    def copy(self, pairs: Sequence[Pair], *, delete: bool) -> Copied:
+        """As Copier's."""
+
+
+class FilesFirst:
+    """A target whose operations wait for their files; all else is the target's own.
+
+    With `shares` one location at source and target is one place, and nothing is copied there.
+    """
+
+    def __init__(self, target: Target, copier: Copying, settings: TargetSettings, *, shares: bool = True) -> None:
         self._target = target
         self._copier = copier
         self._settings = settings
+        self._shares = shares
 
     @classmethod
     def opener(
-        cls, open_target: Callable[[], Target], copier: Copier, settings: TargetSettings
+        cls, open_target: Callable[[], Target], copier: Copying, settings: TargetSettings, *, shares: bool = True
     ) -> Callable[[], Target]:
         """What opens the target so."""
-        return lambda: cast(Target, cls(open_target(), copier, settings))
+        return lambda: cast(Target, cls(open_target(), copier, settings, shares=shares))
 
     def apply(self, operation: Operation) -> Outcome:
         """Copy the files of what the operation puts, then apply it. Raises what the copier and the target raise."""
-        pairs = list(_pairs(operation))
+        pairs = list(_pairs(operation, shares=self._shares))
         if pairs and self._may(cast(TableOperation, operation)):
             whole = isinstance(operation, RenameTable)
             self._copier.copy(pairs, delete=self._settings.drops == "apply" and not whole)
@@ -55,12 +66,12 @@ class FilesFirst:
         return standing(there is not None, there and there.parameters, operation.mark)
 
 
-def _pairs(operation: Operation) -> Iterator[Pair]:
+def _pairs(operation: Operation, *, shares: bool) -> Iterator[Pair]:
     """The directories with the files of what the operation puts; none where source and target share them."""
     for item in _stored(operation):
         target = (item.sd and item.sd.location) or ""
         source = cast(TableOperation, operation).sources.get(target, target)
-        if source.rstrip("/") != target.rstrip("/"):
+        if target and not (shares and source.rstrip("/") == target.rstrip("/")):
             yield Pair(source, target)
 
 

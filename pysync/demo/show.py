@@ -6,18 +6,16 @@ import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
-from functools import partial
 from typing import Any
 
+from pysync.demo.ends import compared, compared_apart
 from pysync.demo.rows import RowsCompared, compare_rows, rows_at
 from pysync.demo.spark import spark_session
 from pysync.demo.stage import SOURCE, Stage
 from pysync.demo.statements import ACTS, Act
 from pysync.errors import PysyncError
-from pysync.metastore import Metastore
-from pysync.targets import target_kind
 from pysync.targets.settings import TargetSettings
-from pysync.verify.compare import EQUAL, Compared, Comparison
+from pysync.verify.compare import EQUAL, Compared
 
 _CONVERGE_SECONDS = 60.0
 _POLL_SECONDS = 0.25
@@ -62,7 +60,8 @@ class Show:
 
     def run(self) -> Result:
         """All of it. What is left running is the stage's."""
-        what = "a metastore" if self._stage.lake is None else "a Glue Data Catalog"
+        reached = " that only Spark reaches" if self._stage.by_spark else ""
+        what = f"a metastore{reached}" if self._stage.lake is None else "a Glue Data Catalog"
         with self._step(f"{what} to follow starts"):
             self._stage.start_target()
         with self._step("the source metastore starts, with the listener"):
@@ -85,11 +84,15 @@ class Show:
     def _compare_rows(self) -> list[RowsCompared]:
         stage = self._stage
         ends = {"source": stage.source, "target": stage.target}
-        until = time.monotonic() + _CONVERGE_SECONDS
-        while stage.status()["targets"][0]["queued"] and time.monotonic() < until:
-            time.sleep(_POLL_SECONDS)
+        self._catch_up()
         found = {name: rows_at(it.uri, it.warehouse, stage.directory / f"spark-{name}") for name, it in ends.items()}
         return compare_rows(found["source"], found["target"])
+
+    def _catch_up(self) -> None:
+        """Wait until nothing is queued, or for a minute."""
+        until = time.monotonic() + _CONVERGE_SECONDS
+        while self._stage.status()["targets"][0]["queued"] and time.monotonic() < until:
+            time.sleep(_POLL_SECONDS)
 
     def _acts(self) -> None:
         stage = self._stage
@@ -129,7 +132,10 @@ class Show:
     def _compare(self) -> list[Compared]:
         stage, settings = self._stage, self._stage.config.targets[0]
         if stage.lake is not None:
-            return compared(stage.source.uri, stage.lake.reached(settings))
+            return compared(stage.source.uri, stage.lake.reached(settings), SOURCE)
+        if stage.by_spark:
+            self._catch_up()
+            return compared_apart(stage.source.uri, stage.config_file, SOURCE)
         return compare(stage.source.uri, stage.target.uri, settings)
 
     @contextmanager
@@ -143,9 +149,3 @@ class Show:
 def compare(source: str, target: str, settings: TargetSettings, name: str = SOURCE) -> list[Compared]:
     """The metastore at `source`, called `name`, and the one at `target`, compared as the settings of the target say."""
     return compared(source, settings.model_copy(update={"metastore": target}), name)
-
-
-def compared(source: str, settings: TargetSettings, name: str = SOURCE) -> list[Compared]:
-    """The metastore at `source`, called `name`, and the target of these settings, compared as they say."""
-    opened = partial(target_kind(settings.kind).open, settings)
-    return list(Comparison(partial(Metastore, source), opened, settings, name, threads=1).run())

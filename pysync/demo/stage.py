@@ -49,7 +49,7 @@ min_free_mb = 16
 
 _TARGET = """\
 name = "replica"
-kind = "hms"
+kind = "{kind}"
 metastore = "{target}"
 locations = {{ "file:{source_warehouse}" = "file:{target_warehouse}" }}
 """
@@ -60,7 +60,7 @@ class Stage:
 
     With `database` "disk" the metastores survive a kill. `options` are further TOML lines of the one target.
     `source` and `target` make the metastores, where they are to be of another kind than the embedded one. With a
-    `lake` that is the target, and there is no second metastore.
+    `lake` that is the target, and there is no second metastore; with `by_spark` the sidecar knows that only by Spark.
     """
 
     def __init__(
@@ -72,9 +72,11 @@ class Stage:
         source: Callable[..., EmbeddedMetastore] = EmbeddedMetastore,
         target: Callable[..., EmbeddedMetastore] = EmbeddedMetastore,
         lake: Lake | None = None,
+        by_spark: bool = False,
     ) -> None:
         self.directory = directory
         self.lake = lake
+        self.by_spark = by_spark
         self.config_file = directory / "pysync.toml"
         self.sidecar_log = directory / "sidecar.log"
         jar = listener_jar()
@@ -158,5 +160,8 @@ class Stage:
         if self.lake is not None:
             return self.lake.lines(warehouse)
         return _TARGET.format(
-            target=self.target.uri, source_warehouse=warehouse, target_warehouse=self.target.warehouse
+            kind="spark" if self.by_spark else "hms",
+            target=self.target.uri,
+            source_warehouse=warehouse,
+            target_warehouse=self.target.warehouse,
         )

@@ -2,14 +2,50 @@
 
 from __future__ import annotations
 
+import re
+from dataclasses import dataclass, field
 from typing import Annotated, Any, Literal
 
-from pydantic import BaseModel, ConfigDict, Field, StringConstraints, field_validator
+from pydantic import AfterValidator, BaseModel, ConfigDict, Field, StringConstraints, field_validator
 
 from pysync.model.event import Kind
 
 Name = Annotated[str, StringConstraints(pattern=r"^[A-Za-z0-9][A-Za-z0-9_.-]{0,63}$")]
 """A name of a source, cluster or target: it travels in parameters, file names and metrics."""
+
+
+_SECRET = re.compile(r"(secret(\.key)?|password|session\.token|access\.?key)$", re.IGNORECASE)
+
+
+def _spark_settings(value: dict[str, str]) -> dict[str, str]:
+    for key in value:
+        if not key.startswith("spark."):
+            raise ValueError(f"{key!r} is no setting of Spark: they begin with spark.; Hadoop's with spark.hadoop.")
+        if _SECRET.search(key):
+            raise ValueError(f"{key!r} would be on Spark's command line: put it into SPARK_CONF_DIR or HADOOP_CONF_DIR")
+    return value
+
+
+SparkConf = Annotated[dict[str, str], AfterValidator(_spark_settings)]
+"""Settings of Spark; no secrets, for Spark gets them on its command line."""
+
+
+@dataclass(frozen=True, slots=True)
+class SparkWish:
+    """The Spark session that a target needs: `catalog` is whether it needs one with a catalog of Hive's.
+
+    A process has one session, so that the wishes of all targets must come to one (pysync.config).
+    """
+
+    master: str | None
+    settings: tuple[tuple[str, str], ...]
+    catalog: bool = False
+    threads: int = field(default=2, compare=False)  # of a session on this machine
+
+    @property
+    def is_any(self) -> bool:
+        """Whether every session will do."""
+        return not (self.master or self.settings or self.catalog)
 
 
 class CopySettings(BaseModel):
@@ -28,7 +64,11 @@ class CopySettings(BaseModel):
     settle_seconds: float = Field(
         default=1.0, ge=0, description="the source must stay as it is for so long before a file is removed or replaced"
     )
-    spark: dict[str, str] = Field(default={}, description="further settings of Spark")
+    spark: SparkConf = Field(default={}, description="further settings of Spark")
+
+    def spark_wish(self) -> SparkWish:
+        """The Spark session that copies so."""
+        return SparkWish(self.master, tuple(sorted(self.spark.items())), threads=self.parallelism)
 
 
 class TargetSettings(BaseModel):
@@ -81,6 +121,10 @@ class TargetSettings(BaseModel):
     mode: Literal["apply", "shadow"] = Field(
         default="apply", description="shadow: plan and log, write nothing; the position moves all the same"
     )
+
+    def spark_wish(self) -> SparkWish | None:
+        """The Spark session that it needs; None if it needs no Spark."""
+        return self.copy_files.spark_wish() if self.copy_files else None
 
     @field_validator("copy_files", mode="before")
     @classmethod

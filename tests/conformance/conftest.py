@@ -11,10 +11,18 @@ from pysync.targets.base import Target
 from tests.conformance.harness import HmsHarness, TargetHarness
 from tests.conformance.harness_athena import AthenaHarness
 from tests.conformance.harness_glue import GlueHarness
+from tests.conformance.harness_spark import SparkHarness
 from tests.conformance.objects import Source
 
+KINDS = [
+    "hms",
+    "glue",
+    pytest.param("athena", marks=pytest.mark.athena),
+    pytest.param("spark", marks=pytest.mark.spark),
+]
 
-@pytest.fixture(scope="session", params=["hms", "glue", pytest.param("athena", marks=pytest.mark.athena)])
+
+@pytest.fixture(scope="package", params=KINDS)  # so that Spark ends with it, which is one in a process
 def harness(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Iterator[TargetHarness]:
     root = tmp_path_factory.mktemp("data")
     found: TargetHarness
@@ -22,6 +30,8 @@ def harness(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFac
         found = GlueHarness(root)
     elif request.param == "athena":
         found = AthenaHarness(root)
+    elif request.param == "spark":
+        found = SparkHarness(request.getfixturevalue("shared_metastore").uri, root)
     else:
         found = HmsHarness(request.getfixturevalue("shared_metastore").uri, root)
     yield found

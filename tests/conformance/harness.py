@@ -20,7 +20,8 @@ class TargetHarness(Protocol):
     """A server of one kind, shared by the tests: each works in databases of its own."""
 
     features: frozenset[str]
-    """What the kind has of: functions, constraints, managed (tables whose files are its own), contexts (of calls)."""
+    """What the kind has of: functions, constraints, managed (tables whose files are its own), contexts (of calls),
+    statistics (as they are given), columns (of partitions, other than their table's)."""
     writes: list[tuple[str, tuple[Any, ...]]]
     """The writing calls that its targets have made, to be cleared at will: name and arguments."""
 
@@ -52,7 +53,7 @@ class TargetHarness(Protocol):
 class HmsHarness:
     """Targets of kind hms on one embedded metastore."""
 
-    features = frozenset({"functions", "constraints", "managed", "contexts"})
+    features = frozenset({"functions", "constraints", "managed", "contexts", "statistics", "columns"})
 
     def __init__(self, uri: str, root: Path) -> None:
         self.writes: list[tuple[str, tuple[Any, ...]]] = []

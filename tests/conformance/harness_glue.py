@@ -23,7 +23,7 @@ _READS = ("Get", "BatchGet", "List")
 class GlueHarness:
     """Targets on a Glue with the rules of AWS that the embedded one knows; credentials are in the environment."""
 
-    features = frozenset({"functions"})
+    features = frozenset({"functions", "statistics", "columns"})
     services: tuple[str, ...] = ("glue",)
 
     def __init__(self, root: Path) -> None:

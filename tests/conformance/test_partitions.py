@@ -49,7 +49,9 @@ def values(target: Target, name: TableName) -> list[str]:
     return sorted(part.values[0] for part in target.partitions(name))
 
 
-def test_put_alter_drop_each_twice(target: Target, source: Source, name: TableName, owner: Any) -> None:
+def test_put_alter_drop_each_twice(
+    harness: TargetHarness, target: Target, source: Source, name: TableName, owner: Any
+) -> None:
     add = source.put_partitions(owner, partition(owner, ["1"]), partition(owner, ["2"]))
     moved = partition(owner, ["2"], location=f"{owner.sd.location}/elsewhere", cols=("a:int",))
     alter = source.put_partitions(owner, moved, partition(owner, ["3"]))
@@ -61,13 +63,16 @@ def test_put_alter_drop_each_twice(target: Target, source: Source, name: TableNa
     assert sorted(there) == ["1", "2", "3"]
     assert there["1"].sd.location == f"{owner.sd.location}/k=1"
     assert there["2"].sd.location == f"{owner.sd.location}/elsewhere"
-    assert [col.name for col in there["2"].sd.cols] == ["a"]
-    assert there["1"].parameters["numFiles"] == "3"
+    assert [col.name for col in there["2"].sd.cols] == (["a"] if "columns" in harness.features else ["a", "b"])
+    if "statistics" in harness.features:
+        assert there["1"].parameters["numFiles"] == "3"
     assert [target.apply(drop), target.apply(drop)] == [Outcome.APPLIED, Outcome.UNCHANGED]
     assert values(target, name) == ["3"]
 
 
-def test_a_table_that_is_taken_for_new_and_is_not(target: Target, source: Source, name: TableName, owner: Any) -> None:
+def test_a_table_that_is_taken_for_new_and_is_not(
+    harness: TargetHarness, target: Target, source: Source, name: TableName, owner: Any
+) -> None:
     """Then the target has to look after all: what is there is altered, and the others are added."""
     target.apply(replace(source.put_partitions(owner, partition(owner, ["1"]), partition(owner, ["2"])), fresh=True))
     moved = partition(owner, ["2"], location=f"{owner.sd.location}/elsewhere")
@@ -76,7 +81,8 @@ def test_a_table_that_is_taken_for_new_and_is_not(target: Target, source: Source
     there = {part.values[0]: part for part in target.partitions(name)}
     assert sorted(there) == ["1", "2", "3"]
     assert there["2"].sd.location == f"{owner.sd.location}/elsewhere"
-    assert {part.parameters["numFiles"] for part in there.values()} == {"3"}
+    if "statistics" in harness.features:
+        assert {part.parameters["numFiles"] for part in there.values()} == {"3"}
 
 
 def test_nasty_values(harness: TargetHarness, target: Target, source: Source, name: TableName, owner: Any) -> None:
@@ -101,6 +107,8 @@ def test_statistics_are_kept_where_the_data_is_already(
     harness: TargetHarness, target: Target, source: Source, name: TableName, owner: Any
 ) -> None:
     """HMS counts the files of a directory that it did not make itself."""
+    if "statistics" not in harness.features:
+        pytest.skip("this kind counts by itself")
     directory = harness.directory(owner.sd.location) / "k=1"
     directory.mkdir(parents=True)
     (directory / "data").write_text("rows")

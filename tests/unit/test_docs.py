@@ -9,17 +9,27 @@ import pytest
 import typer
 
 from pysync.cli.app import app
-from pysync.config import BridgeConfig, LogConfig, QueueConfig, SourceConfig, VerifyConfig, WebConfig, load_config
+from pysync.config import (
+    BridgeConfig,
+    LogConfig,
+    QueueConfig,
+    SourceConfig,
+    SparkConfig,
+    VerifyConfig,
+    WebConfig,
+    load_config,
+)
 from pysync.targets.athena.settings import AthenaSettings
 from pysync.targets.faulty import Fault, FaultySettings
 from pysync.targets.glue.session import GlueSettings
 from pysync.targets.hms import HmsSettings
 from pysync.targets.settings import TargetSettings
+from pysync.targets.spark import SparkSettings
 
 ROOT = Path(__file__).parents[2]
 CONF = (ROOT / "conf" / "pysync.toml").read_text()
-MODELS = [SourceConfig, BridgeConfig, QueueConfig, VerifyConfig, WebConfig, LogConfig, TargetSettings, HmsSettings]
-MODELS += [FaultySettings, GlueSettings, AthenaSettings]
+MODELS = [SourceConfig, BridgeConfig, QueueConfig, VerifyConfig, WebConfig, SparkConfig, LogConfig]
+MODELS += [TargetSettings, HmsSettings, FaultySettings, GlueSettings, AthenaSettings, SparkSettings]
 STATUS_KEYS = "version source pid started_at bridge queue instances targets"
 
 

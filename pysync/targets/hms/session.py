@@ -40,6 +40,9 @@ class HmsSettings(TargetSettings):
     tls: TlsSettings | None = Field(default=None, description="how to speak TLS with it; plain thrift unless given")
     kerberos: KerberosSettings | None = Field(default=None, description="how to log in there; no login unless given")
     login: LoginSettings | None = Field(default=None, description="the same by a password or token (Hive 4)")
+    statistics: Literal["off", "columns"] = Field(
+        default="off", description="columns: column statistics are carried, too (docs/versions.md)"
+    )
     timeout_seconds: float = Field(default=120.0, gt=0, description="the longest wait for an answer")
     connect_timeout_seconds: float = Field(default=5.0, gt=0, description="the longest wait for a connection")
 
@@ -58,7 +61,7 @@ class Session:
     """One connection to the target's metastore and the settings that decide what may be done there."""
 
     hms: Metastore
-    settings: HmsSettings
+    settings: TargetSettings
 
     def conflict(self, what: str) -> Outcome | None:
         """What to answer about something that is not its source's; None: adopt it. Raises Rejected to park it."""

@@ -1,0 +1,289 @@
+"""The catalog of a Spark session, read and written as a metastore is: what the operations of an hms target need of one.
+
+It is the Hive client of the session's own catalog (HiveExternalCatalog.client), which keeps tables as they are in the
+metastore. What is above it in Spark, SQL and SessionCatalog, cannot change a column's type or a partition's parameters,
+and hides what Spark notes of its own tables. Drops go to Hive's class below it: Spark's own delete the files of managed
+tables, and all in a database's directory.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from typing import Any, TypeVar
+
+from hmsclient.genthrift.hive_metastore import ttypes as hive
+
+from pysync.model.names import normalized, partition_values
+from pysync.model.wire import decode
+from pysync.targets.base import Unavailable
+from pysync.targets.spark import forms
+from pysync.targets.spark.errors import speaking
+from pysync.targets.spark.jvm import Jvm
+from pysync.targets.spark.kept import with_format
+from pysync.targets.spark.session import SparkHost
+
+_SINGLY = 20
+"""Up to so many partitions are asked for one by one, without a list of all their names."""
+_SHARE = 10
+"""Of more, all are read if at least one in so many is wanted."""
+
+_SLICE = 500
+_STORED = frozenset({"EXTERNAL_TABLE", "MANAGED_TABLE"})
+
+T = TypeVar("T")
+
+
+class SparkCatalog:
+    """Has the methods of pysync.metastore.Metastore that operations use; `call` gives them itself as the client.
+
+    One thread at a time. Raises what a metastore raises (pysync.targets.spark.errors), and Unavailable while Spark does
+    not start.
+    """
+
+    def __init__(self, host: SparkHost) -> None:
+        """Starts nothing before the first call."""
+        self._host = host
+        self._session: Any = None
+        self._jvm: Any = None
+        self._client: Any = None
+
+    def call(self, request: Callable[[SparkCatalog], T]) -> T:
+        """The answer to one request."""
+        return request(self)
+
+    # --- what is there
+
+    def databases(self) -> list[str]:
+        """The names of all databases."""
+        return self._ask("listDatabases", lambda: self._jvm.read(self._client.listDatabases("*")))
+
+    def database(self, name: str) -> Any | None:
+        """A Database, or None."""
+
+        def read() -> Any | None:
+            if not self._client.databaseExists(name):
+                return None
+            return forms.database(self._jvm.read(self._client.getDatabase(name)))
+
+        return self._ask("getDatabase", read)
+
+    def tables(self, database: str) -> list[str]:
+        """The names of all tables and views; empty also for a database that is not there."""
+        return self._ask("listTables", lambda: self._jvm.read(self._client.listTables(database)))
+
+    def table(self, database: str, name: str) -> Any | None:
+        """A Table, or None if it or its database is not there."""
+
+        def read() -> Any | None:
+            found = self._client.getRawHiveTableOption(database, name)
+            return self._table(found.get()) if found.isDefined() else None
+
+        return self._ask("getTable", read)
+
+    def partition_names(self, database: str, table: str) -> list[str]:
+        """The names of all partitions, as HMS has them."""
+
+        def read() -> list[str]:
+            of = self._client.getTable(database, table)
+            return list(self._jvm.read(self._client.getPartitionNames(of, self._jvm.option(None))))
+
+        return self._ask("getPartitionNames", read)
+
+    def get_partition_names(self, database: str, table: str, limit: int) -> list[str]:
+        """The same, no more than `limit` of them; -1: all."""
+        names = self.partition_names(database, table)
+        return names if limit < 0 else names[:limit]
+
+    def partitions(self, database: str, table: str) -> Iterator[Any]:
+        """Every Partition; all of them in Spark's memory, but 500 at a time here."""
+        of = self.table(database, table)
+        if of is None or not of.partitionKeys:
+            return
+        found = self._ask("getPartitions", lambda: self._client.getPartitions(database, table, self._jvm.option(None)))
+        for start in range(0, found.size(), _SLICE):
+            for form in self._ask("getPartitions", lambda at=start: self._jvm.read(found.slice(at, at + _SLICE))):  # type: ignore[misc]
+                yield forms.partition(form, of)
+
+    def partitions_by_name(self, database: str, table: str, names: Sequence[str]) -> list[Any]:
+        """Those of the named Partitions that are there, in no promised order."""
+        of = self.table(database, table)
+        if of is None or not names or not of.partitionKeys:
+            return []
+        wanted = list(names)
+        if len(wanted) > _SINGLY:
+            known = set(self.partition_names(database, table))
+            wanted = [name for name in wanted if name in known]
+            if len(wanted) * _SHARE >= len(known):
+                values = {tuple(partition_values(name)) for name in wanted}
+                return [it for it in self.partitions(database, table) if tuple(it.values) in values]
+        return self._ask("getPartitionOption", lambda: self._some_partitions(of, wanted))
+
+    def functions(self, database: str) -> list[Any]:
+        """The database's Functions."""
+        names = self._ask("listFunctions", lambda: self._jvm.read(self._client.listFunctions(database, "*")))
+        each = (self.function(database, name.rpartition(".")[2]) for name in names)
+        return [function for function in each if function is not None]
+
+    def function(self, database: str, name: str) -> Any | None:
+        """A Function, or None."""
+
+        def read() -> Any | None:
+            found = self._client.getFunctionOption(database, name)
+            if not found.isDefined():
+                return None
+            return forms.function(database, name, *self._jvm.function_form(found.get()))
+
+        return self._ask("getFunction", read)
+
+    # --- what a metastore's client can, by its names
+
+    def create_database(self, database: Any) -> None:
+        """Create it. Raises AlreadyExistsException."""
+
+        def write() -> None:
+            place = f"{self._session.conf.get('spark.sql.warehouse.dir')}/{normalized(database.name)}.db"
+            self._client.createDatabase(self._jvm.database(forms.database_form(database, place)), False)
+
+        self._ask("createDatabase", write)
+
+    def alter_database(self, name: str, database: Any) -> None:
+        """Alter its parameters and owner; Spark lets nobody alter its place."""
+
+        def write() -> None:
+            there = self._jvm.read(self._client.getDatabase(name))
+            form = forms.database_form(database, "")
+            self._client.alterDatabase(self._jvm.database({**form, "locationUri": there["locationUri"]}))
+
+        self._ask("alterDatabase", write)
+
+    def drop_database(self, name: str, delete_data: bool, cascade: bool) -> None:
+        """Drop it; its directory goes only if `delete_data`."""
+        self._ask("dropDatabase", lambda: self._hive().dropDatabase(name, delete_data, True, cascade))
+
+    def create_table_with_environment_context(self, table: Any, _: Any) -> None:
+        """Create it. Raises AlreadyExistsException."""
+        self._ask("createTable", lambda: self._client.createTable(self._jvm.table(table), False))
+
+    def alter_table_with_environment_context(self, database: str, name: str, table: Any, _: Any) -> None:
+        """Alter it to be so, under another name and in another database if it has those; its partitions are kept.
+
+        Without columns it is altered by Hive: Spark refuses that, but no other way leads to incompatible types.
+        """
+
+        def write() -> None:
+            if table.sd.cols or table.tableType not in _STORED:
+                self._client.alterTable(database, name, self._jvm.table(table))
+                return
+            raw = self._client.getRawHiveTable(database, name).rawTable().getTTable()
+            raw.getSd().setCols(self._jvm.no_columns())
+            self._hive().getMSC().alter_table(database, name, raw)
+
+        self._ask("alterTable", write)
+
+    def drop_table_with_environment_context(self, database: str, name: str, delete_data: bool, _: Any) -> None:
+        """Drop it with its partitions; the files of a managed one go only if `delete_data`."""
+        self._ask("dropTable", lambda: self._hive().dropTable(database, name, delete_data, True))
+
+    def add_partitions_req(self, request: Any) -> Any:
+        """Add partitions; those that are there stay as they are, or with `ifNotExists` false none is added.
+
+        Spark adds them with the format of their table. Those that have another are altered right after.
+        """
+        database, table = request.dbName, request.tblName
+
+        def write() -> None:
+            raw = self._client.getRawHiveTable(database, table)
+            of = self._table(raw)
+            parts = self._partitions(request.parts, of)
+            self._client.createPartitions(*self._named(raw, database, table), parts, request.ifNotExists)
+            others = [it for it in request.parts if not forms.same_format(it.sd, of.sd)]
+            if others:
+                self._client.alterPartitions(database, table, self._partitions(others, of))
+
+        self._ask("createPartitions", write)
+        if not request.needResult:
+            return hive.AddPartitionsResult()
+        named = self.table(database, table)
+        names = [forms.name(it, named) for it in request.parts]
+        return hive.AddPartitionsResult(self.partitions_by_name(database, table, names))
+
+    def alter_partitions_with_environment_context(
+        self, database: str, table: str, parts: Sequence[Any], _: Any
+    ) -> None:
+        """Alter partitions that are there."""
+        of = self.table(database, table)
+        self._ask("alterPartitions", lambda: self._client.alterPartitions(database, table, self._partitions(parts, of)))
+
+    def drop_partitions_req(self, request: Any) -> None:
+        """Drop those of the partitions that are there: by Hive one by one, as Spark takes their values for patterns."""
+        found = self.partitions_by_name(request.dbName, request.tblName, request.parts.names)
+
+        def write() -> None:
+            target = self._hive()
+            for it in found:
+                target.dropPartition(request.dbName, request.tblName, it.values, request.deleteData)
+
+        self._ask("dropPartition", write)
+
+    def create_function(self, function: Any) -> None:
+        """Create it. Raises AlreadyExistsException."""
+        self._ask("createFunction", lambda: self._client.createFunction(function.dbName, self._function(function)))
+
+    def alter_function(self, database: str, _: str, function: Any) -> None:
+        """Alter it to be so."""
+        self._ask("alterFunction", lambda: self._client.alterFunction(database, self._function(function)))
+
+    def drop_function(self, database: str, name: str) -> None:
+        """Drop it."""
+        self._ask("dropFunction", lambda: self._client.dropFunction(database, name))
+
+    # --- within a call
+
+    def _ask(self, what: str, do: Callable[[], T]) -> T:
+        session = self._host.session()
+        with speaking(self._host, session, what):
+            if session is not self._session:
+                self._client = _client(session)
+                self._jvm, self._session = Jvm(session), session
+            return do()
+
+    def _table(self, raw: Any) -> Any:
+        """The Table of a RawHiveTable: all of it, where a CatalogTable has only what Spark has a place for."""
+        table = decode(hive.Table, self._jvm.thrift(raw.rawTable().getTTable()))
+        with_format(table.sd)
+        return table
+
+    def _named(self, raw: Any, database: str, table: str) -> tuple[Any, ...]:
+        """A table as Spark's client wants to be told of it where partitions are added: 3.5 by its name."""
+        return (database, table) if self._session.version.startswith("3.") else (raw.toCatalogTable(),)
+
+    def _some_partitions(self, of: Any, names: Sequence[str]) -> list[Any]:
+        raw = self._client.getRawHiveTable(of.dbName, of.tableName)
+        keys = [key.name for key in of.partitionKeys]
+        each = (self._client.getPartitionOption(raw, self._jvm.map(forms.spec(name, keys))) for name in names)
+        return [forms.partition(self._jvm.read(found.get()), of) for found in each if found.isDefined()]
+
+    def _partitions(self, parts: Sequence[Any], of: Any) -> Any:
+        keys = [key.name for key in of.partitionKeys]
+        return self._jvm.partitions([forms.partition_form(it, keys) for it in parts])
+
+    def _function(self, function: Any) -> Any:
+        class_name, resources = forms.function_form(function)
+        return self._jvm.function(function.dbName, function.functionName, class_name, resources)
+
+    def _hive(self) -> Any:
+        """Hive's own class, by whose settings and in whose class loader the session's catalog works."""
+        settings = self._client.conf()
+        loader = settings.getClass().getClassLoader()
+        return self._jvm.static(loader, "org.apache.hadoop.hive.ql.metadata.Hive", "get", settings)
+
+
+def _client(session: Any) -> Any:
+    """The Hive client of the session's catalog. Raises Unavailable for one of another kind."""
+    catalog = session._jsparkSession.sharedState().externalCatalog().unwrapped()
+    kind = catalog.getClass().getSimpleName()
+    if kind != "HiveExternalCatalog":
+        raise Unavailable(
+            f"the catalog of the Spark session is a {kind}, not Hive's", "docs/spark.md tells what it needs"
+        )
+    return catalog.client()

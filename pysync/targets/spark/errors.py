@@ -1,0 +1,91 @@
+"""What goes wrong in a Spark session, as errors of a metastore, which pysync.targets.hms.errors sorts into kinds."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from typing import Any
+
+from hmsclient.genthrift.hive_metastore import ttypes as hive
+
+from pysync.errors import PysyncError
+from pysync.metastore import MetastoreCallFailed
+from pysync.targets.spark.session import SparkHost, reason
+
+_HIVES = "org.apache.hadoop.hive.metastore.api."
+_MOST_CAUSES = 20
+_LONGEST = 400  # characters
+_BROKEN = re.compile(r"TTransportException|TProtocolException|SocketException|SocketTimeoutException|ConnectException")
+_ABSENT = re.compile(r"\bNoSuch\w*Exception|_NOT_FOUND\]|(Table|Database|Partition) not found")
+_IN_THE_WAY = re.compile(r"AlreadyExists?\w*Exception|_ALREADY_EXISTS?\]|already exists")
+# What Spark or Hive's own code in its process refuse: types, names, formats and serdes whose class is not there.
+_REFUSED = re.compile(
+    r"AnalysisException|ParseException|IllegalArgumentException|HiveException|SerDeException|ClassNotFoundException|"
+    r"SparkUnsupportedOperationException|URISyntaxException|InvalidFormatException|NoClassDefFoundError"
+)
+
+# A serde that Hive's own code in Spark's process does not find; as a MetaException that would be taken for an accident.
+_NO_CLASS = re.compile(r"ClassNotFoundException|NoClassDefFoundError|does not exist")
+_KINDS = (
+    (_IN_THE_WAY, hive.AlreadyExistsException),
+    (_ABSENT, hive.NoSuchObjectException),
+    (_REFUSED, hive.InvalidObjectException),
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Cause:
+    """A Java exception: its class and what it says."""
+
+    name: str
+    text: str
+
+
+@contextmanager
+def speaking(host: SparkHost, session: Any, what: str) -> Iterator[None]:
+    """Turn what py4j and pyspark raise into errors of a metastore; `what` says what was tried.
+
+    Raises hive's own exceptions, MetastoreCallFailed where nobody knows whether it was done, or a plain PysyncError.
+    """
+    from py4j.protocol import Py4JError  # noqa: PLC0415 - comes with pyspark, which is an extra
+    from pyspark.errors import PySparkException  # noqa: PLC0415
+
+    try:
+        yield
+    except (Py4JError, PySparkException, OSError) as error:
+        if host.failed(session):
+            raise MetastoreCallFailed(f"Spark ended in {what}: {reason(error)}", f"its log: {host.log_file}") from error
+        raise meant(causes(error), what) from error
+
+
+def causes(error: BaseException) -> list[Cause]:
+    """The Java exception behind an error of pyspark's, and its causes; empty if there is none."""
+    java = getattr(error, "java_exception", None) or getattr(error, "_origin", None)
+    found: list[Cause] = []
+    while java is not None and len(found) < _MOST_CAUSES:
+        found.append(Cause(java.getClass().getName(), java.getMessage() or ""))
+        java = java.getCause()
+    return found or [Cause(type(error).__name__, str(error))]
+
+
+def meant(found: Sequence[Cause], what: str) -> Exception:
+    """The error of a metastore that says the same. Pure."""
+    for cause in found:
+        kind = getattr(hive, cause.name.removeprefix(_HIVES), None) if cause.name.startswith(_HIVES) else None
+        if kind is not None and not (kind is hive.MetaException and _NO_CLASS.search(cause.text)):
+            return kind(_line(cause.text) or cause.name)  # type: ignore[no-any-return]
+    said = next((line for cause in found if (line := _line(cause.text))), found[-1].name)
+    if any(_BROKEN.search(cause.name) for cause in found):
+        return MetastoreCallFailed(f"Spark's metastore did not answer {what}: {said}")
+    told = [f"{cause.name}: {cause.text}" for cause in found]
+    for pattern, refusal in _KINDS:
+        if any(pattern.search(text) for text in told):
+            return refusal(said)  # type: ignore[no-any-return]
+    return PysyncError(f"Spark failed in {what}: {found[-1].name}: {said}", "its log has more")
+
+
+def _line(text: str) -> str:
+    line = " ".join(text.split())
+    return line if len(line) <= _LONGEST else line[: _LONGEST - 1] + "…"

@@ -1,0 +1,189 @@
+"""The one Spark session of this process: started when it is first wanted, started again when it has died.
+
+A process can have one SparkContext. Whoever needs Spark, targets and copiers alike, shares one SparkHost.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import importlib.util
+import shutil
+import tempfile
+import threading
+import warnings
+import weakref
+from collections.abc import Sequence
+from contextlib import suppress
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import structlog
+
+from pysync.errors import UsageError
+from pysync.targets.base import Unavailable
+from pysync.targets.settings import SparkWish
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+_END_SECONDS = 5
+_STARTING_SECONDS = 1
+_LISTS = {"spark.jars": ",", "spark.driver.extraJavaOptions": " "}
+_MARK = "spark.pysync.session"
+"""By which a session is known that is wanted alike: it is shared. One of somebody else's would be another catalog."""
+_LOG4J = """\
+rootLogger.level = warn
+rootLogger.appenderRef.file.ref = file
+appender.file.type = File
+appender.file.name = file
+appender.file.fileName = {file}
+appender.file.layout.type = PatternLayout
+appender.file.layout.pattern = %d %p %c{{1}}: %m%n%ex
+"""
+
+log = structlog.get_logger(__name__)
+
+
+class SparkHost:
+    """A Spark session for any number of threads. Nothing is started before it is wanted."""
+
+    def __init__(self, wish: SparkWish, directory: Path | None = None, jars: Sequence[Path] = ()) -> None:
+        """`directory` is for Spark's log and its scratch files; a temporary one unless given.
+
+        Raises UsageError when pyspark is not installed.
+        """
+        if importlib.util.find_spec("pyspark") is None:
+            raise UsageError("Spark is needed, and pyspark is not installed", "pip install 'pysync[spark]'")
+        self._wish = wish
+        self._mark = hashlib.sha256(repr((wish, sorted(map(str, jars)))).encode()).hexdigest()
+        self._jars = list(jars)
+        self._directory = directory or self._temporary()
+        self.log_file = self._directory / "spark.log"
+        self._lock = threading.Lock()
+        self._session: SparkSession | None = None
+        self._closed = False
+
+    def session(self) -> SparkSession:
+        """The session, started if need be: that takes seconds. Raises Unavailable when it does not start."""
+        with self._lock:
+            if self._session is None and not self._closed:
+                try:
+                    self._session = self._start()
+                except Exception as error:
+                    raise Unavailable(f"Spark does not start: {reason(error)}", f"its log: {self.log_file}") from error
+            if self._session is not None and self._closed:
+                _end(self._session)
+                self._session = None
+            if self._session is None:
+                raise Unavailable("Spark is stopped")
+            return self._session
+
+    def failed(self, session: SparkSession) -> bool:
+        """To be told of a failure with this session: whether it has died, so that the next call starts another."""
+        if _answers(session):
+            return False
+        with self._lock:
+            if self._session is session:
+                self._session = None
+                log.warning("Spark has ended; it is started again when it is wanted")
+                _end(session)
+        return True
+
+    def close(self) -> None:
+        """End the session and what runs in it; calls raise Unavailable from then on. May be called twice."""
+        self._closed = True
+        if not self._lock.acquire(timeout=_STARTING_SECONDS):
+            return  # it is just starting: whoever starts it sees to its end
+        try:
+            if self._session is not None:
+                _end(self._session)
+            self._session = None
+        finally:
+            self._lock.release()
+
+    def _temporary(self) -> Path:
+        made = tempfile.mkdtemp(prefix="pysync-spark-")
+        weakref.finalize(self, shutil.rmtree, made, ignore_errors=True)
+        return Path(made)
+
+    def _start(self) -> SparkSession:
+        from pyspark import SparkContext  # noqa: PLC0415 - an extra, and slow to load
+        from pyspark.sql import SparkSession  # noqa: PLC0415
+
+        running = SparkContext._active_spark_context
+        if running is not None and running.getConf().get(_MARK) != self._mark:
+            raise RuntimeError("another Spark session runs in this process, and a process can have one")
+        builder: Any = SparkSession.builder
+        for key, value in self._all_settings().items():
+            builder = builder.config(key, value)
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", ResourceWarning)  # pyspark leaves its launcher's pipes open
+            session: SparkSession = builder.getOrCreate()
+        log.info("Spark runs", master=session.sparkContext.master, application=session.sparkContext.applicationId)
+        return session
+
+    def _all_settings(self) -> dict[str, str]:
+        master = self._wish.master or f"local[{self._wish.threads}]"
+        java = f"-Dlog4j2.configurationFile={self._log_settings().as_uri()} -Dderby.system.home={self._directory}"
+        found = {
+            "spark.master": master,
+            "spark.app.name": "pysync",
+            _MARK: self._mark,
+            "spark.ui.enabled": "false",
+            "spark.ui.showConsoleProgress": "false",
+            "spark.sql.catalogImplementation": "hive" if self._wish.catalog else "in-memory",
+            "spark.sql.adaptive.enabled": "false",  # a call is one task: nothing to plan, nothing to compile
+            "spark.sql.codegen.wholeStage": "false",
+            "spark.sql.warehouse.dir": str(self._directory / "spark-warehouse"),
+            "spark.driver.extraJavaOptions": java,
+        }
+        if self._wish.catalog:
+            found["spark.hadoop.hive.metastore.client.socket.timeout"] = "120s"
+        if self._jars:
+            found["spark.jars"] = ",".join(map(str, self._jars))
+        if master.startswith("local"):
+            found |= {"spark.driver.bindAddress": "127.0.0.1", "spark.driver.host": "127.0.0.1"}
+        return _joined(found, dict(self._wish.settings))
+
+    def _log_settings(self) -> Path:
+        file = self._directory / "spark-log4j2.properties"
+        file.write_text(_LOG4J.format(file=self.log_file), encoding="utf-8")
+        return file.absolute()
+
+
+def _joined(ours: dict[str, str], theirs: dict[str, str]) -> dict[str, str]:
+    """Settings of an operator's win; but jars and Java options of theirs come beside ours: nothing goes without."""
+    both = {name: it for name, it in _LISTS.items() if name in ours and name in theirs}
+    return {**ours, **theirs, **{name: f"{ours[name]}{between}{theirs[name]}" for name, between in both.items()}}
+
+
+def reason(error: Exception) -> str:
+    """The line that tells: of a Java error the last cause, as its traceback ends with that."""
+    lines = [line.strip() for line in str(error).splitlines() if line.strip()]
+    causes = [line for line in lines if line.startswith("Caused by: ")]
+    return f"{type(error).__name__}: {(causes or lines or [''])[-1 if causes else 0]}"
+
+
+def _end(session: SparkSession) -> None:
+    """Stop the session and its JVM, and let pyspark forget both: it would go on with a JVM that is dead."""
+    from pyspark import SparkContext  # noqa: PLC0415 - an extra
+
+    gateway = SparkContext._gateway
+    for end in (session.sparkContext.cancelAllJobs, session.stop):
+        with suppress(Exception):
+            end()
+    SparkContext._gateway = SparkContext._jvm = SparkContext._active_spark_context = None
+    type(session)._instantiatedSession = None
+    if gateway is not None:
+        with suppress(Exception):
+            gateway.shutdown()
+        with suppress(Exception):
+            gateway.proc.stdin.close()  # at which it ends
+            gateway.proc.wait(_END_SECONDS)
+
+
+def _answers(session: SparkSession) -> bool:
+    try:
+        return not session.sparkContext._jsc.sc().isStopped()
+    except Exception:  # noqa: BLE001 - whatever it is, it is no answer
+        return False

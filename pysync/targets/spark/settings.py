@@ -1,0 +1,81 @@
+"""Settings of a target of kind `spark`, and the one session that all targets of a process share."""
+
+from __future__ import annotations
+
+import threading
+from dataclasses import dataclass, field
+from typing import Literal
+
+from pydantic import Field, PrivateAttr, field_validator, model_validator
+
+from pysync.metastore import AddressList
+from pysync.targets.settings import SparkConf, SparkWish, TargetSettings
+from pysync.targets.spark.session import SparkHost
+
+_CATALOG = "spark.sql.catalogImplementation"
+_URIS = "spark.hadoop.hive.metastore.uris"
+
+
+@dataclass(slots=True, eq=False)
+class _Shared:
+    """The session that the targets opened from one settings object use."""
+
+    lock: threading.Lock = field(default_factory=threading.Lock)
+    host: SparkHost | None = None
+
+    def __eq__(self, other: object) -> bool:
+        """Settings that say the same are equal, whether they are in use or not."""
+        return isinstance(other, _Shared)
+
+    __hash__ = None  # type: ignore[assignment]
+
+
+class SparkSettings(TargetSettings):
+    """A `[[targets]]` table of `kind = "spark"`."""
+
+    kind: Literal["spark"]
+    master: str | None = Field(
+        default=None, description="Spark's: yarn, spark://host:7077, …; unset: threads of the sidecar's own machine"
+    )
+    metastore: AddressList | None = Field(
+        default=None, description="the metastore that Spark uses; unset: the one of its hive-site.xml or of `spark`"
+    )
+    spark: SparkConf = Field(default={}, description="further settings of Spark: spark.… = text")
+
+    _shared: _Shared = PrivateAttr(default_factory=_Shared)
+
+    @field_validator("spark")
+    @classmethod
+    def _is_hives(cls, value: dict[str, str]) -> dict[str, str]:
+        if value.get(_CATALOG, "hive") != "hive":
+            raise ValueError(f"{_CATALOG} must be hive: a catalog in memory ends with the session")
+        return value
+
+    @model_validator(mode="after")
+    def _has_one_session(self) -> SparkSettings:
+        copy = self.copy_files
+        if copy is not None and (copy.master or copy.spark):
+            raise ValueError(
+                "copy.master, copy.spark: files are copied by the target's own session: set master and spark"
+            )
+        if self.metastore and _URIS in self.spark:
+            raise ValueError(f"metastore and {_URIS} say the same: leave one of them out")
+        return self
+
+    def spark_wish(self) -> SparkWish:
+        """The session that it needs: one with a catalog."""
+        place = {_URIS: self.metastore} if self.metastore else {}
+        threads = self.copy_files.parallelism if self.copy_files else 2
+        return SparkWish(self.master, tuple(sorted({**place, **self.spark}.items())), catalog=True, threads=threads)
+
+    def use(self, host: SparkHost) -> None:
+        """Have all targets that are opened from these settings use this session."""
+        with self._shared.lock:
+            self._shared.host = host
+
+    def host(self) -> SparkHost:
+        """The session that was given, or one of its own, which ends with the process. Starts nothing."""
+        with self._shared.lock:
+            if self._shared.host is None:
+                self._shared.host = SparkHost(self.spark_wish())
+            return self._shared.host

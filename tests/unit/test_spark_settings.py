@@ -1,0 +1,131 @@
+"""The settings of targets that use Spark, and the one session that they come to."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+from pydantic import ValidationError
+
+from pysync.config import load_config
+from pysync.copy.copies import Copies
+from pysync.errors import UsageError
+from pysync.model.mark import Mark
+from pysync.model.names import TableName
+from pysync.model.operation import PutConstraint
+from pysync.targets.base import Outcome, Unavailable
+from pysync.targets.spark import SparkSettings, SparkTarget
+
+URIS = "spark.hadoop.hive.metastore.uris"
+HEAD = '[source]\nname = "here"\nmetastore = "thrift://h:1"\n'
+SPARK = '[[targets]]\nname = "{name}"\nkind = "spark"\n{more}\n'
+HMS = '[[targets]]\nname = "dr"\nkind = "hms"\nmetastore = "thrift://h:2"\n{more}\n'
+
+
+def settings(**values: Any) -> SparkSettings:
+    return SparkSettings.model_validate({"name": "lake", "kind": "spark", **values})
+
+
+def test_the_session_has_a_catalog_and_knows_its_metastore() -> None:
+    wish = settings(metastore="thrift://a:9083", spark={"spark.x": "y"}, copy={"parallelism": 7}).spark_wish()
+    assert wish.catalog
+    assert dict(wish.settings) == {"spark.x": "y", URIS: "thrift://a:9083"}
+    assert wish.threads == 7
+
+
+@pytest.mark.parametrize(
+    ("values", "said"),
+    [
+        ({"spark": {"fs.s3a.endpoint": "x"}}, "no setting of Spark"),
+        ({"spark": {"spark.sql.catalogImplementation": "in-memory"}}, "must be hive"),
+        ({"copy": {"master": "yarn"}}, "by the target's own session"),
+        ({"copy": {"spark": {"spark.x": "y"}}}, "by the target's own session"),
+        ({"metastore": "thrift://a:1", "spark": {URIS: "thrift://b:1"}}, "leave one of them out"),
+        ({"metastore": "a:1"}, "metastore"),
+        ({"spark": {"spark.hadoop.fs.s3a.bucket.lake.secret.key": "x"}}, "on Spark's command line"),
+        ({"spark": {"spark.ssl.keyPassword": "x"}}, "on Spark's command line"),
+    ],
+)
+def test_settings_that_cannot_be_are_refused(values: dict[str, Any], said: str) -> None:
+    with pytest.raises(ValidationError, match=said):
+        settings(**values)
+
+
+@pytest.mark.parametrize("key", ["secret.key", "access.key", "session.token"])
+def test_secrets_are_refused_wherever_spark_is_set(tmp_path: Path, key: str) -> None:
+    """And are not told again."""
+    text = f'copy = {{ spark = {{ "spark.hadoop.fs.s3a.{key}" = "hush" }} }}'
+    said = problems(tmp_path, HMS.format(more=text))
+    assert "on Spark's command line: put it into SPARK_CONF_DIR" in said
+    assert "hush" not in said
+    paths = {
+        "spark.hadoop.hadoop.security.credential.provider.path": "jceks://x",
+        "spark.authenticate.secret.file": "/x",
+    }
+    assert settings(spark=paths).spark == paths, "paths are no secrets"
+
+
+def problems(directory: Path, *targets: str) -> str:
+    file = directory / "pysync.toml"
+    file.write_text(HEAD + "".join(targets))
+    try:
+        load_config(file)
+    except UsageError as error:
+        return str(error)
+    return ""
+
+
+def test_one_process_has_one_session(tmp_path: Path) -> None:
+    one, other = (SPARK.format(name=name, more='metastore = "thrift://a:1"') for name in ("a", "b"))
+    assert problems(tmp_path, one, other) == ""
+    assert problems(tmp_path, one, HMS.format(more="copy = true")) == ""
+    third = SPARK.format(name="c", more='metastore = "thrift://c:1"')
+    assert "not the same for all targets of kind spark" in problems(tmp_path, one, third)
+    copying = HMS.format(more='copy = { master = "yarn" }')
+    assert "one sidecar has one Spark" in problems(tmp_path, one, copying)
+
+
+def test_copiers_and_targets_share_the_session_and_nothing_is_started(tmp_path: Path) -> None:
+    mine = settings(copy=True)
+    copies = Copies([mine], lambda: Path("listener.jar"), tmp_path)
+    assert mine.host() is copies.copiers["lake"]._workers.host
+    assert mine.host()._session is None
+    copies.close()
+    alone = settings()
+    assert alone.host() is alone.host()
+    alone.host().close()
+    assert alone == settings()
+
+
+class _Running:
+    """A SparkContext of somebody else's."""
+
+    def getConf(self) -> dict[str, str]:  # noqa: N802, pyspark's
+        return {}
+
+
+def test_a_session_that_somebody_else_has_in_this_process_is_not_taken_for_ones_own(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """Spark would give it to us, with a catalog that is not the target's."""
+    monkeypatch.setattr("pyspark.SparkContext._active_spark_context", _Running())
+    target = SparkTarget(settings(metastore="thrift://127.0.0.1:1"))
+    with pytest.raises(Unavailable, match="another Spark session runs in this process"):
+        target.check()
+
+
+def test_a_sidecar_without_any_spark_needs_no_jar(tmp_path: Path) -> None:
+    def no_jar() -> Path:
+        raise AssertionError("nobody asked for it")
+
+    assert Copies([], no_jar, tmp_path).copiers == {}
+    Copies([settings()], no_jar, tmp_path).close()
+
+
+def test_constraints_are_unsupported_and_ask_nobody() -> None:
+    target = SparkTarget(settings(metastore="thrift://127.0.0.1:1"))
+    put = PutConstraint(table=TableName("d", "t"), columns=[], mark=Mark("s", 1, 1))
+    assert target.apply(put) is Outcome.UNSUPPORTED
+    assert target.constraints(None) == {}
+    target.close()
