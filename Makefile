@@ -44,7 +44,7 @@ test-athena: setup $(JAR) ## the tests that need an Athena: real Hive executes t
 test-aws: setup $(JAR) ## the corpus of test-athena on an AWS account of yours (docs/aws.md)
 	@$(BIN)/python -m pytest -q tests/aws $(ARGS) || [ $$? -eq 5 ]  # 5: all of it was left out
 
-test-spark: setup $(JAR) ## the tests in which Spark copies behind a sidecar
+test-spark: setup $(JAR) ## the tests that need a Spark: copying behind a sidecar, the target kind spark, verify by executors
 	@$(BIN)/python -m pytest -m spark $(ARGS)
 
 test-crash: setup $(JAR) ## the tests that kill what there is and wait for it to heal: some minutes
@@ -52,9 +52,10 @@ test-crash: setup $(JAR) ## the tests that kill what there is and wait for it to
 
 chaos: setup $(JAR) ## the long suite: streams of DDL against kills of everything, and properties with many examples
 	@$(BIN)/python -m tests.chaos
+	@PYSYNC_COPY_CHANGES=200 $(BIN)/python -m pytest -m spark tests/integration/test_copy_drain.py -k reader $(ARGS)
 	@PYSYNC_EXAMPLES=20 $(BIN)/python -m pytest --timeout=3600 tests/chaos tests/unit/test_properties.py tests/unit/test_refresh_properties.py $(ARGS)
 
-test-versions: setup $(JAR) ## every pair of Hive versions, and the hms conformance suite on 3.1 and 4.x (needs Maven)
+test-versions: setup $(JAR) ## every pair of Hive versions, copying on HDFS and s3a and against distcp, hms conformance on 3.1 and 4.x (needs Maven)
 	@$(BIN)/python -m pytest --timeout=900 tests/versions $(ARGS)
 	@for v in 3.1.3 4.1.0; do PYSYNC_TEST_HIVE=$$v $(BIN)/python -m pytest tests/conformance -k hms || exit 1; done
 

@@ -29,7 +29,15 @@ Directory = Annotated[Path, typer.Argument(metavar="DIRECTORY", help="Where the 
 class Files(str, Enum):
     """What is dumped of the data files."""
 
+    COPY = "copy"
     LIST = "list"
+    NONE = "none"
+
+
+class FilesToo(str, Enum):
+    """Whether the data files of a dump are loaded."""
+
+    COPY = "copy"
     NONE = "none"
 
 
@@ -58,7 +66,7 @@ def dump(
         int | None, typer.Option("--limit", min=1, metavar="N", help="With --from: N notifications at most.")
     ] = None,
     files: Annotated[
-        Files, typer.Option("--files", help="list: the data files, too: path, size and time; by Spark.")
+        Files, typer.Option("--files", help="The data files, too, by Spark: their list (path, size, time), or a copy.")
     ] = Files.NONE,
     as_json: AsJson = False,
 ) -> None:
@@ -69,6 +77,9 @@ def dump(
 
     It tells the last notification that it holds: give that as --from the next time, and only tables that were touched
     since are dumped (the source needs a notification log for that). What was dropped is dropped by either.
+
+    With --files copy the data files are in DIRECTORY, too, compared with the source's byte for byte, and pysync load
+    puts them where its targets have them.
 
     A worked example: docs/dump.md. Exit code 1 if the source cannot be read, 2 for wrong arguments.
     """
@@ -95,24 +106,28 @@ def load(
     force: Annotated[
         bool, typer.Option("--force", help="Load also what is older than what a target has, or does not follow it.")
     ] = False,
+    files: Annotated[
+        FilesToo, typer.Option("--files", help="none: leave out the data files that the dump has.")
+    ] = FilesToo.COPY,
     as_json: AsJson = False,
 ) -> None:
     """Bring targets to what a dump in DIRECTORY says, by the rules of a bootstrap: policy, renames, locations, drops.
 
     Every byte of the dump is checked first. What the source does not have any more is dropped if drops are applied and
     pysync wrote it. Only what differs is written, so it may be run twice; after a kill run it again, and it goes on.
+    Data files that are in the dump are copied by Spark before the metadata is written; targets need copy = true for it.
 
     FILE names the source as it was called where the dump was made ([source] name), and the targets here. No sidecar may
     run on its queue. Exit code 1 if the dump is damaged, does not fit, or something was parked.
     """
-    loaded = load_config(config)
+    loaded = load_config(config, lives=False)
     logs.configure("error", loaded.log.format)
     names = _targets(config, loaded, target)
     try:
         with progress("the dump is checked") as say:
             found_whole = open_dump(directory, lambda done, total: say(f"{done / 1e6:,.0f} of {total / 1e6:,.0f} MB"))
         with shown() as tell:
-            found = load_once(loaded, found_whole, names, tell, force=force)
+            found = load_once(loaded, found_whole, names, tell, force=force, files=files.value)
     except KeyboardInterrupt:
         typer.echo("stopped: run it again, and it goes on where it was", err=True)
         raise
@@ -166,7 +181,10 @@ def _print_dumped(directory: Path, manifest: Manifest) -> None:
     counts = manifest.counts
     parts = [f"{getattr(counts, name):,} {name}" for name in ("databases", "tables", "partitions", "functions")]
     parts += [f"{counts.files:,} data files listed"] if manifest.files == "list" else []
+    parts += [f"{counts.files:,} data files ({counts.data_bytes:,} bytes)"] if manifest.files == "copy" else []
     typer.echo(f"{directory}: {', '.join(parts)}")
+    if counts.missing:
+        typer.echo(f"{counts.missing:,} directories are not at the source: {directory}/files-*.jsonl names them")
     if manifest.upto is None:
         typer.echo("the source has no notification log: the next dump is of everything again")
     else:

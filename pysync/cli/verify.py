@@ -46,6 +46,9 @@ def verify(
     fix: Annotated[
         bool, typer.Option("--repair", help="Have the running sidecar mend what has drifted, and look again.")
     ] = False,
+    on_spark: Annotated[
+        bool, typer.Option("--on-spark", help="Spread the comparison over the executors of a Spark session ([spark]).")
+    ] = False,
     junit_file: Annotated[
         Path | None, typer.Option("--junit", metavar="FILE", help="Write the result there too, as JUnit XML.")
     ] = None,
@@ -60,6 +63,9 @@ def verify(
     With --data every file of every table, too, as the target's copy settings say (name and size, and time or checksum).
     A repair then copies what is missing or differs, and removes what is extra where drops are applied.
 
+    With --on-spark the executors of a Spark session compare, some tables each, and a table of many partitions by all of
+    them; result, repair and exit codes are the same. They need pysync, and reach both ends (docs/verify.md).
+
     Exit code 0 if there is no drift (or none left after --repair), 1 if there is, 2 for wrong arguments.
     """
     loaded = load_config(config)
@@ -67,9 +73,11 @@ def verify(
     targets = _targets(config, loaded, target)
     if data:
         targets = _copying(config, targets)
+    if data or on_spark:
+        logs.configure("error", "console")
     if fix:
         ask(loaded.queue.directory, "status")  # there must be one to do it: better told now than after the comparison
-    reports = [_verified(Look(loaded, it, data=data), selection, fix=fix) for it in targets]
+    reports = [_verified(Look(loaded, it, data=data, spread=on_spark), selection, fix=fix) for it in targets]
     _mind_unknown(selection, reports)
     if junit_file is not None:
         _write(junit_file, junit(reports))
@@ -94,7 +102,6 @@ def _copying(path: Path, targets: list[TargetSettings]) -> list[TargetSettings]:
     found = [it for it in targets if it.copy_files is not None]
     if not found:
         raise UsageError(f"{path}: --data compares files that pysync copies, and no target has any", "set copy = true")
-    logs.configure("error", "console")
     return found
 
 

@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from pysync.dump.data import FileLine, check, lines_of
 from pysync.dump.manifest import Manifest, Piece, read_manifest
 from pysync.dump.pieces import MANIFEST, UNFINISHED, read_piece
 from pysync.dump.record import DumpDamaged, Record, What, records
@@ -14,6 +15,8 @@ from pysync.model.names import TableName
 
 KIND = "metadata"
 SUFFIX = "records"
+FILES = "files"
+"""The kind of the files that tell of data files."""
 
 Tell = Callable[[int, int], None]
 """Is told how many bytes of how many are checked."""
@@ -90,7 +93,7 @@ class Dump:
 
 
 def open_dump(directory: Path, tell: Tell = lambda *_: None) -> Dump:
-    """The finished dump in a directory, every byte of it checked.
+    """The finished dump in a directory, every byte of it checked, data files too.
 
     Raises PysyncError, one line that names the file, for one that is damaged, not finished, or of a newer version.
     """
@@ -107,7 +110,11 @@ def open_dump(directory: Path, tell: Tell = lambda *_: None) -> Dump:
         raise PysyncError(f"cannot read {path}: {error.strerror}") from error
     except DumpDamaged as error:
         raise DumpDamaged(f"the dump's file {path} is damaged: {error}", "copy the dump again") from error
-    return indexed(directory, manifest, tell)
+    in_files = manifest.counts.data_bytes
+    dump = indexed(directory, manifest, lambda done, total: tell(done, total + in_files))
+    if manifest.files == "copy":
+        _check_data(dump, tell)
+    return dump
 
 
 def indexed(directory: Path, manifest: Manifest, tell: Tell = lambda *_: None) -> Dump:
@@ -121,6 +128,21 @@ def indexed(directory: Path, manifest: Manifest, tell: Tell = lambda *_: None) -
         done += piece.bytes
         tell(done, total)
     return dump
+
+
+def _check_data(dump: Dump, tell: Tell) -> None:
+    done = sum(it.bytes for it in dump.manifest.pieces)
+    total = done + dump.manifest.counts.data_bytes
+
+    def read(size: int) -> None:
+        nonlocal done
+        done += size
+        tell(done, total)
+
+    for piece in dump.manifest.pieces:
+        if piece.name.startswith(f"{FILES}-"):
+            lines = lines_of(read_piece(dump.directory, piece))
+            check(dump.directory, [it for it in lines if isinstance(it, FileLine)], read)
 
 
 def _add_all(dump: Dump, number: int, data: bytes, path: Path) -> None:

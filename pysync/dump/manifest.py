@@ -9,11 +9,14 @@ import hashlib
 import json
 from typing import Any, Literal
 
-from pydantic import BaseModel, ConfigDict, Field, ValidationError
+from pydantic import BaseModel, ConfigDict, Field, SerializerFunctionWrapHandler, ValidationError, model_serializer
 
 from pysync.dump.record import DumpDamaged
 
-VERSION = 1
+_VERSIONS = (1, 2)
+"""Those that are read."""
+
+_LATER = frozenset({"data_bytes", "missing"})
 
 
 class _Value(BaseModel):
@@ -29,7 +32,10 @@ class Within(_Value):
 
 
 class Counts(_Value):
-    """How much there is of each, complete objects only."""
+    """How much there is of each, complete objects only.
+
+    `data_bytes` are those of the data files in it, `missing` directories that the source should have, and has not.
+    """
 
     databases: int = 0
     tables: int = 0
@@ -37,6 +43,14 @@ class Counts(_Value):
     functions: int = 0
     constraints: int = 0
     files: int = 0
+    data_bytes: int = 0
+    missing: int = 0
+
+    @model_serializer(mode="wrap")
+    def _as_before(self, told: SerializerFunctionWrapHandler) -> dict[str, int]:
+        """Without what a dump of version 1 does not know, where there is none of it."""
+        values: dict[str, int] = told(self)
+        return {name: value for name, value in values.items() if value or name not in _LATER}
 
     def plus(self, other: Counts) -> Counts:
         """Both together."""
@@ -57,9 +71,10 @@ class Manifest(_Value):
 
     `since` is the notification after which it begins: it holds only what was touched after that; None: everything.
     `upto` is the notification whose effects it holds for sure; None where the source has no notification log.
+    `files`: whether data files are listed, or are in it: that is `version` 2, what is older knows nothing of them.
     """
 
-    version: Literal[1] = 1
+    version: Literal[1, 2] = 1
     id: str
     source: str
     within: tuple[Within, ...]
@@ -67,7 +82,7 @@ class Manifest(_Value):
     upto: int | None = None
     began_at: float
     finished_at: float | None = None
-    files: Literal["list", "none"] = "none"
+    files: Literal["copy", "list", "none"] = "none"
     pieces: tuple[Piece, ...] = ()
 
     @property
@@ -92,10 +107,10 @@ def read_manifest(data: bytes) -> Manifest:
         values.pop("sha256", None)
         found = Manifest.model_validate(values)
     except (ValueError, AttributeError, RecursionError) as error:
-        newer = not isinstance(error, ValidationError) or version == VERSION
+        known = not isinstance(error, ValidationError) or version in _VERSIONS
         raise DumpDamaged(
-            "it cannot be read" if newer else f"it is of version {version!r}: this pysync reads {VERSION}",
-            None if newer else "upgrade pysync",
+            "it cannot be read" if known else f"it is of version {version!r}: this pysync reads up to {_VERSIONS[-1]}",
+            None if known else "upgrade pysync",
         ) from error
     if found.to_bytes() != data:
         raise DumpDamaged("its checksum is another")

@@ -23,6 +23,8 @@ from pydantic import BaseModel
 
 from pysync.capture.healing import reading
 from pysync.capture.refreshes import Names, Refreshes, Scope, everything, place
+from pysync.copy.copier import Copier
+from pysync.copy.files import Copying
 from pysync.errors import PysyncError
 from pysync.metastore import Where
 from pysync.metastore.reads import Reads
@@ -48,12 +50,15 @@ class Origin:
     """What a bootstrap reads: `opened` is a source that lives, or a dump of one, whose `id` says which.
 
     One that is not `whole` has the names of all objects, but not all objects. How far it is, is noted under `note`.
+    `files` makes of a copier one that takes the data files from where this origin has them, which is not where its
+    objects say.
     """
 
     opened: Callable[[], AbstractContextManager[Reads]]
     id: str | None = None
     whole: bool = True
     note: str = _NOTE
+    files: Callable[[Copier], Copying] | None = None
 
 
 class Reached(BaseModel):

@@ -15,9 +15,10 @@ from thrift.Thrift import TException
 
 from pysync.capture.refreshes import Scope
 from pysync.config import Config
-from pysync.dump.index import KIND, SUFFIX, Dump, indexed
+from pysync.dump.data import last_page
+from pysync.dump.index import FILES, KIND, SUFFIX, Dump, indexed
 from pysync.dump.manifest import Counts, Manifest, Within
-from pysync.dump.pieces import Pieces, opened
+from pysync.dump.pieces import Pieces, opened, read_piece
 from pysync.dump.read import DumpReader
 from pysync.dump.record import HEAD
 from pysync.dump.replies import Recorder
@@ -26,7 +27,8 @@ from pysync.errors import PysyncError, UsageError
 from pysync.metastore import MetastoreError, Where
 from pysync.model.names import TableName
 from pysync.replay.policy import Policy
-from pysync.service.filelist import FILES, Lister, listing
+from pysync.service.carrying import Into
+from pysync.service.filelist import Lister, listing
 from pysync.targets.settings import TargetSettings
 
 Tell = Callable[[str, Counts, int], None]
@@ -44,7 +46,7 @@ class Wanted:
     since: int | None = None
     to: int | None = None
     limit: int | None = None
-    files: Literal["list", "none"] = "none"
+    files: Literal["copy", "list", "none"] = "none"
 
     def check(self) -> None:
         """Raises UsageError for what makes no sense."""
@@ -57,8 +59,8 @@ class Wanted:
 def dump_once(config: Config, directory: Path, wanted: Wanted, tell: Tell) -> Manifest:
     """Dump into a directory that is empty or not there, or go on with a dump there that was not finished.
 
-    Raises UsageError for a directory with something else, PysyncError for a source that cannot be read: what is done by
-    then is kept.
+    Raises UsageError for a directory with something else, PysyncError for a source that cannot be read, Unavailable and
+    Rejected for data files that cannot be: what is done by then is kept.
     """
     wanted.check()
     where = config.source.access()
@@ -72,9 +74,7 @@ def dump_once(config: Config, directory: Path, wanted: Wanted, tell: Tell) -> Ma
         total = sum(1 for _ in _names(source, selection))
         writing = Writing(source, selection, dump.last, pieces.manifest.counts)
         pieces.write(KIND, SUFFIX, HEAD, writing.parts(lambda name, counts: tell(name, counts, total)))
-        if wanted.files == "list":
-            with Lister.opened(config) as lister:
-                _list(lister, pieces, lambda name: tell(f"files of {name}", writing.counts, total))
+        _add_files(config, wanted, pieces, lambda name: tell(f"files of {name}", writing.counts, total))
         pieces.finish(pieces.manifest.model_copy(update={"finished_at": time.time()}))
     return pieces.manifest
 
@@ -106,6 +106,7 @@ def _asked(config: Config, wanted: Wanted, within: tuple[Within, ...], source: R
         upto=upto,
         began_at=time.time(),
         files=wanted.files,
+        version=2 if wanted.files == "copy" else 1,
     )
 
 
@@ -121,17 +122,25 @@ def _names(source: Recorder, selection: Selection) -> Iterator[TableName]:
         yield from filter(selection.takes, names)
 
 
-def _list(lister: Lister, pieces: Pieces, tell: Callable[[str], None]) -> None:
-    """The files of all tables; of a dump that was not finished from the last table on that has some."""
+def _add_files(config: Config, wanted: Wanted, pieces: Pieces, tell: Callable[[str], None]) -> None:
+    """The files of all tables of the dump, or a list of them; a dump that was not finished has some already."""
+    if wanted.files == "none":
+        return
     dump = indexed(pieces.directory, pieces.manifest)
-    with DumpReader(dump) as reader:
-        lines = listing(lister, reader, _left(dump, pieces), tell)
-        pieces.write(FILES, "jsonl", b"", lines)
-
-
-def _left(dump: Dump, pieces: Pieces) -> Iterator[TableName]:
     listed = [it for it in pieces.manifest.pieces if it.name.startswith(f"{FILES}-")]
-    lines = (pieces.directory / listed[-1].name).read_bytes().splitlines() if listed else []
+    last = read_piece(pieces.directory, listed[-1]) if listed else b""
+    with DumpReader(dump) as reader:
+        if wanted.files == "list":
+            with Lister.opened(config) as lister:
+                pieces.write(FILES, "jsonl", b"", listing(lister, reader, _left(dump, last), tell))
+            return
+        with Into.opened(config, pieces.directory) as into:
+            pieces.write(FILES, "jsonl", b"", into.parts(reader, dump.tables(), last_page(last), tell))
+
+
+def _left(dump: Dump, listed: bytes) -> Iterator[TableName]:
+    """From the last table on that some files are listed of."""
+    lines = listed.splitlines()
     last = json.loads(lines[-1]) if lines else {"database": "", "table": ""}
     return (name for name in dump.tables() if name >= TableName(last["database"], last["table"]))
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Iterable, Iterator
-from contextlib import closing, contextmanager
+from contextlib import ExitStack, closing, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -21,7 +21,6 @@ from pysync.model.names import TableName
 from pysync.service.install import listener_jar
 from pysync.targets.settings import CopySettings, TargetSettings
 
-FILES = "files"
 _NAME = "dump"
 
 
@@ -36,13 +35,10 @@ class Lister:
     @contextmanager
     def opened(cls, config: Config) -> Iterator[Lister]:
         """With the Spark settings of the first target that copies files. Raises UsageError without pyspark."""
-        copies_as = next((it.copy_files for it in config.targets if it.copy_files), CopySettings())
-        settings = TargetSettings(name=_NAME, kind=_NAME, copy=copies_as)
-        with TemporaryDirectory(prefix="pysync-dump-") as place:
-            empty = Path(place) / "empty"
+        with opened_copier(config) as (copier, scratch):
+            empty = scratch / "empty"
             empty.mkdir()
-            with closing(Copies([settings], listener_jar, Path(place))) as copies:
-                yield cls(copies.copiers[_NAME], empty.as_uri())
+            yield cls(copier, empty.as_uri())
 
     def lines(self, name: TableName, locations: Iterable[str]) -> Iterator[tuple[bytes, Counts]]:
         """A line of JSON for each file in these directories of a table. Raises Unavailable and Rejected."""
@@ -53,15 +49,34 @@ class Lister:
                 yield json.dumps(told_all).encode() + b"\n", Counts(files=1)
 
 
+@contextmanager
+def opened_copier(config: Config, **changes: Any) -> Iterator[tuple[Copier, Path]]:
+    """A copier with the settings of the first target that copies files, but for `changes`; and an empty directory.
+
+    Raises UsageError without pyspark.
+    """
+    copies_as = next((it.copy_files for it in config.targets if it.copy_files), CopySettings())
+    settings = TargetSettings(name=_NAME, kind=_NAME, copy=copies_as.model_copy(update=changes))
+    with ExitStack() as stack:
+        place = Path(stack.enter_context(TemporaryDirectory(prefix="pysync-dump-")))
+        copies = stack.enter_context(closing(Copies([settings], listener_jar, place)))
+        yield copies.copiers[_NAME], place
+
+
 def listing(
     lister: Lister, source: Reads, tables: Iterable[TableName], tell: Callable[[str], None]
 ) -> Iterator[tuple[bytes, Counts]]:
     """The files of these tables, a page of partitions at a time."""
     for name in tables:
         tell(str(name))
-        for items in _stored(source, name):
-            locations = [it.sd.location for it in items if it.sd is not None and it.sd.location]
-            yield from lister.lines(name, locations)
+        for page in locations(source, name):
+            yield from lister.lines(name, page)
+
+
+def locations(source: Reads, name: TableName) -> Iterator[list[str]]:
+    """Where the files of a table are, a page of its partitions at a time; the same pages each time of a dump."""
+    for items in _stored(source, name):
+        yield [it.sd.location for it in items if it.sd is not None and it.sd.location]
 
 
 def _stored(source: Reads, name: TableName) -> Iterator[list[Any]]:

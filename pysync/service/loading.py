@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
-from typing import Any
+from typing import Any, Literal
 
 from pydantic import BaseModel, ValidationError
 
@@ -20,9 +20,13 @@ from pysync.model.names import TableName
 from pysync.queue import EventQueue, ParkedTable
 from pysync.replay.translate import Translator
 from pysync.service.bootstrap import Origin
+from pysync.service.carrying import OutOf
 from pysync.service.oneoff import Tell, run_once
 
 _FORCE = "give --force to load it all the same"
+
+FilesToo = Literal["copy", "none"]
+"""Whether the data files of a dump come to the targets, or the metadata alone."""
 
 
 class Taken(BaseModel):
@@ -43,11 +47,14 @@ class Loaded:
     parked: Mapping[str, Sequence[ParkedTable]]
 
 
-def load_once(config: Config, dump: Dump, targets: Sequence[str], tell: Tell, *, force: bool = False) -> Loaded:
+def load_once(
+    config: Config, dump: Dump, targets: Sequence[str], tell: Tell, *, force: bool = False, files: FilesToo = "copy"
+) -> Loaded:
     """Bring targets to what a dump says (pysync.dump.index.open_dump), or go on with that.
 
-    Idempotent. Raises PysyncError for a dump of another source, one that is older than what a target took or does not
-    follow it (these two not with `force`), and whatever `run_once` does.
+    Data files that are in the dump come first, unless `files` says otherwise.
+    Idempotent. Raises UsageError where a target takes none of them; PysyncError for a dump of another source, one that
+    is older than what a target took or does not follow it (these two not with `force`), and whatever `run_once` does.
     """
     manifest = dump.manifest
     if manifest.source != config.source.name:
@@ -55,6 +62,7 @@ def load_once(config: Config, dump: Dump, targets: Sequence[str], tell: Tell, *,
             f"the dump in {dump.directory} is of the source {manifest.source}, not of {config.source.name}",
             f'set [source] name = "{manifest.source}"',
         )
+    config = _with_files(config, manifest, targets) if files == "copy" else _without_files(config)
     parked: dict[str, Sequence[ParkedTable]] = {}
     values = {"id": manifest.id, "upto": manifest.upto, "began_at": manifest.began_at, "within": manifest.within}
     taken = Taken.model_validate(values).model_dump_json()
@@ -71,7 +79,9 @@ def load_once(config: Config, dump: Dump, targets: Sequence[str], tell: Tell, *,
             queue.note(_key(name), taken)
             parked[name] = queue.parked_tables(name)
 
-    origin = Origin(partial(DumpReader, dump), id=manifest.id, whole=_is_whole(dump, config, targets), note="load")
+    whole = _is_whole(dump, config, targets)
+    carried = partial(OutOf, dump.directory) if manifest.files == "copy" else None
+    origin = Origin(partial(DumpReader, dump), id=manifest.id, whole=whole, note="load", files=carried)
     status = run_once(_without_source(config), targets, tell, origin=origin, before=before, after=after)
     return Loaded(manifest, status, parked)
 
@@ -80,6 +90,22 @@ def _without_source(config: Config) -> Config:
     """The source is not there, or not what is to be read now."""
     source = config.source.model_copy(update={"metastore": None, "capture": "listener"})
     return config.model_copy(update={"source": source})
+
+
+def _with_files(config: Config, manifest: Manifest, targets: Sequence[str]) -> Config:
+    """As it is. Raises UsageError where files of the dump would be left in it: a reader would find no rows."""
+    without = [it.name for it in config.targets if it.name in targets and it.copy_files is None]
+    if manifest.files == "copy" and without:
+        raise UsageError(
+            f"the dump has data files, and target {without[0]} takes none",
+            "set copy = true in its [[targets]] table, or load the metadata alone: --files none",
+        )
+    return config
+
+
+def _without_files(config: Config) -> Config:
+    targets = tuple(it.model_copy(update={"copy_files": None}) for it in config.targets)
+    return config.model_copy(update={"targets": targets})
 
 
 def _is_whole(dump: Dump, config: Config, targets: Sequence[str]) -> bool:

@@ -9,29 +9,35 @@ from typing import Any
 from pysync.config import Config
 from pysync.model.names import TableName
 from pysync.service.copying import Wanted, copy_now, survey_now
+from pysync.service.spreading import on_spark
 from pysync.service.verifying import comparison
 from pysync.targets.settings import TargetSettings
 from pysync.verify.compare import DIFFERENT, EQUAL, Compared, Selection, Tell
 from pysync.verify.files import KIND, compared_files
 
 _THERE = frozenset({EQUAL, DIFFERENT})
+_LISTING = 2  # threads here where the executors compare: the names of both ends at once
 
 
 @dataclass(frozen=True, slots=True)
 class Look:
-    """Looks as often as it is asked to; with `data` at the files, too, of a target that has them copied."""
+    """Looks as often as it is asked to; with `data` at the files, too, of a target that has them copied.
+
+    With `spread` the executors of a Spark session compare the objects.
+    """
 
     config: Config
     settings: TargetSettings
     data: bool = False
+    spread: bool = False
 
     def run(self, selection: Selection | None, tell: Tell) -> Iterator[Compared]:
         """Everything, or what is selected: objects first, then the files of the tables among them.
 
-        Raises what Comparison.run and `survey_now` raise.
+        Raises what Comparison.run, `on_spark` and `survey_now` raise.
         """
         found = []
-        for item in comparison(self.config, self.settings).run(selection, tell):
+        for item in self._objects(selection, tell):
             found.append(item)
             yield item
         if self.data:
@@ -47,6 +53,13 @@ class Look:
         if tables:
             wanted = Wanted(tables, delete=self.settings.drops == "apply")
             copy_now(self.config, self.settings.name, wanted, lambda tally: tell(*_copied(tally)))
+
+    def _objects(self, selection: Selection | None, tell: Tell) -> Iterator[Compared]:
+        if not self.spread:
+            yield from comparison(self.config, self.settings).run(selection, tell)
+            return
+        with on_spark(self.config, self.settings) as hands:
+            yield from comparison(self.config, self.settings, threads=_LISTING, hands=hands).run(selection, tell)
 
     def _files(self, tables: Sequence[Compared], tell: Tell) -> Iterator[Compared]:
         names = {it.source: it.name for it in tables}

@@ -220,7 +220,8 @@ class Sidecar:
         return Poller(self.queue, source.name, access, on_gap, poll_seconds=source.poll_seconds)
 
     def _drain(self, settings: TargetSettings, translator: Translator) -> Drain:
-        open_target = self._copies.opener(settings, partial(target_kind(settings.kind).open, settings))
+        files = self._origin.files if self._origin else None
+        open_target = self._copies.opener(settings, partial(target_kind(settings.kind).open, settings), files)
         living = partial(Metastore, self._source) if self._source else None
         source = self._origin.opened if self._origin else living
         return Drain(self.queue, settings, translator, open_target, source=source)

@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from concurrent.futures import Future
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, Protocol, TypeVar
 
 from pysync.metastore import PARTITIONS_PER_CALL
 from pysync.model.names import TableName, partition_name
-from pysync.targets.base import Rejected
-from pysync.verify.crew import Crew, Ends
+from pysync.targets.base import Rejected, Unavailable
+from pysync.verify.crew import Ends
 from pysync.verify.found import DIFFERENT, EXTRA, MISSING, MOST_FIELDS
 from pysync.verify.rules import Rules
+
+R = TypeVar("R")
 
 FEW = 4 * PARTITIONS_PER_CALL
 """A table of no more partitions is compared by one thread, while the others compare other tables."""
@@ -19,11 +22,19 @@ FEW = 4 * PARTITIONS_PER_CALL
 
 @dataclass(frozen=True, slots=True)
 class Keyed:
-    """A table with partitions: its names at both ends, and the table that the target has."""
+    """A table with partitions: its names at both ends, and the table that the target has (None: not at hand)."""
 
     old: TableName
     new: TableName
-    there: Any
+    there: Any | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Batch:
+    """Names of partitions at the source, and which of them the target has."""
+
+    names: Sequence[str]
+    common: Sequence[str]
 
 
 @dataclass(slots=True)
@@ -51,6 +62,16 @@ class Tally:
                 where.append(what)
 
 
+class Many(Protocol):
+    """Who compares many partitions at once (pysync.verify.hands)."""
+
+    def ask(self, look: Callable[[Ends], R]) -> Future[R]:
+        """Have a thread of this process look."""
+
+    def batches(self, keyed: Keyed, batches: Iterable[Batch]) -> Iterator[Tally]:
+        """What is found of the batches."""
+
+
 def compare_few(ends: Ends, keyed: Keyed, rules: Rules) -> Tally | None:
     """Compare all partitions of a table at once; None if there are more than FEW."""
     wanted, there = _source_names(ends, keyed, FEW + 1), ends.target.partition_names(keyed.new, FEW + 1)
@@ -58,19 +79,18 @@ def compare_few(ends: Ends, keyed: Keyed, rules: Rules) -> Tally | None:
         return None
     tally = _extras(wanted, there, rules)
     for batch in _batches(wanted, frozenset(there)):
-        tally.add(_compare(ends, keyed, rules, batch))
+        tally.add(compare_batch(ends, keyed, rules, batch))
     return tally
 
 
-def compare_many(crew: Crew, keyed: Keyed, rules: Rules) -> Iterator[tuple[Tally, int]]:
-    """Compare all partitions of a table with all threads: what was found by now, and of how many, again and again."""
-    theirs = crew.ask(lambda ends: frozenset(ends.target.partition_names(keyed.new)))
-    wanted = crew.ask(lambda ends: _source_names(ends, keyed)).result()
+def compare_many(hands: Many, keyed: Keyed, rules: Rules) -> Iterator[tuple[Tally, int]]:
+    """Compare all partitions of a table with all hands: what was found by now, and of how many, again and again."""
+    theirs = hands.ask(lambda ends: frozenset(ends.target.partition_names(keyed.new)))
+    wanted = hands.ask(lambda ends: _source_names(ends, keyed)).result()
     there = theirs.result()
     tally = _extras(wanted, there, rules)
     yield tally, len(wanted)
-    batches = _batches(wanted, there)
-    for found in crew.each(lambda ends, batch: _compare(ends, keyed, rules, batch), batches):
+    for found in hands.batches(keyed, _batches(wanted, there)):
         tally.add(found)
         yield tally, len(wanted)
 
@@ -87,32 +107,28 @@ def _extras(wanted: Sequence[str], there: Iterable[str], rules: Rules) -> Tally:
     return tally
 
 
-@dataclass(frozen=True, slots=True)
-class _Batch:
-    """Names of partitions at the source, and which of them the target has."""
-
-    names: Sequence[str]
-    common: Sequence[str]
-
-
-def _batches(wanted: Sequence[str], there: frozenset[str]) -> Iterator[_Batch]:
+def _batches(wanted: Sequence[str], there: frozenset[str]) -> Iterator[Batch]:
     for start in range(0, len(wanted), PARTITIONS_PER_CALL):
         names = wanted[start : start + PARTITIONS_PER_CALL]
-        yield _Batch(names, [name for name in names if name in there])
+        yield Batch(names, [name for name in names if name in there])
 
 
-def _compare(ends: Ends, keyed: Keyed, rules: Rules, batch: _Batch) -> Tally:
+def compare_batch(ends: Ends, keyed: Keyed, rules: Rules, batch: Batch) -> Tally:
+    """Compare these partitions, with a few calls to either end. Raises as both ends do."""
+    owner = keyed.there or ends.target.table(keyed.new)
+    if owner is None:
+        raise Unavailable(f"the table {keyed.new} has gone while it was compared", "verify it again")
     name = keyed.old
     wanted = ends.source.partitions_by_name(name.database, name.table, batch.names)
     found = ends.target.partitions_by_name(keyed.new, batch.common) if batch.common else []
     there = {tuple(partition.values): partition for partition in found}
-    keys = [key.name for key in keyed.there.partitionKeys]
+    keys = [key.name for key in owner.partitionKeys]
     tally = Tally(len(batch.names))
     for partition in wanted:
         its = there.get(tuple(partition.values))
         excuse = rules.excuse("partition", MISSING if its is None else DIFFERENT)
         try:
-            fields = ends.target.differences(rules.rewritten(partition), its, keyed.there)
+            fields = ends.target.differences(rules.rewritten(partition), its, owner)
         except Rejected as error:
             fields, excuse = ["cannot be held"], error.message
         label = partition_name(keys, partition.values)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shutil
 import signal
 import uuid
 from contextlib import closing
@@ -22,6 +23,7 @@ from tests.support import partition
 from tests.support.dumps import Ends, create, fill
 from tests.support.sidecars import assert_one_line
 
+COPY = 'copy = { spark = { "spark.driver.defaultJavaOptions" = "-XX:+UseSerialGC -XX:TieredStopAtLevel=1" } }'
 PAGES = 520
 """Partitions of one table, that they come in more than one page."""
 
@@ -154,6 +156,86 @@ def test_kills_of_dump_and_load_cost_no_more_than_another_start(ends: Ends, tmp_
     found = ends.load(directory)["targets"][0]
     assert found["parked"] == []
     assert ends.unequal() == []
+
+
+def files_below(location: str) -> dict[str, bytes]:
+    """The files of a directory, whatever they are called, by their paths in it."""
+    directory = path_of(location)
+    return {str(it.relative_to(directory)): it.read_bytes() for it in directory.rglob("*") if it.is_file()}
+
+
+def path_of(location: str) -> Path:
+    return Path(location.removeprefix("file:"))
+
+
+def locations(uri: str, database: str) -> dict[str, str]:
+    """Of all that has files of its own there, by names."""
+    with closing(Metastore(uri)) as there:
+        parts = {"/".join(["large", *it.values]): it.sd.location for it in there.partitions(database, "large")}
+        return {"plain": there.table(database, "plain").sd.location, **parts}
+
+
+def inodes(directory: Path) -> dict[str, int]:
+    """By the files' names, which are the same when what is in hand is done."""
+    found = (it for it in directory.rglob("*") if it.is_file())
+    return {str(it.relative_to(directory)).replace(".part/", "/"): it.stat().st_ino for it in found}
+
+
+@pytest.mark.spark
+@pytest.mark.timeout(600)
+def test_data_files_go_with_a_dump_and_come_before_the_metadata(ends: Ends, tmp_path: Path) -> None:
+    """Killed on both sides, damaged, and carried to where nothing of the source is to be seen."""
+    fill(ends.source.uri, "sales", tables=0, large=5)
+    ends.write(COPY)
+    here = locations(ends.source.uri, "sales")
+    for number, location in enumerate(here.values()):
+        (path_of(location) / "sub").mkdir(parents=True, exist_ok=True)
+        for name in ("000000_0", "a b%2F.txt", "_SUCCESS", "sub/x y"):
+            (path_of(location) / name).write_bytes(f"{number} {name}".encode() * 1000 * number)
+    shutil.rmtree(path_of(here["large/3"]))
+    for file in (emptied := path_of(here["large/4"])).rglob("*_0"):
+        file.unlink()
+
+    dump = tmp_path / "a dump %2F"
+    ends.dump_killed_with_files(dump, after=2)
+    copied = inodes(dump / "data")
+    (emptied / "later").write_bytes(b"x")
+    wanted = {name: files_below(location) for name, location in here.items()}
+    made = ends.dump(dump, "--files", "copy")
+    found = inodes(dump / "data")
+    assert len(copied) == 15
+    assert {name: found[name] for name in copied} == copied, "what was there is not copied again"
+    assert made["counts"]["files"] == len(found) == sum(map(len, wanted.values()))
+    assert made["counts"]["missing"] == 1
+
+    dump = dump.rename(tmp_path / "carried to")
+    assert_damage_is_found(ends, dump)
+    for location in here.values():
+        shutil.rmtree(path_of(location), ignore_errors=True)
+    ends.write()
+    refused = ends.pysync("load", "-c", ends.there, dump)
+    assert_one_line(refused, 2, "the dump has data files, and target dr takes none", "--files none")
+    ends.write(COPY)
+    assert ends.pysync("load", "-c", ends.there, dump, crash="apply.done:4").returncode == -signal.SIGKILL
+    assert ends.load(dump)["targets"][0]["parked"] == []
+    there = locations(ends.target.uri, "sales")
+    assert {name: files_below(location) for name, location in there.items()} == wanted
+    before = inodes(ends.target.warehouse)
+    assert ends.load(dump)["targets"][0]["tables"] == 2
+    assert inodes(ends.target.warehouse) == before, "load twice, and the second time changes nothing"
+
+
+def assert_damage_is_found(ends: Ends, dump: Path) -> None:
+    """Neither another byte, nor a file less, gets through."""
+    file = max((it for it in (dump / "data").rglob("*") if it.is_file()), key=lambda it: it.stat().st_size)
+    data = file.read_bytes()
+    file.write_bytes(data[:-1] + b"!")
+    refused = ends.pysync("load", "-c", ends.there, dump)
+    assert_one_line(refused, 1, f"{file.name.split()[0]}", "is damaged")
+    file.unlink()
+    refused = ends.pysync("load", "-c", ends.there, dump)
+    assert_one_line(refused, 1, f"{file.name.split()[0]}", "cannot be read")
+    file.write_bytes(data)
 
 
 @pytest.mark.spark

@@ -56,6 +56,24 @@ main()
 """A program that is pysync, but that it dies once that file of the dump is there."""
 
 
+_KILLED_WITH_FILES = """\
+import os, signal, sys
+from pysync.service import carrying
+from pysync.cli import main
+same = carrying._assert_same
+left = [{after}]
+def dies(directory, found):
+    same(directory, found)
+    left[0] -= 1
+    if left[0] < 0:
+        os.kill(os.getpid(), signal.SIGKILL)
+carrying._assert_same = dies
+sys.argv = ["pysync", *sys.argv[1:]]
+main()
+"""
+"""The same, dying once the files of so many directories are in the dump, and those of another are copied."""
+
+
 class Ends:
     """A source and a target; `here` is the configuration beside the source, `there` the one beside the target."""
 
@@ -90,8 +108,14 @@ class Ends:
 
     def dump_killed(self, directory: Path, number: int) -> None:
         """Have a dump die when its file of that number is there."""
-        program = _KILLED.replace("{number}", str(number))
-        arguments = [sys.executable, "-c", program, "dump", "-c", str(self.here), str(directory)]
+        self._dump_killed(_KILLED.replace("{number}", str(number)), directory)
+
+    def dump_killed_with_files(self, directory: Path, after: int) -> None:
+        """Have a dump with data files die when those of so many directories are there."""
+        self._dump_killed(_KILLED_WITH_FILES.replace("{after}", str(after)), directory, "--files", "copy")
+
+    def _dump_killed(self, program: str, directory: Path, *options: str) -> None:
+        arguments = [sys.executable, "-c", program, "dump", "-c", str(self.here), str(directory), *options]
         done = subprocess.run(arguments, capture_output=True, text=True, timeout=SECONDS, check=False)
         assert done.returncode == -signal.SIGKILL, done.stderr
 

@@ -213,8 +213,8 @@ def test_a_file_that_is_damaged_or_not_there_is_named(tmp_path: Path) -> None:
 
 
 def test_a_dump_of_a_newer_version_is_refused_as_such() -> None:
-    data = ASKED.to_bytes().replace(b'"version": 1', b'"version": 2')
-    with pytest.raises(DumpDamaged, match=r"version 2.*upgrade"):
+    data = ASKED.to_bytes().replace(b'"version": 1', b'"version": 3')
+    with pytest.raises(DumpDamaged, match=r"version 3.*upgrade"):
         read_manifest(data)
 
 

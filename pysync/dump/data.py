@@ -1,0 +1,143 @@
+"""Data: the data files in a dump, where they are, the lines that tell of them, and whether they are what was written.
+
+The files of a location of the source are in one directory, whose name comes of the location alone: so who loads finds
+them without a list. It gets that name when all its files are there, and does not change after that.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import asdict, dataclass
+from functools import partial
+from pathlib import Path
+
+from pydantic import TypeAdapter, ValidationError
+
+from pysync.dump.manifest import Counts
+from pysync.dump.record import DumpDamaged
+from pysync.model.names import TableName
+
+DATA = "data"
+PART = ".part"
+_THREADS = 4
+_AT_ONCE = 1000  # files of which a thread may be told
+_BLOCK = 1024 * 1024
+_DIGITS = 40
+
+
+@dataclass(frozen=True, slots=True)
+class PageLine:
+    """Comes before the files of some partitions of a table, or of a table without any; `missing` are locations."""
+
+    database: str
+    table: str
+    page: int
+    missing: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class FileLine:
+    """A file: `path` is where the source had it, `data` where it is in the dump; `modified_ms` since 1970."""
+
+    database: str
+    table: str
+    path: str
+    bytes: int
+    modified_ms: int
+    data: str
+    sha256: str
+
+
+_LINES: TypeAdapter[PageLine | FileLine] = TypeAdapter(PageLine | FileLine)
+
+
+def place_of(directory: Path, location: str) -> Path:
+    """Where the files of a location of the source are, in the dump in `directory`. Pure."""
+    digest = hashlib.sha256(location.rstrip("/").encode(errors="surrogateescape")).hexdigest()
+    return directory.absolute() / DATA / digest[:2] / digest[:_DIGITS]
+
+
+def stored(directory: Path, name: TableName, location: str) -> list[FileLine]:
+    """The files of a location that are in the dump; on disk (fsync), when this returns, and read to their end."""
+    place = place_of(directory, location)
+    files = sorted(Path(at) / file for at, _, found in os.walk(place) for file in found)
+    told = partial(_line, directory.absolute(), place, name, location.rstrip("/"))
+    with ThreadPoolExecutor(_THREADS) as pool:
+        return list(pool.map(told, files))
+
+
+def to_bytes(page: PageLine, files: Sequence[FileLine]) -> tuple[bytes, Counts]:
+    """A page as lines of JSON, and what is in it."""
+    lines = [json.dumps(asdict(page)), *(json.dumps(asdict(it)) for it in files)]
+    counts = Counts(files=len(files), data_bytes=sum(it.bytes for it in files), missing=len(page.missing))
+    return "".join(f"{line}\n" for line in lines).encode(), counts
+
+
+def lines_of(data: bytes) -> Iterator[PageLine | FileLine]:
+    """The lines in a file of the list. Raises DumpDamaged."""
+    for line in data.splitlines():
+        try:
+            yield _LINES.validate_json(line)
+        except ValidationError as error:
+            raise DumpDamaged(f"a line of the list of data files cannot be read: {line[:100]!r}") from error
+
+
+def last_page(data: bytes) -> PageLine | None:
+    """The last page that a file of the list tells of."""
+    pages = [it for it in lines_of(data) if isinstance(it, PageLine)]
+    return pages[-1] if pages else None
+
+
+def check(directory: Path, files: Sequence[FileLine], tell: Callable[[int], None]) -> None:
+    """Read every one of these files. Raises DumpDamaged, which names the first that is not what was written.
+
+    `tell` is told of the bytes of each when it is read.
+    """
+    with ThreadPoolExecutor(_THREADS) as pool:
+        for start in range(0, len(files), _AT_ONCE):
+            some = files[start : start + _AT_ONCE]
+            for file, fault in zip(some, pool.map(partial(_fault, directory.absolute()), some), strict=True):
+                if fault is not None:
+                    raise DumpDamaged(f"the dump's file {directory / file.data} {fault}", "copy the dump again")
+                tell(file.bytes)
+
+
+def _fault(directory: Path, file: FileLine) -> str | None:
+    """What is wrong with a file; None if nothing is."""
+    path = directory / file.data
+    if not path.resolve().is_relative_to(directory.resolve() / DATA):
+        return "is not in the dump"
+    try:
+        size, digest = _summed(path)
+    except OSError as error:
+        return f"cannot be read: {error.strerror}"
+    return None if (size, digest) == (file.bytes, file.sha256) else "is damaged: it is not what was written"
+
+
+def _line(directory: Path, place: Path, name: TableName, location: str, path: Path) -> FileLine:
+    with path.open("rb") as file:
+        os.fsync(file.fileno())
+    size, digest = _summed(path)
+    return FileLine(
+        name.database,
+        name.table,
+        path=f"{location}/{path.relative_to(place).as_posix()}",
+        bytes=size,
+        modified_ms=path.stat().st_mtime_ns // 1_000_000,
+        data=path.relative_to(directory).as_posix(),
+        sha256=digest,
+    )
+
+
+def _summed(path: Path) -> tuple[int, str]:
+    """The size of a file, in bytes, and its SHA-256."""
+    digest, size = hashlib.sha256(), 0
+    with path.open("rb", buffering=0) as file:
+        while block := file.read(_BLOCK):
+            digest.update(block)
+            size += len(block)
+    return size, digest.hexdigest()

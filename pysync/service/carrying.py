@@ -1,0 +1,124 @@
+"""Carrying: data files into a dump and out of it, with the Spark that copies (docs/dump.md)."""
+
+from __future__ import annotations
+
+import shutil
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+
+from pysync.config import Config
+from pysync.copy.copier import Copier
+from pysync.copy.requests import Difference, Pair
+from pysync.copy.run import Copied
+from pysync.dump.data import DATA, PART, PageLine, place_of, stored, to_bytes
+from pysync.dump.manifest import Counts
+from pysync.errors import PysyncError
+from pysync.metastore.reads import Reads
+from pysync.model.names import TableName
+from pysync.service.filelist import locations, opened_copier
+from pysync.targets.base import Unavailable
+
+_TRIES = 5
+_ALL_SEE = "name a directory that all hosts of Spark share, or leave master out of [targets.copy]"
+
+
+@dataclass(frozen=True, slots=True)
+class Into:
+    """Brings directories of the source into the dump in `directory`."""
+
+    copier: Copier
+    directory: Path
+
+    @classmethod
+    @contextmanager
+    def opened(cls, config: Config, directory: Path) -> Iterator[Into]:
+        """With the settings of the first target that copies files; what was copied is compared byte for byte.
+
+        Raises UsageError without pyspark.
+        """
+        with opened_copier(config, compare="checksum") as (copier, _):
+            yield cls(copier, directory)
+
+    def parts(
+        self, source: Reads, tables: Iterator[TableName], after: PageLine | None, tell: Callable[[str], None]
+    ) -> Iterator[tuple[bytes, Counts]]:
+        """The lines of all pages of these tables but those up to `after`, each when its files are there.
+
+        Idempotent. Raises Unavailable and Rejected as the copier does, PysyncError where Spark does not see the dump.
+        """
+        done = (after.database, after.table, after.page) if after else None
+        for name in tables:
+            for number, page in enumerate(locations(source, name)):
+                if done is None or (name.database, name.table, number) > done:
+                    tell(str(name))
+                    yield self._page(name, number, page)
+
+    def _page(self, name: TableName, number: int, page: Sequence[str]) -> tuple[bytes, Counts]:
+        wanted = {it: place_of(self.directory, it) for it in page}
+        missing = self._bring({it: place for it, place in wanted.items() if not place.exists()})
+        files = [file for it in dict.fromkeys(page) for file in stored(self.directory, name, it)]
+        return to_bytes(PageLine(name.database, name.table, number, tuple(missing)), files)
+
+    def _bring(self, wanted: dict[str, Path]) -> list[str]:
+        """Copy what is not there yet; returns what the source does not have either."""
+        pairs = [Pair(it, _location(_unfinished(place))) for it, place in wanted.items()]
+        if not pairs:
+            return []
+        for found in self._at_rest(pairs):
+            place = wanted[found.pair.source]
+            if not found.exists:
+                shutil.rmtree(_unfinished(place), ignore_errors=True)
+                continue
+            _assert_same(_unfinished(place), found)
+            _unfinished(place).rename(place)
+        return [it for it, place in wanted.items() if not place.exists()]
+
+    def _at_rest(self, pairs: Sequence[Pair]) -> list[Difference]:
+        """Copy until a second look finds nothing that differs."""
+        (self.directory / DATA).mkdir(parents=True, exist_ok=True)
+        for _ in range(_TRIES):
+            self.copier.copy(pairs, delete=True)
+            found = self.copier.survey(pairs)
+            busy = [it for it in found if it.exists and (it.copies or it.extras)]
+            if not busy:
+                return found
+        raise Unavailable(f"{busy[0].pair.source} changes faster than it can be copied", "run it again later")
+
+
+@dataclass(frozen=True, slots=True)
+class OutOf:
+    """A copier that takes what a location of the source had from the dump in `directory`."""
+
+    directory: Path
+    copier: Copier
+
+    def copy(self, pairs: Sequence[Pair], *, delete: bool) -> Copied:
+        """As Copier's. What was missing when the dump was made is missing here. Raises as it does."""
+        moved = [Pair(_location(place_of(self.directory, it.source)), it.target) for it in pairs]
+        done = self.copier.copy(moved, delete=delete)
+        unseen = next((it for it in done.missing if _path(it.source).exists()), None)
+        if unseen is not None:
+            raise Unavailable(f"Spark does not see the dump's directory {_path(unseen.source)}", _ALL_SEE)
+        return done
+
+
+def _unfinished(place: Path) -> Path:
+    return place.with_name(place.name + PART)
+
+
+def _assert_same(directory: Path, found: Difference) -> None:
+    """Raises PysyncError if what Spark has found there is not here: its executors have other disks."""
+    here = sum(1 for it in directory.rglob("*") if it.is_file()) if directory.is_dir() else -1
+    if here != found.same:
+        raise PysyncError(f"Spark does not see the dump's directory {directory}", _ALL_SEE)
+
+
+def _location(path: Path) -> str:
+    """As Hadoop has it, where nothing is escaped."""
+    return f"file:{path}"
+
+
+def _path(location: str) -> Path:
+    return Path(location.removeprefix("file:"))

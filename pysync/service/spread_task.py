@@ -1,0 +1,155 @@
+"""What a Spark executor does for `pysync verify --on-spark`: a text in, a text out, both checked where they come in.
+
+Importable wherever pysync is installed, and without Spark.
+"""
+
+from __future__ import annotations
+
+import json
+import socket
+from functools import partial
+
+from pydantic import BaseModel, ConfigDict
+from thrift.Thrift import TException
+
+from pysync import __version__
+from pysync.config import SourceConfig
+from pysync.errors import PysyncError, UsageError
+from pysync.metastore import Metastore, MetastoreError
+from pysync.model.names import TableName
+from pysync.targets import target_kind
+from pysync.targets.settings import TargetSettings
+from pysync.verify.crew import Crew, Ends
+from pysync.verify.found import Compared
+from pysync.verify.looks import DatabaseItem, ExtraDatabaseItem, Item, Looker, TableItem
+from pysync.verify.partitions import Batch, Keyed, Tally
+from pysync.verify.rules import Rules
+from pysync.verify.tables import Seen
+
+
+class _Value(BaseModel):
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+
+class Job(_Value):
+    """What is compared with what: `target` are the settings of a target of that `kind`, as JSON."""
+
+    version: str
+    source: SourceConfig
+    kind: str
+    target: str
+
+    @classmethod
+    def of(cls, source: SourceConfig, settings: TargetSettings) -> Job:
+        """Of these settings, without those of copying: what is left names files with secrets, and holds none."""
+        text = settings.model_dump_json(by_alias=True, exclude={"copy_files"})
+        return cls(version=__version__, source=source, kind=settings.kind, target=text)
+
+
+class ItemText(_Value):
+    """One item, under the name of its kind."""
+
+    database: DatabaseItem | None = None
+    extra: ExtraDatabaseItem | None = None
+    table: TableItem | None = None
+
+    @classmethod
+    def of(cls, item: Item) -> ItemText:
+        """Of an item."""
+        if isinstance(item, TableItem):
+            return cls(table=item)
+        return cls(database=item) if isinstance(item, DatabaseItem) else cls(extra=item)
+
+    def item(self) -> Item:
+        """The same backwards. Raises ValueError if it is none."""
+        found = self.database or self.extra or self.table
+        if found is None:
+            raise ValueError("an item without any")
+        return found
+
+
+class Work(_Value):
+    """What one task looks at: objects, or batches of the partitions of the table `old`, at the target `new`."""
+
+    job: Job
+    items: tuple[ItemText, ...] = ()
+    old: TableName | None = None
+    new: TableName | None = None
+    batches: tuple[Batch, ...] = ()
+
+
+class SeenText(_Value):
+    """What was seen of an object; with `many` its partitions are still to be compared."""
+
+    found: tuple[Compared, ...]
+    many: bool = False
+
+    @classmethod
+    def of(cls, seen: Seen) -> SeenText:
+        """Of what was seen."""
+        return cls(found=seen.found, many=seen.many is not None)
+
+    def seen(self, item: Item) -> Seen:
+        """The same backwards."""
+        keyed = Keyed(item.old, item.new) if self.many and isinstance(item, TableItem) else None
+        return Seen(self.found, keyed)
+
+
+class Answer(_Value):
+    """What a task found, or why it could not: `failed` is the message and a hint."""
+
+    seen: tuple[SeenText, ...] = ()
+    tallies: tuple[Tally, ...] = ()
+    failed: tuple[str, str | None] | None = None
+
+
+def look(request: str) -> str:
+    """The answer to a Work, both as JSON. Reads only; whoever asks twice is answered twice."""
+    try:
+        _assert_version(request)
+        answer = _looked(Work.model_validate_json(request))
+    except PysyncError as error:
+        answer = _failed(error.message, error.hint)
+    except TException as error:
+        answer = _failed(str(error))
+    return answer.model_dump_json()
+
+
+def _looked(work: Work) -> Answer:
+    kind = target_kind(work.job.kind)
+    settings = kind.settings.model_validate_json(work.job.target)
+    access = work.job.source.access()
+    if access is None:
+        raise UsageError("the source's address is not known", "set [source] metastore")
+    looker = Looker(Rules.of(settings, work.job.source.name))
+    with Crew(partial(Metastore, access), partial(kind.open, settings), 1, lambda: None) as crew:
+        try:
+            return Answer(seen=_objects(crew, looker, work), tallies=_partitions(crew, looker, work))
+        except (MetastoreError, TException) as error:
+            return _failed(f"the source cannot be read: {error}")
+
+
+def _objects(crew: Crew, looker: Looker, work: Work) -> tuple[SeenText, ...]:
+    return tuple(SeenText.of(it) for it in crew.each(looker.look, [it.item() for it in work.items]))
+
+
+def _partitions(crew: Crew, looker: Looker, work: Work) -> tuple[Tally, ...]:
+    if work.old is None or work.new is None:
+        return ()
+    name = work.new
+    keyed = Keyed(work.old, name, crew.ask(lambda ends: ends.target.table(name)).result())
+
+    def compare(ends: Ends, batch: Batch) -> Tally:
+        return looker.compare(ends, keyed, batch)
+
+    return tuple(crew.each(compare, work.batches))
+
+
+def _assert_version(request: str) -> None:
+    asked = json.loads(request)["job"]["version"]
+    if asked != __version__:
+        raise PysyncError(f"it has pysync {__version__}, and pysync {asked} asks", "install the same one everywhere")
+
+
+def _failed(message: str, hint: str | None = None) -> Answer:
+    return Answer(failed=(f"on {socket.gethostname()}: {message}", hint))

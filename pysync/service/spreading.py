@@ -1,0 +1,176 @@
+"""Spreading: a comparison is done by the executors of a Spark session, and its report is the same (docs/verify.md).
+
+Each task is a job of its own, which a thread here waits for: so the answers stream back, and who is done gets more. A
+table with many partitions is divided among all of them.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+import sys
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from concurrent.futures import Future, ThreadPoolExecutor
+from contextlib import ExitStack, contextmanager
+from dataclasses import dataclass
+from itertools import islice
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import TypeVar
+
+from pysync.config import Config
+from pysync.errors import PysyncError, UsageError
+from pysync.service.spread_task import Answer, ItemText, Job, Work, look
+from pysync.targets.base import Unavailable
+from pysync.targets.settings import SparkWish, TargetSettings
+from pysync.targets.spark.session import SparkHost, reason
+from pysync.verify.crew import Crew, Ends
+from pysync.verify.hands import Hands
+from pysync.verify.looks import Item, Looker
+from pysync.verify.partitions import Batch, Keyed, Tally
+from pysync.verify.tables import Seen
+
+MOST_ITEMS = 40
+"""Objects of one task."""
+
+MOST_BATCHES = 4
+"""Batches of 500 partitions of one task."""
+
+_TASKS_EACH = 4  # at least, if there are so many objects: so that the last one to end is not far behind the others
+_JOBS_PER_SLOT = 2  # the next task waits at the executors, not here
+_MOST_JOBS = 512
+_HERE = "local[*]"
+_PREFIX = "pysync-spark-"
+_NOT_THERE = re.compile(r"No module named '([\w.]+)'")
+_HOST = re.compile(r"\(TID \d+\) \(([^ )]+)")
+
+T = TypeVar("T")
+R = TypeVar("R")
+
+
+class Spread:
+    """Hands of a Spark session: `run` has a task do a Work and gives its Answer, both as JSON; several may run at once.
+
+    `crew` are the connections of this process, which list what there is. `slots` tells how many tasks run at once, and
+    is asked when there is something to do. What is given back at the end is left to `stack`.
+    """
+
+    def __init__(
+        self, crew: Crew, run: Callable[[str], str], job: Job, slots: Callable[[], int], stack: ExitStack
+    ) -> None:
+        self._crew = crew
+        self._run = run
+        self._job = job
+        self._slots = slots
+        self._stack = stack
+        self._pool: ThreadPoolExecutor | None = None
+
+    def ask(self, ask: Callable[[Ends], R]) -> Future[R]:
+        """As Hands'."""
+        return self._crew.ask(ask)
+
+    def objects(self, items: Sequence[Item]) -> Iterator[tuple[Item, Seen]]:
+        """As Hands'."""
+        size = max(1, min(MOST_ITEMS, len(items) // (self._slots() * _TASKS_EACH)))
+        for chunk, answer in self._each(_chunks(items, size), self._objects):
+            for item, seen in zip(chunk, answer.seen, strict=True):
+                yield item, seen.seen(item)
+
+    def batches(self, keyed: Keyed, batches: Iterable[Batch]) -> Iterator[Tally]:
+        """As Hands'."""
+        for _, answer in self._each(_chunks(batches, MOST_BATCHES), lambda chunk: self._partitions(keyed, chunk)):
+            yield from answer.tallies
+
+    def _objects(self, items: Sequence[Item]) -> Work:
+        return Work(job=self._job, items=tuple(map(ItemText.of, items)))
+
+    def _partitions(self, keyed: Keyed, batches: Sequence[Batch]) -> Work:
+        return Work(job=self._job, old=keyed.old, new=keyed.new, batches=tuple(batches))
+
+    def _each(self, chunks: Iterable[list[T]], work: Callable[[list[T]], Work]) -> Iterator[tuple[list[T], Answer]]:
+        """The answers in the order of the chunks; all of these are asked for at once."""
+        pool = self._started()
+        asked = [(chunk, pool.submit(self._answer, work(chunk).model_dump_json())) for chunk in chunks]
+        for chunk, future in asked:
+            yield chunk, future.result()
+
+    def _answer(self, work: str) -> Answer:
+        """What a task answers. Raises Unavailable, which names the executor, if it could not look."""
+        answer = Answer.model_validate_json(self._run(work))
+        if answer.failed is not None:
+            raise Unavailable(*answer.failed)
+        return answer
+
+    def _started(self) -> ThreadPoolExecutor:
+        """Threads that wait for tasks; it costs nothing to ask again."""
+        if self._pool is None:
+            self._pool = ThreadPoolExecutor(
+                min(self._slots() * _JOBS_PER_SLOT, _MOST_JOBS), thread_name_prefix="spread"
+            )
+            self._stack.callback(self._pool.shutdown, wait=False, cancel_futures=True)
+        return self._pool
+
+
+@contextmanager
+def on_spark(config: Config, settings: TargetSettings) -> Iterator[Callable[[Crew, Looker], Hands]]:
+    """Hands for `Comparison`, while the block runs. Raises UsageError without pyspark.
+
+    Spark is started when there is something to do; the hands raise Unavailable when it does not start.
+    """
+    with ExitStack() as stack:
+        place = Path(stack.enter_context(TemporaryDirectory(prefix=_PREFIX)))
+        tasks = _Tasks(SparkHost(_wish(config, settings), place))
+        stack.callback(tasks.host.close)
+        job = Job.of(config.source, settings)
+        yield lambda crew, _: Spread(crew, tasks.run, job, tasks.slots, stack)
+
+
+def _wish(config: Config, settings: TargetSettings) -> SparkWish:
+    """The session: as [spark] says, else as the target's files are copied, else all cores of this machine.
+
+    Raises UsageError for a target that is reached by a session of its own.
+    """
+    its = settings.spark_wish() or SparkWish(None, ())
+    if its.catalog:
+        raise UsageError(f"target {settings.name} is reached by Spark itself", "verify it without --on-spark")
+    found = SparkWish(config.spark.master or its.master or _HERE, tuple(config.spark.settings.items()) or its.settings)
+    if (found.master or "").startswith("local"):
+        os.environ.setdefault("PYSPARK_PYTHON", sys.executable)  # else it is any python3
+    return found
+
+
+@dataclass(frozen=True, slots=True)
+class _Tasks:
+    """Tasks of a session, any number at once."""
+
+    host: SparkHost
+
+    def slots(self) -> int:
+        """How many run at once, as far as Spark knows now. Raises Unavailable when it does not start."""
+        return max(1, int(self.host.session().sparkContext.defaultParallelism))
+
+    def run(self, work: str) -> str:
+        """The answer of a task. Raises Unavailable when there is none, UsageError where pysync is not installed."""
+        session = self.host.session()
+        try:
+            return str(session.sparkContext.parallelize([work], 1).map(look).collect()[0])
+        except Exception as error:
+            self.host.failed(session)
+            raise _explained(error, self.host.log_file) from error
+
+
+def _explained(error: Exception, log_file: Path) -> PysyncError:
+    """What is not installed where, if that is it."""
+    lacks, where = _NOT_THERE.search(str(error)), _HOST.search(str(error))
+    if lacks is None:
+        return Unavailable(f"Spark cannot compare: {reason(error)}", f"its log: {log_file}")
+    return UsageError(
+        f"Spark's executor{f' on {where[1]}' if where else ''} has no Python module {lacks[1]}",
+        "install pysync in the Python of the executors (PYSPARK_PYTHON), or send it there: docs/verify.md",
+    )
+
+
+def _chunks(items: Iterable[T], size: int) -> Iterator[list[T]]:
+    found = iter(items)
+    while chunk := list(islice(found, size)):
+        yield chunk

@@ -1,0 +1,100 @@
+"""Looks: what there is to compare, and who compares one of it, with both ends at hand. Items and answers are values."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+from typing import Any
+
+from pysync.model.names import TableName
+from pysync.targets.base import Rejected, Target
+from pysync.verify.crew import Ends
+from pysync.verify.found import DIFFERENT, EQUAL, EXTRA, MISSING, Compared, listed
+from pysync.verify.partitions import Batch, Keyed, Tally, compare_batch
+from pysync.verify.rules import DEFAULT, Rules
+from pysync.verify.tables import Seen, compared_with, excused, look_at_extra, look_at_table
+
+
+@dataclass(frozen=True, slots=True)
+class DatabaseItem:
+    """A database with its functions; `sources` are those of the source that go there."""
+
+    new: str
+    sources: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class ExtraDatabaseItem:
+    """One that only the target has."""
+
+    new: str
+
+
+@dataclass(frozen=True, slots=True)
+class TableItem:
+    """A table; `extra` if only the target has it."""
+
+    old: TableName
+    new: TableName
+    extra: bool = False
+
+
+Item = DatabaseItem | ExtraDatabaseItem | TableItem
+"""What there is to compare: an object with what belongs to it."""
+
+
+@dataclass(frozen=True, slots=True)
+class Looker:
+    """Compares one thing at a time, by the rules of one target; any number of threads may call."""
+
+    rules: Rules
+
+    def look(self, ends: Ends, item: Item) -> Seen:
+        """Compare one object, with its partitions if they are few. Raises as both ends do."""
+        if isinstance(item, DatabaseItem):
+            return Seen(tuple(self._database(ends, item)))
+        if isinstance(item, ExtraDatabaseItem):
+            return Seen(tuple(self._extra_database(ends, item.new)))
+        look = look_at_extra if item.extra else look_at_table
+        return look(ends, item.old, item.new, self.rules)
+
+    def compare(self, ends: Ends, keyed: Keyed, batch: Batch) -> Tally:
+        """Compare some partitions of a table that has many. Raises as both ends do."""
+        return compare_batch(ends, keyed, self.rules, batch)
+
+    def _database(self, ends: Ends, item: DatabaseItem) -> Iterator[Compared]:
+        rules, name = self.rules, item.sources[0]
+        wanted, there = ends.source.database(name), ends.target.database(item.new)
+        if item.new != DEFAULT and wanted is not None and not rules.comes_from_target(wanted):
+            blank = Compared("database", item.new, EQUAL, source=name)
+            yield compared_with(ends.target, rules, blank, rules.rewritten(wanted), there)
+        if there is not None:
+            yield from self._functions(ends, item, ours=rules.is_ours(there))
+
+    def _extra_database(self, ends: Ends, new: str) -> Iterator[Compared]:
+        there, old = ends.target.database(new), self.rules.rewrite.source_database(new)
+        if there is not None:
+            found = Compared("database", new, EXTRA, source=old)
+            yield excused(found, self.rules, there, in_scope=self.rules.policy.takes_database(old))
+
+    def _functions(self, ends: Ends, item: DatabaseItem, *, ours: bool) -> Iterator[Compared]:
+        rules = self.rules
+        there = {function.functionName: function for function in ends.target.functions(item.new)}
+        for database in item.sources:
+            for function in ends.source.functions(database):
+                its = there.pop(function.functionName, None)
+                yield self._function(ends.target, database, rules.rewritten(function), its)
+        for name in sorted(there):
+            told = rules.excuse("function", EXTRA) if ours else "its database is not ours"
+            yield Compared("function", f"{item.new}.{name}", EXTRA, told=told, source=item.sources[0])
+
+    def _function(self, target: Target, database: str, wanted: Any, there: Any | None) -> Compared:
+        """Functions have no marks: in whose database they are was told of that."""
+        result = MISSING if there is None else DIFFERENT
+        blank = Compared("function", f"{wanted.dbName}.{wanted.functionName}", EQUAL, source=database)
+        try:
+            fields = target.differences(wanted, there)
+        except Rejected as error:
+            return replace(blank, result=result, told=error.message)
+        told = self.rules.excuse("function", result)
+        return replace(blank, result=result, fields=listed(fields) if there else (), told=told) if fields else blank

@@ -1,0 +1,213 @@
+"""The data files of a dump: where they are, what is told of them, and that nothing damaged gets through."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from pysync.config import Config, SourceConfig, load_config
+from pysync.copy.requests import Difference, File, Pair
+from pysync.copy.run import Copied
+from pysync.dump.data import DATA, FileLine, PageLine, check, last_page, lines_of, place_of, stored, to_bytes
+from pysync.dump.index import Dump
+from pysync.dump.manifest import Counts, Manifest, read_manifest
+from pysync.dump.record import DumpDamaged
+from pysync.errors import PysyncError, UsageError
+from pysync.model.names import TableName
+from pysync.service.carrying import Into, OutOf
+from pysync.service.loading import load_once
+from pysync.targets.base import Unavailable
+from pysync.targets.settings import TargetSettings
+from tests.support.dumped import ASKED
+
+T = TableName("db", "t")
+LOCATION = "hdfs://nn/warehouse/t/day=1"
+
+
+def files(directory: Path, **contents: bytes) -> Path:
+    place = place_of(directory, LOCATION)
+    for name, content in contents.items():
+        path = place / name.replace("__", "/")
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_bytes(content)
+    return place
+
+
+def test_files_are_found_by_their_location_alone(tmp_path: Path) -> None:
+    assert place_of(tmp_path, LOCATION) == place_of(tmp_path, f"{LOCATION}/")
+    assert place_of(tmp_path, LOCATION) != place_of(tmp_path, LOCATION[:-1])
+    assert place_of(tmp_path, "file:/a b/é\n%2F").parents[1] == tmp_path / DATA
+
+
+def test_every_file_is_told_of_with_what_is_in_it(tmp_path: Path) -> None:
+    files(tmp_path, a=b"x" * 3_000_000, sub___SUCCESS=b"", b=b"12")
+    data, counts = to_bytes(PageLine("db", "t", 0), stored(tmp_path, T, f"{LOCATION}/"))
+    page, *found = lines_of(data)
+    assert page == PageLine("db", "t", 0)
+    assert [(it.path, it.bytes) for it in found if isinstance(it, FileLine)] == [
+        (f"{LOCATION}/a", 3_000_000),
+        (f"{LOCATION}/b", 2),
+        (f"{LOCATION}/sub/_SUCCESS", 0),
+    ]
+    assert counts == Counts(files=3, data_bytes=3_000_002)
+
+
+@given(st.lists(st.tuples(st.text(), st.text(), st.integers(0, 9)), min_size=1), st.text())
+def test_pages_and_files_come_through_lines_as_they_are(pages: list[tuple[str, str, int]], text: str) -> None:
+    file = FileLine("db", "t", text, 1, 2, f"data/{text}", "ab")
+    data = b"".join(to_bytes(PageLine(*page, missing=(text,)), [file])[0] for page in pages)
+    assert list(lines_of(data)) == [it for page in pages for it in (PageLine(*page, missing=(text,)), file)]
+    assert last_page(data) == PageLine(*pages[-1], missing=(text,))
+
+
+def test_a_line_that_is_none_is_damage() -> None:
+    for line in (b"{}", b'{"database": 1}', b"\xff", b'{"database": "a", "table": "b", "page": "x"}'):
+        with pytest.raises(DumpDamaged, match="cannot be read"):
+            list(lines_of(line + b"\n"))
+
+
+def test_nothing_that_is_damaged_gets_through(tmp_path: Path) -> None:
+    place = files(tmp_path, a=b"123", b=b"456")
+    found = stored(tmp_path, T, LOCATION)
+    read: list[int] = []
+    check(tmp_path, found, read.append)
+    assert read == [3, 3]
+    for content in (b"457", b"45", b"4567", b""):
+        (place / "b").write_bytes(content)
+        with pytest.raises(DumpDamaged, match=r"/b is damaged"):
+            check(tmp_path, found, read.append)
+    (place / "b").unlink()
+    with pytest.raises(DumpDamaged, match=r"/b cannot be read: No such file"):
+        check(tmp_path, found, read.append)
+
+
+def test_a_line_that_leads_out_of_the_dump_is_refused(tmp_path: Path) -> None:
+    (tmp_path / "secret").write_bytes(b"x")
+    (tmp_path / "dump" / DATA).mkdir(parents=True)
+    line = FileLine("db", "t", "p", 1, 0, "data/../../secret", "ab")
+    with pytest.raises(DumpDamaged, match="is not in the dump"):
+        check(tmp_path / "dump", [line], lambda _: None)
+
+
+def test_a_dump_of_before_is_read_and_one_with_data_files_says_that_it_is_newer() -> None:
+    before = ASKED.to_bytes()
+    assert b"data_bytes" not in before
+    assert read_manifest(before) == ASKED
+    with_files = ASKED.model_copy(update={"version": 2, "files": "copy"})
+    assert json.loads(with_files.to_bytes())["version"] == 2
+    assert read_manifest(with_files.to_bytes()) == with_files
+
+
+class Copier:
+    """Copies by hand; `seen` is whether its disk is ours. It counts what it is asked."""
+
+    def __init__(self, sources: dict[str, dict[str, bytes]], *, seen: bool = True) -> None:
+        self.sources, self.seen = sources, seen
+        self.copied: list[Pair] = []
+        self.deletes: set[bool] = set()
+        self.changes = 0
+
+    def copy(self, pairs: Sequence[Pair], *, delete: bool) -> Copied:
+        self.copied += pairs
+        self.deletes.add(delete)
+        for pair in pairs:
+            if (found := self.sources.get(pair.source)) is not None and self.seen:
+                place = Path(pair.target.removeprefix("file:"))
+                place.mkdir(parents=True, exist_ok=True)
+                for name, content in found.items():
+                    (place / name).write_bytes(content)
+        missing = tuple(it for it in pairs if it.source not in self.sources)
+        return Copied(missing=missing)
+
+    def survey(self, pairs: Sequence[Pair]) -> list[Difference]:
+        self.changes -= 1
+        changed = [File(pairs[0], "late", 1, 1)] if self.changes >= 0 else []
+        return [
+            Difference(it, exists=it.source in self.sources, same=len(self.sources.get(it.source, ())), copies=changed)
+            for it in pairs
+        ]
+
+
+class Source:
+    """A table without partitions, and its location."""
+
+    def table(self, database: str, name: str):
+        storage = type("Storage", (), {"location": LOCATION})
+        return type("Table", (), {"partitionKeys": [], "sd": storage, "dbName": database, "tableName": name})
+
+
+def dumped(copier: Copier, directory: Path) -> list[PageLine | FileLine]:
+    parts = Into(copier, directory).parts(Source(), iter([T]), None, lambda _: None)  # type: ignore[arg-type]
+    return [line for data, _ in parts for line in lines_of(data)]
+
+
+def test_what_is_in_the_dump_already_is_not_copied_again(tmp_path: Path) -> None:
+    copier = Copier({LOCATION: {"a": b"1", "b": b"2"}})
+    first = dumped(copier, tmp_path)
+    assert len(first) == 3
+    copier.sources[LOCATION] = {}
+    assert dumped(copier, tmp_path) == first
+    assert len(copier.copied) == 1
+    after = PageLine("db", "t", 0)
+    assert list(Into(copier, tmp_path).parts(Source(), iter([T]), after, lambda _: None)) == []  # type: ignore[arg-type]
+
+
+def test_a_source_that_changes_is_copied_again_until_it_rests(tmp_path: Path) -> None:
+    copier = Copier({LOCATION: {"a": b"1"}})
+    copier.changes = 2
+    dumped(copier, tmp_path)
+    assert len(copier.copied) == 3
+    copier.changes = 100
+    with pytest.raises(Unavailable, match="changes faster"):
+        dumped(copier, tmp_path / "other")
+
+
+def test_a_directory_that_is_not_at_the_source_is_noted(tmp_path: Path) -> None:
+    (page,) = dumped(Copier({}), tmp_path)
+    assert page == PageLine("db", "t", 0, (LOCATION,))
+    assert to_bytes(page, [])[1] == Counts(missing=1)
+
+
+def test_executors_that_do_not_see_the_dump_are_told_of(tmp_path: Path) -> None:
+    with pytest.raises(PysyncError, match="Spark does not see the dump's directory"):
+        dumped(Copier({LOCATION: {"a": b"1"}}, seen=False), tmp_path)
+    files(tmp_path, a=b"1")
+    out = OutOf(tmp_path, Copier({}))  # type: ignore[arg-type]
+    with pytest.raises(Unavailable, match="Spark does not see the dump's directory"):
+        out.copy([Pair(LOCATION, "hdfs://other/t")], delete=True)
+    assert out.copy([Pair("hdfs://nn/gone", "hdfs://other/t")], delete=True).missing
+
+
+def test_what_is_loaded_comes_from_the_dump(tmp_path: Path) -> None:
+    copier = Copier({})
+    OutOf(tmp_path, copier).copy([Pair(LOCATION, "hdfs://other/t")], delete=False)  # type: ignore[arg-type]
+    assert copier.copied == [Pair(f"file:{place_of(tmp_path, LOCATION)}", "hdfs://other/t")]
+    assert copier.deletes == {False}
+
+
+def test_a_target_that_takes_no_files_gets_no_metadata_without_them(tmp_path: Path) -> None:
+    dump = Dump(tmp_path, ASKED.model_copy(update={"version": 2, "files": "copy"}))
+    config = Config(source=SourceConfig(name="onprem"), targets=(TargetSettings(name="dr", kind="hms"),))
+    with pytest.raises(UsageError, match="target dr takes none"):
+        load_once(config, dump, ["dr"], lambda _: None)
+
+
+def test_a_configuration_to_load_with_needs_no_source_for_its_copies(tmp_path: Path) -> None:
+    file = tmp_path / "there.toml"
+    target = '[[targets]]\nname = "dr"\nkind = "hms"\nmetastore = "thrift://there:9083"\ncopy = true\n'
+    file.write_text(f'[source]\nname = "onprem"\n{target}')
+    assert load_config(file, lives=False).targets[0].copy_files is not None
+    with pytest.raises(UsageError, match=r"source\.metastore: missing"):
+        load_config(file)
+
+
+def test_a_manifest_of_data_files_keeps_its_counts() -> None:
+    counts = Counts(files=2, data_bytes=5, missing=1)
+    assert Counts.model_validate(counts.model_dump()) == counts
+    assert counts.plus(counts) == Counts(files=4, data_bytes=10, missing=2)
+    assert Manifest.model_validate(ASKED.model_dump()) == ASKED
