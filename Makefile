@@ -55,9 +55,10 @@ chaos: setup $(JAR) ## the long suite: streams of DDL against kills of everythin
 	@PYSYNC_COPY_CHANGES=200 $(BIN)/python -m pytest -m spark tests/integration/test_copy_drain.py -k reader $(ARGS)
 	@PYSYNC_EXAMPLES=20 $(BIN)/python -m pytest --timeout=3600 tests/chaos tests/unit/test_properties.py tests/unit/test_refresh_properties.py $(ARGS)
 
-test-versions: setup $(JAR) ## every pair of Hive versions, copying on HDFS and s3a and against distcp, hms conformance on 3.1 and 4.x (needs Maven)
+test-versions: setup $(JAR) ## every pair of Hive versions, PostgreSQL, HDFS, s3a, chaos on 3.1 and 4.1, the Maven build (needs Maven)
 	@$(BIN)/python -m pytest --timeout=900 tests/versions $(ARGS)
-	@for v in 3.1.3 4.1.0; do PYSYNC_TEST_HIVE=$$v $(BIN)/python -m pytest tests/conformance -k hms || exit 1; done
+	@for v in 3.1.3 4.1.0; do PYSYNC_TEST_HIVE=$$v $(BIN)/python -m pytest tests/conformance tests/integration/test_statistics.py -k "hms or statistics" -m "not spark" || exit 1; done
+	@for v in 3.1.3 4.1.0; do $(BIN)/python -m tests.chaos --source $$v --target $$v --rounds 2 --only "killed at random" || exit 1; done
 
 test-kerberos: setup $(JAR) ## the login by Kerberos, against a real KDC (Debian: krb5-kdc krb5-admin-server krb5-user libkrb5-dev gcc)
 	@$(BIN)/python -c 'import gssapi' 2>/dev/null || $(BIN)/python -m pip install --quiet -c .ci/constraints.txt gssapi >/dev/null 2>&1 || true

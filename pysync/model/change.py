@@ -37,9 +37,16 @@ OBJECTS: Mapping[Kind, Any] = {
     Kind.ADD_DEFAULTCONSTRAINT: idl.SQLDefaultConstraint,
     Kind.ADD_CHECKCONSTRAINT: idl.SQLCheckConstraint,
     Kind.DROP_CONSTRAINT: None,
+    Kind.COLUMN_STATISTICS: None,
     Kind.REFRESH: None,
 }
 """The kinds that can be replayed, and the struct that their objects are; the others are left out, and counted."""
+
+_NAMED_BY: Mapping[Kind, frozenset[str]] = {
+    Kind.DROP_CONSTRAINT: frozenset({"database", "table", "constraint"}),
+    Kind.COLUMN_STATISTICS: frozenset({"database", "table"}),
+}
+"""The attributes that name what an event without objects is about."""
 
 
 @dataclass
@@ -219,7 +226,7 @@ def _check(change: Change) -> None:
         raise UnreadableEvent(f"{kind} with {before} objects before and {after} after")
     if kind.endswith("_PARTITION") and change.table is None:
         raise UnreadableEvent(f"{kind} without its table")
-    if kind is Kind.DROP_CONSTRAINT and not {"database", "table", "constraint"} <= change.event.attributes.keys():
+    if not _NAMED_BY.get(kind, frozenset()) <= change.event.attributes.keys():
         raise UnreadableEvent(f"{kind} without the name of its table or its own")
 
 

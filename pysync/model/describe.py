@@ -32,6 +32,8 @@ def _drop_partitions(operation: op.DropPartitions) -> str:
 
 
 def _refresh(operation: op.Refresh) -> str:
+    if operation.statistics:
+        return f"bring the column statistics of {operation.table} to what they are at the source"
     if operation.table is not None:
         return f"bring table {operation.table} to what it is at the source"
     if operation.database:
@@ -60,4 +62,5 @@ _WORDS: Mapping[type[op.Operation], Callable[[Any], str]] = {
     op.DropPartitions: _drop_partitions,
     op.PutConstraint: lambda it: f"put a constraint of {it.table} ({_count(it.columns, 'column')})",
     op.DropConstraint: lambda it: f"drop constraint {it.constraint} of {it.table}",
+    op.PutStatistics: lambda it: f"put the column statistics of {it.table}",
 }

@@ -11,7 +11,7 @@ VISITED = "pysync.visited"  # the EnvironmentContext property that names the clu
 
 
 class Kind(str, Enum):
-    """What happened, in Hive's own words (`EventMessage.EventType`); the last two are pysync's own."""
+    """What happened, in Hive's own words (`EventMessage.EventType`); the last three are pysync's own."""
 
     CREATE_DATABASE = "CREATE_DATABASE"
     ALTER_DATABASE = "ALTER_DATABASE"
@@ -35,6 +35,7 @@ class Kind(str, Enum):
     CREATE_CATALOG = "CREATE_CATALOG"
     ALTER_CATALOG = "ALTER_CATALOG"
     DROP_CATALOG = "DROP_CATALOG"
+    COLUMN_STATISTICS = "COLUMN_STATISTICS"  # were written or deleted: any of Hive 4's events of them
     GOODBYE = "GOODBYE"  # from a listener: its metastore ends in order, and this is its last word
     REFRESH = "REFRESH"  # from the sidecar itself: read the object anew, the events of it may not be all
 

@@ -4,6 +4,7 @@ Imported for its effect: from then on hmsclient's structs read and write the fie
 server does not know, so that an older one may be sent them. A struct that was read without one of them has it as None.
 
 - Fields of Hive 3.1 and 4.x that a client defines. Those that the server sets by itself are left out.
+- Bit vectors of column statistics: text to hmsclient, and bytes to Hive 3.1 and 4.x.
 - The keys of SkewedInfo's locations: lists, which cannot be keys of a dict, so that a table with them was unreadable.
   They are tuples here.
 - The constraints of Hive 3.1 and 4.x with their calls, and that which alters what a materialized view is made of:
@@ -35,6 +36,11 @@ def text(at: int, name: str) -> tuple[Any, ...]:
 def number(at: int, name: str, kind: int = TType.I32) -> tuple[Any, ...]:
     """A field that is a number, a flag (TType.BOOL) or a word of an enum."""
     return (at, kind, name, None, None)
+
+
+def _bytes(at: int, name: str) -> tuple[Any, ...]:
+    """A field that is bytes."""
+    return (at, TType.STRING, name, "BINARY", None)
 
 
 def part(at: int, name: str, kind: Any) -> tuple[Any, ...]:
@@ -118,9 +124,32 @@ NEWER_FIELDS: Mapping[Any, tuple[tuple[Any, ...], ...]] = {
 }
 """By struct: the fields that are added to it."""
 
+Timestamp = struct("Timestamp", number(1, "secondsSinceEpoch", TType.I64))
+TimestampColumnStatsData = struct(
+    "TimestampColumnStatsData",
+    part(1, "lowValue", Timestamp),
+    part(2, "highValue", Timestamp),
+    number(3, "numNulls", TType.I64),
+    number(4, "numDVs", TType.I64),
+    _bytes(5, "bitVectors"),
+    _bytes(6, "histogram"),
+)
+_NUMBERS = ("Long", "Double", "Decimal", "Date")
+_STATISTICS: Mapping[Any, tuple[tuple[Any, ...], ...]] = {
+    **{
+        getattr(ttypes, f"{name}ColumnStatsData"): (_bytes(5, "bitVectors"), _bytes(6, "histogram"))
+        for name in _NUMBERS
+    },
+    ttypes.StringColumnStatsData: (_bytes(5, "bitVectors"),),
+    ttypes.BooleanColumnStatsData: (_bytes(4, "bitVectors"),),
+    ttypes.BinaryColumnStatsData: (_bytes(4, "bitVectors"),),
+    ttypes.ColumnStatisticsData: (part(8, "timestampStats", TimestampColumnStatsData),),
+}
+"""The same for column statistics."""
+
 
 def _extend() -> None:
-    for kind, fields in NEWER_FIELDS.items():
+    for kind, fields in (*NEWER_FIELDS.items(), *_STATISTICS.items()):
         for field in fields:
             setattr(kind, field[2], None)
         kind.thrift_spec = _spec((*filter(None, kind.thrift_spec), *fields))

@@ -78,7 +78,8 @@ class Refresh(Operation):
     target; neither given: drop the databases which the source has no more. `partitions` are names, `key=value/…`; none
     given: all. When it was asked for the source had the tables (or databases) that are `present`, and had the table
     itself unless `absent`; `created` was its createTime (s; 0: not known): another one by now is left to its events.
-    `bootstrap` is whether it is one of a bootstrap, which is counted.
+    `bootstrap` is whether it is one of a bootstrap, which is counted. With `statistics` it is of the column statistics
+    alone, those of the `partitions`, or of the table itself if none is given.
     """
 
     source_database: str = ""
@@ -90,6 +91,7 @@ class Refresh(Operation):
     absent: bool = False
     created: int = 0
     bootstrap: bool = False
+    statistics: bool = False
 
     @property
     def key(self) -> str:
@@ -197,3 +199,12 @@ class DropConstraint(TableOperation):
     """Drop the constraint of that name."""
 
     constraint: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PutStatistics(TableOperation):
+    """Bring column statistics to be so, whole: by the name of a partition, "" for the table itself, the
+    ColumnStatisticsObj of its columns. What is not there (a partition, a column of that type) gets none.
+    """
+
+    statistics: Mapping[str, Sequence[Any]]

@@ -56,7 +56,7 @@ class DatabaseState(State):
 
 @dataclass(slots=True)
 class TableState(State):
-    """A table: the drop of the old one, then the definition, then its partitions, whichever there are.
+    """A table: the drop of the old one, then the definition, its partitions and statistics, whichever there are.
 
     `definitions` is the last one; before it that of the last cascade, where the columns have changed since: partitions
     that this window knows nothing of shall have those. Each with whether it cascades.
@@ -71,6 +71,8 @@ class TableState(State):
     described: Any = None  # the latest Table that an event brought along
     partitions: dict[tuple[str, ...], Any | Gone] = field(default_factory=dict)
     sources: dict[str, str] = field(default_factory=dict)  # see Change
+    counted: Change | None = None  # the latest event of its column statistics
+    statistics: dict[str, None] = field(default_factory=dict)  # whose: partitions by name, "" for the table itself
 
 
 Folded = DatabaseState | TableState | Change
@@ -178,6 +180,7 @@ def _alter(state: TableState, change: Change) -> None:
 def _drop(state: TableState, change: Change) -> None:
     state.dropped, state.definitions, state.born = change, [], 0
     state.partitions.clear()
+    state.statistics.clear()
 
 
 def _put_partitions(state: TableState, change: Change) -> None:
@@ -195,6 +198,12 @@ def _drop_partitions(state: TableState, change: Change) -> None:
         state.partitions[tuple(partition.values)] = Gone(change.deletes_data)
 
 
+def _count(state: TableState, change: Change) -> None:
+    names = change.event.attributes.get("partitions", "").split("\n")
+    state.counted = change
+    state.statistics.update(dict.fromkeys(names))
+
+
 _DATABASE = frozenset({Kind.CREATE_DATABASE, Kind.ALTER_DATABASE, Kind.DROP_DATABASE})
 _FOLDS: Mapping[Kind, Any] = {
     Kind.CREATE_TABLE: _create,
@@ -203,6 +212,7 @@ _FOLDS: Mapping[Kind, Any] = {
     Kind.ADD_PARTITION: _put_partitions,
     Kind.ALTER_PARTITION: _put_partitions,
     Kind.DROP_PARTITION: _drop_partitions,
+    Kind.COLUMN_STATISTICS: _count,
 }
 
 

@@ -113,7 +113,7 @@ def _table(state: TableState, epoch: int) -> Work:
     for change, cascade in state.definitions:
         origin = _origin(change, epoch, state.visited, state.born) | {"sources": state.sources}
         found.append(PutTable(table=state.name, definition=change.after[0], cascade=cascade, **origin))
-    found += _partitions(state, epoch)
+    found += [*_partitions(state, epoch), *_statistics(state, epoch)]
     removes = frozenset({str(state.name)} if state.dropped else ())
     return Work(frozenset({str(state.name)}), tuple(found), tuple(state.positions), removes)
 
@@ -134,6 +134,16 @@ def _partitions(state: TableState, epoch: int) -> list[Operation]:
         if gone:
             found.append(DropPartitions(table=state.name, keys=keys, values=gone, delete_data=delete_data, **origin))
     return found
+
+
+def _statistics(state: TableState, epoch: int) -> list[Operation]:
+    """Last, when what they are of is there: their events tell only that they have changed."""
+    if not state.statistics or state.counted is None:
+        return []
+    origin = _origin(state.counted, epoch, state.visited) | {"table": state.name, "statistics": True}
+    partitions = tuple(name for name in state.statistics if name)
+    found: list[Operation] = [Refresh(partitions=partitions, **origin)] if partitions else []
+    return [Refresh(**origin), *found] if "" in state.statistics else found
 
 
 def _change(change: Change, epoch: int) -> Work:

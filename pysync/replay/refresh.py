@@ -39,10 +39,12 @@ from pysync.model.operation import (
     PutDatabase,
     PutFunction,
     PutPartitions,
+    PutStatistics,
     PutTable,
     Refresh,
 )
 from pysync.replay.lanes import Stopped
+from pysync.replay.statistics import Counts, put_statistics, wants_statistics
 from pysync.replay.tally import Count, Tally
 from pysync.replay.translate import Translator
 from pysync.targets.base import Outcome, Target, Unavailable, total
@@ -65,6 +67,7 @@ _KINDS: Mapping[type[Operation], Kind] = {
     DropPartitions: Kind.DROP_PARTITION,
     DropFunction: Kind.DROP_FUNCTION,
     DropConstraint: Kind.DROP_CONSTRAINT,
+    PutStatistics: Kind.COLUMN_STATISTICS,
 }
 _CONSTRAINTS = {struct: kind for kind, struct in OBJECTS.items() if struct in idl.ANY_CONSTRAINT}
 
@@ -91,6 +94,8 @@ class Refresher:
         Idempotent. Raises what the target raises, Unavailable when the source cannot be read, and Stopped when the
         brake holds its drops.
         """
+        if refresh.statistics and not wants_statistics(target):
+            return Outcome.UNCHANGED
         if self._source is None:
             log.warning("what the events do not tell is not read: [source] metastore is not set", what=refresh.key)
             return Outcome.UNCHANGED
@@ -103,7 +108,7 @@ class Refresher:
                 drops += operation.drops
                 if operation.drops and not self._allow(drops, refresh.mark.position):
                     raise Stopped
-                outcomes.add(target.apply(operation))
+                outcomes.add(_apply(target, operation))
                 partitions += len(operation.partitions) if isinstance(operation, PutPartitions) else 0
                 self._count(refresh, Count(0, partitions))
         self._count(refresh, Count(1, partitions))
@@ -144,6 +149,8 @@ class _Reading:
     refresh: Refresh
 
     def operations(self) -> Iterator[Operation]:
+        if self.refresh.table is not None and self.refresh.statistics:
+            return self._statistics(self.translator.rewrite.source_table(self.refresh.table), self.refresh.table)
         if self.refresh.table is not None and self.refresh.source_table is not None:
             return self._table(self.refresh.source_table, self.refresh.table)
         return self._database() if self.refresh.database else self._databases()
@@ -254,6 +261,8 @@ class _Reading:
         if found.partitionKeys:
             yield from self._partitions(old, new, found, origin, fresh=there is None)
         yield from self._bring_constraints(new, constraints, there, origin)
+        if wants_statistics(self.target):
+            yield from Counts.of(self.source, old, new, found, origin).everything(self.refresh.partitions)
 
     def _partitions(
         self, old: TableName, new: TableName, table: Any, origin: dict[str, Any], *, fresh: bool
@@ -305,6 +314,13 @@ class _Reading:
                 if not mine:
                     yield DropConstraint(table=name, constraint=name_of(other[0]), **origin)
 
+    def _statistics(self, old: TableName, new: TableName) -> Iterator[Operation]:
+        """Those that have changed; of a table that was renamed or dropped since, a refresh has to find them."""
+        found = self.source.table(old.database, old.table)
+        if found is None or self._comes_from_target(found):
+            return iter(())
+        return Counts.of(self.source, old, new, found, self._origin(found)).changed(self.refresh.partitions)
+
     # --- whose it is
 
     def _origin(self, item: Any) -> dict[str, Any]:
@@ -321,6 +337,10 @@ class _Reading:
     def _is_ours(self, item: Any) -> bool:
         mark = Mark.read(item.parameters) if item is not None else None
         return mark is not None and mark.source == self.refresh.mark.source
+
+
+def _apply(target: Target, operation: Operation) -> Outcome:
+    return put_statistics(target, operation) if isinstance(operation, PutStatistics) else target.apply(operation)
 
 
 def _is_in_the_way(there: Any, wanted: Any) -> bool:

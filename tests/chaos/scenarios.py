@@ -9,6 +9,7 @@ from contextlib import closing
 from dataclasses import dataclass
 
 from pysync.crashpoints import POINTS
+from pysync.embedded import EmbeddedMetastore
 from pysync.metastore import Metastore
 from pysync.model.mark import Mark
 from pysync.service.control import ask
@@ -28,7 +29,8 @@ _MOST_COUNTS = {"append": 12, "window": 3, "apply": 12, "advance": 3, "park": 1,
 class Scenario:
     """`act` does it, `rounds` times, amid a stream of `clients` that wait `pause` seconds between their calls.
 
-    `needs_disks`: it is no use where nothing can be mounted.
+    `needs_disks`: it is no use where nothing can be mounted. `durable`: it kills a metastore, whose database must
+    survive that.
     """
 
     name: str
@@ -37,6 +39,7 @@ class Scenario:
     clients: int = 4
     pause: float = 0.05
     needs_disks: bool = False
+    durable: bool = False
 
 
 def perform(stand: Stand, scenario: Scenario, seed: int = 0) -> Tally:
@@ -178,6 +181,34 @@ def kill_at_random(stand: Stand, chance: random.Random) -> None:
     start(stand.stage)
 
 
+def kill_metastore(which: Callable[[Stand], EmbeddedMetastore]) -> Callable[[Stand, random.Random], None]:
+    """A metastore is killed whenever it happens to be, and stays away for a moment."""
+
+    def act(stand: Stand, chance: random.Random) -> None:
+        time.sleep(chance.uniform(2.0, 5.0))
+        server = which(stand)
+        server.kill()
+        time.sleep(chance.uniform(0.0, 2.0))
+        server.start()
+
+    return act
+
+
+def kill_anything(stand: Stand, chance: random.Random) -> None:
+    """Source, sidecar and target are killed in any order, each while another may still be away."""
+    parts: list[tuple[Callable[[], object], Callable[[], object]]] = [
+        (stand.stage.source.kill, stand.stage.source.start),
+        (stand.stage.kill_sidecar, lambda: start(stand.stage)),
+        (stand.stage.target.kill, stand.stage.target.start),
+    ]
+    time.sleep(chance.uniform(1.0, 3.0))
+    for kill, _ in chance.sample(parts, len(parts)):
+        kill()
+        time.sleep(chance.uniform(0.0, 0.5))
+    for _, again in chance.sample(parts, len(parts)):
+        again()
+
+
 def all_scenarios(rounds: int = 3, power_cuts: int = 20) -> list[Scenario]:
     """Every crash point `rounds` times, and the rest."""
     return [
@@ -190,4 +221,7 @@ def all_scenarios(rounds: int = 3, power_cuts: int = 20) -> list[Scenario]:
         Scenario("bad network: listener to sidecar", disturb(lambda stand: stand.bridge), rounds),
         Scenario("bad network: sidecar to target", disturb(lambda stand: stand.target), rounds),
         Scenario("8 clients, sidecar killed at random", kill_at_random, 5 * rounds, clients=8, pause=0.02),
+        Scenario("source killed at random", kill_metastore(lambda stand: stand.stage.source), rounds, durable=True),
+        Scenario("target killed at random", kill_metastore(lambda stand: stand.stage.target), rounds, durable=True),
+        Scenario("source, sidecar and target killed at random", kill_anything, rounds, durable=True),
     ]

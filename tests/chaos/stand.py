@@ -8,9 +8,10 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack, closing, contextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
+from functools import partial
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 from pysync.demo.stage import Stage
 from pysync.embedded import EmbeddedMetastore
@@ -22,6 +23,8 @@ from tests.support.powercut import LoopDisk
 from tests.support.proxy import HOST, Proxy
 from tests.support.stages import assert_converges, wait_until_compared
 from tests.support.tmpfs import CannotMount, tmpfs
+from tests.versions.releases import RELEASES
+from tests.versions.server import VersionedMetastore, metastore_of
 
 QUEUE_MIB = 64
 SPOOL_MIB = 32
@@ -30,16 +33,21 @@ SETTLE_SECONDS = 180.0
 
 @dataclass(frozen=True, slots=True)
 class Tally:
-    """What became of the events of one scenario. `healed`: their listener lost them, a comparison made them good."""
+    """What became of the events of one scenario. `healed`: their listener lost them, a comparison made them good.
+
+    `unanswered` are beyond those that are known to be committed: their clients got no answer, because the source was
+    killed just then.
+    """
 
     calls: int
     committed: int
     applied: int
     healed: int
+    unanswered: int = 0
 
     @property
     def lost(self) -> int:
-        return self.committed - self.applied - self.healed
+        return self.committed + self.unanswered - self.applied - self.healed
 
 
 class _BehindProxy(EmbeddedMetastore):
@@ -59,6 +67,22 @@ class _BehindProxy(EmbeddedMetastore):
         return f"thrift://{HOST}:{self.proxy.port if self.proxy else self.port}"
 
 
+class _ReleaseBehindProxy(_BehindProxy, VersionedMetastore):
+    """The same, of a released Hive."""
+
+
+@dataclass(frozen=True, slots=True)
+class Setup:
+    """What a stand is made of: the versions of Hive at both ends, and whether what they hold survives a kill."""
+
+    source: str = ""
+    target: str = ""
+    durable: bool = False
+
+
+EMBEDDED = Setup()
+
+
 @dataclass(slots=True)
 class Stand:
     """The stage and what can be done to it. Where nothing can be mounted it has no disks; `no_disks` says why."""
@@ -74,6 +98,7 @@ class Stand:
     _streams: int = 0
     _nudged: bool = False
     _before: tuple[int, int, int, int] = (0, 0, 0, 0)
+    _compared: int = 0
 
     @property
     def target_uri(self) -> str:
@@ -110,7 +135,7 @@ class Stand:
         extra, possible = -tally.lost, self.log.uncertain() + self.log.retold(self.stage.source.log_file)
         assert extra <= possible, f"{extra} events more than the source committed, of which {possible} are uncertain"
         self._clear()
-        return tally
+        return replace(tally, unanswered=max(0, extra))
 
     def _wait_for_events(self) -> Tally:
         """Until every event was received, or is known to be missing and made good, and the target is done."""
@@ -149,7 +174,8 @@ class Stand:
 
     def _check_order(self, tally: Tally) -> None:
         """No table was seen to go back, but where a comparison had to read it ahead of events that were to come."""
-        broken = self.watch.broken if self.watch is not None and not tally.healed else []
+        compared = tally.healed or len(self.stage.status()["gaps"]) > self._compared
+        broken = self.watch.broken if self.watch is not None and not compared else []
         assert not broken, f"the order was broken: {broken[:5]}"
 
     def _check_versions(self) -> None:
@@ -168,29 +194,35 @@ class Stand:
                 if database != "default":
                     source.call(lambda client, name=database: client.drop_database(name, True, True))
         self._wait_for_events()
-        self._before = self._numbers()
+        self._rest()
+
+    def _rest(self) -> None:
+        """From here on counts what the next scenario does."""
+        self._before, self._compared = self._numbers(), len(self.stage.status()["gaps"])
 
 
 @contextmanager
-def chaos_stand(directory: Path, say: Callable[[str], None] = lambda _: None) -> Iterator[Stand]:
+def chaos_stand(
+    directory: Path, say: Callable[[str], None] = lambda _: None, setup: Setup = EMBEDDED
+) -> Iterator[Stand]:
     """Everything started; takes down all of it, disks included."""
     proxies: list[Proxy] = []
 
     def source(*where: Path, overrides: dict[str, str], **settings: Any) -> EmbeddedMetastore:
         proxies.append(Proxy(int(overrides["pysync.bridge.port"])))
-        return EmbeddedMetastore(
-            *where, overrides={**overrides, "pysync.bridge.port": str(proxies[-1].port)}, **settings
-        )
+        overrides = {**overrides, "pysync.bridge.port": str(proxies[-1].port)}
+        return metastore_of(setup.source)(*where, overrides=overrides, **settings)
 
     def target(*where: Path, port: int, **settings: Any) -> EmbeddedMetastore:
         proxies.append(Proxy(port))
-        made = _BehindProxy(*where, port=port, **settings)
+        made = _proxied(setup.target)(*where, port=port, **settings)
         made.proxy = proxies[-1]
         return made
 
     with ExitStack() as stack:
         disk, spool, why = _disks(directory, stack)
-        stage = Stage(directory, source=source, target=target)
+        database: Literal["memory", "disk"] = "disk" if setup.durable else "memory"
+        stage = Stage(directory, source=source, target=target, database=database)
         for proxy in proxies:
             stack.callback(proxy.close)
         stack.enter_context(stage)
@@ -200,6 +232,10 @@ def chaos_stand(directory: Path, say: Callable[[str], None] = lambda _: None) ->
         start(stage)
         wait_until_compared(stage)
         yield Stand(stage, bridge=proxies[1], target=proxies[0], disk=disk, spool=spool, no_disks=why)
+
+
+def _proxied(version: str) -> Callable[..., _BehindProxy]:
+    return partial(_ReleaseBehindProxy, RELEASES[version]) if version in RELEASES else _BehindProxy
 
 
 def _disks(directory: Path, stack: ExitStack) -> tuple[LoopDisk | None, Path | None, str]:

@@ -99,6 +99,7 @@ def one_of_each_kind() -> dict[Kind, dict[str, Any]]:
         Kind.ADD_DEFAULTCONSTRAINT: {"after": [idl.SQLDefaultConstraint(**column, default_value="1", dc_name="d")]},
         Kind.ADD_CHECKCONSTRAINT: {"after": [idl.SQLCheckConstraint(**column, check_expression="x", dc_name="c")]},
         Kind.DROP_CONSTRAINT: {"attributes": {"database": "db", "table": "t", "constraint": "pk"}},
+        Kind.COLUMN_STATISTICS: {"attributes": {"database": "db", "table": "t", "partitions": "p=1"}},
         Kind.REFRESH: {"attributes": {"database": "db", "table": "t"}},
     }
 

@@ -281,3 +281,31 @@ def test_a_create_with_other_partition_keys_after_a_drop_that_is_suppressed_lets
     story.put("1")
     story.add(Kind.CREATE_TABLE, after=[table("db", "t")])
     assert brief(story.only()) == (None, [(2, False)], {})
+
+
+def count(story: Story, *partitions: str, name: str = "t") -> None:
+    names = {"partitions": "\n".join(partitions)} if partitions else {}
+    story.add(Kind.COLUMN_STATISTICS, attributes={"database": "db", "table": name, **names})
+
+
+def test_statistics_are_noted_once_for_each_partition_and_for_the_table_itself():
+    story = Story()
+    count(story, "day=1", "day=2")
+    story.put("1", "2")
+    count(story, "day=2", "day=3")
+    count(story)
+    (state,) = fold(story.changes)
+    assert isinstance(state, TableState)
+    assert list(state.statistics) == ["day=1", "day=2", "day=3", ""]
+    assert state.counted is story.changes[-1]
+    assert state.positions == [1, 2, 3, 4]
+
+
+def test_statistics_of_a_table_that_was_dropped_are_forgotten():
+    story = Story()
+    count(story)
+    story.drop()
+    story.create()
+    (state,) = fold(story.changes)
+    assert isinstance(state, TableState)
+    assert not state.statistics

@@ -49,6 +49,7 @@ OPERATION = {
     Kind.ADD_CHECKCONSTRAINT: PutConstraint,
     Kind.ADD_FOREIGNKEY: PutConstraint,
     Kind.DROP_CONSTRAINT: DropConstraint,
+    Kind.COLUMN_STATISTICS: Refresh,
     Kind.REFRESH: Refresh,
 }
 T = TableName("db", "t")
@@ -289,3 +290,20 @@ def test_of_a_rename_into_what_is_gone_the_old_name_is_left_to_drop():
 def test_planning_twice_gives_the_same():
     for kind in EACH:
         assert planned(kind) == planned(kind)
+
+
+def test_statistics_come_last_those_of_the_table_itself_before_those_of_partitions():
+    names = {"database": "db", "table": "t"}
+    told = [
+        change(Kind.COLUMN_STATISTICS, position=1, attributes=names | {"partitions": "day=1/city=a\nday=2/city=b"}),
+        change(Kind.COLUMN_STATISTICS, position=2, attributes=names),
+        change(Kind.ADD_PARTITION, position=3, of=KEYED, after=[partition(KEYED, ["1", "a"])]),
+    ]
+    (work,) = works(*told)
+    put, whole, parts = work.operations
+    assert isinstance(put, PutPartitions)
+    assert isinstance(whole, Refresh)
+    assert isinstance(parts, Refresh)
+    assert (whole.statistics, whole.partitions, whole.key) == (True, (), "db.t")
+    assert (parts.statistics, parts.partitions) == (True, ("day=1/city=a", "day=2/city=b"))
+    assert (whole.mark.position, work.positions) == (2, (1, 2, 3))

@@ -18,6 +18,7 @@ from pysync.model.operation import (
     Operation,
     PutPartitions,
     PutTable,
+    Refresh,
 )
 from pysync.replay.lanes import Stopped
 from pysync.replay.refresh import Refresher
@@ -332,3 +333,15 @@ def test_of_a_table_with_100_000_partitions_a_few_are_in_memory_at_once() -> Non
     apply(source, target, T)
     assert target.puts == Large.size
     assert Counted.most - before <= 3 * PARTITIONS_PER_CALL
+
+
+# --- column statistics
+
+
+def test_a_target_that_keeps_no_statistics_has_none_read_for_it() -> None:
+    source, target = Hms("db.t"), Target()
+    source.fails = AssertionError("nothing is to be read")
+    asked = Refresh(mark=Mark("onprem", 1, 5), table=TableName("db", "t"), statistics=True)
+    refresher = Refresher(lambda: source, Translator.of(settings()), lambda *_: True)
+    assert refresher.apply(target, asked) == Outcome.UNCHANGED
+    assert target.applied == []

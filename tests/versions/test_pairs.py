@@ -91,7 +91,7 @@ def test_the_target_ends_equal_and_comes_to_rest(source: str, target: str, tmp_p
             assert body.statements > 60
             assert found.objects >= 20
             assert found.parts >= 20
-            _assert_at_rest(stage, body)
+            assert_at_rest(stage, body)
 
 
 @pytest.mark.timeout(300)
@@ -114,7 +114,7 @@ def test_beside_hives_own_notification_log(tmp_path: Path, report: Report) -> No
         assert last >= body.statements - 5, "the log has an entry for all but what changed nothing"
 
 
-def _assert_at_rest(stage: Stage, body: Body) -> None:
+def assert_at_rest(stage: Stage, body: Body) -> None:
     """Tables that are written as they are cause no writes at the target: nothing there is altered again and again.
 
     The first time is no proof: an alter makes the source count files, which is a change.

@@ -19,6 +19,7 @@ from pysync.model.operation import (
     PutDatabase,
     PutFunction,
     PutPartitions,
+    PutStatistics,
     PutTable,
     RenameTable,
 )
@@ -30,6 +31,7 @@ from pysync.targets.hms.partitions import drop_partitions, put_partitions, put_t
 from pysync.targets.hms.renames import rename_table
 from pysync.targets.hms.same import differences
 from pysync.targets.hms.session import HmsSettings, Session
+from pysync.targets.hms.statistics import put_statistics
 from pysync.targets.hms.tables import drop_table
 
 _APPLY: Mapping[type[Operation], Callable[[Session, Any], Outcome]] = {
@@ -44,6 +46,7 @@ _APPLY: Mapping[type[Operation], Callable[[Session, Any], Outcome]] = {
     DropPartitions: drop_partitions,
     PutConstraint: put_constraint,
     DropConstraint: drop_constraint,
+    PutStatistics: put_statistics,
 }
 
 
@@ -55,6 +58,7 @@ class HmsTarget:
             settings.access(), timeout=settings.timeout_seconds, connect_timeout=settings.connect_timeout_seconds
         )
         self._session = Session(self._hms, settings)
+        self.keeps_statistics = settings.statistics == "columns"
         self._where = f"target {settings.name!r} at {settings.metastore}"
 
     def check(self) -> str:

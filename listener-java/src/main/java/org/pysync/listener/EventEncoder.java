@@ -8,6 +8,8 @@ import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
 import org.apache.hadoop.hive.metastore.MetaStoreEventListenerConstants;
+import org.apache.hadoop.hive.metastore.api.ColumnStatistics;
+import org.apache.hadoop.hive.metastore.api.ColumnStatisticsDesc;
 import org.apache.hadoop.hive.metastore.api.EnvironmentContext;
 import org.apache.hadoop.hive.metastore.events.ListenerEvent;
 import org.apache.thrift.TBase;
@@ -32,6 +34,7 @@ final class EventEncoder {
     private final Map<String, String> attributes = new LinkedHashMap<>();
     private final List<byte[]> before = new ArrayList<>();
     private final List<byte[]> after = new ArrayList<>();
+    private final List<String> partitions = new ArrayList<>();
     private final TSerializer serializer;
     private byte[] table;
     private String catalog;
@@ -127,8 +130,27 @@ final class EventEncoder {
         return attribute("database", get(event, "getDb")).attribute("table", get(event, "getTable"));
     }
 
+    /** Of column statistics only whose they are: they may be large, and change with every INSERT. */
+    EventEncoder statistics(Object table, ColumnStatistics written) {
+        ColumnStatisticsDesc whose = written.getStatsDesc();
+        if (table != null) {
+            catalog((String) get(table, "getCatName"));
+        }
+        attribute("database", whose.getDbName()).attribute("table", whose.getTableName());
+        return whose.isIsTblLevel() ? this : partition(whose.getPartName());
+    }
+
+    /** One more partition that the event is about; none means its table. */
+    EventEncoder partition(String name) {
+        if (name != null) {
+            partitions.add(name);
+        }
+        return this;
+    }
+
     /** The whole event; the numbers of fields are those of docs/wire-format.md and never change. */
     byte[] encode(String source, String instance, long sequence) throws TException {
+        attribute("partitions", partitions.isEmpty() ? null : String.join("\n", partitions));
         ThriftStruct out = new ThriftStruct();
         out.i16(1, VERSION);
         out.string(2, kind);

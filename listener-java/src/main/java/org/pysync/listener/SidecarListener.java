@@ -1,5 +1,6 @@
 package org.pysync.listener;
 
+import java.sql.Connection;
 import org.apache.hadoop.conf.Configuration;
 import org.apache.hadoop.hive.metastore.MetaStoreEventListener;
 import org.apache.hadoop.hive.metastore.events.AddCheckConstraintEvent;
@@ -17,6 +18,8 @@ import org.apache.hadoop.hive.metastore.events.CreateCatalogEvent;
 import org.apache.hadoop.hive.metastore.events.CreateDatabaseEvent;
 import org.apache.hadoop.hive.metastore.events.CreateFunctionEvent;
 import org.apache.hadoop.hive.metastore.events.CreateTableEvent;
+import org.apache.hadoop.hive.metastore.events.DeletePartitionColumnStatEvent;
+import org.apache.hadoop.hive.metastore.events.DeleteTableColumnStatEvent;
 import org.apache.hadoop.hive.metastore.events.DropCatalogEvent;
 import org.apache.hadoop.hive.metastore.events.DropConstraintEvent;
 import org.apache.hadoop.hive.metastore.events.DropDatabaseEvent;
@@ -25,6 +28,10 @@ import org.apache.hadoop.hive.metastore.events.DropPartitionEvent;
 import org.apache.hadoop.hive.metastore.events.DropTableEvent;
 import org.apache.hadoop.hive.metastore.events.InsertEvent;
 import org.apache.hadoop.hive.metastore.events.ListenerEvent;
+import org.apache.hadoop.hive.metastore.events.UpdatePartitionColumnStatEvent;
+import org.apache.hadoop.hive.metastore.events.UpdatePartitionColumnStatEventBatch;
+import org.apache.hadoop.hive.metastore.events.UpdateTableColumnStatEvent;
+import org.apache.hadoop.hive.metastore.tools.SQLGenerator;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
@@ -40,6 +47,9 @@ import org.slf4j.LoggerFactory;
  */
 public class SidecarListener extends MetaStoreEventListener {
     private static final Logger LOG = LoggerFactory.getLogger(SidecarListener.class);
+
+    /** Hive has an event for each way in which they change; the sidecar reads what they are. */
+    private static final String STATISTICS = "COLUMN_STATISTICS";
 
     private final Delivery delivery;
 
@@ -154,6 +164,35 @@ public class SidecarListener extends MetaStoreEventListener {
 
     public void onDropCatalog(DropCatalogEvent event) {
         forward("DROP_CATALOG", event, draft -> draft.before(event.getCatalog()));
+    }
+
+    public void onUpdateTableColumnStat(UpdateTableColumnStatEvent event) {
+        forward(STATISTICS, event, draft -> draft.statistics(event.getTableObj(), event.getColStats()));
+    }
+
+    public void onUpdatePartitionColumnStat(UpdatePartitionColumnStatEvent event) {
+        forward(STATISTICS, event, draft -> draft.statistics(event.getTableObj(), event.getPartColStats()));
+    }
+
+    public void onUpdatePartitionColumnStatInBatch(
+            UpdatePartitionColumnStatEventBatch event, Connection connection, SQLGenerator generator) {
+        forward(STATISTICS, event, draft -> {
+            for (int index = 0; index < event.getNumEntries(); index++) {
+                draft.statistics(event.getPartColStatEvent(index).getTableObj(),
+                        event.getPartColStatEvent(index).getPartColStats());
+            }
+        });
+    }
+
+    public void onDeleteTableColumnStat(DeleteTableColumnStatEvent event) {
+        forward(STATISTICS, event, draft -> draft.catalog(event.getCatName())
+                .attribute("database", event.getDBName()).attribute("table", event.getTableName()));
+    }
+
+    public void onDeletePartitionColumnStat(DeletePartitionColumnStatEvent event) {
+        forward(STATISTICS, event, draft -> draft.catalog(event.getCatName())
+                .attribute("database", event.getDBName()).attribute("table", event.getTableName())
+                .partition(event.getPartName()));
     }
 
     /** What a callback adds to its event. */

@@ -1,0 +1,101 @@
+"""Column statistics of a table, read from the source as they are now, for a target that keeps them.
+
+They are a help to planners and nothing else: where a source does not tell them, or a target refuses them, that is said
+in the log, and nothing is parked because of it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Protocol, runtime_checkable
+
+import structlog
+from hmsclient.genthrift.hive_metastore import ttypes as hive
+from thrift.Thrift import TApplicationException
+
+from pysync.errors import PysyncError
+from pysync.metastore import PARTITIONS_PER_CALL, Metastore, MetastoreError
+from pysync.metastore.reads import Reads
+from pysync.metastore.statistics import Statistics, read_statistics
+from pysync.model.names import TableName
+from pysync.model.operation import PutStatistics
+from pysync.targets.base import Outcome, OutcomeUnknown, Target, Unavailable
+
+_REFUSALS = (hive.MetaException, hive.InvalidInputException, hive.InvalidObjectException)
+
+log = structlog.get_logger(__name__)
+
+
+@runtime_checkable
+class KeepsStatistics(Protocol):
+    """A target that can hold column statistics, and does if its settings say so."""
+
+    keeps_statistics: bool
+
+
+def wants_statistics(target: Target) -> bool:
+    """Whether a target takes PutStatistics."""
+    return isinstance(target, KeepsStatistics) and target.keeps_statistics
+
+
+@dataclass(frozen=True, slots=True)
+class Counts:
+    """What a source knows of the columns of its table `old`, for the target's table `new`.
+
+    Nothing where the source cannot tell. Raises MetastoreError when it cannot be read.
+    """
+
+    source: Reads
+    old: TableName
+    new: TableName
+    columns: Sequence[str]
+    partitioned: bool
+    origin: Mapping[str, Any]
+
+    @classmethod
+    def of(cls, source: Reads, old: TableName, new: TableName, table: Any, origin: Mapping[str, Any]) -> Counts:
+        """Of a table that was read; a view may have no storage, and has no statistics."""
+        columns = [column.name for column in (table.sd and table.sd.cols) or ()]
+        return cls(source, old, new, columns, bool(table.partitionKeys), origin)
+
+    def everything(self, partitions: Sequence[str]) -> Iterator[PutStatistics]:
+        """Those of these partitions, or (none named) of the table and of all its partitions."""
+        if not partitions:
+            yield from self.changed(())
+            partitions = self.source.partition_names(self.old.database, self.old.table) if self.partitioned else ()
+        if partitions:
+            yield from self.changed(partitions)
+
+    def changed(self, partitions: Sequence[str]) -> Iterator[PutStatistics]:
+        """Those of these partitions, a batch at a time, or (none named) of the table itself."""
+        for start in range(0, len(partitions) or 1, PARTITIONS_PER_CALL):
+            yield from self._of(partitions[start : start + PARTITIONS_PER_CALL])
+
+    def _of(self, partitions: Sequence[str]) -> Iterator[PutStatistics]:
+        found = self._read(self.source, partitions) if isinstance(self.source, Metastore) else {}  # a dump has none
+        if found:
+            yield PutStatistics(table=self.new, statistics=found, **self.origin)
+
+    def _read(self, source: Metastore, partitions: Sequence[str]) -> Statistics:
+        try:
+            return read_statistics(source, self.old, self.columns, partitions)
+        except _REFUSALS as error:
+            reason = str(error)
+        except MetastoreError as error:
+            if not isinstance(error.__cause__, TApplicationException):
+                raise
+            reason = str(error)
+        log.warning("column statistics cannot be read", table=str(self.old), reason=reason)
+        return {}
+
+
+def put_statistics(target: Target, operation: PutStatistics) -> Outcome:
+    """Apply it; UNSUPPORTED where the target refuses. Raises Unavailable and OutcomeUnknown as the target does."""
+    try:
+        return target.apply(operation)
+    except (Unavailable, OutcomeUnknown):
+        raise
+    except PysyncError as error:
+        log.warning("column statistics are left out", table=operation.key, reason=str(error))
+        return Outcome.UNSUPPORTED

@@ -1,0 +1,43 @@
+"""The Maven build of the listener: its JUnit tests, and a jar with the very classes of the one that build.py makes."""
+
+from __future__ import annotations
+
+import shutil
+import struct
+import subprocess
+import sys
+import zipfile
+from pathlib import Path
+
+import pytest
+
+from tests.versions.conftest import Report
+
+LISTENER = Path(__file__).resolve().parents[2] / "listener-java"
+JAVA_8 = 52
+SECONDS = 600
+
+
+def classes(jar: Path) -> dict[str, bytes]:
+    with zipfile.ZipFile(jar) as packed:
+        return {name: packed.read(name) for name in packed.namelist() if name.endswith(".class")}
+
+
+@pytest.mark.timeout(SECONDS + 60)
+def test_maven_runs_the_junit_tests_and_makes_the_same_jar(tmp_path: Path, report: Report) -> None:
+    if shutil.which("mvn") is None:
+        report.missing["listener by Maven"] = "Maven is not installed (Debian: apt-get install maven)"
+        pytest.skip(report.missing["listener by Maven"])
+    ours, root = tmp_path / "ours.jar", tmp_path / "listener-java"
+    built = [sys.executable, str(LISTENER / "build.py"), "--output", str(ours)]
+    subprocess.run(built, check=True, capture_output=True, timeout=SECONDS)
+    shutil.copytree(LISTENER, root, ignore=shutil.ignore_patterns("target"))
+    command = ["mvn", "--batch-mode", "--quiet", "--file", str(root / "pom.xml"), "package"]
+    done = subprocess.run(command, capture_output=True, text=True, timeout=SECONDS, check=False)
+    assert done.returncode == 0, done.stdout[-4000:]
+    reports = "".join(path.read_text() for path in root.glob("target/surefire-reports/*.txt"))
+    assert reports.count("Tests run:") == len(list(root.rglob("*Test.java"))) > 0, reports
+    (theirs,) = root.glob("target/pysync-listener-*.jar")
+    mine, its = classes(ours), classes(theirs)
+    assert mine.keys() == its.keys()
+    assert {struct.unpack_from(">H", code, 6)[0] for name, code in its.items() if "pysync" in name} == {JAVA_8}
