@@ -260,7 +260,7 @@ class _Reading:
         yield PutTable(table=new, definition=found, sources=sources, **origin)
         if found.partitionKeys:
             yield from self._partitions(old, new, found, origin, fresh=there is None)
-        yield from self._bring_constraints(new, constraints, there, origin)
+        yield from self._bring_constraints(old, found, constraints, there, origin)
         if wants_statistics(self.target):
             yield from Counts.of(self.source, old, new, found, origin).everything(self.refresh.partitions)
 
@@ -285,8 +285,9 @@ class _Reading:
                 yield PutPartitions(table=new, definition=table, fresh=fresh, **found)
         there = () if fresh else (tuple(part.values) for part in self.target.partitions(new))
         extra = [it for it in there if self._is_extra(partition_name(keys, it), present)]
-        for values in _batches(extra):
-            yield DropPartitions(table=new, keys=keys, values=values, **origin)
+        if extra and self._is_still(old, table):
+            for values in _batches(extra):
+                yield DropPartitions(table=new, keys=keys, values=values, **origin)
 
     def _is_extra(self, name: str, present: set[str]) -> bool:
         return name not in present and (not self.refresh.partitions or name in self.refresh.partitions)
@@ -303,16 +304,28 @@ class _Reading:
         return found
 
     def _bring_constraints(
-        self, name: TableName, wanted: Constraints, there: Any, origin: dict[str, Any]
+        self, old: TableName, table: Any, wanted: Constraints, there: Any, origin: dict[str, Any]
     ) -> Iterator[Operation]:
         """Put the source's, and drop what the target's table `there` (None: there was none) has beyond them."""
+        name = TableName.of(table.dbName, table.tableName)
         its = {} if there is None or not wanted else self.target.constraints(there)
+        extra = []
         for kind, columns in wanted.items():
             if columns:
                 yield PutConstraint(table=name, columns=tuple(columns), **origin)
-            for mine, other in pairs(columns, its.get(kind, [])):
-                if not mine:
-                    yield DropConstraint(table=name, constraint=name_of(other[0]), **origin)
+            extra += [name_of(other[0]) for mine, other in pairs(columns, its.get(kind, [])) if not mine]
+        if extra and self._is_still(old, table):
+            for constraint in extra:
+                yield DropConstraint(table=name, constraint=constraint, **origin)
+
+    def _is_still(self, old: TableName, table: Any) -> bool:
+        """Whether what was read just now is all there is of the table.
+
+        One that was renamed or dropped meanwhile looks empty, and what it had must not go at the target: its events are
+        to come, and a rename takes everything along.
+        """
+        found = self.source.table(old.database, old.table)
+        return found is not None and found.createTime == table.createTime
 
     def _statistics(self, old: TableName, new: TableName) -> Iterator[Operation]:
         """Those that have changed; of a table that was renamed or dropped since, a refresh has to find them."""

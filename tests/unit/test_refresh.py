@@ -46,6 +46,31 @@ def test_partitions_that_the_source_has_no_more_are_dropped() -> None:
     assert target.dropped() == ["db.t/2", "db.t/3"]
 
 
+@pytest.mark.parametrize("when", ["partition_names", "partitions_by_name"])
+def test_of_a_table_that_is_renamed_while_it_is_read_nothing_is_taken_away(when: str) -> None:
+    """A metastore then says that it has no partitions; the rename takes those at the target along."""
+
+    class Renamed(Hms):
+        def _go(self, call: str) -> None:
+            if call == when:
+                self.found[TableName("db", "u")] = self.found.pop(TableName("db", "t"))
+                self.parts[TableName("db", "t")] = []
+
+        def partition_names(self, of: str, name: str) -> list[str]:
+            self._go("partition_names")
+            return super().partition_names(of, name)
+
+        def partitions_by_name(self, of: str, name: str, names: list[str]) -> list[Any]:
+            self._go("partitions_by_name")
+            return super().partitions_by_name(of, name, names)
+
+    source, target = Renamed(), Target()
+    source.add("db.t", "1", "2")
+    target.has("db.t", "1", "2")
+    apply(source, target, T)
+    assert target.dropped() == []
+
+
 def test_of_a_table_that_was_not_there_the_target_is_not_asked_for_partitions() -> None:
     class Silent(Target):
         def partitions(self, _: TableName) -> Iterator[Any]:

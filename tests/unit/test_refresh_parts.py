@@ -79,6 +79,19 @@ def test_constraints_are_put_after_their_table_and_those_that_are_gone_dropped()
     assert constraints_of(target) == ["put pk", "put fk", "drop fk_gone"]
 
 
+def test_constraints_of_a_table_that_is_renamed_while_it_is_read_stay() -> None:
+    class Renamed(Hms):
+        def constraints(self, of: Any) -> dict[Any, list[Any]]:
+            self.found.clear()
+            return {kind: [] for kind in super().constraints(of)}
+
+    source = Renamed("db.t")
+    source.keys = with_keys(foreign("fk", "parent")).keys
+    target = Target(with_keys(foreign("fk", "parent")))
+    apply(source, target, T)
+    assert constraints_of(target) == []
+
+
 def test_a_primary_key_of_another_name_is_replaced_and_one_that_is_gone_is_dropped() -> None:
     target = Target(with_keys(primary("old")))
     apply(with_keys(primary("new")), target, T)
