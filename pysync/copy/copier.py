@@ -19,6 +19,7 @@ from typing import TypeVar
 import structlog
 from tenacity import Retrying, retry_if_exception_type, stop_after_attempt, wait_random_exponential
 
+from pysync.copy.forms import BY_REFRESH, form_at
 from pysync.copy.pack import pack
 from pysync.copy.requests import Difference, Failed, File, Pair, Refused, differences, encode, gone
 from pysync.copy.run import Copied, Round, Step
@@ -56,7 +57,8 @@ class Copier:
 
     def survey(self, pairs: Sequence[Pair]) -> list[Difference]:
         """What the second directory of each pair lacks, in their order. Raises Unavailable or Rejected."""
-        with _classified():
+        _refuse_anew(pairs)
+        with classified():
             return self._survey(pairs)
 
     def copy(self, pairs: Sequence[Pair], *, delete: bool) -> Copied:
@@ -65,10 +67,11 @@ class Copier:
         With `delete` files are removed that the first does not have; never where the directory itself is not there.
         Raises Unavailable, also while the source does not come to rest, and Rejected where these files will not go.
         """
+        _refuse_anew(pairs)
         total = Copied()
         left = list(dict.fromkeys(pairs))
         for _ in range(_ROUNDS):
-            with _classified():
+            with classified():
                 done, left = self._round(left, delete)
             total = total.plus(done)
             if not left:
@@ -102,7 +105,7 @@ class Copier:
 
     def _survey(self, pairs: Sequence[Pair]) -> list[Difference]:
         batches = [pairs[at : at + _PAIRS_PER_CALL] for at in range(0, len(pairs), _PAIRS_PER_CALL)]
-        return list(itertools.chain.from_iterable(self._each(self._survey_some, batches)))
+        return list(itertools.chain.from_iterable(self.each(self._survey_some, batches)))
 
     def _survey_some(self, pairs: Sequence[Pair]) -> list[Difference]:
         request = encode([(self._settings.compare, self._prefix), *((it.source, it.target) for it in pairs)])
@@ -114,7 +117,7 @@ class Copier:
         size = sum(file.size for file in files)
         with self.tally.under_way(len(files), size):
             tasks = list(pack(files, self._settings.parallelism))
-            return set(itertools.chain.from_iterable(self._each(lambda task: self._copy_some(run, task), tasks)))
+            return set(itertools.chain.from_iterable(self.each(lambda task: self._copy_some(run, task), tasks)))
 
     def _copy_some(self, run: Round, files: Sequence[File]) -> list[Pair]:
         rate = int(self._settings.max_mb_per_second * _MB / self._settings.parallelism)
@@ -135,7 +138,7 @@ class Copier:
     def _publish(self, run: Round, changed: set[Pair]) -> set[Pair]:
         """Give the copied files their names and remove old ones; returns the pairs where a copied file was gone."""
         first, then = run.calls(changed)
-        lost = [*self._each(self._steps, first), *self._each(self._steps, then)]
+        lost = [*self.each(self._steps, first), *self.each(self._steps, then)]
         if changed:
             self._steps(run.discards(changed))
         names = set(itertools.chain.from_iterable(lost))
@@ -146,7 +149,7 @@ class Copier:
         lost = gone(self._workers.call("publish", encode(steps)))
         return [step[1] for step, is_lost in zip(steps, lost, strict=True) if is_lost]
 
-    def _each(self, do: Callable[[A], B], items: Sequence[A]) -> list[B]:
+    def each(self, do: Callable[[A], B], items: Sequence[A]) -> list[B]:
         """Do it for all of them, several at once, each with a few tries. Raises an error when all have ended."""
         futures = [self._pool.submit(_patiently, do, item) for item in items]
         ended, waiting = wait(futures, return_when=FIRST_EXCEPTION)
@@ -168,12 +171,19 @@ def _patiently(do: Callable[[A], B], item: A) -> B:
     return retrying(do, item)
 
 
+def _refuse_anew(pairs: Sequence[Pair]) -> None:
+    """Raises Rejected for files that are to be something else at the target: nothing of them is alike."""
+    anew = next((it for it in pairs if form_at(it.source) is not None), None)
+    if anew is not None:
+        raise Rejected(f"{anew.target}: rewritten files are not compared byte for byte", BY_REFRESH)
+
+
 def _state(difference: Difference) -> tuple[bool, str]:
     return difference.exists, difference.fingerprint
 
 
 @contextmanager
-def _classified() -> Iterator[None]:
+def classified() -> Iterator[None]:
     """The kinds of errors that drains know."""
     try:
         yield

@@ -9,11 +9,15 @@ from typing import Any
 
 from pysync.copy.copier import Copier
 from pysync.copy.files import Copying, FilesFirst
+from pysync.copy.rewriter import Rewriter
 from pysync.copy.spark import SparkWorkers
+from pysync.errors import UsageError
 from pysync.targets.base import Target
 from pysync.targets.settings import TargetSettings
 from pysync.targets.spark.session import SparkHost
 from pysync.targets.spark.settings import SparkSettings
+
+_LOAD = "leave rewrite out of its [targets.copy] for the load, or load the metadata alone: --files none"
 
 
 class Copies:
@@ -30,6 +34,11 @@ class Copies:
         self._host = _host(known, jar, directory)
         workers = SparkWorkers.of(self._host) if self._host else None
         self.copiers = {name: Copier(workers, it) for name, it in wanted.items()} if workers else {}
+        self._rewriters = {
+            name: Rewriter(self.copiers[name], workers, it.settle_seconds)
+            for name, it in wanted.items()
+            if workers and it.rewrite
+        }
         for it in known:
             if isinstance(it, SparkSettings) and self._host:
                 it.use(self._host)
@@ -40,13 +49,18 @@ class Copies:
         open_target: Callable[[], Target],
         out_of: Callable[[Copier], Copying] | None = None,
     ) -> Callable[[], Target]:
-        """What opens the target: with its files first, where they are copied; `out_of` another place, if given."""
+        """What opens the target: with its files first, where they are copied; `out_of` another place, if given.
+
+        Raises UsageError for files out of another place that would have to be written anew.
+        """
         copier = self.copiers.get(settings.name)
         if copier is None:
             return open_target
         if out_of is not None:
+            if settings.name in self._rewriters:
+                raise UsageError(f"target {settings.name} writes files anew, and those of a dump are copied", _LOAD)
             return FilesFirst.opener(open_target, out_of(copier), settings, shares=False)
-        return FilesFirst.opener(open_target, copier, settings)
+        return FilesFirst.opener(open_target, self._rewriters.get(settings.name, copier), settings)
 
     def status(self) -> dict[str, Any]:
         """How far copying is, by the target's name; as in `pysync status --json`."""

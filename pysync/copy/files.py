@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any, Protocol, cast
 
+from pysync.copy.forms import form_at
 from pysync.copy.requests import Pair
 from pysync.copy.run import Copied
 from pysync.model.names import TableName
@@ -15,7 +16,7 @@ from pysync.targets.settings import TargetSettings
 
 
 class Copying(Protocol):
-    """Who copies: a Copier, or what takes the files of a source from another place."""
+    """Who copies: a Copier, a Rewriter, or what takes the files of a source from another place."""
 
     def copy(self, pairs: Sequence[Pair], *, delete: bool) -> Copied:
         """As Copier's."""
@@ -42,11 +43,26 @@ class FilesFirst:
 
     def apply(self, operation: Operation) -> Outcome:
         """Copy the files of what the operation puts, then apply it. Raises what the copier and the target raise."""
-        pairs = list(_pairs(operation, shares=self._shares))
+        pairs = list(self._wanted(operation))
         if pairs and self._may(cast(TableOperation, operation)):
             whole = isinstance(operation, RenameTable)
             self._copier.copy(pairs, delete=self._settings.drops == "apply" and not whole)
         return self._target.apply(operation)
+
+    def _wanted(self, operation: Operation) -> Iterator[Pair]:
+        """What is to be copied; of a table with partitions that is renamed, and written anew, what the target has."""
+        pairs = _pairs(operation, shares=self._shares)
+        if not isinstance(operation, RenameTable) or not operation.definition.partitionKeys:
+            yield from pairs
+            return
+        for pair in pairs:
+            if form_at(pair.source) is None:
+                yield pair
+                continue
+            there = self._target.table(operation.table)
+            old = (there is not None and there.sd and there.sd.location) or ""
+            if old and old.rstrip("/") != pair.target.rstrip("/"):
+                yield Pair(old, pair.target)
 
     def __getattr__(self, name: str) -> Any:
         return getattr(self._target, name)

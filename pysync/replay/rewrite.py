@@ -1,8 +1,12 @@
-"""Rewrite: renames, location mapping and parameter changes on the way to a target. Pure, but in place: see Change."""
+"""Rewrite: renames, location mapping and parameter changes on the way to a target. Pure, but in place: see Change.
+
+Where files are written anew, it also remembers what the tables told that their partitions do not tell.
+"""
 
 from __future__ import annotations
 
 import re
+import threading
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from fnmatch import fnmatchcase
@@ -10,15 +14,18 @@ from typing import Any
 
 from hmsclient.genthrift.hive_metastore import ttypes as hive
 
+from pysync.copy.forms import BY_REFRESH, Form, Frame, Origin, alter, form_of, frame_of
 from pysync.errors import UsageError
 from pysync.model import idl
 from pysync.model.change import Change
 from pysync.model.event import Event, Kind
 from pysync.model.names import TableName, normalized
+from pysync.targets.base import Rejected
 from pysync.targets.settings import TargetSettings
 
 # Parameters of tables and serdes that hold a location: Spark's path, Avro's schema, Iceberg's pointers.
 _LOCATION_KEYS = ("path", "avro.schema.url", "metadata_location", "previous_metadata_location")
+_FRAMES = 10_000
 _EMPTY_AUTHORITY = re.compile(r"^([A-Za-z][A-Za-z0-9+.-]*):///")
 
 
@@ -45,6 +52,30 @@ class Locations:
         return location
 
 
+class Frames:
+    """Those of the tables that were rewritten last, for their partitions, which do not tell. For any thread."""
+
+    def __init__(self) -> None:
+        self._lock = threading.Lock()
+        self._frames: dict[tuple[str, str], Frame] = {}
+
+    def put(self, name: tuple[str, str], frame: Frame) -> None:
+        """Remember one; the oldest is forgotten where they are too many."""
+        with self._lock:
+            self._frames.pop(name, None)
+            if len(self._frames) == _FRAMES:
+                del self._frames[next(iter(self._frames))]
+            self._frames[name] = frame
+
+    def get(self, name: tuple[str, str]) -> Frame:
+        """The frame of the table. Raises Rejected if it is not known."""
+        with self._lock:
+            found = self._frames.get(name)
+        if found is None:
+            raise Rejected(f"whether {'.'.join(name)} is written anew is not told by its partitions alone", BY_REFRESH)
+        return found
+
+
 @dataclass(frozen=True, slots=True)
 class Rewrite:
     """What becomes of objects on their way to one target."""
@@ -55,6 +86,8 @@ class Rewrite:
     parameters: dict[str, str] = field(default_factory=dict)
     drop_parameters: tuple[str, ...] = ()
     copies: bool = False  # whether it is to be known where the files are at the source
+    anew: str | None = None  # the format in which they are written anew, where they can be
+    frames: Frames = field(default_factory=Frames, compare=False)
 
     @classmethod
     def of(cls, settings: TargetSettings) -> Rewrite:
@@ -66,6 +99,7 @@ class Rewrite:
             parameters=settings.parameters,
             drop_parameters=settings.drop_parameters,
             copies=settings.copy_files is not None,
+            anew=settings.copy_files.rewrite if settings.copy_files else None,
         )
 
     def database(self, name: str) -> str:
@@ -97,11 +131,12 @@ class Rewrite:
 
         `table`, which may be shared, comes rewritten already.
         """
+        frame = frame_of(change.table) if change.table is not None and self.anew else None
         for item in change.before:
-            self._alter(item)
+            self.rewrite_of(item, frame)
         sources: dict[str, str] = {}
         for item in change.after:
-            sources.update(self.rewrite(item))
+            sources.update(self.rewrite_of(item, frame))
         event = self._event(change.event)
         return Change(event, change.position, table, change.before, change.after, change.whole, sources)
 
@@ -128,12 +163,35 @@ class Rewrite:
     def rewrite(self, item: Any) -> dict[str, str]:
         """One metastore object as the target shall have it; altered in place.
 
-        Returns its new location with the old one, where files are copied.
+        Returns its new location with the old one, where files are copied; that tells how they are written anew, if they
+        are (pysync.copy.forms). Where they may be, a table comes before its partitions, which do not tell all of it.
+        Raises Rejected for a partition whose table did not.
         """
+        if self.anew and isinstance(item, hive.Table):
+            self.frames.put((item.dbName, item.tableName), frame_of(item))
+        return self.rewrite_of(item, None)
+
+    def rewrite_of(self, item: Any, frame: Frame | None) -> dict[str, str]:
+        """The same for what is of a table with this frame; None: of the one that was rewritten last."""
         storage = getattr(item, "sd", None) if self.copies else None
         before = storage.location if storage is not None else None
+        form = self._form(item, frame) if storage is not None and before else None
         self._alter(item)
-        return {storage.location: before} if storage is not None and before else {}
+        if form is not None:
+            alter(item, form)
+        if storage is None or not before:
+            return {}
+        return {storage.location: Origin(before, form) if form is not None else before}
+
+    def _form(self, item: Any, frame: Frame | None) -> Form | None:
+        """How its files are written anew; not where the target has them at the very place where the source does."""
+        location = item.sd.location
+        moved = _plain(self.locations.map(location) or "").rstrip("/") != _plain(location).rstrip("/")
+        if not self.anew or not moved or not isinstance(item, hive.Table | hive.Partition):
+            return None
+        if isinstance(item, hive.Table):
+            frame = frame_of(item)
+        return form_of(item.sd, item.parameters, frame or self.frames.get((item.dbName, item.tableName)), self.anew)
 
     def _alter(self, item: Any) -> None:
         kind = type(item)

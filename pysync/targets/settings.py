@@ -64,6 +64,9 @@ class CopySettings(BaseModel):
     settle_seconds: float = Field(
         default=1.0, ge=0, description="the source must stay as it is for so long before a file is removed or replaced"
     )
+    rewrite: Literal["parquet", "orc"] | None = Field(
+        default=None, description="the format in which files are written anew where Spark can read them; unset: copied"
+    )
     spark: SparkConf = Field(default={}, description="further settings of Spark")
 
     def spark_wish(self) -> SparkWish:

@@ -1,0 +1,218 @@
+"""Forms: which files are read by Spark and written anew, how they are to be read, and what becomes of the definition.
+
+Pure. `form_of` is the one decision: whatever it does not know for sure is carried byte for byte as it is.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+_ORC = "org.apache.hadoop.hive.ql.io.orc."
+_PARQUET = "org.apache.hadoop.hive.ql.io.parquet."
+_TEXT_INPUT = "org.apache.hadoop.mapred.TextInputFormat"
+_LAZY = "org.apache.hadoop.hive.serde2.lazy.LazySimpleSerDe"
+
+# The input format, the output format and the serde of what is written.
+_WRITTEN: Mapping[str, tuple[str, str, str]] = {
+    "parquet": (
+        f"{_PARQUET}MapredParquetInputFormat",
+        f"{_PARQUET}MapredParquetOutputFormat",
+        f"{_PARQUET}serde.ParquetHiveSerDe",
+    ),
+    "orc": (f"{_ORC}OrcInputFormat", f"{_ORC}OrcOutputFormat", f"{_ORC}OrcSerde"),
+}
+_READ: Mapping[tuple[str, str], str] = {
+    (_WRITTEN["parquet"][0], _WRITTEN["parquet"][2]): "parquet",
+    (_WRITTEN["orc"][0], _WRITTEN["orc"][2]): "orc",
+    (_TEXT_INPUT, "org.apache.hive.hcatalog.data.JsonSerDe"): "json",
+    (_TEXT_INPUT, "org.apache.hadoop.hive.serde2.JsonSerDe"): "json",
+    (_TEXT_INPUT, _LAZY): "text",
+}
+
+_HEADER, _FOOTER = "skip.header.line.count", "skip.footer.line.count"
+_FIELD, _FORMAT, _NULL = "field.delim", "serialization.format", "serialization.null.format"
+_NESTED = ("collection.delim", "colelction.delim", "mapkey.delim")  # of types that are not read from text
+_KNOWN: Mapping[str, frozenset[str]] = {
+    "parquet": frozenset({_FORMAT, "path"}),
+    "orc": frozenset({_FORMAT, "path"}),
+    "json": frozenset({_FORMAT}),
+    "text": frozenset({_FORMAT, _FIELD, _NULL, "line.delim", *_NESTED}),
+}
+"""What a serde's parameters may be; those of tables are anybody's, so there it is only looked for `_UNREAD`."""
+_UNREAD = (
+    "escape.delim",
+    "quote.delim",
+    "serialization.encoding",
+    "serialization.escape.crlf",
+    "serialization.last.column.takes.rest",
+    "timestamp.formats",
+    "hive.lazysimple.extended_boolean_literal",
+    "textinputformat.record.delimiter",
+    "ignore.malformed.json",
+)
+_OF_TEXT = frozenset({_HEADER, _FOOTER, _FIELD, _NULL, "line.delim", "classification", "delimiter", *_NESTED})
+
+_SIZED_TYPES = r"decimal(\([0-9, ]+\))?|(char|varchar)(\([0-9 ]+\))?"
+_SIMPLE = re.compile(rf"tinyint|smallint|int|bigint|float|double|boolean|string|date|timestamp|{_SIZED_TYPES}")
+_WORDED = re.compile(r"[a-z0-9_<>,:() ]+", re.IGNORECASE)
+_UNTYPED = re.compile(r"uniontype|interval|void|zone|localtz|variant", re.IGNORECASE)
+_STRUCTURED = re.compile(r"struct|binary", re.IGNORECASE)
+_SIZED = re.compile(r"\b(?:var)?char\s*\([0-9 ]+\)", re.IGNORECASE)
+_DECIMAL = re.compile(r"decimal\s*\(\s*([0-9]+)", re.IGNORECASE)
+_DOUBLE_DIGITS = 15
+_NUMBER = re.compile(r"[+-]?[0-9]+")
+
+BY_REFRESH = "the target has copy.rewrite: pysync refresh writes anew what has changed (docs/copy.md)"
+"""What to do where copying by hand, or comparing files, is refused."""
+
+
+@dataclass(frozen=True, slots=True)
+class Form:
+    """How the files of a directory are to be read (`parquet`, `orc`, `json`, `text`), and `to` what they become.
+
+    `columns` are names and Hive's types; `delimiter`, `null` and `header` (lines of each file) are of text alone.
+    """
+
+    format: str
+    to: str
+    columns: tuple[tuple[str, str], ...]
+    delimiter: str = ""
+    null: str = ""
+    header: int = 0
+
+    def schema(self) -> str:
+        """The columns in Spark's own words; chars and varchars are strings to it."""
+        return ", ".join(f"`{name.replace('`', '``')}` {_SIZED.sub('string', kind)}" for name, kind in self.columns)
+
+
+class Origin(str):
+    """The location of files at the source, which also tells how they are read; None: as they are, byte for byte."""
+
+    __slots__ = ("form",)
+    form: Form | None
+
+    def __new__(cls, location: str, form: Form | None = None) -> Origin:
+        """A location that is a text like any other."""
+        made = super().__new__(cls, location)
+        made.form = form
+        return made
+
+
+def form_at(location: str) -> Form | None:
+    """How files are read that are written anew; None for those that are carried byte for byte."""
+    return location.form if isinstance(location, Origin) else None
+
+
+@dataclass(frozen=True, slots=True)
+class Frame:
+    """What the definition of a table tells of the files of all its partitions; not `plain`: none is written anew."""
+
+    plain: bool
+    provider: str = ""
+    properties: Mapping[str, str] = field(default_factory=dict)
+    columns: tuple[tuple[str, str], ...] = ()
+
+
+def frame_of(table: Any) -> Frame:
+    """That of a table as the source has it."""
+    storage, parameters = table.sd, table.parameters or {}
+    if storage is None or storage.serdeInfo is None or table.tableType not in {"MANAGED_TABLE", "EXTERNAL_TABLE"}:
+        return Frame(plain=False)
+    provider = parameters.get("spark.sql.sources.provider", "hive").lower()
+    plain = (
+        parameters.get("transactional", "").lower() != "true"
+        and "storage_handler" not in parameters
+        and "spark.sql.sources.schema.numBuckets" not in parameters
+        and "table_type" not in parameters  # Iceberg's
+    )
+    properties = {**(storage.serdeInfo.parameters or {}), **parameters}
+    return Frame(plain, "" if provider == "hive" else provider, properties, _columns(storage))
+
+
+def form_of(storage: Any, parameters: Mapping[str, str] | None, frame: Frame, to: str) -> Form | None:
+    """How what has this storage descriptor and these parameters is read and written anew; None: it is not.
+
+    Not: tables that are transactional, of a storage handler, views, bucketed or skewed ones; those that Spark made by a
+    data source of its own, unless that is the very format `to`; any input format, serde, parameter of a serde or type
+    of a column that is not listed above.
+    """
+    if storage is None or storage.serdeInfo is None or not storage.location or not frame.plain or _is_parted(storage):
+        return None
+    serde = storage.serdeInfo.parameters or {}
+    kind = _READ.get((storage.inputFormat or "", storage.serdeInfo.serializationLib or ""))
+    if kind is None or not serde.keys() <= _KNOWN[kind] or (frame.provider and not frame.provider == kind == to):
+        return None
+    columns = _columns(storage) or frame.columns
+    if not columns or not all(_is_read(of, kind) for _, of in columns) or not _are_distinct(columns):
+        return None
+    return _form(kind, to, columns, frame.properties, {**frame.properties, **serde, **(parameters or {})})
+
+
+def alter(item: Any, form: Form) -> None:
+    """Let a Table or Partition say that its files are what they become; in place. Idempotent.
+
+    What told how text was read goes; files that keep their format keep all that the definition says.
+    """
+    if form.format == form.to:
+        return
+    storage = item.sd
+    storage.inputFormat, storage.outputFormat, storage.serdeInfo.serializationLib = _WRITTEN[form.to]
+    storage.serdeInfo.parameters = {_FORMAT: "1"}
+    storage.compressed = False
+    old = f"{form.format}."
+    item.parameters = {k: v for k, v in (item.parameters or {}).items() if k not in _OF_TEXT and not k.startswith(old)}
+
+
+def _form(
+    kind: str, to: str, columns: tuple[tuple[str, str], ...], table: Mapping[str, str], all_: Mapping[str, str]
+) -> Form | None:
+    """`table` are the properties of the table, by which Hive counts headers; `all_` those of the partition, too."""
+    header = table.get(_HEADER) or "0"
+    if not header.isdecimal() or (table.get(_FOOTER) or "0") != "0" or any(all_.get(key) for key in _UNREAD):
+        return None
+    if kind in {"parquet", "orc"}:
+        return Form(kind, to, columns) if int(header) == 0 else None
+    if kind == "json":
+        return Form(kind, to, columns, header=int(header))
+    delimiter = _delimiter(all_)
+    if delimiter is None or all_.get("line.delim") not in {None, "\n"}:
+        return None
+    return Form(kind, to, columns, delimiter, all_.get(_NULL, "\\N"), int(header))
+
+
+def _delimiter(properties: Mapping[str, str]) -> str | None:
+    """As LazySimpleSerDe has it: a number is a byte, of other texts the first character counts. None: not ASCII."""
+    value = properties.get(_FIELD, properties.get(_FORMAT)) or "\x01"
+    code = int(value) if _NUMBER.fullmatch(value) and -128 <= int(value) <= 127 else ord(value[0])
+    return chr(code) if 0 < code < 128 and chr(code) not in "\r\n" else None
+
+
+def _columns(storage: Any) -> tuple[tuple[str, str], ...]:
+    return tuple((column.name, column.type) for column in storage.cols or ())
+
+
+def _is_parted(storage: Any) -> bool:
+    """Whether it tells more of single files than that they are there."""
+    skewed = storage.skewedInfo is not None and bool(storage.skewedInfo.skewedColNames)
+    return (storage.numBuckets or 0) > 0 or bool(storage.bucketCols) or skewed or bool(storage.storedAsSubDirectories)
+
+
+def _is_read(kind: str, form: str) -> bool:
+    """Whether Spark gives a column of this type the values that Hive gives it."""
+    if form == "text":
+        return _SIMPLE.fullmatch(kind) is not None
+    known = _WORDED.fullmatch(kind) is not None and _UNTYPED.search(kind) is None
+    return known and (form != "json" or (_STRUCTURED.search(kind) is None and _is_exact(kind)))
+
+
+def _is_exact(kind: str) -> bool:
+    """Whether a number of this type survives as a double: Spark makes one of whatever has a point in JSON."""
+    return all(int(digits) <= _DOUBLE_DIGITS for digits in _DECIMAL.findall(kind))
+
+
+def _are_distinct(columns: Iterable[tuple[str, str]]) -> bool:
+    names = [name.lower() for name, _ in columns]
+    return len(set(names)) == len(names)

@@ -1,0 +1,223 @@
+"""Rewriter: what a Copier is to files that stay as they are, for those that Spark reads and writes anew.
+
+One job for each directory. Readers see whole files only, new ones before old ones go; a hidden, empty file tells by its
+name what was read and what was written, so that the same again is nothing to do.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import itertools
+import time
+import uuid
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+
+from pysync.copy.copier import Copier, classified
+from pysync.copy.forms import Form, form_at
+from pysync.copy.reading import prepared, read
+from pysync.copy.requests import Difference, File, Pair, Refused, below, differences, encode, gone
+from pysync.copy.run import Copied, Step
+from pysync.copy.spark import SparkWorkers
+from pysync.targets.base import Unavailable
+from pysync.targets.spark.session import reason
+
+FILE_BYTES = 256_000_000
+"""Of the source's bytes, how many become one file."""
+
+_PAIRS_PER_CALL = 50
+_ROUNDS = 10
+_MARKER = ".pysync-anew-"
+_UNFINISHED = ".pysync-copy-"  # as the Java class knows it
+_PASSING = ("java.net.", "java.io.IOException", "java.io.EOFException", "org.apache.hadoop.ipc.")
+
+
+@dataclass(frozen=True, slots=True)
+class Job:
+    """A directory to be written anew: what a survey found of its source, and what is at the target.
+
+    `there` has the files of the target as copies, as those that an empty directory lacks.
+    """
+
+    form: Form
+    source: Difference
+    there: Difference
+
+    @property
+    def pair(self) -> Pair:
+        """Where from, where to."""
+        return self.source.pair
+
+    @property
+    def fingerprint(self) -> str:
+        """Of the files of the source (names, sizes, times) and of how they are read and written."""
+        return _digest([self.source.fingerprint, repr(self.form)])
+
+    def is_ours(self, name: str) -> bool:
+        """Whether a file at the target was written by the job that is to be done."""
+        return f"-{self.fingerprint}." in name
+
+    def is_done(self) -> bool:
+        """Whether all that this job would write is there already."""
+        ours = [file for file in self.there.copies if self.is_ours(file.name)]
+        return any(file.name == self.marker(ours) for file in self.there.copies)
+
+    def marker(self, written: Iterable[File]) -> str:
+        """The name of the hidden file that tells of this job and of the files that it has written."""
+        return f"{_MARKER}{self.fingerprint}-{_digest(sorted(f'{it.name}/{it.size}' for it in written))}"
+
+    def superseded(self, keep: Iterable[str], delete: bool) -> list[str]:
+        """What is to be removed once the files `keep` are there: earlier jobs' files, with `delete` all others, too."""
+        kept = set(keep)
+        names = [file.name for file in self.there.copies if file.name not in kept]
+        return [name for name in names if delete or _is_written(name)]
+
+
+class Rewriter:
+    """For one target; any number of threads may call. What is not written anew it leaves to its copier."""
+
+    def __init__(self, copier: Copier, workers: SparkWorkers, settle_seconds: float) -> None:
+        self._copier = copier
+        self._workers = workers
+        self._settle = settle_seconds
+        self._prefix = f"{_UNFINISHED}{uuid.uuid4().hex[:8]}-"
+        self._jobs = itertools.count()
+
+    def copy(self, pairs: Sequence[Pair], *, delete: bool) -> Copied:
+        """Bring the second directory of each pair to the rows that the first holds now.
+
+        What an earlier job has written is replaced, whether `delete` or not: else its rows would be there twice.
+        Idempotent. Raises Unavailable, also while the source does not come to rest, and Rejected for files that cannot
+        be read by what their definition says.
+        """
+        anew = [it for it in dict.fromkeys(pairs) if form_at(it.source) is not None]
+        plain = [it for it in pairs if form_at(it.source) is None]
+        total = self._copier.copy(plain, delete=delete) if plain else Copied()
+        for _ in range(_ROUNDS):
+            if not anew:
+                return total
+            with classified():
+                done, anew = self._round(anew, delete)
+            total = total.plus(done)
+        raise Unavailable(f"{anew[0].source} changes faster than it can be written anew")
+
+    def _round(self, pairs: Sequence[Pair], delete: bool) -> tuple[Copied, list[Pair]]:
+        """Every directory once; also returns those whose source changed meanwhile."""
+        began = time.monotonic()
+        batches = [pairs[at : at + _PAIRS_PER_CALL] for at in range(0, len(pairs), _PAIRS_PER_CALL)]
+        jobs = list(itertools.chain.from_iterable(self._copier.each(self._look, batches)))
+        missing = tuple(job.pair for job in jobs if not job.source.exists)
+        there = [job for job in jobs if job.source.exists]
+        came = self._copier.each(lambda job: self._do(job, delete, began), there)
+        total = Copied(missing=missing)
+        for done in came:
+            total = total.plus(done or Copied())
+        self._copier.tally.found(total.same, len(missing))
+        self._copier.tally.deleted(total.removed)
+        return total, [job.pair for job, done in zip(there, came, strict=True) if done is None]
+
+    def _look(self, pairs: Sequence[Pair]) -> list[Job]:
+        """What is at both ends; also removes what jobs that were killed have left."""
+        nowhere = [Pair(it.target, self._hidden(it, "nowhere")) for it in pairs]
+        found = self._survey([*pairs, *nowhere], self._prefix)
+        forms = [form for it in pairs if (form := form_at(it.source)) is not None]
+        halves = found[: len(pairs)], found[len(pairs) :]
+        return [Job(form, *both) for form, *both in zip(forms, *halves, strict=True)]
+
+    def _do(self, job: Job, delete: bool, began: float) -> Copied | None:
+        """Write one directory anew if need be; None where its source changed meanwhile."""
+        if job.is_done():
+            ours = [it.name for it in job.there.copies if job.is_ours(it.name)]
+            old = job.superseded([*ours, job.marker(it for it in job.there.copies if it.name in ours)], delete)
+            self._publish([("delete", below(job.pair.target, name)) for name in old])
+            return Copied(same=len(ours), removed=len(old))
+        hidden = self._hidden(job.pair, str(next(self._jobs)))
+        files = self._files(job.pair.source, hidden)
+        try:
+            size = sum(file.size for file in files)
+            with self._copier.tally.under_way(len(files), size):
+                self._write(job, files, hidden)
+                self._copier.tally.copied(len(files), size)
+            if not self._is_settled(job, began):
+                return None
+            return self._place(job, hidden, delete)
+        finally:
+            self._survey([job.pair], f"{_UNFINISHED}none-")
+
+    def _files(self, location: str, hidden: str) -> list[File]:
+        """The files with rows in them, as Spark sees them."""
+        (found,) = self._survey([Pair(location, f"{hidden}/nowhere")], self._prefix)
+        return [file for file in found.copies if file.size and not _is_hidden(file.name)]
+
+    def _write(self, job: Job, files: Sequence[File], hidden: str) -> None:
+        session = self._workers.host.session()
+        number = max(1, -(-sum(file.size for file in files) // FILE_BYTES))
+        try:
+            own = prepared(session)
+            rows = read(own, job.form, [file.source for file in files])
+            writer = rows.coalesce(number).write.format(job.form.to).option("compression", "snappy")
+            writer.option("mapreduce.fileoutputcommitter.marksuccessfuljobs", "true").save(f"{hidden}/out")
+        except Exception as error:
+            why = reason(error)
+            if self._workers.host.failed(session) or any(word in why for word in _PASSING):
+                raise Unavailable(f"Spark cannot write {job.pair.target} anew: {why}") from error
+            if not self._is_same(job):
+                return  # it was read while it changed: told by `_is_settled`
+            raise Refused(f"cannot read {job.pair.source} as {job.form.format}: {why}") from error
+
+    def _is_settled(self, job: Job, began: float) -> bool:
+        """Whether the source is as it was; looked at late enough where something is to be taken away."""
+        if job.there.copies:
+            time.sleep(max(0.0, began + self._settle - time.monotonic()))
+        return self._is_same(job)
+
+    def _is_same(self, job: Job) -> bool:
+        (again,) = self._survey([job.pair], self._prefix)
+        return (again.exists, again.fingerprint) == (job.source.exists, job.source.fingerprint)
+
+    def _place(self, job: Job, hidden: str, delete: bool) -> Copied:
+        """Give the new files their names, then the marker its own, then remove the old: in one call."""
+        out = f"{hidden}/out"
+        same = below(job.pair.source, f"{hidden.rpartition('/')[2]}/out")
+        found, itself = self._survey([Pair(it, f"{hidden}/nowhere") for it in (out, same)], self._prefix)
+        if itself.exists:
+            raise Refused(f"cannot write {job.pair.target} anew: it is the directory of the source, {job.pair.source}")
+        data = [file for file in found.copies if not _is_hidden(file.name) and file.size]
+        names = {it.name: f"part-{at:05}-{job.fingerprint}.snappy.{job.form.to}" for at, it in enumerate(data)}
+        written = [File(job.pair, names[it.name], it.size, it.time) for it in data]
+        marker = job.marker(written)
+        steps: list[Step] = [("rename", it.source, below(job.pair.target, names[it.name])) for it in data]
+        steps.append(("rename", below(out, "_SUCCESS"), below(job.pair.target, marker)))
+        old = job.superseded([*names.values(), marker], delete)
+        lost = self._publish([*steps, *(("delete", below(job.pair.target, name)) for name in old)])
+        if lost:
+            raise Unavailable(f"what was written for {job.pair.target} has gone", "does somebody else clean up there?")
+        return Copied(files=len(data), bytes=sum(file.size for file in data), removed=len(old))
+
+    def _publish(self, steps: Sequence[Step]) -> bool:
+        """Take the steps; returns whether a file that should get its name was not there."""
+        return any(gone(self._workers.call("publish", encode(steps)))) if steps else False
+
+    def _survey(self, pairs: Sequence[Pair], spared: str) -> list[Difference]:
+        """What there is; removes unfinished files at the second places, but those whose names begin with `spared`."""
+        request = encode([("size", spared), *((it.source, it.target) for it in pairs)])
+        return differences(pairs, self._workers.call("survey", request))
+
+    def _hidden(self, pair: Pair, name: str) -> str:
+        return below(pair.target, f"{self._prefix}{name}")
+
+
+def _digest(parts: Iterable[str]) -> str:
+    return hashlib.sha256("\n".join(parts).encode()).hexdigest()[:16]
+
+
+def _is_written(name: str) -> bool:
+    """Whether a job has written the file: a name that no other writer gives."""
+    start, _, rest = name.rpartition("-")
+    digest, dot, end = rest.partition(".")
+    is_data = start.startswith("part-") and len(start) == 10 and len(digest) == 16
+    return name.startswith(_MARKER) or (is_data and bool(dot) and end in {"snappy.parquet", "snappy.orc"})
+
+
+def _is_hidden(name: str) -> bool:
+    return any(part.startswith(("_", ".")) for part in name.split("/"))

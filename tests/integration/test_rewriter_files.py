@@ -1,0 +1,169 @@
+"""Writing anew with a real Spark: the rows that Hive reads, only what has changed, nothing half done."""
+
+from __future__ import annotations
+
+import gzip
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from pysync.copy.copier import Copier
+from pysync.copy.forms import Form, Origin
+from pysync.copy.requests import Pair
+from pysync.copy.rewriter import Rewriter
+from pysync.copy.run import Copied
+from pysync.copy.spark import SparkWorkers
+from pysync.service.install import listener_jar
+from pysync.targets.base import Rejected
+from pysync.targets.settings import CopySettings
+
+pytestmark = [pytest.mark.spark, pytest.mark.timeout(300)]
+
+TYPES = [
+    ("i", "int"),
+    ("s", "string"),
+    ("d", "date"),
+    ("t", "timestamp"),
+    ("f", "double"),
+    ("v", "varchar(9)"),
+    ("b", "boolean"),
+]
+TEXT = Form("text", "parquet", tuple(TYPES), "\x01", "\\N")
+
+
+@pytest.fixture(scope="module")
+def spark(tmp_path_factory: pytest.TempPathFactory) -> Iterator[SparkWorkers]:
+    settings = {"spark.driver.defaultJavaOptions": "-XX:+UseSerialGC -XX:TieredStopAtLevel=1"}
+    workers = SparkWorkers(CopySettings(spark=settings), listener_jar(), tmp_path_factory.mktemp("spark"))
+    yield workers
+    workers.close()
+
+
+class Place:
+    """Two directories, and what writes the one anew into the other."""
+
+    def __init__(self, workers: SparkWorkers, directory: Path) -> None:
+        self.workers = workers
+        self.here, self.there = directory / "here [a]{b}*", directory / "there"
+        self.here.mkdir()
+        self.copier = Copier(workers, CopySettings(settle_seconds=0))
+        self.rewriter = Rewriter(self.copier, workers, 0)
+
+    def anew(self, form: Form, *, delete: bool = True) -> Copied:
+        pair = Pair(Origin(f"file:{self.here}", form), f"file:{self.there}")
+        return self.rewriter.copy([pair], delete=delete)
+
+    def names(self) -> list[str]:
+        """All that is at the target but Hadoop's checksums."""
+        return sorted(it.name for it in self.there.rglob("*") if not it.name.endswith(".crc"))
+
+    def rows(self, kind: str = "parquet") -> list[tuple[Any, ...]]:
+        found = self.workers.host.session().read.format(kind).load(f"file:{self.there}")
+        return sorted((tuple(row) for row in found.collect()), key=str)
+
+
+@pytest.fixture
+def place(spark: SparkWorkers, tmp_path: Path) -> Iterator[Place]:
+    made = Place(spark, tmp_path)
+    yield made
+    made.copier.close()
+
+
+def test_text_is_read_as_hives_serde_reads_it(place: Place) -> None:
+    lines = [
+        "1|a b|2026-02-03|2026-02-03 04:05:06.5|1.5|123456789x|TRUE|too much",
+        "x||1/2/3|never|NaN|\\N|yes",
+        "",
+        "99999999999",
+    ]
+    (place.here / "a").write_bytes("\r\n".join(lines).replace("|", "\x01").encode())
+    place.anew(TEXT)
+    found = [tuple(str(value) if value is not None else None for value in row) for row in place.rows()]
+    assert sorted(found, key=str) == sorted(
+        [
+            ("1", "a b", "2026-02-03", "2026-02-03 04:05:06.500000", "1.5", "123456789", "True"),
+            (None, "", None, None, "nan", None, None),
+            (None, None, None, None, None, None, None),
+            (None, None, None, None, None, None, None),
+        ],
+        key=str,
+    )
+
+
+def test_the_header_of_every_file_is_left_out(place: Place) -> None:
+    form = Form("text", "orc", (("n", "int"),), ",", "\\N", header=2)
+    for name in ("a", "b"):
+        (place.here / name).write_text("head\n0\n" + "".join(f"{n}\n" for n in range(1, 2000)))
+    (place.here / "c.gz").write_bytes(gzip.compress(b"head\n0\n7\n"))
+    (place.here / "d").write_text("head\n")
+    place.anew(form)
+    rows = [n for (n,) in place.rows("orc")]
+    assert (len(rows), sum(rows)) == (2 * 1999 + 1, 2 * 1999000 + 7)
+
+
+def test_json_is_read_by_names_in_any_case(place: Place) -> None:
+    form = Form("json", "parquet", (("id", "bigint"), ("tags", "array<string>"), ("price", "decimal(15,5)")))
+    lines = ['{"Tags": ["a", null], "price": 1234567890.01234, "id": 5, "ID": 12345678901}', '{"other": {"id": 1}}']
+    (place.here / "a").write_text("\n".join(lines))
+    place.anew(form)
+    assert [tuple(map(str, row)) for row in place.rows()] == [
+        ("12345678901", "['a', None]", "1234567890.01234"),
+        ("None", "None", "None"),
+    ]
+
+
+@pytest.mark.parametrize(("kind", "to"), [("parquet", "parquet"), ("orc", "parquet"), ("parquet", "orc")])
+def test_many_files_become_one_and_a_second_run_writes_none(place: Place, kind: str, to: str) -> None:
+    rows = place.workers.host.session().range(0, 100, 1, 5).selectExpr("id", "cast(id as decimal(9,2)) as Price")
+    rows.write.format(kind).mode("overwrite").save(f"file:{place.here.parent}/made")
+    for file in (place.here.parent / "made").glob("part-*"):
+        file.rename(place.here / file.name)
+    form = Form(kind, to, (("id", "bigint"), ("price", "decimal(9,2)"), ("new", "string")))
+    place.there.mkdir()
+    (place.there / ".pysync-copy-dead-1").mkdir()
+    (place.there / "old").write_bytes(b"x")
+    first = place.anew(form)
+    assert (first.files, first.removed) == (1, 1)
+    assert len(place.names()) == 2
+    assert sum(row[0] for row in place.rows(to)) == 4950
+    assert {row[2] for row in place.rows(to)} == {None}
+    again = place.anew(form)
+    assert (again.files, again.same) == (0, 1)
+
+    next(place.here.iterdir()).unlink()
+    assert place.anew(form, delete=False).removed == 2
+    assert len(place.rows(to)) == 80
+    assert len(place.names()) == 2
+
+
+def test_what_cannot_be_read_is_refused_and_the_target_stays_as_it_was(place: Place) -> None:
+    (place.here / "a").write_text("1\n")
+    place.anew(Form("text", "parquet", (("s", "string"),), ",", "\\N"))
+    before = place.names()
+    (place.here / "b").write_bytes(b"\xfc\n")
+    with pytest.raises(Rejected, match="UTF-8"):
+        place.anew(Form("text", "parquet", (("s", "string"),), ",", "\\N"))
+    for kind in ("json", "orc", "parquet"):
+        with pytest.raises(Rejected, match=f"as {kind}"):
+            place.anew(Form(kind, "parquet", (("s", "string"),)))
+    assert place.names() == before
+
+
+def test_an_emptied_directory_is_empty_at_the_target(place: Place) -> None:
+    (place.here / "a").write_text("1\n")
+    place.anew(TEXT)
+    (place.here / "a").unlink()
+    place.anew(TEXT)
+    assert place.rows() == []
+    assert place.anew(TEXT).removed == 0
+
+
+def test_the_source_is_not_written_over_by_another_name(place: Place) -> None:
+    (place.here / "a").write_text("1\n")
+    form = Form("text", "parquet", (("s", "string"),), ",", "\\N")
+    pair = Pair(Origin(f"file://{place.here}", form), f"file:{place.here}")
+    with pytest.raises(Rejected, match="directory of the source"):
+        place.rewriter.copy([pair], delete=True)
+    assert [it.name for it in place.here.iterdir()] == ["a"]

@@ -1,0 +1,306 @@
+"""Writing anew, without a Spark: what is, what becomes of the definition, and when there is nothing to do."""
+
+from __future__ import annotations
+
+import copy
+
+import pytest
+from hmsclient.genthrift.hive_metastore import ttypes as hive
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from pysync.copy.copier import Copier
+from pysync.copy.copies import Copies
+from pysync.copy.files import FilesFirst
+from pysync.copy.forms import Form, Frame, Origin, alter, form_at, form_of, frame_of
+from pysync.copy.requests import Difference, File, Pair, decode, encode
+from pysync.copy.rewriter import Job, Rewriter
+from pysync.errors import UsageError
+from pysync.model.change import Change
+from pysync.model.event import Event, Kind
+from pysync.model.mark import Mark
+from pysync.model.names import TableName
+from pysync.model.operation import RenameTable
+from pysync.replay.rewrite import Rewrite
+from pysync.targets.base import Rejected
+from pysync.targets.settings import CopySettings, TargetSettings
+from tests.support import SERDE, partition, table
+from tests.support.targets import FakeTarget
+
+ORC = ("org.apache.hadoop.hive.ql.io.orc.OrcInputFormat", "org.apache.hadoop.hive.ql.io.orc.OrcSerde")
+PARQUET = (
+    "org.apache.hadoop.hive.ql.io.parquet.MapredParquetInputFormat",
+    "org.apache.hadoop.hive.ql.io.parquet.serde.ParquetHiveSerDe",
+)
+CSV = (table("d", "t").sd.inputFormat, "org.apache.hadoop.hive.serde2.OpenCSVSerde")
+JSON = (table("d", "t").sd.inputFormat, "org.apache.hive.hcatalog.data.JsonSerDe")
+FORM = Form("text", "parquet", (("id", "int"),), ",", "\\N")
+PAIR = Pair(Origin("file:/here/t", FORM), "file:/there/t")
+
+
+def made(stored=None, *, serde=None, columns=(("id", "int"),), keys=(), parameters=None, **storage):
+    found = table("d", "t", location="file:/here/t", partition_keys=keys, parameters=parameters)
+    if stored:
+        found.sd.inputFormat, found.sd.serdeInfo.serializationLib = stored
+    found.sd.serdeInfo.parameters = dict(serde or {})
+    found.sd.cols = [hive.FieldSchema(name, kind, None) for name, kind in columns]
+    for name, value in storage.items():
+        setattr(found.sd, name, value)
+    return found
+
+
+def decided(found, to="parquet"):
+    return form_of(found.sd, found.parameters, frame_of(found), to)
+
+
+def configured(rewrite="parquet"):
+    values = {"name": "x", "kind": "hms", "locations": {"file:/here": "file:/there"}, "copy": {"rewrite": rewrite}}
+    return TargetSettings.model_validate(values)
+
+
+# --- the decision
+
+
+@pytest.mark.parametrize(
+    ("found", "form"),
+    [
+        (made(), "text"),
+        (made(ORC, columns=[("a", "array<struct<b:int>>")]), "orc"),
+        (made(PARQUET, parameters={"spark.sql.sources.provider": "parquet"}), "parquet"),
+        (made(JSON, columns=[("a", "array<int>")]), "json"),
+        (made(CSV), None),
+        (made(columns=[("a", "array<int>")]), None),
+        (made(columns=[("a", "binary")]), None),
+        (made(columns=[("a", "int"), ("A", "int")]), None),
+        (made(JSON, columns=[("a", "struct<B:int>")]), None),
+        (made(JSON, columns=[("a", "decimal(15,2)")]), "json"),
+        (made(JSON, columns=[("a", "array<decimal(16,2)>")]), None),
+        (made(ORC, columns=[("a", "uniontype<int,string>")]), None),
+        (made(serde={"escape.delim": "\\"}), None),
+        (made(serde={"unheard.of": "x"}), None),
+        (made(serde={"field.delim": "é"}), None),
+        (made(parameters={"serialization.encoding": "GBK"}), None),
+        (made(parameters={"skip.footer.line.count": "1"}), None),
+        (made(ORC, parameters={"skip.header.line.count": "1"}), None),
+        (made(ORC, parameters={"transactional": "TRUE"}), None),
+        (made(ORC, parameters={"spark.sql.sources.provider": "orc"}), None),
+        (made(ORC, parameters={"table_type": "ICEBERG"}), None),
+        (made(ORC, numBuckets=4), None),
+        (made(ORC, skewedInfo=hive.SkewedInfo(["id"], [["1"]], {})), None),
+        (made(inputFormat=None), None),
+        (made(location=None), None),
+    ],
+)
+def test_only_what_spark_reads_as_hive_does_is_written_anew(found, form):
+    answer = decided(found)
+    assert (answer and answer.format) == form
+
+
+def test_a_view_is_not():
+    view = made(ORC)
+    view.tableType = "VIRTUAL_VIEW"
+    assert decided(view) is None
+
+
+@pytest.mark.parametrize(
+    ("serde", "parameters", "delimiter", "null"),
+    [
+        ({}, {}, "\x01", "\\N"),
+        ({"serialization.format": "9"}, {}, "\t", "\\N"),
+        ({"field.delim": "||"}, {"serialization.null.format": ""}, "|", ""),
+        ({"field.delim": "200", "serialization.null.format": "-"}, {}, "2", "-"),
+    ],
+)
+def test_fields_and_nulls_are_told_as_hives_serde_reads_them(serde, parameters, delimiter, null):
+    form = decided(made(serde=serde, parameters=parameters))
+    assert (form.delimiter, form.null) == (delimiter, null)
+
+
+@settings(deadline=None)
+@given(
+    st.sampled_from([None, ORC, PARQUET, JSON, CSV]),
+    st.dictionaries(st.sampled_from(["serialization.format", "field.delim", "escape.delim"]), st.text(max_size=3)),
+    st.dictionaries(
+        st.sampled_from(["skip.header.line.count", "transactional", "orc.compress", "mine"]),
+        st.sampled_from(["", "0", "1", "true", "x"]),
+    ),
+    st.sampled_from(["parquet", "orc"]),
+)
+def test_what_was_altered_is_of_the_new_format_and_stays_so(stored, serde, parameters, to):
+    found = made(stored, serde=serde, parameters=parameters)
+    before = copy.deepcopy(found)
+    form = decided(found, to)
+    if form is None:
+        return
+    alter(found, form)
+    again = decided(found, to)
+    assert again is not None
+    assert (again.format, again.columns) == (to, form.columns)
+    once = copy.deepcopy(found)
+    alter(found, again)
+    assert found == once
+    assert found.parameters.get("mine") == before.parameters.get("mine")
+    assert "skip.header.line.count" not in found.parameters or form.format == to
+    assert (found.sd.cols, found.sd.location) == (before.sd.cols, before.sd.location)
+
+
+def test_the_schema_is_in_sparks_words():
+    form = Form("orc", "orc", (("a`b", "struct<x:varchar(3)>"), ("c", "char (2)"), ("d", "decimal(3,1)")))
+    assert form.schema() == "`a``b` struct<x:string>, `c` string, `d` decimal(3,1)"
+
+
+# --- the definition on its way
+
+
+def test_a_table_and_its_partitions_become_another_format_and_tell_where_from():
+    rewrite = Rewrite.of(configured())
+    of = made(keys=[("k", "string")], parameters={"skip.header.line.count": "1"})
+    part = partition(of, ["1"])
+    part.sd.location = "file:/here/t/k=1"
+    (table_from,) = rewrite.rewrite(of).values()
+    (part_from,) = rewrite.rewrite(part).values()
+    assert (table_from, part_from) == ("file:/here/t", "file:/here/t/k=1")
+    assert (form_at(table_from).header, form_at(part_from).header) == (1, 1)
+    assert (of.sd.inputFormat, part.sd.inputFormat) == (PARQUET[0], PARQUET[0])
+    assert "skip.header.line.count" not in of.parameters
+
+
+def test_events_of_partitions_bring_their_table_along():
+    of, kept = made(keys=[("k", "string")]), made(keys=[("k", "string")], parameters={"transactional": "true"})
+    for table_, expected in ((of, PARQUET[0]), (kept, kept.sd.inputFormat)):
+        part = partition(table_, ["1"])
+        part.sd.location = "file:/here/t/k=1"
+        event = Event(Kind.ADD_PARTITION, "here", "i", 1, 0)
+        change = Rewrite.of(configured()).apply(Change(event, 1, table=table_, after=[part]), table_)
+        assert change.after[0].sd.inputFormat == expected
+        assert change.sources == {"file:/there/t/k=1": "file:/here/t/k=1"}
+
+
+def test_a_partition_alone_is_refused_and_not_guessed():
+    part = partition(made(), ["1"])
+    part.sd.location = "file:/here/t/k=1"
+    with pytest.raises(Rejected, match=r"d\.t"):
+        Rewrite.of(configured()).rewrite(part)
+
+
+def test_nothing_changes_where_both_ends_share_the_files_or_nothing_is_asked():
+    same = {"file:/same": "file:/same"}
+    cases = (("parquet", "file:/shared/t"), (None, "file:/here/t"), ("parquet", "file:///same/t"))
+    for how, location in cases:
+        found = made(location=location)
+        values = configured(how).model_copy(update={"locations": {"file:/here": "file:/there", **same}})
+        (origin,) = Rewrite.of(values).rewrite(found).values()
+        assert form_at(origin) is None
+        assert found.sd.serdeInfo.serializationLib == SERDE
+
+
+# --- what is there already
+
+
+def job(source="f1", there=(), form=FORM):
+    target = Difference(PAIR, exists=True, copies=[File(PAIR, name, size, 5) for name, size in there])
+    return Job(form, Difference(PAIR, exists=True, fingerprint=source), target)
+
+
+def written(of, sizes=(3, 4)):
+    names = [(f"part-{at:05}-{of.fingerprint}.snappy.parquet", size) for at, size in enumerate(sizes)]
+    return [*names, (of.marker(File(PAIR, name, size, 9) for name, size in names), 0)]
+
+
+def test_the_same_files_read_the_same_way_are_nothing_to_do():
+    done = written(job())
+    assert job(there=done).is_done()
+    assert not job(there=done[1:]).is_done(), "a file is missing"
+    assert not job(there=[(done[0][0], 1), *done[1:]]).is_done(), "a file has another size"
+    assert job(there=[*done, *written(job("f0"))]).is_done(), "what is left of an earlier job is not of this one"
+    assert not job("f2", done).is_done(), "the source has changed"
+    assert not job(there=done, form=Form("text", "parquet", (("id", "bigint"),), ",", "\\N")).is_done()
+
+
+def test_an_earlier_jobs_files_go_also_where_drops_are_suppressed_and_others_stay():
+    old = written(job("f0"))
+    there = [*old, ("000000_0", 7)]
+    assert job(there=there).superseded([], delete=False) == [name for name, _ in old]
+    assert job(there=there).superseded([], delete=True) == [name for name, _ in there]
+
+
+class Workers:
+    """Directories without a Spark: answers surveys, notes what is published."""
+
+    def __init__(self, source, there):
+        self.source, self.there, self.steps = source, there, []
+
+    def call(self, method, request):
+        records = decode(request)
+        if method == "publish":
+            self.steps += records
+            return encode([("done",)] * len(records))
+        answer = []
+        for number, (place, _) in enumerate(records[1:]):
+            files = self.there if place == PAIR.target else []
+            answer += [("copy", number, name, size, 5, "false") for name, size in files]
+            answer.append(("pair", number, str(place != PAIR.source or self.source != "").lower(), self.source, 0))
+        return encode(answer)
+
+
+def rewriting(workers):
+    return Rewriter(Copier(workers, CopySettings(settle_seconds=0)), workers, 0)
+
+
+def test_a_second_run_writes_nothing_and_ends_what_a_killed_one_left():
+    workers = Workers("f1", [*written(job()), ("000000_0", 1)])
+    done = rewriting(workers).copy([PAIR], delete=True)
+    assert (done.files, done.same, done.removed) == (0, 2, 1)
+    assert workers.steps == [["delete", "file:/there/t/000000_0"]]
+
+
+def test_a_directory_that_the_source_has_not_is_told_and_nothing_is_taken_away():
+    workers = Workers("", written(job()))
+    assert rewriting(workers).copy([PAIR], delete=True).missing == (PAIR,)
+    assert workers.steps == []
+
+
+def test_a_copier_refuses_files_that_are_written_anew():
+    copier = Copier(Workers("f1", []), CopySettings())
+    for ask in (copier.survey, lambda pairs: copier.copy(pairs, delete=True)):
+        with pytest.raises(Rejected, match="not compared byte for byte"):
+            ask([PAIR])
+
+
+# --- beside it
+
+
+class Renamed(FakeTarget):
+    def table(self, name):  # noqa: ARG002
+        found = table("d", "t", location="file:/there/t", parameters=Mark("here", 1, 3, 100).parameters())
+        return found if self.there else None
+
+    there = True
+
+
+@pytest.mark.parametrize("there", [True, False])
+def test_a_renamed_tables_partitions_are_taken_from_where_the_target_has_them(there):
+    asked = []
+
+    class Noting:
+        def copy(self, pairs, *, delete):
+            asked.extend((pair, delete) for pair in pairs)
+
+    definition = made(keys=[("k", "string")], location="file:/there/new")
+    sources = {"file:/there/new": Origin("file:/here/new", FORM)}
+    target = Renamed()
+    target.there = there
+    mark = Mark("here", 1, 7, 100)
+    operation = RenameTable(table=TableName("d", "t"), definition=definition, sources=sources, mark=mark)
+    FilesFirst(target, Noting(), configured()).apply(operation)
+    assert asked == ([(Pair("file:/there/t", "file:/there/new"), False)] if there else [])
+
+
+def test_files_of_a_dump_are_not_loaded_where_they_would_be_written_anew(tmp_path):
+    copies = Copies([configured()], lambda: tmp_path / "none.jar", tmp_path)
+    with pytest.raises(UsageError, match="writes files anew"):
+        copies.opener(configured(), FakeTarget, lambda copier: copier)
+
+
+def test_a_frame_that_is_not_plain_lets_nothing_be_written_anew():
+    assert form_of(made(ORC).sd, {}, Frame(plain=False), "parquet") is None
