@@ -9,19 +9,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from pysync.errors import PysyncError
+from pysync.targets.spark.session import log_settings
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
-
-_LOG4J = """\
-rootLogger.level = warn
-rootLogger.appenderRef.file.ref = file
-appender.file.type = File
-appender.file.name = file
-appender.file.fileName = {file}
-appender.file.layout.type = PatternLayout
-appender.file.layout.pattern = %d %p %c{{1}}: %m%n%ex
-"""
 
 
 @contextmanager
@@ -34,8 +25,7 @@ def spark_session(metastore: str, warehouse: Path, directory: Path) -> Iterator[
         from pyspark.sql import SparkSession  # noqa: PLC0415 - an extra: only who uses Spark needs it
     except ImportError:
         raise PysyncError("the demo needs pyspark", "pip install 'pysync[spark]'") from None
-    settings = directory / "spark-log4j2.properties"
-    settings.write_text(_LOG4J.format(file=directory / "spark.log"), encoding="utf-8")
+    settings = log_settings(directory)
     builder = (
         SparkSession.builder.master("local[2]")
         .appName("pysync")

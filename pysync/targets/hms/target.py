@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from typing import Any
+from typing import Any, ClassVar
 
 from pysync.metastore import Metastore
 from pysync.model.constraints import Constraints, comparable
@@ -53,6 +53,8 @@ _APPLY: Mapping[type[Operation], Callable[[Session, Any], Outcome]] = {
 class HmsTarget:
     """Another Hive Metastore. It connects at the first call, and again after a failure."""
 
+    operations: ClassVar[Mapping[type[Operation], Callable[[Session, Any], Outcome]]] = _APPLY
+
     def __init__(self, settings: HmsSettings) -> None:
         self._hms = Metastore(
             settings.access(), timeout=settings.timeout_seconds, connect_timeout=settings.connect_timeout_seconds
@@ -68,7 +70,7 @@ class HmsTarget:
 
     def apply(self, operation: Operation) -> Outcome:
         """Apply the operation (see Target.apply)."""
-        apply = _APPLY.get(type(operation))
+        apply = self.operations.get(type(operation))
         if apply is None:
             raise Rejected(f"a metastore cannot do {type(operation).__name__}")
         with classified(f"{type(operation).__name__} of {operation.key} on {self._where}"):

@@ -124,7 +124,9 @@ class SparkHost:
 
     def _all_settings(self) -> dict[str, str]:
         master = self._wish.master or f"local[{self._wish.threads}]"
-        java = f"-Dlog4j2.configurationFile={self._log_settings().as_uri()} -Dderby.system.home={self._directory}"
+        java = (
+            f"-Dlog4j2.configurationFile={log_settings(self._directory).as_uri()} -Dderby.system.home={self._directory}"
+        )
         found = {
             "spark.master": master,
             "spark.app.name": "pysync",
@@ -145,10 +147,12 @@ class SparkHost:
             found |= {"spark.driver.bindAddress": "127.0.0.1", "spark.driver.host": "127.0.0.1"}
         return _joined(found, dict(self._wish.settings))
 
-    def _log_settings(self) -> Path:
-        file = self._directory / "spark-log4j2.properties"
-        file.write_text(_LOG4J.format(file=self.log_file), encoding="utf-8")
-        return file.absolute()
+
+def log_settings(directory: Path) -> Path:
+    """A file in `directory` by which Spark logs to spark.log beside it."""
+    file = directory / "spark-log4j2.properties"
+    file.write_text(_LOG4J.format(file=directory / "spark.log"), encoding="utf-8")
+    return file.absolute()
 
 
 def _joined(ours: dict[str, str], theirs: dict[str, str]) -> dict[str, str]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from dataclasses import replace
 from typing import Any, cast
 
@@ -23,12 +23,13 @@ from pysync.model.operation import (
 )
 from pysync.targets.base import Outcome
 from pysync.targets.hms.databases import drop_database, drop_function, put_database, put_function
-from pysync.targets.hms.errors import REFUSALS, classified
+from pysync.targets.hms.errors import classified
 from pysync.targets.hms.partitions import drop_partitions, put_partitions
 from pysync.targets.hms.renames import rename_table
 from pysync.targets.hms.same import differences
 from pysync.targets.hms.session import Session
 from pysync.targets.hms.tables import drop_table, put_table
+from pysync.targets.hms.target import HmsTarget
 from pysync.targets.spark.catalog import SparkCatalog
 from pysync.targets.spark.kept import kept
 from pysync.targets.spark.settings import SparkSettings
@@ -46,12 +47,15 @@ _APPLY: Mapping[type[Operation], Callable[[Session, Any], Outcome]] = {
 }
 
 
-class SparkTarget:
+class SparkTarget(HmsTarget):
     """The catalog of the process's Spark session, which starts at the first call, and again after its death."""
+
+    operations = _APPLY
 
     def __init__(self, settings: SparkSettings) -> None:
         self._catalog = SparkCatalog(settings.host())
-        self._session = Session(cast(Metastore, self._catalog), settings)
+        self._hms = cast(Metastore, self._catalog)
+        self._session = Session(self._hms, settings)
         self._where = f"target {settings.name!r}"
 
     def check(self) -> str:
@@ -61,40 +65,9 @@ class SparkTarget:
 
     def apply(self, operation: Operation) -> Outcome:
         """Apply the operation (see Target.apply); Spark's catalog has neither constraints nor column statistics."""
-        apply = _APPLY.get(type(operation))
-        if apply is None:
+        if type(operation) not in self.operations:
             return Outcome.UNSUPPORTED
-        wanted = _kept(operation)
-        with classified(f"{type(operation).__name__} of {operation.key} on {self._where}"):
-            try:
-                return apply(self._session, wanted)
-            except REFUSALS:
-                return apply(self._session, wanted)
-
-    def databases(self) -> list[str]:
-        """The names of its databases, sorted."""
-        with classified(f"cannot list the databases of {self._where}", reading=True):
-            return sorted(self._catalog.databases())
-
-    def database(self, name: str) -> Any | None:
-        """The database, or None."""
-        with classified(f"cannot read the database {name} of {self._where}", reading=True):
-            return self._catalog.database(name)
-
-    def tables(self, database: str) -> list[str]:
-        """The names of its tables and views, sorted."""
-        with classified(f"cannot list the tables of {database} on {self._where}", reading=True):
-            return sorted(self._catalog.tables(database))
-
-    def table(self, name: TableName) -> Any | None:
-        """The table, or None."""
-        with classified(f"cannot read the table {name} of {self._where}", reading=True):
-            return self._catalog.table(name.database, name.table)
-
-    def partitions(self, name: TableName) -> Iterator[Any]:
-        """The table's partitions; Spark's process has all of them in memory, this one 500."""
-        with classified(f"cannot read the partitions of {name} on {self._where}", reading=True):
-            yield from self._catalog.partitions(name.database, name.table)
+        return super().apply(_kept(operation))
 
     def partition_names(self, name: TableName, most: int | None = None) -> list[str]:
         """The names of the table's partitions (see Target.partition_names)."""
@@ -103,11 +76,6 @@ class SparkTarget:
             return []
         with classified(f"cannot list the partitions of {name} on {self._where}", reading=True):
             return self._catalog.get_partition_names(name.database, name.table, -1 if most is None else most)
-
-    def partitions_by_name(self, name: TableName, names: Sequence[str]) -> list[Any]:
-        """Those of the partitions that are there."""
-        with classified(f"cannot read the partitions of {name} on {self._where}", reading=True):
-            return self._catalog.partitions_by_name(name.database, name.table, names)
 
     def functions(self, database: str) -> list[Any]:
         """The database's functions."""
