@@ -20,7 +20,7 @@ from thrift.Thrift import TException
 from pysync.capture.gaps import GapWatch
 from pysync.capture.notifications import NotificationLogRefused, reaches, touched
 from pysync.capture.overlaps import CLOSE_SECONDS, Overlaps
-from pysync.capture.refreshes import Names, Refreshes, everything, some, table
+from pysync.capture.refreshes import Last, Names, Refreshes, everything, some, table
 from pysync.errors import PysyncError
 from pysync.metastore import Metastore, MetastoreError, Where
 from pysync.model.names import TableName
@@ -105,7 +105,7 @@ class Healer:
         key = f"asked:{time.time_ns()}"
         if names:
             with reading(self._source) as source:
-                upto = self._refreshes.ask(list(_asked(source, databases, tables)))
+                upto = self._refreshes.ask(list(_asked(source, self._last, databases, tables)))
         self._queue.open_gap(key, reason)
         if names:
             self._queue.healed_by([key], upto)
@@ -187,10 +187,13 @@ class Healer:
         told = self._certain > 0 and all(gap.key.startswith(_OF_LISTENERS) for gap in found)
         try:
             if told and reaches(source, since):
-                return _named(source, since)
+                return _named(source, self._last, since)
         except NotificationLogRefused as error:
             log.info("gaps: the notification log does not help", reason=str(error))
-        return everything(source, self._overlaps.lately())
+        return everything(source, self._last, self._overlaps.lately())
+
+    def _last(self) -> int:
+        return self._queue.last
 
     def _may_go_on(self) -> bool:
         """Keep the pace, and let the targets come along; False when it is time to stop."""
@@ -202,14 +205,14 @@ class Healer:
         return not self._stop.is_set()
 
 
-def _named(source: Metastore, since: int) -> Iterator[Names]:
+def _named(source: Metastore, last: Last, since: int) -> Iterator[Names]:
     names = list(touched(source, since))
     tables = {TableName(it.database, it.table) for it in names if it.table is not None}
-    return some(source, sorted({it.database for it in names}), sorted(tables))
+    return some(source, last, sorted({it.database for it in names}), sorted(tables))
 
 
-def _asked(source: Metastore, databases: Sequence[str], tables: Sequence[TableName]) -> Iterator[Names]:
-    return some(source, databases, tables) if databases else (table(source, name) for name in tables)
+def _asked(source: Metastore, last: Last, databases: Sequence[str], tables: Sequence[TableName]) -> Iterator[Names]:
+    return some(source, last, databases, tables) if databases else (table(source, name) for name in tables)
 
 
 def _chunks(wanted: Iterable[Names]) -> Iterator[list[Names]]:

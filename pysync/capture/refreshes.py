@@ -7,6 +7,7 @@ import threading
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 from pysync.metastore.reads import Reads
@@ -22,6 +23,9 @@ _TABLES_PER_CALL = 50
 
 Names = Mapping[str, str]
 """What to refresh: the attributes of one event."""
+
+Last = Callable[[], int]
+"""The position of the newest event in the queue, now."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,16 +67,17 @@ class Refreshes:
         return Entry(INSTANCE, sequence, self._source, encode_event(event))
 
 
-def some(source: Reads, databases: Iterable[str], tables: Iterable[TableName]) -> Iterator[Names]:
+def some(source: Reads, last: Last, databases: Iterable[str], tables: Iterable[TableName]) -> Iterator[Names]:
     """Refreshes of these databases (without their tables) and tables, any of which may be gone at the source."""
-    yield {"present": "\n".join(source.databases())}
+    yield _listed(last, source.databases)
     for database in databases:
-        yield {"database": database, "present": "\n".join(source.tables(database))}
+        yield {"database": database, **_listed(last, partial(source.tables, database))}
     yield from (table(source, name) for name in tables)
 
 
 def everything(
     source: Reads,
+    last: Last,
     first: Sequence[TableName] = (),
     *,
     scope: Scope = EVERYTHING,
@@ -87,14 +92,15 @@ def everything(
     that it cannot show: these get no refresh, and what is parked of them stays so.
     """
     marks = {"whole": "true"} if whole else {}
-    databases = sorted(source.databases())
+    listed = _listed(last, source.databases)
     if after is None:
-        yield {"present": "\n".join(databases), **marks}
+        yield {**listed, **marks}
     for name in first:
         yield table(source, name)
-    for database in filter(scope.database, databases):
+    for database in filter(scope.database, _names_in(listed["present"])):
         if after is None or database >= after.database:
-            yield from _whole_database(source, database, scope, after or TableName("", ""), marks)
+            tables = {"database": database, **_listed(last, partial(source.tables, database)), **marks}
+            yield from _whole_database(source, tables, scope, after or TableName("", ""))
 
 
 def place(names: Names) -> TableName:
@@ -102,16 +108,26 @@ def place(names: Names) -> TableName:
     return TableName(names.get("database", ""), names.get("table", ""))
 
 
-def _whole_database(source: Reads, database: str, scope: Scope, after: TableName, marks: Names) -> Iterator[Names]:
-    tables = sorted(source.tables(database))
+def _whole_database(source: Reads, listed: Names, scope: Scope, after: TableName) -> Iterator[Names]:
+    database = listed["database"]
     if TableName(database, "") > after:
-        yield {"database": database, "present": "\n".join(tables), **marks}
-    names = (TableName(database, table) for table in tables)
+        yield listed
+    names = (TableName(database, table) for table in _names_in(listed["present"]))
     wanted = [name.table for name in names if name > after and scope.table(name)]
     for start in range(0, len(wanted), _TABLES_PER_CALL):
         found = source.tables_by_name(database, wanted[start : start + _TABLES_PER_CALL])
         for it in sorted(found, key=lambda one: str(one.tableName)):
             yield _names(TableName(database, it.tableName), it)
+
+
+def _names_in(present: str) -> list[str]:
+    return present.split("\n") if present else []
+
+
+def _listed(last: Last, names: Callable[[], Iterable[str]]) -> Names:
+    """What is there now, and the events that had come before it was asked: of later ones it may know nothing."""
+    upto = last()
+    return {"present": "\n".join(sorted(names())), "upto": str(upto)}
 
 
 def table(source: Reads, name: TableName) -> Names:

@@ -105,14 +105,17 @@ def _waits(change: Change, translator: Translator, parking: Parking) -> bool:
 def _covered(change: Change, translator: Translator) -> Covers:
     """What a refresh makes good: of a table what is of that alone, of a database what is within it, of all databases
     what is of those that are gone, or everything; the last two if refreshes of all that is there follow (`whole`).
+
+    What is there was listed when the events up to `upto` had come: those after it may be of what is newer than that.
     """
-    whole = change.event.attributes.get("whole") == "true"
+    names = change.event.attributes
+    whole, upto = names.get("whole") == "true", int(names.get("upto") or change.position)
     if change.table_name is not None:
-        return lambda keys: keys == change.keys
+        return lambda _, keys: keys == change.keys
     if change.refreshes_all:
-        there = translator.rewrite.databases_of(change.event.attributes.get("present", "").split("\n"))
-        return lambda keys: whole or all(database_of(key) not in there for key in keys)
-    return lambda keys: whole and all(database_of(key) == change.database for key in keys)
+        there = translator.rewrite.databases_of(names.get("present", "").split("\n"))
+        return lambda at, keys: at <= upto and (whole or all(database_of(key) not in there for key in keys))
+    return lambda at, keys: at <= upto and whole and all(database_of(key) == change.database for key in keys)
 
 
 def _drops(works: Iterable[Work], changes: Iterable[Change]) -> int:

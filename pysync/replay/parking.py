@@ -9,8 +9,8 @@ from dataclasses import dataclass, replace
 from pysync.queue import EventQueue, Park, Parked, Queued
 from pysync.replay.order import holds_back
 
-Covers = Callable[[Set[str]], bool]
-"""Whether a refresh makes good a parked event of these keys."""
+Covers = Callable[[int, Set[str]], bool]
+"""Whether a refresh makes good a parked event at that position, of these keys."""
 
 _WINDOW_EVENTS = 500
 _LONGEST_REASON = 2000
@@ -35,7 +35,7 @@ class Parking:
         self._queue = queue
         self._target = target
         self.blocked: set[str] = set()
-        self._refused: list[frozenset[str]] = []  # since `recall`
+        self._refused: list[tuple[int, frozenset[str]]] = []  # since `recall`
         self._made_good: list[tuple[int, Covers]] = []
 
     def recall(self) -> None:
@@ -51,7 +51,7 @@ class Parking:
     def refuse(self, event: Queued, keys: frozenset[str], kind: str, reason: str) -> Refusal:
         """A refusal of the event; what shares its keys waits from now on."""
         self.blocked |= keys
-        self._refused.append(keys)
+        self._refused.append((event.position, keys))
         return Refusal(event, keys, kind, _shortened(reason))
 
     def park(self, refused: Iterable[Refusal]) -> list[Park]:
@@ -67,9 +67,9 @@ class Parking:
         """The refresh at `position` will make good the parked events that it covers: they block no more."""
         if not self._heals or not self.blocked:
             return
-        parked = [*self._queue.parked_names(self._target).values(), *self._refused]
-        covered = frozenset().union(*(keys for keys in parked if covers(keys)))
-        self.blocked -= covered.difference(*(keys for keys in parked if not covers(keys)))
+        parked = [*self._queue.parked_names(self._target).items(), *self._refused]
+        covered = frozenset().union(*(keys for at, keys in parked if covers(at, keys)))
+        self.blocked -= covered.difference(*(keys for at, keys in parked if not covers(at, keys)))
         self._made_good.append((position, covers))
 
     def void(self, done: int, refused: Container[int]) -> None:
@@ -77,7 +77,7 @@ class Parking:
         names = self._queue.parked_names(self._target) if self._made_good else {}
         for upto, covers in self._made_good:
             if upto <= done and upto not in refused:
-                covered = [position for position, keys in names.items() if position < upto and covers(keys)]
+                covered = [position for position, keys in names.items() if position < upto and covers(position, keys)]
                 self._queue.unpark_positions(self._target, covered)
 
     def windows(self) -> Iterator[list[Parked]]:

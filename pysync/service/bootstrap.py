@@ -251,7 +251,8 @@ class Bootstrapper:
             if noted.tables is None:
                 self._update(tables=_count(source, scope, whole=origin.whole))
             after = TableName(*noted.asked) if noted.asked is not None else None
-            for chunk in _chunks(everything(source, scope=scope, after=after, whole=origin.whole)):
+            wanted = everything(source, lambda: self._queue.last, scope=scope, after=after, whole=origin.whole)
+            for chunk in _chunks(wanted):
                 upto = self._refreshes.ask([{**names, **marks} for names in chunk])
                 self._waiting.append((upto, len(chunk)))
                 last = place(chunk[-1])

@@ -76,6 +76,9 @@ class FakeTarget:
     def check(self) -> str:
         return "a fake"
 
+    def databases(self) -> list[str]:
+        return []
+
     def database(self, name: str) -> Any | None:  # noqa: ARG002
         return None
 

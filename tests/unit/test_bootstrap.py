@@ -315,11 +315,11 @@ def test_a_target_that_is_not_in_the_configuration_any_more_is_left_out(stands) 
 def test_everything_can_be_gone_on_with_after_any_of_it() -> None:
     source = Source("a", "b", "c")
     scope = Scope(lambda name: name != "c", lambda name: name.table != "t0001")
-    whole = list(everything(source, scope=scope))
+    whole = list(everything(source, lambda: 7, scope=scope))
     assert [place(names) for names in whole] == sorted(place(names) for names in whole)
     assert {names.get("table") for names in whole} == {None, "t0000", "t0002"}
     for at, names in enumerate(whole, 1):
-        assert list(everything(source, scope=scope, after=place(names))) == whole[at:]
+        assert list(everything(source, lambda: 7, scope=scope, after=place(names))) == whole[at:]
 
 
 def test_a_refresh_may_be_for_some_targets_only() -> None:

@@ -9,6 +9,7 @@ from pysync.model.operation import RenameTable
 from tests.support import table, wait_until
 from tests.support.drains import ATTEMPTS, NEVER, create, create_database, drop_database, rename
 from tests.support.events import event
+from tests.support.refreshing import Hms
 
 
 @pytest.fixture
@@ -185,10 +186,26 @@ def test_a_refresh_that_its_window_leaves_to_the_next_makes_nothing_good_before_
     bench.target.rejects = {"db.bad"}
     bench.append(create("db.bad"))
     bench.run()
-    whole = {"database": "db", "present": "", "whole": "true"}
-    bench.append(create("other.t"), lambda sequence: event(Kind.REFRESH, sequence=sequence, attributes=whole))
+    bench.append(create("other.t"), whole(database="db", present=""))
     bench.finish()
     assert bench.parked() == [(1, "db.bad", "rejected"), (3, "db", "bug")]
+
+
+@pytest.mark.parametrize("names", [{}, {"database": "db"}])
+def test_what_came_after_everything_was_listed_is_not_made_good_by_its_refresh(bench, names):
+    """The table is not in that list, and gets no refresh of its own."""
+    bench.source = Hms
+    bench.target.rejects = {"db.old", "db.new"}
+    bench.append(create("db.old"))
+    bench.run()
+    bench.append(create("db.new"), whole(upto=1, present="db", **names))
+    bench.finish()
+    assert bench.parked() == [(2, "db.new", "rejected")]
+
+
+def whole(**names):
+    attributes = {"whole": "true", **{key: str(value) for key, value in names.items()}}
+    return lambda sequence: event(Kind.REFRESH, sequence=sequence, attributes=attributes)
 
 
 def test_a_refresh_waits_behind_a_parked_rename_which_is_of_another_table_too(bench):

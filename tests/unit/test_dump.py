@@ -76,7 +76,7 @@ def test_what_is_read_of_a_dump_is_what_the_source_had(tmp_path_factory, monkeyp
         databases=len(source.bases), tables=len(tables), partitions=sum(map(len, tables.values()))
     )
     with DumpReader(open_dump(directory / "it")) as reader:
-        assert list(everything(reader)) == list(everything(source))
+        assert list(everything(reader, int)) == list(everything(source, int))
         for database in source.databases():
             assert reader.database(database) == source.database(database)
             assert reader.tables(database) == source.tables(database)
@@ -262,7 +262,7 @@ def test_a_second_run_goes_on_where_the_first_ended(tmp_path: Path, monkeypatch,
     write(tmp_path / "whole", source)
     assert (tmp_path / "it" / UNFINISHED).exists() is False
     with DumpReader(open_dump(tmp_path / "it")) as one, DumpReader(open_dump(tmp_path / "whole")) as other:
-        assert list(everything(one)) == list(everything(other))
+        assert list(everything(one, int)) == list(everything(other, int))
         assert one.partitions_by_name("db", "days", ["day=1"]) == other.partitions_by_name("db", "days", ["day=1"])
     assert manifest.counts == read_manifest((tmp_path / "whole" / MANIFEST).read_bytes()).counts
 

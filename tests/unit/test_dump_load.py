@@ -136,8 +136,8 @@ def test_a_load_goes_on_with_its_own_dump_and_gives_another_one_up(loads, tmp_pa
 
 def test_a_dump_that_lacks_something_makes_nothing_parked_good(tmp_path: Path) -> None:
     with DumpReader(open_dump(dumped(tmp_path / "it", "db.a"))) as reader:
-        assert [names.get("whole") for names in everything(reader)] == ["true", "true", None, None, "true"]
-        assert {names.get("whole") for names in everything(reader, whole=False)} == {None}
+        assert [names.get("whole") for names in everything(reader, int)] == ["true", "true", None, None, "true"]
+        assert {names.get("whole") for names in everything(reader, int, whole=False)} == {None}
 
 
 @pytest.mark.parametrize(

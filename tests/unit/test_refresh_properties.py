@@ -52,19 +52,20 @@ class Losing:
         last = len(source.moments) - 1
         self.asked_at = order.randint(0, last)
         told = source.moments[self.asked_at].events
-        queued = max(0, told - order.choice([0, 0, 1, 4]))
+        queued = min(max(0, told + order.choice([-4, -1, 0, 0, 1, 4])), len(source.events))
         share = order.choice([0.05, 0.3, 0.9])
-        lost = {at for at in range(queued) if order.random() < share and source.events[at].kind not in KEPT}
+        lost = {at for at in range(min(queued, told)) if order.random() < share and source.events[at].kind not in KEPT}
         lost |= {at for at, it in enumerate(source.events) if it.kind in NEVER_TOLD}
         note(f"asked after {told} events, with {queued} queued; lost {sorted(index + 1 for index in lost)}")
         before = [(it, at) for at, it in enumerate(source.events[:queued], 1) if at - 1 not in lost]
         behind = [(it, at) for at, it in enumerate(source.events[queued:], queued + 1) if at - 1 not in lost]
+        listed = len([at for _, at in before if at <= told])  # the others come while the source is read
         self.reader.reach(self.asked_at)
-        refreshes = [(refresh(names), told) for names in everything(self.reader)]
+        refreshes = [(refresh(names), told) for names in everything(self.reader, lambda: listed)]
         self.events = [item for item, _ in (*before, *refreshes, *behind)]
         self.told = [at for _, at in (*before, *refreshes, *behind)]
         self.asked = len(before) + len(refreshes)
-        self.renamed = {name for item, _ in behind for name in renamed(item)}
+        self.renamed = {name for item, _ in (*before[listed:], *behind) for name in renamed(item)}
 
     def moment(self, position: int) -> int:
         """The first moment at which whoever has seen the event at `position` can read the source."""
@@ -116,7 +117,7 @@ def replayed(losing: Losing, target: ModelTarget, order: random.Random, deaths: 
         assert replayer.retry(OneLane(replayer, target, order))
     if queue.rows:  # its events came behind the refresh of another table of that name: another comparison it takes
         losing.reader.reach(len(losing.reader.moments))
-        queue.add(map(refresh, everything(losing.reader)))
+        queue.add(map(refresh, everything(losing.reader, lambda: len(queue.events))))
         while queue.done < len(queue.events):
             replayer.window(OneLane(replayer, target, order))
     assert queue.rows == []
@@ -148,7 +149,7 @@ def healed(losing: Losing, target: ModelTarget, order: random.Random, deaths: in
     parked = replayed(losing, target, order, deaths, **values)
     losing.reader.reach(len(losing.reader.moments))
     again = [table_refresh(losing.reader, name) for name in sorted(losing.renamed)]
-    again += everything(losing.reader) if parked else ()
+    again += everything(losing.reader, lambda: len(losing.events)) if parked else ()
     losing.events += map(refresh, again)
     losing.told += [max(losing.told, default=0)] * len(again)
     replayed(losing, target, order, 0, **values)
@@ -271,7 +272,7 @@ def test_a_database_whose_create_was_lost_is_made_and_what_was_parked_for_it_goe
     source.step(1, 0, 0)
     reader = Reader(source.moments)
     reader.reach(len(source.moments))
-    queue = ShortQueue([*source.events[1:], *map(refresh, everything(reader))])
+    queue = ShortQueue([*source.events[1:], *map(refresh, everything(reader, lambda: len(source.events)))])
     own = settings(max_drops_per_window=0)
     with structlog.testing.capture_logs():
         replayer = new_replayer(queue, own, reader)

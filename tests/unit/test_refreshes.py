@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import itertools
+
 from pysync.capture.refreshes import INSTANCE, Refreshes, everything
 from pysync.capture.refreshes import table as table_refresh
 from pysync.model.event import Event, Kind
@@ -47,16 +49,17 @@ def test_to_ask_for_nothing_is_nothing(reopen: Reopener) -> None:
 
 def test_everything_is_the_databases_then_the_latest_tables_then_each_database_with_all_of_its_tables() -> None:
     source = Hms("db.a", "db.b", "other.c")
-    found = list(everything(source, [TableName("db", "b"), TableName("db", "gone")]))
+    came = itertools.count(7)
+    found = list(everything(source, lambda: next(came), [TableName("db", "b"), TableName("db", "gone")]))
     assert found == [
-        {"present": "db\ndefault\nother", "whole": "true"},
+        {"present": "db\ndefault\nother", "upto": "7", "whole": "true"},
         {"database": "db", "table": "b", "created": "100"},
         {"database": "db", "table": "gone", "absent": "true"},
-        {"database": "db", "present": "a\nb", "whole": "true"},
+        {"database": "db", "present": "a\nb", "upto": "8", "whole": "true"},
         {"database": "db", "table": "a", "created": "100"},
         {"database": "db", "table": "b", "created": "100"},
-        {"database": "default", "present": "", "whole": "true"},
-        {"database": "other", "present": "c", "whole": "true"},
+        {"database": "default", "present": "", "upto": "9", "whole": "true"},
+        {"database": "other", "present": "c", "upto": "10", "whole": "true"},
         {"database": "other", "table": "c", "created": "100"},
     ]
 
