@@ -19,7 +19,7 @@ from typing import TypeVar
 import structlog
 from tenacity import Retrying, retry_if_exception_type, stop_after_attempt, wait_random_exponential
 
-from pysync.copy.forms import BY_REFRESH, form_at
+from pysync.copy.forms import BY_REFRESH
 from pysync.copy.pack import pack
 from pysync.copy.requests import Difference, Failed, File, Pair, Refused, differences, encode, gone
 from pysync.copy.run import Copied, Round, Step
@@ -173,7 +173,7 @@ def _patiently(do: Callable[[A], B], item: A) -> B:
 
 def _refuse_anew(pairs: Sequence[Pair]) -> None:
     """Raises Rejected for files that are to be something else at the target: nothing of them is alike."""
-    anew = next((it for it in pairs if form_at(it.source) is not None), None)
+    anew = next((it for it in pairs if it.form is not None), None)
     if anew is not None:
         raise Rejected(f"{anew.target}: rewritten files are not compared byte for byte", BY_REFRESH)
 

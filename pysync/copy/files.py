@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any, Protocol, cast
 
-from pysync.copy.forms import form_at
 from pysync.copy.requests import Pair
 from pysync.copy.run import Copied
+from pysync.model.files import SourceFiles
 from pysync.model.names import TableName
 from pysync.model.operation import Operation, PutPartitions, PutTable, RenameTable, TableOperation
 from pysync.targets.base import Outcome, Target
@@ -56,7 +56,7 @@ class FilesFirst:
             yield from pairs
             return
         for pair in pairs:
-            if form_at(pair.source) is None:
+            if pair.form is None:
                 yield pair
                 continue
             there = self._target.table(operation.table)
@@ -86,9 +86,9 @@ def _pairs(operation: Operation, *, shares: bool) -> Iterator[Pair]:
     """The directories with the files of what the operation puts; none where source and target share them."""
     for item in _stored(operation):
         target = (item.sd and item.sd.location) or ""
-        source = cast(TableOperation, operation).sources.get(target, target)
-        if target and not (shares and source.rstrip("/") == target.rstrip("/")):
-            yield Pair(source, target)
+        source = cast(TableOperation, operation).sources.get(target, SourceFiles(target))
+        if target and not (shares and source.location.rstrip("/") == target.rstrip("/")):
+            yield Pair(source.location, target, source.form)
 
 
 def _stored(operation: Operation) -> list[Any]:

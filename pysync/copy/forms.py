@@ -10,6 +10,8 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
+from pysync.model.files import Form
+
 _ORC = "org.apache.hadoop.hive.ql.io.orc."
 _PARQUET = "org.apache.hadoop.hive.ql.io.parquet."
 _TEXT_INPUT = "org.apache.hadoop.mapred.TextInputFormat"
@@ -60,50 +62,12 @@ _SIMPLE = re.compile(rf"tinyint|smallint|int|bigint|float|double|boolean|string|
 _WORDED = re.compile(r"[a-z0-9_<>,:() ]+", re.IGNORECASE)
 _UNTYPED = re.compile(r"uniontype|interval|void|zone|localtz|variant", re.IGNORECASE)
 _STRUCTURED = re.compile(r"struct|binary", re.IGNORECASE)
-_SIZED = re.compile(r"\b(?:var)?char\s*\([0-9 ]+\)", re.IGNORECASE)
 _DECIMAL = re.compile(r"decimal\s*\(\s*([0-9]+)", re.IGNORECASE)
 _DOUBLE_DIGITS = 15
 _NUMBER = re.compile(r"[+-]?[0-9]+")
 
 BY_REFRESH = "the target has copy.rewrite: pysync refresh writes anew what has changed (docs/copy.md)"
 """What to do where copying by hand, or comparing files, is refused."""
-
-
-@dataclass(frozen=True, slots=True)
-class Form:
-    """How the files of a directory are to be read (`parquet`, `orc`, `json`, `text`), and `to` what they become.
-
-    `columns` are names and Hive's types; `delimiter`, `null` and `header` (lines of each file) are of text alone.
-    """
-
-    format: str
-    to: str
-    columns: tuple[tuple[str, str], ...]
-    delimiter: str = ""
-    null: str = ""
-    header: int = 0
-
-    def schema(self) -> str:
-        """The columns in Spark's own words; chars and varchars are strings to it."""
-        return ", ".join(f"`{name.replace('`', '``')}` {_SIZED.sub('string', kind)}" for name, kind in self.columns)
-
-
-class Origin(str):
-    """The location of files at the source, which also tells how they are read; None: as they are, byte for byte."""
-
-    __slots__ = ("form",)
-    form: Form | None
-
-    def __new__(cls, location: str, form: Form | None = None) -> Origin:
-        """A location that is a text like any other."""
-        made = super().__new__(cls, location)
-        made.form = form
-        return made
-
-
-def form_at(location: str) -> Form | None:
-    """How files are read that are written anew; None for those that are carried byte for byte."""
-    return location.form if isinstance(location, Origin) else None
 
 
 @dataclass(frozen=True, slots=True)

@@ -6,13 +6,14 @@ import re
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from pysync.copy.forms import Form
+from pysync.model.files import Form
 
 if TYPE_CHECKING:
     from pyspark.sql import Column, DataFrame, SparkSession
 
 _ONE_SPLIT = str(1 << 40)
 _PATTERN = re.compile(r"[\\{}\[\]*?]")
+_SIZED = re.compile(r"\b(?:var)?char\s*\([0-9 ]+\)", re.IGNORECASE)
 _LONGEST = 65535  # of a varchar
 _NOT_UTF8 = "a line is not UTF-8"
 _DATE = r"^\d{4}-\d{1,2}-\d{1,2}$"
@@ -46,9 +47,18 @@ def read(session: SparkSession, form: Form, files: Sequence[str]) -> DataFrame:
     if not files:
         return _none(session, form)
     if form.format in {"parquet", "orc"}:
-        return session.read.format(form.format).schema(form.schema()).load(_literally(files))
+        return session.read.format(form.format).schema(schema(form)).load(_literally(files))
     lines = _lines(session, form.header, files)
     return lines.select(*(_of_text(form) if form.format == "text" else _of_json(form)))
+
+
+def schema(form: Form) -> str:
+    """The columns in Spark's own words; chars and varchars are strings to it."""
+    return ", ".join(f"`{name.replace('`', '``')}` {_spark_type(kind)}" for name, kind in form.columns)
+
+
+def _spark_type(kind: str) -> str:
+    return _SIZED.sub("string", kind)
 
 
 def _literally(files: Sequence[str]) -> list[str]:
@@ -59,7 +69,7 @@ def _literally(files: Sequence[str]) -> list[str]:
 def _none(session: SparkSession, form: Form) -> DataFrame:
     from pyspark.sql import functions as sql  # noqa: PLC0415 - an extra
 
-    return session.range(0).select(sql.from_json(sql.lit("{}"), form.schema()).alias("row")).select("row.*")
+    return session.range(0).select(sql.from_json(sql.lit("{}"), schema(form)).alias("row")).select("row.*")
 
 
 def _lines(session: SparkSession, header: int, files: Sequence[str]) -> DataFrame:
@@ -101,7 +111,7 @@ def _of_json(form: Form) -> list[Column]:
     for name, kind in form.columns:
         cell = sql.element_at(keyed, sql.lit(name.lower()))
         nested = "<" in kind
-        value = sql.from_json(cell, Form("", "", (("v", kind),)).schema().removeprefix("`v` "), strict)
+        value = sql.from_json(cell, _spark_type(kind), strict)
         found.append((value if nested else _typed(cell, kind)).alias(name))
     return found
 

@@ -7,14 +7,16 @@ from dataclasses import dataclass, field
 from urllib.parse import quote_plus, unquote_plus
 
 from pysync.errors import PysyncError
+from pysync.model.files import Form
 
 
 @dataclass(frozen=True, slots=True)
 class Pair:
-    """Two directories: the second shall have the files of the first."""
+    """Two directories: the second shall have the files of the first, with a `form` their rows."""
 
     source: str
     target: str
+    form: Form | None = None
 
 
 @dataclass(frozen=True, slots=True)

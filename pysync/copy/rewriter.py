@@ -14,11 +14,11 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 from pysync.copy.copier import Copier, classified
-from pysync.copy.forms import Form, form_at
 from pysync.copy.reading import prepared, read
 from pysync.copy.requests import Difference, File, Pair, Refused, below, differences, encode, gone
 from pysync.copy.run import Copied, Step
 from pysync.copy.spark import SparkWorkers
+from pysync.model.files import Form
 from pysync.targets.base import Unavailable
 from pysync.targets.spark.session import reason
 
@@ -90,8 +90,8 @@ class Rewriter:
         Idempotent. Raises Unavailable, also while the source does not come to rest, and Rejected for files that cannot
         be read by what their definition says.
         """
-        anew = [it for it in dict.fromkeys(pairs) if form_at(it.source) is not None]
-        plain = [it for it in pairs if form_at(it.source) is None]
+        anew = [it for it in dict.fromkeys(pairs) if it.form is not None]
+        plain = [it for it in pairs if it.form is None]
         total = self._copier.copy(plain, delete=delete) if plain else Copied()
         for _ in range(_ROUNDS):
             if not anew:
@@ -120,7 +120,7 @@ class Rewriter:
         """What is at both ends; also removes what jobs that were killed have left."""
         nowhere = [Pair(it.target, self._hidden(it, "nowhere")) for it in pairs]
         found = self._survey([*pairs, *nowhere], self._prefix)
-        forms = [form for it in pairs if (form := form_at(it.source)) is not None]
+        forms = [it.form for it in pairs if it.form is not None]
         halves = found[: len(pairs)], found[len(pairs) :]
         return [Job(form, *both) for form, *both in zip(forms, *halves, strict=True)]
 

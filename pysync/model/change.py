@@ -14,6 +14,7 @@ from thrift.Thrift import TType
 from pysync.errors import PysyncError
 from pysync.model import idl
 from pysync.model.event import Event, Kind
+from pysync.model.files import SourceFiles
 from pysync.model.names import TableName, is_default_catalog, normalized
 from pysync.model.wire import UnreadableEvent, decode, decode_event
 
@@ -63,7 +64,7 @@ class Change:
     before: list[Any] = field(default_factory=list)
     after: list[Any] = field(default_factory=list)
     whole: TableName | None = None  # the name at the source of a table whose partitions the target does not have yet
-    sources: dict[str, str] = field(default_factory=dict)  # where the files of its locations are, for who copies them
+    sources: dict[str, SourceFiles] = field(default_factory=dict)  # the files of its locations, for who copies them
 
     @property
     def kind(self) -> Kind:

@@ -10,6 +10,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
+from pysync.model.files import SourceFiles
 from pysync.model.mark import Mark
 from pysync.model.names import TableName
 
@@ -110,12 +111,12 @@ class DropFunction(DatabaseOperation):
 class TableOperation(Operation):
     """Of a table or its partitions.
 
-    `sources` tells for the locations in it, which are the target's, where the files are at the source; it is empty for
-    targets without `copy`.
+    `sources` are the files at the source for the locations in it, which are the target's; it is empty for targets
+    without `copy`.
     """
 
     table: TableName
-    sources: Mapping[str, str] = field(default_factory=dict, compare=False)
+    sources: Mapping[str, SourceFiles] = field(default_factory=dict, compare=False)
 
     @property
     def key(self) -> str:

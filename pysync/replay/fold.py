@@ -13,6 +13,7 @@ from typing import Any
 
 from pysync.model.change import Change
 from pysync.model.event import Kind
+from pysync.model.files import SourceFiles
 from pysync.model.names import TableName
 
 
@@ -70,7 +71,7 @@ class TableState(State):
     parts: Change | None = None  # the latest event of its partitions
     described: Any = None  # the latest Table that an event brought along
     partitions: dict[tuple[str, ...], Any | Gone] = field(default_factory=dict)
-    sources: dict[str, str] = field(default_factory=dict)  # see Change
+    sources: dict[str, SourceFiles] = field(default_factory=dict)  # see Change
     counted: Change | None = None  # the latest event of its column statistics
     statistics: dict[str, None] = field(default_factory=dict)  # whose: partitions by name, "" for the table itself
 

@@ -26,6 +26,7 @@ from pysync.model import idl
 from pysync.model.change import OBJECTS
 from pysync.model.constraints import Constraints, name_of, pairs
 from pysync.model.event import Kind
+from pysync.model.files import SourceFiles
 from pysync.model.mark import Mark
 from pysync.model.names import TableName, partition_name
 from pysync.model.operation import (
@@ -275,7 +276,7 @@ class _Reading:
         for start in range(0, len(names), PARTITIONS_PER_CALL):
             batch = names[start : start + PARTITIONS_PER_CALL]
             parts = self.source.partitions_by_name(old.database, old.table, batch)
-            sources: dict[str, str] = {}
+            sources: dict[str, SourceFiles] = {}
             for part in parts:
                 sources |= self.translator.rewrite.rewrite(part)
             if not fresh:

@@ -14,11 +14,12 @@ from typing import Any
 
 from hmsclient.genthrift.hive_metastore import ttypes as hive
 
-from pysync.copy.forms import BY_REFRESH, Form, Frame, Origin, alter, form_of, frame_of
+from pysync.copy.forms import BY_REFRESH, Frame, alter, form_of, frame_of
 from pysync.errors import UsageError
 from pysync.model import idl
 from pysync.model.change import Change
 from pysync.model.event import Event, Kind
+from pysync.model.files import Form, SourceFiles
 from pysync.model.names import TableName, normalized
 from pysync.targets.base import Rejected
 from pysync.targets.settings import TargetSettings
@@ -134,7 +135,7 @@ class Rewrite:
         frame = frame_of(change.table) if change.table is not None and self.anew else None
         for item in change.before:
             self.rewrite_of(item, frame)
-        sources: dict[str, str] = {}
+        sources: dict[str, SourceFiles] = {}
         for item in change.after:
             sources.update(self.rewrite_of(item, frame))
         event = self._event(change.event)
@@ -160,18 +161,18 @@ class Rewrite:
         old = {} if new.items() <= names.items() else {f"source_{key}": names[key] for key in new}
         return {**names, **new, **old}
 
-    def rewrite(self, item: Any) -> dict[str, str]:
+    def rewrite(self, item: Any) -> dict[str, SourceFiles]:
         """One metastore object as the target shall have it; altered in place.
 
-        Returns its new location with the old one, where files are copied; that tells how they are written anew, if they
-        are (pysync.copy.forms). Where they may be, a table comes before its partitions, which do not tell all of it.
+        Returns its new location with its files at the source, where files are copied. Where they may be written anew, a
+        table comes before its partitions, which do not tell all of it.
         Raises Rejected for a partition whose table did not.
         """
         if self.anew and isinstance(item, hive.Table):
             self.frames.put((item.dbName, item.tableName), frame_of(item))
         return self.rewrite_of(item, None)
 
-    def rewrite_of(self, item: Any, frame: Frame | None) -> dict[str, str]:
+    def rewrite_of(self, item: Any, frame: Frame | None) -> dict[str, SourceFiles]:
         """The same for what is of a table with this frame; None: of the one that was rewritten last."""
         storage = getattr(item, "sd", None) if self.copies else None
         before = storage.location if storage is not None else None
@@ -181,7 +182,7 @@ class Rewrite:
             alter(item, form)
         if storage is None or not before:
             return {}
-        return {storage.location: Origin(before, form) if form is not None else before}
+        return {storage.location: SourceFiles(before, form)}
 
     def _form(self, item: Any, frame: Frame | None) -> Form | None:
         """How its files are written anew; not where the target has them at the very place where the source does."""

@@ -133,9 +133,9 @@ def _pairs(work: _Work, tables: Collection[TableName]) -> Iterator[Pair]:
                 raise UsageError(f"the source has no table {name}")
             continue
         for item in _stored(source, found):
-            for target, origin in translator.rewrite.rewrite(item).items():
-                if target.rstrip("/") != origin.rstrip("/"):
-                    yield Pair(origin, target)
+            for target, files in translator.rewrite.rewrite(item).items():
+                if target.rstrip("/") != files.location.rstrip("/"):
+                    yield Pair(files.location, target, files.form)
 
 
 def _in_scope(source: Metastore, translator: Translator) -> Iterator[TableName]:

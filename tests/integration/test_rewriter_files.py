@@ -10,11 +10,11 @@ from typing import Any
 import pytest
 
 from pysync.copy.copier import Copier
-from pysync.copy.forms import Form, Origin
 from pysync.copy.requests import Pair
 from pysync.copy.rewriter import Rewriter
 from pysync.copy.run import Copied
 from pysync.copy.spark import SparkWorkers
+from pysync.model.files import Form
 from pysync.service.install import listener_jar
 from pysync.targets.base import Rejected
 from pysync.targets.settings import CopySettings
@@ -52,7 +52,7 @@ class Place:
         self.rewriter = Rewriter(self.copier, workers, 0)
 
     def anew(self, form: Form, *, delete: bool = True) -> Copied:
-        pair = Pair(Origin(f"file:{self.here}", form), f"file:{self.there}")
+        pair = Pair(f"file:{self.here}", f"file:{self.there}", form)
         return self.rewriter.copy([pair], delete=delete)
 
     def names(self) -> list[str]:
@@ -163,7 +163,7 @@ def test_an_emptied_directory_is_empty_at_the_target(place: Place) -> None:
 def test_the_source_is_not_written_over_by_another_name(place: Place) -> None:
     (place.here / "a").write_text("1\n")
     form = Form("text", "parquet", (("s", "string"),), ",", "\\N")
-    pair = Pair(Origin(f"file://{place.here}", form), f"file:{place.here}")
+    pair = Pair(f"file://{place.here}", f"file:{place.here}", form)
     with pytest.raises(Rejected, match="directory of the source"):
         place.rewriter.copy([pair], delete=True)
     assert [it.name for it in place.here.iterdir()] == ["a"]

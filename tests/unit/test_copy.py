@@ -14,6 +14,7 @@ from pysync.copy.run import Round
 from pysync.errors import UsageError
 from pysync.model.change import Change
 from pysync.model.event import Event, Kind
+from pysync.model.files import SourceFiles
 from pysync.model.mark import Mark
 from pysync.model.names import TableName
 from pysync.model.operation import DropTable, PutPartitions, PutTable, RenameTable
@@ -152,7 +153,7 @@ def asked(operation, *, there=None, **values):
 
 def put(location="file:/there/t", **more):
     definition = table("d", "t", location=location, **more)
-    sources = {"file:/there/t": "file:/here/t"}
+    sources = {"file:/there/t": SourceFiles("file:/here/t")}
     return PutTable(table=TableName("d", "t"), definition=definition, sources=sources, mark=MARK)
 
 
@@ -178,7 +179,7 @@ def test_the_files_of_partitions_and_of_a_renamed_table_are_copied():
     of = table("d", "t", partition_keys=[("k", "string")])
     part = partition(of, ["1"])
     part.sd.location = "file:/there/t"
-    common = {"table": TableName("d", "t"), "sources": {"file:/there/t": "file:/here/t"}, "mark": MARK}
+    common = {"table": TableName("d", "t"), "sources": {"file:/there/t": SourceFiles("file:/here/t")}, "mark": MARK}
     assert len(asked(PutPartitions(definition=of, partitions=(part,), **common))) == 1
     assert asked(RenameTable(definition=put().definition, **common)) == [
         ([Pair("file:/here/t", "file:/there/t")], False, 0)
@@ -205,7 +206,7 @@ def test_a_rewritten_location_remembers_where_the_files_are_only_for_targets_tha
         configured = TargetSettings.model_validate({"name": "x", "kind": "hms", "locations": mapping, "copy": copies})
         rewrite = Rewrite.of(configured)
         found = rewrite.rewrite(table("d", "t", location="file:/here/t"))
-        assert found == ({"file:/there/t": "file:/here/t"} if copies else {})
+        assert found == ({"file:/there/t": SourceFiles("file:/here/t")} if copies else {})
 
 
 def insert(attributes, after=(), of=None):

@@ -12,15 +12,17 @@ from hypothesis import strategies as st
 from pysync.copy.copier import Copier
 from pysync.copy.copies import Copies
 from pysync.copy.files import FilesFirst
-from pysync.copy.forms import Form, Frame, Origin, alter, form_at, form_of, frame_of
+from pysync.copy.forms import Frame, alter, form_of, frame_of
+from pysync.copy.reading import schema
 from pysync.copy.requests import Difference, File, Pair, decode, encode
 from pysync.copy.rewriter import Job, Rewriter
 from pysync.errors import UsageError
 from pysync.model.change import Change
 from pysync.model.event import Event, Kind
+from pysync.model.files import Form, SourceFiles
 from pysync.model.mark import Mark
 from pysync.model.names import TableName
-from pysync.model.operation import RenameTable
+from pysync.model.operation import PutTable, RenameTable
 from pysync.replay.rewrite import Rewrite
 from pysync.targets.base import Rejected
 from pysync.targets.settings import CopySettings, TargetSettings
@@ -35,7 +37,7 @@ PARQUET = (
 CSV = (table("d", "t").sd.inputFormat, "org.apache.hadoop.hive.serde2.OpenCSVSerde")
 JSON = (table("d", "t").sd.inputFormat, "org.apache.hive.hcatalog.data.JsonSerDe")
 FORM = Form("text", "parquet", (("id", "int"),), ",", "\\N")
-PAIR = Pair(Origin("file:/here/t", FORM), "file:/there/t")
+PAIR = Pair("file:/here/t", "file:/there/t", FORM)
 
 
 def made(stored=None, *, serde=None, columns=(("id", "int"),), keys=(), parameters=None, **storage):
@@ -146,7 +148,7 @@ def test_what_was_altered_is_of_the_new_format_and_stays_so(stored, serde, param
 
 def test_the_schema_is_in_sparks_words():
     form = Form("orc", "orc", (("a`b", "struct<x:varchar(3)>"), ("c", "char (2)"), ("d", "decimal(3,1)")))
-    assert form.schema() == "`a``b` struct<x:string>, `c` string, `d` decimal(3,1)"
+    assert schema(form) == "`a``b` struct<x:string>, `c` string, `d` decimal(3,1)"
 
 
 # --- the definition on its way
@@ -159,8 +161,8 @@ def test_a_table_and_its_partitions_become_another_format_and_tell_where_from():
     part.sd.location = "file:/here/t/k=1"
     (table_from,) = rewrite.rewrite(of).values()
     (part_from,) = rewrite.rewrite(part).values()
-    assert (table_from, part_from) == ("file:/here/t", "file:/here/t/k=1")
-    assert (form_at(table_from).header, form_at(part_from).header) == (1, 1)
+    assert (table_from.location, part_from.location) == ("file:/here/t", "file:/here/t/k=1")
+    assert (table_from.form.header, part_from.form.header) == (1, 1)
     assert (of.sd.inputFormat, part.sd.inputFormat) == (PARQUET[0], PARQUET[0])
     assert "skip.header.line.count" not in of.parameters
 
@@ -173,7 +175,8 @@ def test_events_of_partitions_bring_their_table_along():
         event = Event(Kind.ADD_PARTITION, "here", "i", 1, 0)
         change = Rewrite.of(configured()).apply(Change(event, 1, table=table_, after=[part]), table_)
         assert change.after[0].sd.inputFormat == expected
-        assert change.sources == {"file:/there/t/k=1": "file:/here/t/k=1"}
+        form = Form("text", "parquet", (("id", "bigint"),), "\x01", "\\N") if table_ is of else None
+        assert change.sources == {"file:/there/t/k=1": SourceFiles("file:/here/t/k=1", form)}
 
 
 def test_a_partition_alone_is_refused_and_not_guessed():
@@ -189,8 +192,8 @@ def test_nothing_changes_where_both_ends_share_the_files_or_nothing_is_asked():
     for how, location in cases:
         found = made(location=location)
         values = configured(how).model_copy(update={"locations": {"file:/here": "file:/there", **same}})
-        (origin,) = Rewrite.of(values).rewrite(found).values()
-        assert form_at(origin) is None
+        (files,) = Rewrite.of(values).rewrite(found).values()
+        assert files.form is None
         assert found.sd.serdeInfo.serializationLib == SERDE
 
 
@@ -278,22 +281,33 @@ class Renamed(FakeTarget):
     there = True
 
 
+class Noting:
+    def __init__(self):
+        self.asked = []
+
+    def copy(self, pairs, *, delete):
+        self.asked.extend((pair, delete) for pair in pairs)
+
+
+def test_how_files_are_written_anew_goes_to_who_copies_with_where_they_are():
+    copier, definition = Noting(), made(location="file:/there/t")
+    sources, mark = {"file:/there/t": SourceFiles("file:/here/t", FORM)}, Mark("here", 1, 7, 100)
+    operation = PutTable(table=TableName("d", "t"), definition=definition, sources=sources, mark=mark)
+    FilesFirst(Renamed(), copier, configured()).apply(operation)
+    assert copier.asked == [(PAIR, True)]
+
+
 @pytest.mark.parametrize("there", [True, False])
 def test_a_renamed_tables_partitions_are_taken_from_where_the_target_has_them(there):
-    asked = []
-
-    class Noting:
-        def copy(self, pairs, *, delete):
-            asked.extend((pair, delete) for pair in pairs)
-
+    copier = Noting()
     definition = made(keys=[("k", "string")], location="file:/there/new")
-    sources = {"file:/there/new": Origin("file:/here/new", FORM)}
+    sources = {"file:/there/new": SourceFiles("file:/here/new", FORM)}
     target = Renamed()
     target.there = there
     mark = Mark("here", 1, 7, 100)
     operation = RenameTable(table=TableName("d", "t"), definition=definition, sources=sources, mark=mark)
-    FilesFirst(target, Noting(), configured()).apply(operation)
-    assert asked == ([(Pair("file:/there/t", "file:/there/new"), False)] if there else [])
+    FilesFirst(target, copier, configured()).apply(operation)
+    assert copier.asked == ([(Pair("file:/there/t", "file:/there/new"), False)] if there else [])
 
 
 def test_files_of_a_dump_are_not_loaded_where_they_would_be_written_anew(tmp_path):
