@@ -19,7 +19,6 @@ from typing import TypeVar
 import structlog
 from tenacity import Retrying, retry_if_exception_type, stop_after_attempt, wait_random_exponential
 
-from pysync.copy.forms import BY_REFRESH
 from pysync.copy.pack import pack
 from pysync.copy.requests import Difference, Failed, File, Pair, Refused, differences, encode, gone
 from pysync.copy.run import Copied, Round, Step
@@ -33,6 +32,7 @@ _PAIRS_PER_CALL = 100
 _ROUNDS = 10  # as often it is begun anew because the source changes meanwhile
 _TRIES = 3
 _MB = 1_000_000
+_BY_REFRESH = "the target has copy.rewrite: pysync refresh writes anew what has changed (docs/copy.md)"
 
 A = TypeVar("A")
 B = TypeVar("B")
@@ -175,7 +175,7 @@ def _refuse_anew(pairs: Sequence[Pair]) -> None:
     """Raises Rejected for files that are to be something else at the target: nothing of them is alike."""
     anew = next((it for it in pairs if it.form is not None), None)
     if anew is not None:
-        raise Rejected(f"{anew.target}: rewritten files are not compared byte for byte", BY_REFRESH)
+        raise Rejected(f"{anew.target}: rewritten files are not compared byte for byte", _BY_REFRESH)
 
 
 def _state(difference: Difference) -> tuple[bool, str]:

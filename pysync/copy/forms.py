@@ -66,9 +66,6 @@ _DECIMAL = re.compile(r"decimal\s*\(\s*([0-9]+)", re.IGNORECASE)
 _DOUBLE_DIGITS = 15
 _NUMBER = re.compile(r"[+-]?[0-9]+")
 
-BY_REFRESH = "the target has copy.rewrite: pysync refresh writes anew what has changed (docs/copy.md)"
-"""What to do where copying by hand, or comparing files, is refused."""
-
 
 @dataclass(frozen=True, slots=True)
 class Frame:

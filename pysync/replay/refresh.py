@@ -20,6 +20,7 @@ import structlog
 from hmsclient.genthrift.hive_metastore import ttypes as hive
 from thrift.Thrift import TApplicationException
 
+from pysync.copy.forms import Frame
 from pysync.metastore import PARTITIONS_PER_CALL, MetastoreError
 from pysync.metastore.reads import Reads
 from pysync.model import idl
@@ -253,6 +254,7 @@ class _Reading:
             return
         origin = self._origin(found)
         constraints = {} if self.refresh.partitions else self._constraints(found)
+        frame = self.translator.rewrite.frame(found)
         sources = self.translator.rewrite.rewrite(found)
         there = self.target.table(new)
         if _is_in_the_way(there, found):
@@ -260,13 +262,13 @@ class _Reading:
             there = None
         yield PutTable(table=new, definition=found, sources=sources, **origin)
         if found.partitionKeys:
-            yield from self._partitions(old, new, found, origin, fresh=there is None)
+            yield from self._partitions(old, new, found, frame, origin, fresh=there is None)
         yield from self._bring_constraints(old, found, constraints, there, origin)
         if wants_statistics(self.target):
             yield from Counts.of(self.source, old, new, found, origin).everything(self.refresh.partitions)
 
     def _partitions(
-        self, old: TableName, new: TableName, table: Any, origin: dict[str, Any], *, fresh: bool
+        self, old: TableName, new: TableName, table: Any, frame: Frame, origin: dict[str, Any], *, fresh: bool
     ) -> Iterator[Operation]:
         """Those of the source; then what the target has beyond them, which a table that is `fresh` has not."""
         asked = self.refresh.partitions
@@ -278,7 +280,7 @@ class _Reading:
             parts = self.source.partitions_by_name(old.database, old.table, batch)
             sources: dict[str, SourceFiles] = {}
             for part in parts:
-                sources |= self.translator.rewrite.rewrite(part)
+                sources |= self.translator.rewrite.rewrite_partition(part, frame)
             if not fresh:
                 present |= {partition_name(keys, part.values) for part in parts}
             if parts:

@@ -1,12 +1,8 @@
-"""Rewrite: renames, location mapping and parameter changes on the way to a target. Pure, but in place: see Change.
-
-Where files are written anew, it also remembers what the tables told that their partitions do not tell.
-"""
+"""Rewrite: renames, location mapping and parameter changes on the way to a target. Pure, but in place: see Change."""
 
 from __future__ import annotations
 
 import re
-import threading
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from fnmatch import fnmatchcase
@@ -14,19 +10,18 @@ from typing import Any
 
 from hmsclient.genthrift.hive_metastore import ttypes as hive
 
-from pysync.copy.forms import BY_REFRESH, Frame, alter, form_of, frame_of
+from pysync.copy.forms import Frame, alter, form_of, frame_of
 from pysync.errors import UsageError
 from pysync.model import idl
 from pysync.model.change import Change
 from pysync.model.event import Event, Kind
 from pysync.model.files import Form, SourceFiles
 from pysync.model.names import TableName, normalized
-from pysync.targets.base import Rejected
 from pysync.targets.settings import TargetSettings
 
 # Parameters of tables and serdes that hold a location: Spark's path, Avro's schema, Iceberg's pointers.
 _LOCATION_KEYS = ("path", "avro.schema.url", "metadata_location", "previous_metadata_location")
-_FRAMES = 10_000
+_UNKNOWN = Frame(plain=False)
 _EMPTY_AUTHORITY = re.compile(r"^([A-Za-z][A-Za-z0-9+.-]*):///")
 
 
@@ -53,42 +48,17 @@ class Locations:
         return location
 
 
-class Frames:
-    """Those of the tables that were rewritten last, for their partitions, which do not tell. For any thread."""
-
-    def __init__(self) -> None:
-        self._lock = threading.Lock()
-        self._frames: dict[tuple[str, str], Frame] = {}
-
-    def put(self, name: tuple[str, str], frame: Frame) -> None:
-        """Remember one; the oldest is forgotten where they are too many."""
-        with self._lock:
-            self._frames.pop(name, None)
-            if len(self._frames) == _FRAMES:
-                del self._frames[next(iter(self._frames))]
-            self._frames[name] = frame
-
-    def get(self, name: tuple[str, str]) -> Frame:
-        """The frame of the table. Raises Rejected if it is not known."""
-        with self._lock:
-            found = self._frames.get(name)
-        if found is None:
-            raise Rejected(f"whether {'.'.join(name)} is written anew is not told by its partitions alone", BY_REFRESH)
-        return found
-
-
 @dataclass(frozen=True, slots=True)
 class Rewrite:
     """What becomes of objects on their way to one target."""
 
-    databases: dict[str, str] = field(default_factory=dict)
-    tables: dict[TableName, TableName] = field(default_factory=dict)
+    databases: Mapping[str, str] = field(default_factory=dict)
+    tables: Mapping[TableName, TableName] = field(default_factory=dict)
     locations: Locations = Locations()
-    parameters: dict[str, str] = field(default_factory=dict)
+    parameters: Mapping[str, str] = field(default_factory=dict)
     drop_parameters: tuple[str, ...] = ()
     copies: bool = False  # whether it is to be known where the files are at the source
     anew: str | None = None  # the format in which they are written anew, where they can be
-    frames: Frames = field(default_factory=Frames, compare=False)
 
     @classmethod
     def of(cls, settings: TargetSettings) -> Rewrite:
@@ -132,12 +102,12 @@ class Rewrite:
 
         `table`, which may be shared, comes rewritten already.
         """
-        frame = frame_of(change.table) if change.table is not None and self.anew else None
+        frame = self.frame(change.table) if change.table is not None else _UNKNOWN
         for item in change.before:
-            self.rewrite_of(item, frame)
+            self._rewrite(item, frame)
         sources: dict[str, SourceFiles] = {}
         for item in change.after:
-            sources.update(self.rewrite_of(item, frame))
+            sources.update(self._rewrite(item, frame))
         event = self._event(change.event)
         return Change(event, change.position, table, change.before, change.after, change.whole, sources)
 
@@ -161,38 +131,39 @@ class Rewrite:
         old = {} if new.items() <= names.items() else {f"source_{key}": names[key] for key in new}
         return {**names, **new, **old}
 
+    def frame(self, table: Any) -> Frame:
+        """What a table tells of the files of its partitions; it is the source's, not yet rewritten."""
+        return frame_of(table) if self.anew else _UNKNOWN
+
     def rewrite(self, item: Any) -> dict[str, SourceFiles]:
-        """One metastore object as the target shall have it; altered in place.
+        """One metastore object, but no partition, as the target shall have it; altered in place.
 
-        Returns its new location with its files at the source, where files are copied. Where they may be written anew, a
-        table comes before its partitions, which do not tell all of it.
-        Raises Rejected for a partition whose table did not.
+        Returns its new location with its files at the source, where files are copied.
         """
-        if self.anew and isinstance(item, hive.Table):
-            self.frames.put((item.dbName, item.tableName), frame_of(item))
-        return self.rewrite_of(item, None)
+        if isinstance(item, hive.Partition):
+            raise TypeError("a partition is rewritten with the frame of its table")
+        return self._rewrite(item, _UNKNOWN)
 
-    def rewrite_of(self, item: Any, frame: Frame | None) -> dict[str, SourceFiles]:
-        """The same for what is of a table with this frame; None: of the one that was rewritten last."""
+    def rewrite_partition(self, partition: Any, frame: Frame) -> dict[str, SourceFiles]:
+        """The same for a partition of the table with this frame, which tells what the partition does not."""
+        return self._rewrite(partition, frame)
+
+    def _rewrite(self, item: Any, frame: Frame) -> dict[str, SourceFiles]:
         storage = getattr(item, "sd", None) if self.copies else None
         before = storage.location if storage is not None else None
-        form = self._form(item, frame) if storage is not None and before else None
+        form = self._form(item, frame) if before else None
         self._alter(item)
         if form is not None:
             alter(item, form)
-        if storage is None or not before:
-            return {}
-        return {storage.location: SourceFiles(before, form)}
+        return {storage.location: SourceFiles(before, form)} if storage is not None and before else {}
 
-    def _form(self, item: Any, frame: Frame | None) -> Form | None:
+    def _form(self, item: Any, frame: Frame) -> Form | None:
         """How its files are written anew; not where the target has them at the very place where the source does."""
         location = item.sd.location
         moved = _plain(self.locations.map(location) or "").rstrip("/") != _plain(location).rstrip("/")
-        if not self.anew or not moved or not isinstance(item, hive.Table | hive.Partition):
+        if not self.anew or not moved:
             return None
-        if isinstance(item, hive.Table):
-            frame = frame_of(item)
-        return form_of(item.sd, item.parameters, frame or self.frames.get((item.dbName, item.tableName)), self.anew)
+        return form_of(item.sd, item.parameters, frame_of(item) if isinstance(item, hive.Table) else frame, self.anew)
 
     def _alter(self, item: Any) -> None:
         kind = type(item)
@@ -253,7 +224,7 @@ class Rewrite:
 
     def _parameters(self, parameters: dict[str, str]) -> dict[str, str]:
         kept = {k: v for k, v in parameters.items() if not any(fnmatchcase(k, p) for p in self.drop_parameters)}
-        return self._located(kept) | self.parameters
+        return {**self._located(kept), **self.parameters}
 
     def _located(self, parameters: dict[str, str]) -> dict[str, str]:
         return {k: (self.locations.map(v) or v) if k in _LOCATION_KEYS else v for k, v in parameters.items()}

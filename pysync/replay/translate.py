@@ -65,7 +65,7 @@ class Translator:
 
     def _rewrite_table(self, raw: bytes) -> Any:
         table = stored_table(raw)
-        self.rewrite.rewrite_of(table, None)
+        self.rewrite.rewrite(table)
         return table
 
     def keys(self, data: bytes) -> frozenset[str]:

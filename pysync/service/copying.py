@@ -18,7 +18,9 @@ from pysync.copy.requests import Difference, Pair
 from pysync.copy.run import Copied
 from pysync.errors import UsageError
 from pysync.metastore import PARTITIONS_PER_CALL, Metastore
+from pysync.model.files import SourceFiles
 from pysync.model.names import TableName
+from pysync.replay.rewrite import Rewrite
 from pysync.replay.translate import Translator
 from pysync.service.install import listener_jar
 from pysync.targets.settings import TargetSettings
@@ -132,10 +134,9 @@ def _pairs(work: _Work, tables: Collection[TableName]) -> Iterator[Pair]:
             if tables:
                 raise UsageError(f"the source has no table {name}")
             continue
-        for item in _stored(source, found):
-            for target, files in translator.rewrite.rewrite(item).items():
-                if target.rstrip("/") != files.location.rstrip("/"):
-                    yield Pair(files.location, target, files.form)
+        for target, files in _sources(source, translator.rewrite, found):
+            if target.rstrip("/") != files.location.rstrip("/"):
+                yield Pair(files.location, target, files.form)
 
 
 def _in_scope(source: Metastore, translator: Translator) -> Iterator[TableName]:
@@ -145,14 +146,17 @@ def _in_scope(source: Metastore, translator: Translator) -> Iterator[TableName]:
             yield from (name for name in names if translator.policy.takes_table(name))
 
 
-def _stored(source: Metastore, table: Any) -> Iterator[Any]:
-    """What has files of its own: the table, or its partitions."""
+def _sources(source: Metastore, rewrite: Rewrite, table: Any) -> Iterator[tuple[str, SourceFiles]]:
+    """The locations at the target of what has files of its own, the table or its partitions, with these files."""
     if not table.partitionKeys:
-        yield table
+        yield from rewrite.rewrite(table).items()
         return
+    frame = rewrite.frame(table)
     names = source.partition_names(table.dbName, table.tableName)
     for start in range(0, len(names), PARTITIONS_PER_CALL):
-        yield from source.partitions_by_name(table.dbName, table.tableName, names[start : start + PARTITIONS_PER_CALL])
+        batch = names[start : start + PARTITIONS_PER_CALL]
+        for part in source.partitions_by_name(table.dbName, table.tableName, batch):
+            yield from rewrite.rewrite_partition(part, frame).items()
 
 
 def _batches(pairs: Iterator[Pair]) -> Iterator[list[Pair]]:

@@ -19,8 +19,9 @@ from pysync.metastore import Metastore, MetastoreError
 from pysync.model.names import TableName
 from pysync.targets import target_kind
 from pysync.targets.settings import TargetSettings
-from pysync.verify.crew import Crew, Ends
+from pysync.verify.crew import Crew
 from pysync.verify.found import Compared
+from pysync.verify.hands import Own
 from pysync.verify.looks import DatabaseItem, ExtraDatabaseItem, Item, Looker, TableItem
 from pysync.verify.partitions import Batch, Keyed, Tally
 from pysync.verify.rules import Rules
@@ -123,26 +124,21 @@ def _looked(work: Work) -> Answer:
         raise UsageError("the source's address is not known", "set [source] metastore")
     looker = Looker(Rules.of(settings, work.job.source.name))
     with Crew(partial(Metastore, access), partial(kind.open, settings), 1, lambda: None) as crew:
+        hands = Own(crew, looker)
         try:
-            return Answer(seen=_objects(crew, looker, work), tallies=_partitions(crew, looker, work))
+            return Answer(seen=_objects(hands, work), tallies=_partitions(hands, work))
         except (MetastoreError, TException) as error:
             return _failed(f"the source cannot be read: {error}")
 
 
-def _objects(crew: Crew, looker: Looker, work: Work) -> tuple[SeenText, ...]:
-    return tuple(SeenText.of(it) for it in crew.each(looker.look, [it.item() for it in work.items]))
+def _objects(hands: Own, work: Work) -> tuple[SeenText, ...]:
+    return tuple(SeenText.of(seen) for _, seen in hands.objects([it.item() for it in work.items]))
 
 
-def _partitions(crew: Crew, looker: Looker, work: Work) -> tuple[Tally, ...]:
+def _partitions(hands: Own, work: Work) -> tuple[Tally, ...]:
     if work.old is None or work.new is None:
         return ()
-    name = work.new
-    keyed = Keyed(work.old, name, crew.ask(lambda ends: ends.target.table(name)).result())
-
-    def compare(ends: Ends, batch: Batch) -> Tally:
-        return looker.compare(ends, keyed, batch)
-
-    return tuple(crew.each(compare, work.batches))
+    return tuple(hands.batches(Keyed(work.old, work.new), work.batches))
 
 
 def _assert_version(request: str) -> None:

@@ -45,4 +45,5 @@ class Own:
 
     def batches(self, keyed: Keyed, batches: Iterable[Batch]) -> Iterator[Tally]:
         """As Hands'."""
-        return self.crew.each(lambda ends, batch: self.looker.compare(ends, keyed, batch), batches)
+        owner = self.crew.ask(lambda ends: self.looker.owner(ends, keyed)).result()
+        return self.crew.each(lambda ends, batch: self.looker.compare(ends, owner, batch), batches)

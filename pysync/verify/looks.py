@@ -10,7 +10,7 @@ from pysync.model.names import TableName
 from pysync.targets.base import Rejected, Target
 from pysync.verify.crew import Ends
 from pysync.verify.found import DIFFERENT, EQUAL, EXTRA, MISSING, Compared, listed
-from pysync.verify.partitions import Batch, Keyed, Tally, compare_batch
+from pysync.verify.partitions import Batch, Keyed, Owner, Tally, compare_batch, owner_of
 from pysync.verify.rules import DEFAULT, Rules
 from pysync.verify.tables import Seen, compared_with, excused, look_at_extra, look_at_table
 
@@ -58,9 +58,13 @@ class Looker:
         look = look_at_extra if item.extra else look_at_table
         return look(ends, item.old, item.new, self.rules)
 
-    def compare(self, ends: Ends, keyed: Keyed, batch: Batch) -> Tally:
-        """Compare some partitions of a table that has many. Raises as both ends do."""
-        return compare_batch(ends, keyed, self.rules, batch)
+    def owner(self, ends: Ends, keyed: Keyed) -> Owner:
+        """What it takes to compare partitions of a table that has many. Raises as both ends do."""
+        return owner_of(ends, keyed, self.rules)
+
+    def compare(self, ends: Ends, owner: Owner, batch: Batch) -> Tally:
+        """Compare some of them. Raises as both ends do."""
+        return compare_batch(ends, owner, self.rules, batch)
 
     def _database(self, ends: Ends, item: DatabaseItem) -> Iterator[Compared]:
         rules, name = self.rules, item.sources[0]

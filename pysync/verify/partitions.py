@@ -7,6 +7,7 @@ from concurrent.futures import Future
 from dataclasses import dataclass, field
 from typing import Any, Protocol, TypeVar
 
+from pysync.copy.forms import Frame
 from pysync.metastore import PARTITIONS_PER_CALL
 from pysync.model.names import TableName, partition_name
 from pysync.targets.base import Rejected, Unavailable
@@ -22,11 +23,19 @@ FEW = 4 * PARTITIONS_PER_CALL
 
 @dataclass(frozen=True, slots=True)
 class Keyed:
-    """A table with partitions: its names at both ends, and the table that the target has (None: not at hand)."""
+    """A table with partitions: its names at both ends."""
 
     old: TableName
     new: TableName
-    there: Any | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Owner:
+    """The same with what it takes to compare its partitions: the source's `frame`, and the table that is `there`."""
+
+    keyed: Keyed
+    frame: Frame
+    there: Any
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,14 +81,23 @@ class Many(Protocol):
         """What is found of the batches."""
 
 
-def compare_few(ends: Ends, keyed: Keyed, rules: Rules) -> Tally | None:
+def owner_of(ends: Ends, keyed: Keyed, rules: Rules) -> Owner:
+    """Read from both ends. Raises as they do, and Unavailable where one of them has no such table any more."""
+    wanted, there = ends.source.table(keyed.old.database, keyed.old.table), ends.target.table(keyed.new)
+    if wanted is None or there is None:
+        raise Unavailable(f"the table {keyed.new} has gone while it was compared", "verify it again")
+    return Owner(keyed, rules.rewrite.frame(wanted), there)
+
+
+def compare_few(ends: Ends, owner: Owner, rules: Rules) -> Tally | None:
     """Compare all partitions of a table at once; None if there are more than FEW."""
+    keyed = owner.keyed
     wanted, there = _source_names(ends, keyed, FEW + 1), ends.target.partition_names(keyed.new, FEW + 1)
     if max(len(wanted), len(there)) > FEW:
         return None
     tally = _extras(wanted, there, rules)
     for batch in _batches(wanted, frozenset(there)):
-        tally.add(compare_batch(ends, keyed, rules, batch))
+        tally.add(compare_batch(ends, owner, rules, batch))
     return tally
 
 
@@ -113,22 +131,20 @@ def _batches(wanted: Sequence[str], there: frozenset[str]) -> Iterator[Batch]:
         yield Batch(names, [name for name in names if name in there])
 
 
-def compare_batch(ends: Ends, keyed: Keyed, rules: Rules, batch: Batch) -> Tally:
+def compare_batch(ends: Ends, owner: Owner, rules: Rules, batch: Batch) -> Tally:
     """Compare these partitions, with a few calls to either end. Raises as both ends do."""
-    owner = keyed.there or ends.target.table(keyed.new)
-    if owner is None:
-        raise Unavailable(f"the table {keyed.new} has gone while it was compared", "verify it again")
-    name = keyed.old
+    name = owner.keyed.old
     wanted = ends.source.partitions_by_name(name.database, name.table, batch.names)
-    found = ends.target.partitions_by_name(keyed.new, batch.common) if batch.common else []
+    found = ends.target.partitions_by_name(owner.keyed.new, batch.common) if batch.common else []
     there = {tuple(partition.values): partition for partition in found}
-    keys = [key.name for key in owner.partitionKeys]
+    keys = [key.name for key in owner.there.partitionKeys]
     tally = Tally(len(batch.names))
     for partition in wanted:
         its = there.get(tuple(partition.values))
         excuse = rules.excuse("partition", MISSING if its is None else DIFFERENT)
         try:
-            fields = ends.target.differences(rules.rewritten(partition), its, owner)
+            rewritten = rules.rewritten_partition(partition, owner.frame)
+            fields = ends.target.differences(rewritten, its, owner.there)
         except Rejected as error:
             fields, excuse = ["cannot be held"], error.message
         label = partition_name(keys, partition.values)

@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
+from pysync.copy.forms import Frame
 from pysync.model.constraints import Constraints
 from pysync.model.event import Kind
 from pysync.model.mark import Mark
@@ -74,8 +75,13 @@ class Rules:
         return mark is not None and mark.source == self.policy.cluster
 
     def rewritten(self, item: Any) -> Any:
-        """An object of the source as the target shall have it; altered in place."""
+        """An object of the source, but no partition, as the target shall have it; altered in place."""
         self.rewrite.rewrite(item)
+        return item
+
+    def rewritten_partition(self, item: Any, frame: Frame) -> Any:
+        """The same for a partition of the table with this frame."""
+        self.rewrite.rewrite_partition(item, frame)
         return item
 
     def constraints(self, found: Constraints) -> Constraints:

@@ -12,7 +12,7 @@ from pysync.model.names import TableName
 from pysync.targets.base import Rejected, Target
 from pysync.verify.crew import Ends
 from pysync.verify.found import DIFFERENT, EQUAL, EXTRA, FOREIGN, MISSING, Compared, listed
-from pysync.verify.partitions import Keyed, Tally, compare_few
+from pysync.verify.partitions import Keyed, Owner, Tally, compare_few
 from pysync.verify.rules import Rules
 
 _KINDS = {struct: kind for kind, struct in OBJECTS.items()}
@@ -34,6 +34,7 @@ def look_at_table(ends: Ends, old: TableName, new: TableName, rules: Rules) -> S
     if rules.comes_from_target(wanted):
         return Seen(())
     constraints = ends.source.constraints(wanted)
+    frame = rules.rewrite.frame(wanted)
     rules.rewritten(wanted)
     there = ends.target.table(new)
     compared = compared_with(ends.target, rules, Compared("table", str(new), EQUAL, source=str(old)), wanted, there)
@@ -42,8 +43,8 @@ def look_at_table(ends: Ends, old: TableName, new: TableName, rules: Rules) -> S
     more = tuple(_constraints(ends, rules, compared, rules.constraints(constraints), there))
     if not _have_same_partitions(wanted, there):
         return Seen((compared, *more))
-    keyed = Keyed(old, new, there)
-    tally = compare_few(ends, keyed, rules)
+    keyed = Keyed(old, new)
+    tally = compare_few(ends, Owner(keyed, frame, there), rules)
     return Seen((compared, *more), keyed) if tally is None else Seen((with_partitions(compared, tally), *more))
 
 

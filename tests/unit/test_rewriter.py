@@ -22,11 +22,13 @@ from pysync.model.event import Event, Kind
 from pysync.model.files import Form, SourceFiles
 from pysync.model.mark import Mark
 from pysync.model.names import TableName
-from pysync.model.operation import PutTable, RenameTable
+from pysync.model.operation import PutPartitions, PutTable, RenameTable
 from pysync.replay.rewrite import Rewrite
+from pysync.service.copying import _sources
 from pysync.targets.base import Rejected
 from pysync.targets.settings import CopySettings, TargetSettings
 from tests.support import SERDE, partition, table
+from tests.support.refreshing import Hms, T, Target, apply
 from tests.support.targets import FakeTarget
 
 ORC = ("org.apache.hadoop.hive.ql.io.orc.OrcInputFormat", "org.apache.hadoop.hive.ql.io.orc.OrcSerde")
@@ -159,8 +161,9 @@ def test_a_table_and_its_partitions_become_another_format_and_tell_where_from():
     of = made(keys=[("k", "string")], parameters={"skip.header.line.count": "1"})
     part = partition(of, ["1"])
     part.sd.location = "file:/here/t/k=1"
+    frame = rewrite.frame(of)
     (table_from,) = rewrite.rewrite(of).values()
-    (part_from,) = rewrite.rewrite(part).values()
+    (part_from,) = rewrite.rewrite_partition(part, frame).values()
     assert (table_from.location, part_from.location) == ("file:/here/t", "file:/here/t/k=1")
     assert (table_from.form.header, part_from.form.header) == (1, 1)
     assert (of.sd.inputFormat, part.sd.inputFormat) == (PARQUET[0], PARQUET[0])
@@ -179,11 +182,58 @@ def test_events_of_partitions_bring_their_table_along():
         assert change.sources == {"file:/there/t/k=1": SourceFiles("file:/here/t/k=1", form)}
 
 
-def test_a_partition_alone_is_refused_and_not_guessed():
-    part = partition(made(), ["1"])
-    part.sd.location = "file:/here/t/k=1"
-    with pytest.raises(Rejected, match=r"d\.t"):
-        Rewrite.of(configured()).rewrite(part)
+@pytest.mark.parametrize("how", ["parquet", None])
+def test_a_partition_without_its_table_is_not_guessed(how):
+    """Whoever forgets the table finds out with any target, not only with one that writes anew."""
+    with pytest.raises(TypeError, match="the frame of its table"):
+        Rewrite.of(configured(how)).rewrite(partition(made(), ["1"]))
+
+
+def test_what_one_table_tells_is_forgotten_with_it():
+    """Of two tables of one name, as after a drop, each partition is of its own."""
+    rewrite = Rewrite.of(configured())
+    old = made(keys=[("k", "string")], parameters={"skip.header.line.count": "1"})
+    new = made(keys=[("k", "string")], parameters={"transactional": "true"})
+    frames = [rewrite.frame(it) for it in (old, new, old)]
+    found = []
+    for frame in frames:
+        part = partition(old, ["1"])
+        part.sd.location = "file:/here/t/k=1"
+        (files,) = rewrite.rewrite_partition(part, frame).values()
+        found.append(files.form and files.form.header)
+    assert found == [1, None, 1]
+
+
+HEADER = {"skip.header.line.count": "1"}
+
+
+def stored(*, parameters=HEADER):
+    """A source with one table of two partitions that tell nothing of the header."""
+    source = Hms()
+    of = source.add("db.t", "1", "2", parameters=dict(parameters))
+    of.sd.location = "file:/here/t"
+    for part in source.parts[TableName("db", "t")]:
+        part.sd.location = f"file:/here/t/day={part.values[0]}"
+    return source
+
+
+@pytest.mark.parametrize(("parameters", "header"), [(HEADER, 1), ({"transactional": "true"}, None)])
+def test_a_refresh_brings_partitions_with_what_their_table_tells(parameters, header):
+    source, target = stored(parameters=parameters), Target()
+    apply(source, target, T, locations={"file:/here": "file:/there"}, copy={"rewrite": "parquet"})
+    (put,) = (it for it in target.applied if isinstance(it, PutPartitions))
+    written = PARQUET[0] if header else CSV[0]
+    assert [it.sd.inputFormat for it in (put.definition, *put.partitions)] == [written] * 3
+    told = {where: (files.location, files.form and files.form.header) for where, files in put.sources.items()}
+    assert told == {f"file:/there/t/day={day}": (f"file:/here/t/day={day}", header) for day in ("1", "2")}
+
+
+def test_copying_by_hand_knows_of_partitions_what_their_table_tells():
+    for parameters, header in ((HEADER, 1), ({"transactional": "true"}, None)):
+        source = stored(parameters=parameters)
+        found = dict(_sources(source, Rewrite.of(configured()), source.table("db", "t")))
+        assert list(found) == ["file:/there/t/day=1", "file:/there/t/day=2"]
+        assert [it.form and it.form.header for it in found.values()] == [header] * 2
 
 
 def test_nothing_changes_where_both_ends_share_the_files_or_nothing_is_asked():

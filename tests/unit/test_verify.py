@@ -16,6 +16,7 @@ from pysync.metastore import PARTITIONS_PER_CALL, MetastoreUnavailable
 from pysync.model.mark import Mark
 from pysync.model.names import TableName, partition_name, partition_values
 from pysync.model.operation import PutDatabase, PutFunction, PutPartitions, PutTable
+from pysync.replay.rewrite import Rewrite
 from pysync.service.verifying import persisting
 from pysync.targets.base import Rejected, Unavailable
 from pysync.targets.faulty import KIND, FaultySettings
@@ -27,7 +28,9 @@ from tests.support import partition, table
 from tests.support.events import database
 
 DAY = [("day", "string")]
+ORC = "org.apache.hadoop.hive.ql.io.orc."
 MARK = Mark("onprem", 5, 1, 0)
+LATER = Mark("onprem", 5, 9, 0)
 _NUMBERS = itertools.count()
 
 
@@ -90,7 +93,7 @@ class Hms:
 
 
 class Place:
-    """A source, and a target in memory that has the same as the source at the beginning."""
+    """A source, and a target in memory that has what it shall have of the source at the beginning."""
 
     def __init__(self, *names: str, **settings: Any) -> None:
         self.source = Hms(*names)
@@ -99,12 +102,16 @@ class Place:
 
     def sync(self, mark: Mark = MARK) -> Place:
         """Write all that the source has."""
+        rewrite = Rewrite.of(self.settings)
         for name, base in self.source.bases.items():
             self.target.apply(PutDatabase(database=name, definition=deepcopy(base), mark=mark))
         for name, made in self.source.found.items():
-            self.target.apply(PutTable(table=name, definition=deepcopy(made), mark=mark))
-            parts = tuple(deepcopy(list(self.source.parts[name].values())))
-            self.target.apply(PutPartitions(table=name, definition=made, partitions=parts, mark=mark))
+            definition, parts = deepcopy(made), tuple(deepcopy(list(self.source.parts[name].values())))
+            rewrite.rewrite(definition)
+            for part in parts:
+                rewrite.rewrite_partition(part, rewrite.frame(made))
+            self.target.apply(PutTable(table=name, definition=deepcopy(definition), mark=mark))
+            self.target.apply(PutPartitions(table=name, definition=definition, partitions=parts, mark=mark))
         for it in self.source.made:
             self.target.apply(PutFunction(database=it.dbName, definition=deepcopy(it), mark=mark))
         return self
@@ -127,6 +134,29 @@ def function(name: str, kind: str = "org.F") -> Any:
 def no_waits(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(crew, "_FIRST_WAIT_SECONDS", 0.0)
     monkeypatch.setattr(crew, "_LONGEST_WAIT_SECONDS", 0.0)
+
+
+def anew(*days: str) -> Place:
+    """Tables with a header, of which they alone tell: so the partitions of `mixed`, ORC, stay as those of `kept` do."""
+    place = Place(locations={"file:/here": "file:/there"}, copy={"rewrite": "parquet"})
+    for name, parameters in (("db.text", {}), ("db.kept", {"transactional": "true"}), ("db.mixed", {})):
+        made = place.source.add(name, *days, parameters={"skip.header.line.count": "1", **parameters})
+        made.sd.location = f"file:/here/{name}"
+        for part in place.source.parts[TableName.parse(name)].values():
+            part.sd.location = f"file:/here/{name}/{part.values[0]}"
+            if name == "db.mixed":
+                part.sd.inputFormat, part.sd.serdeInfo.serializationLib = f"{ORC}OrcInputFormat", f"{ORC}OrcSerde"
+    return place.sync()
+
+
+def left_as_they_are(place: Place, *days: str) -> None:
+    """Partitions of all that the target has as they are at the source, but in their new place."""
+    for name in (TableName("db", it) for it in ("text", "kept", "mixed")):
+        parts = [deepcopy(place.source.parts[name][f"day={day}"]) for day in days]
+        for part in parts:
+            part.sd.location = part.sd.location.replace("/here/", "/there/")
+        definition = place.target.table(name)
+        place.target.apply(PutPartitions(table=name, definition=definition, partitions=tuple(parts), mark=LATER))
 
 
 # --- whose it is, and what the settings say
@@ -231,6 +261,16 @@ def test_what_the_target_can_hold_in_no_form_is_told(monkeypatch: pytest.MonkeyP
 
 
 # --- partitions
+
+
+@pytest.mark.parametrize("days", [3, FEW + 3])
+def test_partitions_whose_files_are_written_anew_are_compared_as_their_table_tells(days: int) -> None:
+    place = anew(*(f"{day:05}" for day in range(days)))
+    assert place.unequal() == {}
+    left_as_they_are(place, "00001")
+    (found,) = (it for it in place.compare() if it.drift)
+    assert (found.name, found.parts) == ("db.text", days)
+    assert found.fields[0].startswith("partition day=00001: sd.inputFormat: ")
 
 
 @pytest.mark.parametrize("count", [3, FEW, FEW + 1, FEW + 700])
