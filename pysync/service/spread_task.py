@@ -18,7 +18,7 @@ from pysync.errors import PysyncError, UsageError
 from pysync.metastore import Metastore, MetastoreError
 from pysync.model.names import TableName
 from pysync.targets import target_kind
-from pysync.targets.settings import TargetSettings
+from pysync.targets.settings import CopySettings, TargetSettings
 from pysync.verify.crew import Crew
 from pysync.verify.found import Compared
 from pysync.verify.hands import Own
@@ -26,6 +26,8 @@ from pysync.verify.looks import DatabaseItem, ExtraDatabaseItem, Item, Looker, T
 from pysync.verify.partitions import Batch, Keyed, Tally
 from pysync.verify.rules import Rules
 from pysync.verify.tables import Seen
+
+_OF_FILES_ALONE = CopySettings.model_fields.keys() - {"rewrite"}
 
 
 class _Value(BaseModel):
@@ -42,8 +44,11 @@ class Job(_Value):
 
     @classmethod
     def of(cls, source: SourceConfig, settings: TargetSettings) -> Job:
-        """Of these settings, without those of copying: what is left names files with secrets, and holds none."""
-        text = settings.model_dump_json(by_alias=True, exclude={"copy_files"})
+        """Of these settings; of those of copying only what definitions hang on.
+
+        What is left names files with secrets, and holds none.
+        """
+        text = settings.model_dump_json(by_alias=True, exclude={"copy_files": _OF_FILES_ALONE})
         return cls(version=__version__, source=source, kind=settings.kind, target=text)
 
 

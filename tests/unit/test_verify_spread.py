@@ -6,7 +6,6 @@ import json
 import threading
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack
-from dataclasses import replace
 
 import pytest
 from hypothesis import given, settings
@@ -27,9 +26,8 @@ from pysync.verify import crew
 from pysync.verify.compare import Compared, Comparison
 from pysync.verify.looks import DatabaseItem, ExtraDatabaseItem, TableItem
 from pysync.verify.partitions import FEW
-from tests.unit.test_verify import MARK, Place, function
+from tests.unit.test_verify import LATER, Place, anew, function, left_as_they_are
 
-LATER = replace(MARK, position=9)
 SOURCE = SourceConfig(name="onprem", metastore="thrift://source:9083")
 
 
@@ -129,17 +127,31 @@ def test_a_table_of_many_partitions_is_divided(patch: pytest.MonkeyPatch) -> Non
     assert len([it for it in executors.asked if it.batches]) == 3
 
 
+@pytest.mark.parametrize("days", [3, FEW + 3])
+def test_files_that_are_written_anew_are_known_there_too(patch: pytest.MonkeyPatch, days: int) -> None:
+    """Of partitions their table tells, which goes with no task: whoever compares them looks at it."""
+    place = anew(*(f"{day:05}" for day in range(days)))
+    executors = Executors(place, patch)
+    assert {it.result for it in executors.compare()} == {"equal"}
+    assert bool([it for it in executors.asked if it.batches]) == (days > FEW)
+    left_as_they_are(place, "00001")
+    found = executors.compare()
+    assert found == place.compare()
+    assert [it.name for it in found if it.drift] == ["db.text"]
+
+
 def test_what_is_sent_are_names_and_settings_without_those_of_spark(patch: pytest.MonkeyPatch) -> None:
     executors = Executors(drifted(), patch)
     executors.place.settings = executors.place.settings.model_copy(
-        update={"copy_files": CopySettings(spark={"spark.hadoop.said": "hush"})}
+        update={"copy_files": CopySettings(master="yarn", spark={"spark.hadoop.said": "hush"}, rewrite="orc")}
     )
     executors.compare()
     text = executors.asked[0].model_dump_json()
     sent = json.loads(text)
     assert sent.keys() == {"job", "items", "old", "new", "batches"}
     assert sent["job"]["source"]["metastore"] == "thrift://source:9083"
-    assert json.loads(sent["job"]["target"])["kind"] == "faulty"
+    target = json.loads(sent["job"]["target"])
+    assert (target["kind"], target["copy"]) == ("faulty", {"rewrite": "orc"})
     assert "hush" not in text
 
 
