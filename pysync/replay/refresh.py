@@ -1,35 +1,23 @@
-"""Refresh: what the events do not tell, or not in a sure order, read from the source as it is now.
+"""Refresh: what the events do not tell, or not in a sure order, is read from the source as it is now, and applied.
 
-Refreshing a table reads its definition and partitions at the source, a batch at a time, and puts them: a target writes
-only what differs. What the source has read of later changes comes again with their own events, and ends the same.
-
-Only what was absent at the source already when the refresh was asked for, and still is, is dropped: of what goes
-later an event tells, and it may be a rename that keeps the partitions. Nor is a table put that is another one by now:
-the events of the one before it, which are still to come, are not for it.
+What a refresh comes to is told by pysync.replay.rereading.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import AbstractContextManager, ExitStack, contextmanager, suppress
-from dataclasses import dataclass, replace
 from queue import Empty, SimpleQueue
-from typing import Any
 
 import structlog
 from hmsclient.genthrift.hive_metastore import ttypes as hive
 from thrift.Thrift import TApplicationException
 
-from pysync.copy.forms import Frame
-from pysync.metastore import PARTITIONS_PER_CALL, MetastoreError
+from pysync.metastore import MetastoreError
 from pysync.metastore.reads import Reads
 from pysync.model import idl
 from pysync.model.change import OBJECTS
-from pysync.model.constraints import Constraints, name_of, pairs
 from pysync.model.event import Kind
-from pysync.model.files import SourceFiles
-from pysync.model.mark import Mark
-from pysync.model.names import TableName, partition_name
 from pysync.model.operation import (
     DropConstraint,
     DropDatabase,
@@ -46,7 +34,8 @@ from pysync.model.operation import (
     Refresh,
 )
 from pysync.replay.lanes import Stopped
-from pysync.replay.statistics import Counts, put_statistics, wants_statistics
+from pysync.replay.rereading import Rereading
+from pysync.replay.statistics import put_statistics, wants_statistics
 from pysync.replay.tally import Count, Tally
 from pysync.replay.translate import Translator
 from pysync.targets.base import Outcome, Target, Unavailable, total
@@ -104,7 +93,7 @@ class Refresher:
         outcomes: set[Outcome] = set()
         drops = partitions = 0
         with self._reading(self._source) as source:
-            for operation in _Reading(source, target, self._translator, refresh).operations():
+            for operation in Rereading(source, target, self._translator, refresh).operations():
                 if _kind_of(operation) in self._translator.policy.exclude_kinds:
                     continue
                 drops += operation.drops
@@ -141,239 +130,10 @@ class Refresher:
         self._idle.put((source, stack))
 
 
-@dataclass(frozen=True, slots=True)
-class _Reading:
-    """One refresh: the operations it takes, found while they are asked for."""
-
-    source: Reads
-    target: Target
-    translator: Translator
-    refresh: Refresh
-
-    def operations(self) -> Iterator[Operation]:
-        if self.refresh.table is not None and self.refresh.statistics:
-            return self._statistics(self.translator.rewrite.source_table(self.refresh.table), self.refresh.table)
-        if self.refresh.table is not None and self.refresh.source_table is not None:
-            return self._table(self.refresh.source_table, self.refresh.table)
-        return self._database() if self.refresh.database else self._databases()
-
-    # --- databases
-
-    def _databases(self) -> Iterator[Operation]:
-        """Drop those that came from the source and are gone there; their tables first, which count for the brake.
-
-        One that has been made there anew since is emptied: what is in it is from before.
-        """
-        rewrite = self.translator.rewrite
-        listed = set(map(rewrite.database, self.refresh.present))
-        now = set(map(rewrite.database, self.source.databases()))
-        for name in self.target.databases():
-            if not self.translator.policy.takes_database(rewrite.source_database(name)):
-                continue
-            if name not in listed and self._is_ours(self.target.database(name)):
-                yield from self._drop_tables(name, self._tables_for(name))
-                if name not in now:
-                    yield DropDatabase(database=name, **self._origin(None))
-
-    def _database(self) -> Iterator[Operation]:
-        refresh = self.refresh
-        found = self.source.database(refresh.source_database)
-        if found is None:
-            return
-        if not self._comes_from_target(found):
-            origin = self._origin(found)
-            self.translator.rewrite.rewrite(found)
-            yield PutDatabase(database=refresh.database, definition=found, **origin)
-        for function in self.source.functions(refresh.source_database):
-            self.translator.rewrite.rewrite(function)
-            yield PutFunction(database=refresh.database, definition=function, **self._origin(found))
-        yield from self._drop_functions(refresh.database, self._origin(found))
-        yield from self._drop_tables(refresh.database, self._tables_for(refresh.database))
-
-    def _drop_functions(self, database: str, origin: dict[str, Any]) -> Iterator[Operation]:
-        """Those that no database of the source has which goes to this one. Functions cannot be renamed."""
-        there = [function.functionName for function in self.target.functions(database)]
-        if not there:
-            return
-        belonging = [name for name in self.source.databases() if self.translator.rewrite.database(name) == database]
-        kept = {function.functionName for name in belonging for function in self.source.functions(name)}
-        for name in there:
-            if name not in kept:
-                yield DropFunction(database=database, function=name, **origin)
-
-    def _tables_for(self, database: str) -> set[str]:
-        """The tables that belong into a database of the target, in scope or not, from any database of the source."""
-        rewrite = self.translator.rewrite
-        listed = {TableName(self.refresh.source_database, table) for table in self.refresh.present}
-        names = {old for old, new in rewrite.tables.items() if new.database == database and self._is_there(old)}
-        for name in self.source.databases():
-            if rewrite.database(name) == database:
-                names |= {TableName(name, table) for table in self.source.tables(name)}
-        names = listed | {name for name in names - listed if not self._was_another(name)}
-        return {new.table for new in map(rewrite.table, names) if new.database == database}
-
-    def _is_there(self, name: TableName) -> bool:
-        return name.table in self.source.tables(name.database)  # a dump may have its name alone
-
-    def _was_another(self, name: TableName) -> bool:
-        """Whether the target has one that was gone when the refresh was asked for, though there is a new one now."""
-        if self.refresh.source_database not in {"", name.database}:
-            return False
-        found = self.source.table(name.database, name.table)
-        return found is not None and self._has_another(self.translator.rewrite.table(name), found.createTime)
-
-    def _has_another(self, name: TableName, created: int) -> bool:
-        """Whether the table at the target is not the one that was created at the source at that time (s)."""
-        there = self.target.table(name) if created else None
-        mark = Mark.read(there.parameters) if there is not None else None
-        return mark is not None and mark.created not in {0, created}
-
-    def _drop_tables(self, database: str, kept: set[str]) -> Iterator[Operation]:
-        for table in self.target.tables(database):
-            name = TableName(database, table)
-            if table in kept or not self.translator.policy.takes_table(self.translator.rewrite.source_table(name)):
-                continue
-            if self._is_ours(self.target.table(name)):
-                yield DropTable(table=name, **self._origin(None))
-
-    def _has_older(self, name: TableName) -> bool:
-        """Whether the target still has the one before that which the source had when the refresh was asked for."""
-        there = self.target.table(name) if self.refresh.created else None
-        mark = Mark.read(there.parameters) if there is not None else None
-        return mark is not None and 0 < mark.created < self.refresh.created
-
-    # --- tables
-
-    def _table(self, old: TableName, new: TableName) -> Iterator[Operation]:
-        found = self.source.table(old.database, old.table)
-        if found is None or self.refresh.created not in {0, found.createTime}:
-            if self.refresh.absent or self._has_older(new):
-                yield DropTable(table=new, **self._origin(None))
-            return
-        if self._comes_from_target(found):
-            return
-        origin = self._origin(found)
-        constraints = {} if self.refresh.partitions else self._constraints(found)
-        frame = self.translator.rewrite.frame(found)
-        sources = self.translator.rewrite.rewrite(found)
-        there = self.target.table(new)
-        if _is_in_the_way(there, found):
-            yield DropTable(table=new, **self._origin(None))
-            there = None
-        yield PutTable(table=new, definition=found, sources=sources, **origin)
-        if found.partitionKeys:
-            yield from self._partitions(old, new, found, frame, origin, fresh=there is None)
-        yield from self._bring_constraints(old, found, constraints, there, origin)
-        if wants_statistics(self.target):
-            yield from Counts.of(self.source, old, new, found, origin).everything(self.refresh.partitions)
-
-    def _partitions(
-        self, old: TableName, new: TableName, table: Any, frame: Frame, origin: dict[str, Any], *, fresh: bool
-    ) -> Iterator[Operation]:
-        """Those of the source; then what the target has beyond them, which a table that is `fresh` has not."""
-        asked = self.refresh.partitions
-        names = list(asked) or self.source.partition_names(old.database, old.table)
-        keys = tuple(key.name for key in table.partitionKeys)
-        present: set[str] = set()
-        for start in range(0, len(names), PARTITIONS_PER_CALL):
-            batch = names[start : start + PARTITIONS_PER_CALL]
-            parts = self.source.partitions_by_name(old.database, old.table, batch)
-            sources: dict[str, SourceFiles] = {}
-            for part in parts:
-                sources |= self.translator.rewrite.rewrite_partition(part, frame)
-            if not fresh:
-                present |= {partition_name(keys, part.values) for part in parts}
-            if parts:
-                found = {"partitions": tuple(parts), "sources": sources, **origin}
-                yield PutPartitions(table=new, definition=table, fresh=fresh, **found)
-        there = () if fresh else (tuple(part.values) for part in self.target.partitions(new))
-        extra = [it for it in there if self._is_extra(partition_name(keys, it), present)]
-        if extra and self._is_still(old, table):
-            for values in _batches(extra):
-                yield DropPartitions(table=new, keys=keys, values=values, **origin)
-
-    def _is_extra(self, name: str, present: set[str]) -> bool:
-        return name not in present and (not self.refresh.partitions or name in self.refresh.partitions)
-
-    # --- constraints
-
-    def _constraints(self, table: Any) -> Constraints:
-        """Those of the source's table, as the target shall have them."""
-        found: dict[Any, list[Any]] = {}
-        for kind, columns in self.source.constraints(table).items():
-            found[kind] = [column for column in columns if self.translator.policy.takes_constraint(column)]
-            for column in found[kind]:
-                self.translator.rewrite.rewrite(column)
-        return found
-
-    def _bring_constraints(
-        self, old: TableName, table: Any, wanted: Constraints, there: Any, origin: dict[str, Any]
-    ) -> Iterator[Operation]:
-        """Put the source's, and drop what the target's table `there` (None: there was none) has beyond them."""
-        name = TableName.of(table.dbName, table.tableName)
-        its = {} if there is None or not wanted else self.target.constraints(there)
-        extra = []
-        for kind, columns in wanted.items():
-            if columns:
-                yield PutConstraint(table=name, columns=tuple(columns), **origin)
-            extra += [name_of(other[0]) for mine, other in pairs(columns, its.get(kind, [])) if not mine]
-        if extra and self._is_still(old, table):
-            for constraint in extra:
-                yield DropConstraint(table=name, constraint=constraint, **origin)
-
-    def _is_still(self, old: TableName, table: Any) -> bool:
-        """Whether what was read just now is all there is of the table.
-
-        One that was renamed or dropped meanwhile looks empty, and what it had must not go at the target: its events are
-        to come, and a rename takes everything along.
-        """
-        found = self.source.table(old.database, old.table)
-        return found is not None and found.createTime == table.createTime
-
-    def _statistics(self, old: TableName, new: TableName) -> Iterator[Operation]:
-        """Those that have changed; of a table that was renamed or dropped since, a refresh has to find them."""
-        found = self.source.table(old.database, old.table)
-        if found is None or self._comes_from_target(found):
-            return iter(())
-        return Counts.of(self.source, old, new, found, self._origin(found)).changed(self.refresh.partitions)
-
-    # --- whose it is
-
-    def _origin(self, item: Any) -> dict[str, Any]:
-        """The mark of what is written, and where it has been: the object itself tells, there is no event of it."""
-        mark = replace(self.refresh.mark, created=getattr(item, "createTime", None) or 0)
-        before = Mark.read(getattr(item, "parameters", None))
-        visited = (before.source,) if before is not None else ()
-        return {"mark": mark, "visited": (*visited, *self.refresh.visited)}
-
-    def _comes_from_target(self, item: Any) -> bool:
-        mark = Mark.read(item.parameters)
-        return mark is not None and mark.source == self.translator.policy.cluster
-
-    def _is_ours(self, item: Any) -> bool:
-        mark = Mark.read(item.parameters) if item is not None else None
-        return mark is not None and mark.source == self.refresh.mark.source
-
-
 def _apply(target: Target, operation: Operation) -> Outcome:
     return put_statistics(target, operation) if isinstance(operation, PutStatistics) else target.apply(operation)
-
-
-def _is_in_the_way(there: Any, wanted: Any) -> bool:
-    """Whether the target has an earlier table of that name whose partitions cannot be in the one that is wanted."""
-    mark = Mark.read(there.parameters) if there is not None else None
-    earlier = mark is not None and 0 < mark.created < (wanted.createTime or 0)
-    return earlier and _keys(there) != _keys(wanted)
 
 
 def _kind_of(operation: Operation) -> Kind:
     """The kind of event that would have brought the operation."""
     return _CONSTRAINTS[type(operation.columns[0])] if isinstance(operation, PutConstraint) else _KINDS[type(operation)]
-
-
-def _keys(table: Any) -> list[str]:
-    return [key.name for key in table.partitionKeys or ()]
-
-
-def _batches(values: list[tuple[str, ...]]) -> Iterable[tuple[tuple[str, ...], ...]]:
-    return (tuple(values[at : at + PARTITIONS_PER_CALL]) for at in range(0, len(values), PARTITIONS_PER_CALL))
