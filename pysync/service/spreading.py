@@ -52,17 +52,14 @@ class Spread:
     """Hands of a Spark session: `run` has a task do a Work and gives its Answer, both as JSON; several may run at once.
 
     `crew` are the connections of this process, which list what there is. `slots` tells how many tasks run at once, and
-    is asked when there is something to do. What is given back at the end is left to `stack`.
+    is asked when there is something to do. At the end comes `cancel`, then the end of the session, then `join`.
     """
 
-    def __init__(
-        self, crew: Crew, run: Callable[[str], str], job: Job, slots: Callable[[], int], stack: ExitStack
-    ) -> None:
+    def __init__(self, crew: Crew, run: Callable[[str], str], job: Job, slots: Callable[[], int]) -> None:
         self._crew = crew
         self._run = run
         self._job = job
         self._slots = slots
-        self._stack = stack
         self._pool: ThreadPoolExecutor | None = None
 
     def ask(self, ask: Callable[[Ends], R]) -> Future[R]:
@@ -80,6 +77,16 @@ class Spread:
         """As Hands'."""
         for _, answer in self._each(_chunks(batches, MOST_BATCHES), lambda chunk: self._partitions(keyed, chunk)):
             yield from answer.tallies
+
+    def cancel(self) -> None:
+        """Begin no more tasks. Waits for nothing."""
+        if self._pool is not None:
+            self._pool.shutdown(wait=False, cancel_futures=True)
+
+    def join(self) -> None:
+        """Wait for the tasks that have begun, which end with the session if not before."""
+        if self._pool is not None:
+            self._pool.shutdown()
 
     def _objects(self, items: Sequence[Item]) -> Work:
         return Work(job=self._job, items=tuple(map(ItemText.of, items)))
@@ -104,10 +111,8 @@ class Spread:
     def _started(self) -> ThreadPoolExecutor:
         """Threads that wait for tasks; it costs nothing to ask again."""
         if self._pool is None:
-            self._pool = ThreadPoolExecutor(
-                min(self._slots() * _JOBS_PER_SLOT, _MOST_JOBS), thread_name_prefix="spread"
-            )
-            self._stack.callback(self._pool.shutdown, wait=False, cancel_futures=True)
+            most = min(self._slots() * _JOBS_PER_SLOT, _MOST_JOBS)
+            self._pool = ThreadPoolExecutor(most, thread_name_prefix="spread")
         return self._pool
 
 
@@ -117,12 +122,19 @@ def on_spark(config: Config, settings: TargetSettings) -> Iterator[Callable[[Cre
 
     Spark is started when there is something to do; the hands raise Unavailable when it does not start.
     """
-    with ExitStack() as stack:
+    with ExitStack() as threads, ExitStack() as stack:
         place = Path(stack.enter_context(TemporaryDirectory(prefix=_PREFIX)))
         tasks = _Tasks(SparkHost(_wish(config, settings), place))
         stack.callback(tasks.host.close)
         job = Job.of(config.source, settings)
-        yield lambda crew, _: Spread(crew, tasks.run, job, tasks.slots, stack)
+
+        def lent(crew: Crew, _: Looker) -> Spread:
+            spread = Spread(crew, tasks.run, job, tasks.slots)
+            threads.callback(spread.join)
+            stack.callback(spread.cancel)
+            return spread
+
+        yield lent
 
 
 def _wish(config: Config, settings: TargetSettings) -> SparkWish:

@@ -24,6 +24,7 @@ from pysync.targets.faulty import KIND
 from pysync.targets.settings import CopySettings, TargetSettings
 from pysync.verify import crew
 from pysync.verify.compare import Compared, Comparison
+from pysync.verify.crew import Crew
 from pysync.verify.looks import DatabaseItem, ExtraDatabaseItem, TableItem
 from pysync.verify.partitions import FEW
 from tests.unit.test_verify import LATER, Place, anew, function, left_as_they_are
@@ -47,16 +48,21 @@ class Executors:
         return self.do(work)
 
     def compare(self) -> list[Compared]:
-        job = Job.of(SOURCE, self.place.settings)
         with ExitStack() as stack:
             comparison = Comparison(
                 lambda: self.place.source,
                 lambda: KIND.open(self.place.settings),
                 self.place.settings,
                 "onprem",
-                hands=lambda own, _: Spread(own, self.run, job, lambda: self.slots, stack),
+                hands=lambda own, _: self.lend(own, stack),
             )
             return list(comparison.run())
+
+    def lend(self, crew: Crew, stack: ExitStack) -> Spread:
+        spread = Spread(crew, self.run, Job.of(SOURCE, self.place.settings), lambda: self.slots)
+        stack.callback(spread.join)
+        stack.callback(spread.cancel)
+        return spread
 
 
 @pytest.fixture(autouse=True)
