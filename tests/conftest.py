@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import os
 import socket
+import threading
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack, closing
 from pathlib import Path
@@ -53,6 +54,20 @@ def ports_of_this_worker() -> Iterator[None]:
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(ports, "PORTS", ports.PORTS[number * each : (number + 1) * each])
         yield
+
+
+@pytest.fixture(scope="module", autouse=True)
+def no_thread_goes_on() -> Iterator[None]:
+    """A thread of ours that outlives its tests disturbs others: hypothesis, say, minds whoever draws random numbers.
+
+    Those without a name are py4j's, of bridges whose listener is still there; others watch over what is shared.
+    """
+    before = set(threading.enumerate())
+    yield
+    left = [it for it in set(threading.enumerate()) - before if not it.name.startswith(("Thread-", "waits for "))]
+    for thread in left:
+        thread.join(10)
+    assert not [thread.name for thread in left if thread.is_alive()]
 
 
 @pytest.fixture
