@@ -19,7 +19,7 @@ from tests.conftest import Metastores
 from tests.support import new_database, process_is_gone, table, wait_until
 
 
-def test_is_up_with_its_own_warehouse(metastores: Metastores) -> None:
+def test_is_up_with_its_own_warehouse_and_begins_anew_in_memory(metastores: Metastores) -> None:
     server = metastores("a")
     with Metastore(server.uri) as metastore:
         database = metastore.database("default")
@@ -27,20 +27,15 @@ def test_is_up_with_its_own_warehouse(metastores: Metastores) -> None:
         assert database.locationUri == f"file:{server.warehouse}"
         name = new_database(metastore)
         metastore.call(lambda client: client.create_table(table(name, "t")))
-    assert (server.warehouse / f"{name}.db" / "t").is_dir()
+        assert (server.warehouse / f"{name}.db" / "t").is_dir()
+        server.restart()
+        assert metastore.databases() == ["default"]
 
 
-def test_drop_database_keeps_the_connection(shared_metastore: EmbeddedMetastore) -> None:
-    # Needs a connection pool that pyspark has: with Hive's default the server closes the connection.
-    with Metastore(shared_metastore.uri) as metastore:
-        name = new_database(metastore)
-        metastore.call(lambda client: client.create_table(table(name, "t")))
-        metastore.call(lambda client: client.drop_database(name, True, True))
-        assert name not in metastore.databases()
-
-
-def test_on_disk_keeps_its_data_over_a_kill_and_a_restart(metastores: Metastores) -> None:
-    server = metastores("a", database="disk")
+def test_on_disk_keeps_its_data_over_a_kill_and_a_restart_in_a_directory_of_any_ordinary_name(
+    metastores: Metastores,
+) -> None:
+    server = metastores("a b ü%20+#&x", database="disk")
     first_pid, uri = server.pid, server.uri
     with Metastore(uri) as metastore:
         name = new_database(metastore)
@@ -54,14 +49,41 @@ def test_on_disk_keeps_its_data_over_a_kill_and_a_restart(metastores: Metastores
         assert metastore.tables(name) == ["t"]
         server.restart()
         assert metastore.tables(name) == ["t"]
+    assert (server.warehouse / f"{name}.db" / "t").is_dir()
+    assert {path.name for path in server.directory.iterdir()} == {
+        "derby",
+        "derby.log",
+        "hive-log4j2.properties",
+        "hive-site.xml",
+        "metastore.log",
+        "warehouse",
+    }
 
 
-def test_in_memory_begins_anew(metastores: Metastores) -> None:
+def test_a_second_start_is_refused_and_a_second_stop_is_not_and_a_stopped_process_is_ended_all_the_same(
+    metastores: Metastores, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("pysync.embedded.server._PATIENCE", 0.2)
     server = metastores("a")
-    with Metastore(server.uri) as metastore:
-        new_database(metastore)
-        server.restart()
-        assert metastore.databases() == ["default"]
+    pid = server.pid
+    with pytest.raises(PysyncError, match="runs already"):
+        server.start()
+    os.kill(pid, signal.SIGSTOP)
+    server.stop()
+    assert process_is_gone(pid)
+    server.stop()
+    server.kill()
+    with pytest.raises(PysyncError, match="does not run"):
+        _ = server.pid
+
+
+def test_drop_database_keeps_the_connection(shared_metastore: EmbeddedMetastore) -> None:
+    # Needs a connection pool that pyspark has: with Hive's default the server closes the connection.
+    with Metastore(shared_metastore.uri) as metastore:
+        name = new_database(metastore)
+        metastore.call(lambda client: client.create_table(table(name, "t")))
+        metastore.call(lambda client: client.drop_database(name, True, True))
+        assert name not in metastore.databases()
 
 
 def test_a_broken_setting_shows_the_end_of_the_log(metastores: Metastores) -> None:
@@ -83,44 +105,6 @@ def test_a_port_in_use_is_refused(metastores: Metastores) -> None:
         port = taken.getsockname()[1]
         with pytest.raises(PysyncError, match=f"port {port} is in use"):
             metastores("a", port=port)
-
-
-def test_a_directory_may_have_any_ordinary_name(metastores: Metastores) -> None:
-    server = metastores("a b ü%20+#&x", database="disk")
-    with Metastore(server.uri) as metastore:
-        name = new_database(metastore)
-        metastore.call(lambda client: client.create_table(table(name, "t")))
-        server.restart()
-        assert metastore.tables(name) == ["t"]
-    assert (server.warehouse / f"{name}.db" / "t").is_dir()
-    assert {path.name for path in server.directory.iterdir()} == {
-        "derby",
-        "derby.log",
-        "hive-log4j2.properties",
-        "hive-site.xml",
-        "metastore.log",
-        "warehouse",
-    }
-
-
-def test_a_second_start_is_refused_and_a_second_stop_is_not(metastores: Metastores) -> None:
-    server = metastores("a")
-    with pytest.raises(PysyncError, match="runs already"):
-        server.start()
-    server.stop()
-    server.stop()
-    server.kill()
-    with pytest.raises(PysyncError, match="does not run"):
-        _ = server.pid
-
-
-def test_a_stopped_process_is_ended_all_the_same(metastores: Metastores, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("pysync.embedded.server._PATIENCE", 0.2)
-    server = metastores("a")
-    pid = server.pid
-    os.kill(pid, signal.SIGSTOP)
-    server.stop()
-    assert process_is_gone(pid)
 
 
 PARENT = """
