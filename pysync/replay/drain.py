@@ -37,7 +37,7 @@ from pysync.targets.settings import TargetSettings
 _IDLE_SECONDS = 1.0
 _BUG_WAIT_SECONDS = 5.0
 _RETRY_FIRST_SECONDS = 2.0
-_PACE_SECONDS = 0.02
+_PACE_SECONDS = 0.1
 """How far apart windows that are not full begin: each costs a transaction, for which those who append have to wait."""
 
 log = structlog.get_logger(__name__)
