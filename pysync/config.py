@@ -10,16 +10,10 @@ from typing import Any, Literal, TypeVar
 from pydantic import BaseModel, ConfigDict, Field, SerializeAsAny, ValidationError, model_validator
 
 from pysync.errors import UsageError
-from pysync.metastore import (
-    AddressList,
-    KerberosSettings,
-    LoginSettings,
-    MetastoreAccess,
-    TlsSettings,
-    assert_one_login,
-)
+from pysync.metastore.access import MetastoreAccess
+from pysync.metastore.settings import AddressList, KerberosSettings, LoginSettings, TlsSettings, assert_one_login
 from pysync.replay.translate import Translator
-from pysync.targets import target_kind
+from pysync.targets.kinds import target_kind
 from pysync.targets.settings import Name, SparkConf, SparkWish, TargetSettings
 
 if sys.version_info >= (3, 11):

@@ -22,7 +22,9 @@ from pysync.capture.notifications import NotificationLogRefused, reaches, touche
 from pysync.capture.overlaps import CLOSE_SECONDS, Overlaps
 from pysync.capture.refreshes import Last, Names, Refreshes, everything, some, table
 from pysync.errors import PysyncError
-from pysync.metastore import Metastore, MetastoreError, Where
+from pysync.metastore.access import Where
+from pysync.metastore.client import Metastore
+from pysync.metastore.errors import MetastoreError
 from pysync.model.names import TableName
 from pysync.queue import EventQueue, Gap, QueueClosed
 

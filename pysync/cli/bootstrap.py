@@ -16,7 +16,7 @@ from pysync.cli.output import AsJson, ConfigFile, ask_about, print_json, print_t
 from pysync.config import load_config
 from pysync.errors import PysyncError, UsageError
 from pysync.service import logs
-from pysync.service.control import NoSidecar
+from pysync.service.asking import NoSidecar
 from pysync.service.oneoff import is_finished, run_once
 
 _POLL_SECONDS = 0.5

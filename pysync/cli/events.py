@@ -11,7 +11,7 @@ import typer
 from pysync.cli.output import AsJson, ConfigFile, moment, print_json, print_table, progress
 from pysync.config import load_config
 from pysync.model.names import TableName
-from pysync.service.control import ask
+from pysync.service.asking import ask
 
 
 def register(app: typer.Typer) -> None:

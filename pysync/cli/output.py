@@ -15,7 +15,7 @@ from rich.table import Table
 
 from pysync.config import load_config
 from pysync.errors import UsageError
-from pysync.service.control import ask
+from pysync.service.asking import ask
 
 ConfigFile = Annotated[
     Path, typer.Option("-c", "--config", metavar="FILE", help="The configuration, see conf/pysync.toml.")

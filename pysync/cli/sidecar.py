@@ -10,8 +10,8 @@ from pysync.cli.bootstrap import told
 from pysync.cli.output import AsJson, ConfigFile, counts, moment, print_json, print_table
 from pysync.config import load_config
 from pysync.service import logs
+from pysync.service.asking import ask
 from pysync.service.check import Finding, check_config
-from pysync.service.control import ask
 from pysync.service.sidecar import run as run_sidecar
 
 

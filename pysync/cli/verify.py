@@ -17,7 +17,7 @@ from pysync.cli.output import AsJson, ConfigFile, print_json, print_table
 from pysync.config import Config, load_config
 from pysync.errors import UsageError
 from pysync.service import logs
-from pysync.service.control import ask
+from pysync.service.asking import ask
 from pysync.service.look import Look
 from pysync.service.repairing import looks, repair
 from pysync.targets.settings import TargetSettings

@@ -17,7 +17,7 @@ from pysync.config import load_config
 from pysync.demo.lake import Lake
 from pysync.embedded import EmbeddedMetastore, free_port
 from pysync.errors import PysyncError
-from pysync.service.control import ask
+from pysync.service.asking import ask
 from pysync.service.install import listener_jar, listener_settings, write_token
 
 SOURCE = "demo"

@@ -12,7 +12,7 @@ from hmsclient.genthrift.hive_metastore import ttypes as hive
 from pysync.dump.index import At, Dump
 from pysync.dump.record import LENGTH_BYTES, DumpDamaged, Record, Reply, length_of, record_at
 from pysync.dump.replies import answer
-from pysync.metastore import MetastoreUnavailable
+from pysync.metastore.errors import MetastoreUnavailable
 from pysync.model import idl
 from pysync.model.names import TableName, partition_name
 

@@ -15,7 +15,8 @@ from thrift.protocol.TBinaryProtocol import TBinaryProtocolAccelerated
 from thrift.transport.TTransport import TBufferedTransport
 
 from pysync.dump.record import DumpDamaged, Reply
-from pysync.metastore import Metastore, Where
+from pysync.metastore.access import Where
+from pysync.metastore.client import Metastore
 from pysync.model import idl
 from pysync.model.wire import UnreadableEvent, decode
 

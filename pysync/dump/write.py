@@ -18,7 +18,7 @@ from pysync.dump.manifest import Counts
 from pysync.dump.record import Record, Reply, What, framed
 from pysync.dump.replies import Recorder
 from pysync.errors import PysyncError
-from pysync.metastore import PARTITIONS_PER_CALL, Metastore
+from pysync.metastore.client import PARTITIONS_PER_CALL, Metastore
 from pysync.model.names import TableName
 
 _TRIES = 3

@@ -13,7 +13,10 @@ from pysync import hive_site
 from pysync.embedded import java, ports
 from pysync.embedded.process import BoundProcess, tail
 from pysync.errors import PysyncError, UsageError
-from pysync.metastore import KerberosSettings, Metastore, MetastoreAccess, MetastoreError, TlsSettings
+from pysync.metastore.access import MetastoreAccess
+from pysync.metastore.client import Metastore
+from pysync.metastore.errors import MetastoreError
+from pysync.metastore.settings import KerberosSettings, TlsSettings
 
 MAIN_CLASS = "org.apache.hadoop.hive.metastore.HiveMetaStore"
 HOST = "127.0.0.1"

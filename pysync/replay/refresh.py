@@ -13,7 +13,7 @@ import structlog
 from hmsclient.genthrift.hive_metastore import ttypes as hive
 from thrift.Thrift import TApplicationException
 
-from pysync.metastore import MetastoreError
+from pysync.metastore.errors import MetastoreError
 from pysync.metastore.reads import Reads
 from pysync.model import idl
 from pysync.model.change import OBJECTS

@@ -15,7 +15,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from pysync.copy.forms import Frame
-from pysync.metastore import PARTITIONS_PER_CALL
+from pysync.metastore.client import PARTITIONS_PER_CALL
 from pysync.metastore.reads import Reads
 from pysync.model.constraints import Constraints, name_of, pairs
 from pysync.model.files import SourceFiles

@@ -26,7 +26,7 @@ from pysync.capture.refreshes import Names, Refreshes, Scope, everything, place
 from pysync.copy.copier import Copier
 from pysync.copy.files import Copying
 from pysync.errors import PysyncError
-from pysync.metastore import Where
+from pysync.metastore.access import Where
 from pysync.metastore.reads import Reads
 from pysync.model.names import TableName
 from pysync.queue import EventQueue, Gap, QueueClosed

@@ -13,10 +13,11 @@ from pysync.capture.bridge import HOST
 from pysync.capture.notifications import NotificationLog
 from pysync.config import Config, read_token
 from pysync.errors import PysyncError
-from pysync.metastore import Metastore, MetastoreAccess
+from pysync.metastore.access import MetastoreAccess
+from pysync.metastore.client import Metastore
 from pysync.replay.translate import Translator
-from pysync.service.control import ask
-from pysync.targets import target_kind
+from pysync.service.asking import ask
+from pysync.targets.kinds import target_kind
 from pysync.targets.settings import TargetSettings
 
 

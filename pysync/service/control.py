@@ -1,38 +1,26 @@
-"""Control: how the command line asks the running sidecar. One JSON line in, one out, over a unix socket of mode 0600.
-
-The socket is `control.sock` in the queue's directory, so whoever may read the queue may ask, and nobody else.
-"""
+"""Control: how the running sidecar answers the command line (pysync.service.asking)."""
 
 from __future__ import annotations
 
 import json
-import os
-import socket
 import socketserver
 import threading
 import traceback
-from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager, suppress
+from collections.abc import Callable, Mapping
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
 import structlog
 
 from pysync.errors import PysyncError
-
-SOCKET = "control.sock"
+from pysync.service.asking import ASK_SECONDS, SOCKET, address_of
 
 _LONGEST_REQUEST = 64 * 1024
-_LONGEST_PATH = 100  # of a unix socket's address: 108 bytes on Linux
-_ASK_SECONDS = 10.0
 
 log = structlog.get_logger(__name__)
 
 Command = Callable[[Mapping[str, Any]], Mapping[str, Any]]
-
-
-class NoSidecar(PysyncError):
-    """Nobody answers: no sidecar runs on that queue."""
 
 
 class ControlServer:
@@ -45,7 +33,7 @@ class ControlServer:
         path = directory / SOCKET
         with suppress(FileNotFoundError):
             path.unlink()
-        with _address(directory) as address:
+        with address_of(directory) as address:
             self._server = _Server(address, _Handler)
         path.chmod(0o600)
         self._path = path
@@ -65,61 +53,13 @@ class ControlServer:
             self._path.unlink()
 
 
-def ask(directory: Path, command: str, **arguments: Any) -> dict[str, Any]:
-    """The answer of the sidecar whose queue is in `directory`. Raises PysyncError when none runs, or it refuses."""
-    hint = "start it: pysync run -c FILE"
-    try:
-        line = _exchange(directory, json.dumps({"command": command, **arguments}))
-    except (FileNotFoundError, ConnectionRefusedError):
-        raise NoSidecar(f"no sidecar runs on the queue in {directory}", hint) from None
-    except OSError as error:
-        raise PysyncError(f"the sidecar on {directory} does not answer: {error}", "look at its log") from error
-    reply = _reply(line)
-    if "answer" not in reply:
-        raise PysyncError(reply.get("error") or f"the sidecar on {directory} gave no answer", reply.get("hint"))
-    return dict(reply["answer"])
-
-
-def _reply(line: str) -> dict[str, Any]:
-    """The JSON object in `line`; an empty one when there is none (the sidecar ended meanwhile)."""
-    try:
-        reply = json.loads(line)
-    except ValueError:
-        return {}
-    return reply if isinstance(reply, dict) else {}
-
-
-def _exchange(directory: Path, request: str) -> str:
-    with socket.socket(socket.AF_UNIX, socket.SOCK_STREAM) as connection:
-        connection.settimeout(_ASK_SECONDS)
-        with _address(directory) as address:
-            connection.connect(address)
-        connection.sendall(request.encode() + b"\n")
-        with connection.makefile("r", encoding="utf-8") as answer:
-            return answer.readline()
-
-
-@contextmanager
-def _address(directory: Path) -> Iterator[str]:
-    """The socket's address; through the directory's own descriptor when the path is too long for one."""
-    path = str(directory / SOCKET)
-    if len(os.fsencode(path)) <= _LONGEST_PATH:
-        yield path
-        return
-    descriptor = os.open(directory, os.O_RDONLY | os.O_DIRECTORY)
-    try:
-        yield f"/proc/self/fd/{descriptor}/{SOCKET}"
-    finally:
-        os.close(descriptor)
-
-
 class _Server(socketserver.ThreadingUnixStreamServer):
     daemon_threads = True
     commands: Mapping[str, Command]
 
 
 class _Handler(socketserver.StreamRequestHandler):
-    timeout = _ASK_SECONDS
+    timeout = ASK_SECONDS
     server: _Server
 
     def handle(self) -> None:

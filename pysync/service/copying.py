@@ -17,7 +17,7 @@ from pysync.copy.copies import Copies
 from pysync.copy.requests import Difference, Pair
 from pysync.copy.run import Copied
 from pysync.errors import UsageError
-from pysync.metastore import PARTITIONS_PER_CALL, Metastore
+from pysync.metastore.client import PARTITIONS_PER_CALL, Metastore
 from pysync.model.files import SourceFiles
 from pysync.model.names import TableName
 from pysync.replay.rewrite import Rewrite

@@ -24,7 +24,8 @@ from pysync.dump.record import HEAD
 from pysync.dump.replies import Recorder
 from pysync.dump.write import Selection, Writing, newest, newest_within, touched_tables
 from pysync.errors import PysyncError, UsageError
-from pysync.metastore import MetastoreError, Where
+from pysync.metastore.access import Where
+from pysync.metastore.errors import MetastoreError
 from pysync.model.names import TableName
 from pysync.replay.policy import Policy
 from pysync.service.carrying import Into

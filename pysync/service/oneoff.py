@@ -12,7 +12,7 @@ from pysync.queue import EventQueue
 from pysync.service.bootstrap import Origin
 from pysync.service.sidecar import Sidecar
 from pysync.service.tuning import collect_seldom
-from pysync.targets import target_kind
+from pysync.targets.kinds import target_kind
 
 Tell = Callable[[Mapping[str, Any]], None]
 """Is told the status (docs/status.md) some times a second."""

@@ -11,7 +11,7 @@ from typing import Any
 
 from pysync.config import Config
 from pysync.errors import PysyncError
-from pysync.service.control import ask
+from pysync.service.asking import ask
 from pysync.verify.found import Compared
 
 _NAMES_PER_REQUEST = 200  # the sidecar looks at each before it answers

@@ -25,7 +25,8 @@ from pysync.capture.refreshes import Refreshes
 from pysync.config import Config, read_token
 from pysync.copy.copies import Copies
 from pysync.errors import PysyncError
-from pysync.metastore import Metastore, MetastoreAccess
+from pysync.metastore.access import MetastoreAccess
+from pysync.metastore.client import Metastore
 from pysync.queue import EventQueue, QueueFull
 from pysync.replay.drain import Drain
 from pysync.replay.progress import State
@@ -39,7 +40,7 @@ from pysync.service.status import sidecar_status
 from pysync.service.tuning import collect_seldom
 from pysync.service.verifying import Verifier
 from pysync.service.web import HOST, WebServer
-from pysync.targets import target_kind
+from pysync.targets.kinds import target_kind
 from pysync.targets.settings import TargetSettings
 
 _HOUSEKEEPING_SECONDS = 10.0

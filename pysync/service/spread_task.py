@@ -15,9 +15,10 @@ from thrift.Thrift import TException
 from pysync import __version__
 from pysync.config import SourceConfig
 from pysync.errors import PysyncError, UsageError
-from pysync.metastore import Metastore, MetastoreError
+from pysync.metastore.client import Metastore
+from pysync.metastore.errors import MetastoreError
 from pysync.model.names import TableName
-from pysync.targets import target_kind
+from pysync.targets.kinds import target_kind
 from pysync.targets.settings import CopySettings, TargetSettings
 from pysync.verify.crew import Crew
 from pysync.verify.found import Compared

@@ -20,11 +20,11 @@ import structlog
 from pysync.capture.overlaps import CLOSE_SECONDS
 from pysync.config import Config
 from pysync.errors import PysyncError, UsageError
-from pysync.metastore import Metastore
+from pysync.metastore.client import Metastore
 from pysync.queue import EventQueue, QueueClosed
 from pysync.replay.drain import Drain
 from pysync.replay.progress import State
-from pysync.targets import target_kind
+from pysync.targets.kinds import target_kind
 from pysync.targets.settings import TargetSettings
 from pysync.verify.compare import Compared, Comparison, Selection
 from pysync.verify.found import MORE

@@ -11,7 +11,8 @@ from functools import partial
 
 from thrift.Thrift import TException
 
-from pysync.metastore import Metastore, MetastoreError
+from pysync.metastore.client import Metastore
+from pysync.metastore.errors import MetastoreError
 from pysync.model.names import TableName
 from pysync.targets.base import Target, Unavailable
 from pysync.targets.settings import TargetSettings

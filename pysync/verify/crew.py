@@ -16,7 +16,7 @@ from tenacity import Retrying, retry_if_exception_type, stop_after_attempt, wait
 from thrift.Thrift import TException
 
 from pysync.errors import PysyncError
-from pysync.metastore import Metastore
+from pysync.metastore.client import Metastore
 from pysync.targets.base import Target
 
 T = TypeVar("T")

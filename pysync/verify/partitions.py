@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from typing import Any, Protocol, TypeVar
 
 from pysync.copy.forms import Frame
-from pysync.metastore import PARTITIONS_PER_CALL
+from pysync.metastore.client import PARTITIONS_PER_CALL
 from pysync.model.names import TableName, partition_name
 from pysync.targets.base import Rejected, Unavailable
 from pysync.verify.crew import Ends

@@ -13,7 +13,7 @@ from pysync.replay.drain import Drain
 from pysync.replay.translate import Translator
 from pysync.service import logs
 from pysync.service.tuning import collect_seldom
-from pysync.targets import target_kind
+from pysync.targets.kinds import target_kind
 
 
 def main(directory: Path) -> dict[str, float]:

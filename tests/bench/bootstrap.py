@@ -29,9 +29,9 @@ from hmsclient.genthrift.hive_metastore import ttypes as hive
 from pysync.config import Config, load_config
 from pysync.embedded import EmbeddedMetastore
 from pysync.errors import PysyncError
-from pysync.metastore import Metastore
-from pysync.service.control import ask
-from pysync.targets import target_kind
+from pysync.metastore.client import Metastore
+from pysync.service.asking import ask
+from pysync.targets.kinds import target_kind
 from pysync.verify.compare import Comparison
 from tests.bench.frame import Row, Say
 from tests.bench.histories import History

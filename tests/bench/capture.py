@@ -24,7 +24,7 @@ from statistics import median
 from typing import Any, TypeVar
 
 from pysync.embedded import EmbeddedMetastore
-from pysync.metastore import Metastore
+from pysync.metastore.client import Metastore
 from pysync.service.install import listener_jar
 from tests.bench.frame import Row, Say, percentile
 from tests.listener.driver import Place, compile_driver

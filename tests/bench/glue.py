@@ -25,7 +25,7 @@ from pysync.embedded.aws import EmbeddedAws
 from pysync.queue import EventQueue
 from pysync.replay.drain import Drain
 from pysync.replay.translate import Translator
-from pysync.targets import target_kind
+from pysync.targets.kinds import target_kind
 from tests.bench.frame import Row, Say
 from tests.bench.histories import History
 from tests.bench.replay import LANES, append_all, draining

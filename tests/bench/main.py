@@ -14,8 +14,8 @@ from pathlib import Path
 from typing import Any
 
 from pysync.demo.stage import Stage
-from pysync.metastore import Metastore
-from pysync.service.control import ask
+from pysync.metastore.client import Metastore
+from pysync.service.asking import ask
 from tests.bench.frame import Row, Say, percentile
 from tests.support import new_database, table
 

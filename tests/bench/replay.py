@@ -25,13 +25,13 @@ from unittest import mock
 from hmsclient.genthrift.hive_metastore import ttypes as hive
 
 from pysync.embedded import EmbeddedMetastore
-from pysync.metastore import Metastore
+from pysync.metastore.client import Metastore
 from pysync.model.event import Event
 from pysync.model.wire import encode_event
 from pysync.queue import Entry, EventQueue
 from pysync.replay.drain import Drain
 from pysync.replay.translate import Translator
-from pysync.targets import target_kind
+from pysync.targets.kinds import target_kind
 from tests.bench.frame import Row, Say
 from tests.bench.histories import TPC_DS, History
 

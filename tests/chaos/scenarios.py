@@ -10,9 +10,9 @@ from dataclasses import dataclass
 
 from pysync.crashpoints import POINTS
 from pysync.embedded import EmbeddedMetastore
-from pysync.metastore import Metastore
+from pysync.metastore.client import Metastore
 from pysync.model.mark import Mark
-from pysync.service.control import ask
+from pysync.service.asking import ask
 from tests.chaos.stand import Stand, Tally
 from tests.support import new_database, table, wait_until
 from tests.support.crashes import PATIENCE_SECONDS, start, start_armed, stopped, wait_for_crash

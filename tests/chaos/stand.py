@@ -15,7 +15,7 @@ from typing import Any, Literal
 
 from pysync.demo.stage import Stage
 from pysync.embedded import EmbeddedMetastore
-from pysync.metastore import Metastore
+from pysync.metastore.client import Metastore
 from tests.support import new_database, wait_until
 from tests.support.crashes import start
 from tests.support.eventlog import EventLog, LoggedClient, OrderWatch, RecordingMetastore, versions

@@ -14,7 +14,7 @@ from pathlib import Path
 import pytest
 
 from pysync.demo.stage import Stage
-from pysync.metastore import Metastore
+from pysync.metastore.client import Metastore
 from tests.support import wait_until
 from tests.support.crashes import start, stopped
 from tests.support.eventlog import EventLog, LoggedClient, OrderWatch, versions

@@ -10,9 +10,9 @@ import pytest
 
 from pysync.demo.show import compare
 from pysync.demo.stage import Stage
-from pysync.metastore import Metastore
+from pysync.metastore.client import Metastore
 from pysync.model.change import Change
-from pysync.service.control import ask
+from pysync.service.asking import ask
 from tests.support import wait_until
 from tests.support.model.client import CALLS, HistoryClient, statements
 from tests.support.model.source import DATABASES, TABLES, Source, told

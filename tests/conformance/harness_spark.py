@@ -8,7 +8,7 @@ from typing import Any
 
 from hmsclient.genthrift.hive_metastore import ttypes as hive
 
-from pysync.metastore import Metastore
+from pysync.metastore.client import Metastore
 from pysync.model.names import TableName
 from pysync.targets.spark import SparkSettings, SparkTarget
 from pysync.targets.spark.session import SparkHost

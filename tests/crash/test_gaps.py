@@ -10,7 +10,7 @@ import pytest
 
 from pysync.demo.stage import Stage
 from pysync.embedded import EmbeddedMetastore
-from pysync.metastore import Metastore
+from pysync.metastore.client import Metastore
 from tests.support import new_database, table, wait_until
 from tests.support.stages import assert_converges, ddl_stream, soon_idle
 

@@ -11,8 +11,8 @@ import pytest
 from hmsclient.genthrift.hive_metastore import ttypes as hive
 
 from pysync.demo.stage import Stage
-from pysync.metastore import Metastore
-from pysync.service.control import ask
+from pysync.metastore.client import Metastore
+from pysync.service.asking import ask
 from tests.support import new_database, partition, table
 from tests.support.stages import assert_converges, assert_nothing_missing
 

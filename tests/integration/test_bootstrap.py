@@ -16,7 +16,7 @@ from hmsclient.genthrift.hive_metastore import ttypes as hive
 
 from pysync.crashpoints import VARIABLE
 from pysync.demo.stage import Stage
-from pysync.metastore import Metastore
+from pysync.metastore.client import Metastore
 from tests.support import new_database, partition, table, wait_until
 from tests.support.sidecars import Place, assert_one_line, command, pysync
 from tests.support.stages import assert_converges, ddl_stream, unequal

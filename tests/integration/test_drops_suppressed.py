@@ -9,7 +9,7 @@ import pytest
 from hmsclient.genthrift.hive_metastore import ttypes as hive
 
 from pysync.demo.stage import Stage
-from pysync.metastore import Metastore
+from pysync.metastore.client import Metastore
 from tests.support import new_database, partition, table, wait_until
 
 KEYS = [("day", "string")]

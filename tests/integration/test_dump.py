@@ -13,7 +13,7 @@ import pytest
 
 from pysync.config import load_config
 from pysync.dump.index import open_dump
-from pysync.metastore import Metastore
+from pysync.metastore.client import Metastore
 from pysync.model.names import TableName
 from pysync.service import dumping, oneoff
 from pysync.service.dumping import Wanted, dump_once

@@ -14,7 +14,8 @@ from hmsclient.genthrift.hive_metastore import ttypes
 
 from pysync.embedded import EmbeddedMetastore, java
 from pysync.errors import PysyncError, UsageError
-from pysync.metastore import Metastore, MetastoreUnavailable
+from pysync.metastore.client import Metastore
+from pysync.metastore.errors import MetastoreUnavailable
 from tests.conftest import Metastores
 from tests.support import new_database, process_is_gone, table, wait_until
 

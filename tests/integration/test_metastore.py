@@ -14,8 +14,8 @@ import pytest
 from hmsclient.genthrift.hive_metastore import ttypes
 
 from pysync.embedded import EmbeddedMetastore
-from pysync.metastore import (
-    Metastore,
+from pysync.metastore.client import Metastore
+from pysync.metastore.errors import (
     MetastoreCallFailed,
     MetastoreRequestInvalid,
     MetastoreUnavailable,

@@ -8,7 +8,9 @@ from contextlib import ExitStack, closing
 import pytest
 
 from pysync.embedded import EmbeddedMetastore
-from pysync.metastore import Metastore, MetastoreAccess, MetastoreCallFailed, MetastoreUnavailable
+from pysync.metastore.access import MetastoreAccess
+from pysync.metastore.client import Metastore
+from pysync.metastore.errors import MetastoreCallFailed, MetastoreUnavailable
 from pysync.targets.base import Unavailable
 from pysync.targets.hms import HmsSettings, HmsTarget
 from tests.conformance.objects import Source

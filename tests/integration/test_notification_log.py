@@ -21,7 +21,8 @@ from pysync.capture.notifications import (
     touched,
 )
 from pysync.embedded import EmbeddedMetastore
-from pysync.metastore import Metastore, MetastoreUnavailable
+from pysync.metastore.client import Metastore
+from pysync.metastore.errors import MetastoreUnavailable
 from pysync.model.change import Change, decode_change
 from pysync.model.event import Kind
 from pysync.model.wire import decode_event

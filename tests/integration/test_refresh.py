@@ -15,7 +15,7 @@ import pytest
 from hmsclient.genthrift.hive_metastore import ttypes as hive
 
 from pysync.demo.stage import Stage
-from pysync.metastore import Metastore
+from pysync.metastore.client import Metastore
 from tests.support import partition, table, wait_until
 from tests.support.stages import assert_converges, soon_idle, unequal
 

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from pysync.demo.stage import Stage
-from pysync.metastore import Metastore
+from pysync.metastore.client import Metastore
 from tests.support import new_database, partition, table, wait_until
 
 

@@ -13,7 +13,7 @@ from hmsclient.genthrift.hive_metastore import ttypes as hive
 
 from pysync.demo.rows import rows_at
 from pysync.demo.stage import Stage
-from pysync.metastore import Metastore
+from pysync.metastore.client import Metastore
 from tests.support import new_database, partition, table, wait_until
 from tests.support.sidecars import assert_one_line, pysync
 from tests.support.stages import is_at_rest, wait_until_compared

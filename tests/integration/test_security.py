@@ -24,7 +24,7 @@ from hmsclient.genthrift.hive_metastore import ttypes as hive
 from pysync.capture import bridge as bridge_module
 from pysync.demo.stage import Stage
 from pysync.embedded import EmbeddedMetastore, free_port
-from pysync.metastore import Metastore
+from pysync.metastore.client import Metastore
 from pysync.model.wire import encode_event
 from pysync.service.install import listener_jar
 from tests.integration.test_bridge import Stand

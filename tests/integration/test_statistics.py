@@ -15,7 +15,7 @@ import pytest
 
 from pysync.embedded import EmbeddedMetastore
 from pysync.errors import PysyncError
-from pysync.metastore import Metastore
+from pysync.metastore.client import Metastore
 from pysync.model.mark import Mark
 from pysync.model.names import TableName
 from pysync.model.operation import PutStatistics, Refresh

@@ -11,7 +11,10 @@ from pathlib import Path
 import pytest
 
 from pysync.embedded import EmbeddedMetastore
-from pysync.metastore import Metastore, MetastoreAccess, MetastoreUnavailable, TlsSettings
+from pysync.metastore.access import MetastoreAccess
+from pysync.metastore.client import Metastore
+from pysync.metastore.errors import MetastoreUnavailable
+from pysync.metastore.settings import TlsSettings
 from pysync.model.names import TableName
 from pysync.targets.base import Outcome, Unavailable
 from pysync.targets.hms import HmsSettings, HmsTarget

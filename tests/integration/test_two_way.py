@@ -12,7 +12,7 @@ from hmsclient.genthrift.hive_metastore import ttypes as hive
 
 from pysync.config import Config, load_config
 from pysync.embedded import EmbeddedMetastore, free_port
-from pysync.metastore import Metastore
+from pysync.metastore.client import Metastore
 from pysync.service.install import listener_jar, listener_settings, write_token
 from pysync.service.sidecar import Sidecar
 from tests.support import new_database, partition, table, wait_until

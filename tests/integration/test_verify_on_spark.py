@@ -14,7 +14,7 @@ from typing import Any
 import pytest
 
 from pysync.demo.stage import Stage
-from pysync.metastore import Metastore
+from pysync.metastore.client import Metastore
 from tests.integration.test_verify import DAYS, Ends, add, alter, create, fill, setting
 from tests.support import partition
 from tests.support.sidecars import command

@@ -24,7 +24,7 @@ from thrift.Thrift import TType
 from thrift.transport.TTransport import TMemoryBuffer
 
 from pysync.embedded import EmbeddedMetastore, free_port
-from pysync.metastore import Metastore
+from pysync.metastore.client import Metastore
 from tests.support import wait_until
 
 ROOT = Path(__file__).parents[2]

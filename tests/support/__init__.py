@@ -10,7 +10,7 @@ from typing import Any
 
 from hmsclient.genthrift.hive_metastore import ttypes
 
-from pysync.metastore import Metastore
+from pysync.metastore.client import Metastore
 
 SERDE = "org.apache.hadoop.hive.serde2.lazy.LazySimpleSerDe"
 INPUT = "org.apache.hadoop.mapred.TextInputFormat"

@@ -10,7 +10,8 @@ from typing import Any
 
 from hmsclient.genthrift.hive_metastore import ttypes as hive
 
-from pysync.metastore import Metastore, MetastoreError
+from pysync.metastore.client import Metastore
+from pysync.metastore.errors import MetastoreError
 from tests.support import partition, table
 
 _RETRY_SECONDS = 0.1

@@ -16,7 +16,7 @@ from hmsclient.genthrift.hive_metastore import ttypes as hive
 from pysync.config import Config, load_config
 from pysync.demo.show import compare
 from pysync.embedded import EmbeddedMetastore
-from pysync.metastore import Metastore
+from pysync.metastore.client import Metastore
 from pysync.verify.compare import EQUAL
 from tests.support import partition, table
 from tests.support.sidecars import command

@@ -15,7 +15,8 @@ from typing import Any, TypeVar
 
 from hmsclient.genthrift.hive_metastore import ttypes as hive
 
-from pysync.metastore import Metastore, MetastoreCallFailed, MetastoreError
+from pysync.metastore.client import Metastore
+from pysync.metastore.errors import MetastoreCallFailed, MetastoreError
 from tests.support.ddl import DdlClient
 
 VERSION = "version"

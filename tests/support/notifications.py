@@ -22,7 +22,7 @@ from thrift.transport.TTransport import TBufferedTransport, TTransportException
 
 from pysync.capture.notifications import Notification, NotificationLog
 from pysync.capture.notifications.log import _Answer, _Page, _Row
-from pysync.metastore import Metastore
+from pysync.metastore.client import Metastore
 
 DATA = Path(__file__).parents[1] / "data"
 VERSIONS = ("2.3", "3.1", "4.0")

@@ -6,10 +6,10 @@ import pytest
 
 from pysync.config import load_config
 from pysync.errors import UsageError
-from pysync.targets import kind_names, target_kind
 from pysync.targets.athena import KIND, AthenaSettings
 from pysync.targets.athena.glue import glue_settings
 from pysync.targets.aws.settings import AwsSettings
+from pysync.targets.kinds import kind_names, target_kind
 
 HEAD = '[source]\nname = "onprem"\n[[targets]]\nname = "lake"\nkind = "athena"\n'
 

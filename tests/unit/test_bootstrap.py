@@ -16,7 +16,7 @@ from pysync.capture.healing import Healer
 from pysync.capture.overlaps import Overlaps
 from pysync.capture.refreshes import Refreshes, Scope, everything, place
 from pysync.errors import PysyncError
-from pysync.metastore import MetastoreUnavailable
+from pysync.metastore.errors import MetastoreUnavailable
 from pysync.model.event import Kind
 from pysync.model.names import TableName
 from pysync.model.operation import Operation, PutPartitions, PutTable

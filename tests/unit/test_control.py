@@ -13,7 +13,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from pysync.errors import PysyncError
-from pysync.service.control import SOCKET, ControlServer, ask
+from pysync.service.asking import SOCKET, ask
+from pysync.service.control import ControlServer
 
 
 def refuse(_):

@@ -26,7 +26,8 @@ from pysync.dump.record import HEAD, DumpDamaged, Record, Reply, What, framed, r
 from pysync.dump.replies import Recorder, answer
 from pysync.dump.write import Selection, newest, newest_within, touched_tables
 from pysync.errors import PysyncError, UsageError
-from pysync.metastore import Metastore, MetastoreUnavailable
+from pysync.metastore.client import Metastore
+from pysync.metastore.errors import MetastoreUnavailable
 from pysync.model import idl
 from pysync.model.names import TableName
 from pysync.model.wire import encode

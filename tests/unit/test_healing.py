@@ -16,7 +16,7 @@ from pysync.capture.gaps import GapWatch
 from pysync.capture.healing import Healer
 from pysync.capture.overlaps import Overlaps
 from pysync.capture.refreshes import Refreshes
-from pysync.metastore import MetastoreUnavailable
+from pysync.metastore.errors import MetastoreUnavailable
 from pysync.model.event import Event
 from pysync.model.wire import decode_event
 from pysync.queue import EventQueue

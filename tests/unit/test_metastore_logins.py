@@ -11,8 +11,11 @@ from pathlib import Path
 
 import pytest
 
-from pysync.metastore import LoginSettings, Metastore, MetastoreAccess, MetastoreCallFailed, MetastoreUnavailable
+from pysync.metastore.access import MetastoreAccess
+from pysync.metastore.client import Metastore
+from pysync.metastore.errors import MetastoreCallFailed, MetastoreUnavailable
 from pysync.metastore.plain import PlainExchange, headers
+from pysync.metastore.settings import LoginSettings
 
 # The answer to get_all_databases: a strict message (REPLY), a list of one string, a stop.
 ANSWER = b"\x80\x01\x00\x02\x00\x00\x00\x11get_all_databases\x00\x00\x00\x00"

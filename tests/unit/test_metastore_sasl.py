@@ -12,8 +12,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pysync.metastore import KerberosSettings, Metastore, MetastoreAccess, MetastoreUnavailable
+from pysync.metastore.access import MetastoreAccess
+from pysync.metastore.client import Metastore
+from pysync.metastore.errors import MetastoreUnavailable
 from pysync.metastore.sasl import SaslChannel, Status
+from pysync.metastore.settings import KerberosSettings
 
 WHERE = "thrift://hms:9083"
 

@@ -11,7 +11,8 @@ from pydantic import ValidationError
 
 from pysync.config import SourceConfig
 from pysync.errors import UsageError
-from pysync.metastore import KerberosSettings, LoginSettings, MetastoreAccess, TlsSettings
+from pysync.metastore.access import MetastoreAccess
+from pysync.metastore.settings import KerberosSettings, LoginSettings, TlsSettings
 from pysync.targets.hms import HmsSettings
 
 ROOT = Path(__file__).parents[2]

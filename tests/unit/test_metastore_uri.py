@@ -7,8 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from pysync.errors import UsageError
-from pysync.metastore import MetastoreUri
-from pysync.metastore.addresses import Addresses
+from pysync.metastore.addresses import Addresses, MetastoreUri
 
 
 @pytest.mark.parametrize(

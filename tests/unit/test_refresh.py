@@ -11,7 +11,8 @@ import structlog
 from hmsclient.genthrift.hive_metastore import ttypes as hive
 from thrift.Thrift import TApplicationException
 
-from pysync.metastore import PARTITIONS_PER_CALL, MetastoreCallFailed, MetastoreUnavailable
+from pysync.metastore.client import PARTITIONS_PER_CALL
+from pysync.metastore.errors import MetastoreCallFailed, MetastoreUnavailable
 from pysync.model.mark import Mark
 from pysync.model.names import TableName
 from pysync.model.operation import (

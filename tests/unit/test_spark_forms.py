@@ -12,7 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from pysync.errors import PysyncError
-from pysync.metastore import MetastoreCallFailed
+from pysync.metastore.errors import MetastoreCallFailed
 from pysync.model.names import TableName, partition_name
 from pysync.targets.base import Rejected
 from pysync.targets.hms.same import differences, same

@@ -8,16 +8,16 @@ from pydantic import ValidationError
 from thrift.Thrift import TApplicationException
 
 from pysync.errors import PysyncError
-from pysync.metastore import (
+from pysync.metastore.errors import (
     MetastoreCallFailed,
     MetastoreRequestInvalid,
     MetastoreUnavailable,
     MetastoreUnsupported,
 )
-from pysync.targets import kind_names, target_kind
 from pysync.targets.base import OutcomeUnknown, Rejected, Unavailable
 from pysync.targets.hms import KIND, HmsSettings
 from pysync.targets.hms.errors import classified
+from pysync.targets.kinds import kind_names, target_kind
 
 REFUSED = (
     "Got exception: java.net.ConnectException Call From vm/127.0.0.1 to localhost:1 failed on connection exception: "

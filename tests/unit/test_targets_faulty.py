@@ -24,9 +24,9 @@ from pysync.model.operation import (
     PutTable,
     RenameTable,
 )
-from pysync.targets import target_kind
 from pysync.targets.base import Missing, Outcome, OutcomeUnknown, Rejected, Unavailable
 from pysync.targets.faulty import KIND, FaultySettings
+from pysync.targets.kinds import target_kind
 from tests.support import partition, table
 from tests.support.events import database, one_of_each_kind
 

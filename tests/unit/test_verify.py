@@ -12,7 +12,8 @@ import pytest
 from hmsclient.genthrift.hive_metastore import ttypes as hive
 
 from pysync.errors import PysyncError, UsageError
-from pysync.metastore import PARTITIONS_PER_CALL, MetastoreUnavailable
+from pysync.metastore.client import PARTITIONS_PER_CALL
+from pysync.metastore.errors import MetastoreUnavailable
 from pysync.model.mark import Mark
 from pysync.model.names import TableName, partition_name, partition_values
 from pysync.model.operation import PutDatabase, PutFunction, PutPartitions, PutTable

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 from pysync.config import Config, SourceConfig, SparkConfig
 from pysync.errors import PysyncError, UsageError
-from pysync.metastore import MetastoreUnavailable
+from pysync.metastore.errors import MetastoreUnavailable
 from pysync.model.names import TableName
 from pysync.model.operation import DropPartitions, DropTable
 from pysync.service import spread_task, spreading

@@ -12,7 +12,7 @@ from typing import Any
 
 from hmsclient.genthrift.hive_metastore import ttypes as hive
 
-from pysync.metastore import Metastore
+from pysync.metastore.client import Metastore
 from pysync.model import idl
 from tests.support import partition, storage, table
 from tests.versions import calls

@@ -11,7 +11,8 @@ from hmsclient.genthrift.hive_metastore import ttypes as hive
 
 from pysync.demo.show import compare
 from pysync.demo.stage import Stage
-from pysync.metastore import Metastore, MetastoreUnsupported
+from pysync.metastore.client import Metastore
+from pysync.metastore.errors import MetastoreUnsupported
 from pysync.model import idl
 from pysync.verify.compare import DIFFERENT, EQUAL, Compared
 from tests.versions.body import Version

@@ -16,7 +16,7 @@ from typing import Any
 from pysync import hive_site
 from pysync.embedded import EmbeddedMetastore
 from pysync.embedded.process import BoundProcess
-from pysync.metastore import KerberosSettings
+from pysync.metastore.settings import KerberosSettings
 from tests.support import wait_until
 from tests.support.sidecars import unused_port
 

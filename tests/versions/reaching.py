@@ -8,15 +8,10 @@ from typing import Any
 import pytest
 
 from pysync.embedded import EmbeddedMetastore
-from pysync.metastore import (
-    LoginSettings,
-    Metastore,
-    MetastoreAccess,
-    MetastoreError,
-    MetastoreUnavailable,
-    TlsSettings,
-    Where,
-)
+from pysync.metastore.access import MetastoreAccess, Where
+from pysync.metastore.client import Metastore
+from pysync.metastore.errors import MetastoreError, MetastoreUnavailable
+from pysync.metastore.settings import LoginSettings, TlsSettings
 from pysync.model.names import TableName
 from pysync.targets.base import Outcome
 from pysync.targets.hms import HmsSettings, HmsTarget

@@ -11,7 +11,9 @@ from typing import Any
 
 from pysync.embedded import EmbeddedMetastore
 from pysync.embedded.server import HOST
-from pysync.metastore import DEFAULT_PORT, LoginSettings, MetastoreAccess, MetastoreUri
+from pysync.metastore.access import MetastoreAccess
+from pysync.metastore.addresses import DEFAULT_PORT, MetastoreUri
+from pysync.metastore.settings import LoginSettings
 from tests.versions.releases import DB_NOTIFICATION_LISTENER, RELEASES, Release
 
 

@@ -15,7 +15,7 @@ from hmsclient.genthrift.hive_metastore import ttypes as hive
 from thrift.Thrift import TType
 
 from pysync.demo.stage import Stage
-from pysync.metastore import CAPABILITIES, Metastore
+from pysync.metastore.client import CAPABILITIES, Metastore
 from pysync.model import idl
 from pysync.model.definition import definition
 from pysync.model.wire import decode, encode

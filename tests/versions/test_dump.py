@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from pysync.metastore import Metastore
+from pysync.metastore.client import Metastore
 from tests.support import partition
 from tests.support.dumps import Ends, create
 from tests.versions.body import Body

@@ -13,7 +13,8 @@ from cryptography.hazmat.primitives import hashes
 from cryptography.hazmat.primitives.asymmetric import padding, rsa
 
 from pysync.embedded import EmbeddedMetastore
-from pysync.metastore import LoginSettings, Metastore, TlsSettings
+from pysync.metastore.client import Metastore
+from pysync.metastore.settings import LoginSettings, TlsSettings
 from pysync.targets.hms import HmsTarget
 from tests.support.certificates import PASSWORD, Authority
 from tests.versions.conftest import Report

@@ -17,15 +17,11 @@ import pytest
 
 from pysync.demo.stage import Stage
 from pysync.embedded import EmbeddedMetastore
-from pysync.metastore import (
-    KerberosSettings,
-    Metastore,
-    MetastoreAccess,
-    MetastoreCallFailed,
-    MetastoreUnavailable,
-    TlsSettings,
-)
+from pysync.metastore.access import MetastoreAccess
 from pysync.metastore.channel import SocketChannel
+from pysync.metastore.client import Metastore
+from pysync.metastore.errors import MetastoreCallFailed, MetastoreUnavailable
+from pysync.metastore.settings import KerberosSettings, TlsSettings
 from pysync.model.names import TableName
 from pysync.targets.base import Outcome, Unavailable
 from pysync.targets.hms import HmsSettings, HmsTarget

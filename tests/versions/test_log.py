@@ -19,7 +19,7 @@ from hmsclient.genthrift.hive_metastore import ttypes as hive
 from pysync.config import load_config
 from pysync.demo.stage import Stage
 from pysync.embedded import EmbeddedMetastore
-from pysync.metastore import Metastore
+from pysync.metastore.client import Metastore
 from pysync.queue import EventQueue
 from tests.support import new_database, table, wait_until
 from tests.support.stages import assert_converges, is_at_rest

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from pysync.embedded import EmbeddedMetastore
-from pysync.metastore import LoginSettings
+from pysync.metastore.settings import LoginSettings
 from pysync.targets.base import Outcome, Unavailable
 from pysync.targets.hms import HmsTarget
 from tests.conformance.objects import Source

@@ -14,7 +14,7 @@ from hmsclient.genthrift.hive_metastore import ttypes as hive
 
 from pysync.demo.stage import Stage
 from pysync.errors import PysyncError
-from pysync.metastore import Metastore
+from pysync.metastore.client import Metastore
 from tests.versions.body import Body, version_of
 from tests.versions.conftest import Report, Row
 from tests.versions.equal import Verdict, verdict

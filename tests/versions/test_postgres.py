@@ -14,7 +14,7 @@ import pytest
 
 from pysync.demo.stage import Stage
 from pysync.embedded import EmbeddedMetastore
-from pysync.metastore import Metastore
+from pysync.metastore.client import Metastore
 from tests.versions.body import Body, version_of
 from tests.versions.conftest import Report, Row
 from tests.versions.postgres.cluster import Cluster, lacking, postgres

@@ -14,9 +14,9 @@ from typing import Any
 import pytest
 
 from pysync.demo.stage import Stage
-from pysync.metastore import Metastore
+from pysync.metastore.client import Metastore
 from pysync.model.names import TableName
-from pysync.service.control import ask
+from pysync.service.asking import ask
 from tests.support import new_database, partition, table, wait_until
 from tests.support.stages import wait_until_compared
 from tests.support.statistics import columns, delete, of_columns, of_timestamps, plain, read, write, write_all

@@ -6,7 +6,9 @@ from pathlib import Path
 
 import pytest
 
-from pysync.metastore import Metastore, MetastoreUnavailable, TlsSettings
+from pysync.metastore.client import Metastore
+from pysync.metastore.errors import MetastoreUnavailable
+from pysync.metastore.settings import TlsSettings
 from tests.support.certificates import PASSWORD, Authority
 from tests.versions.conftest import Report
 from tests.versions.releases import RELEASES

@@ -10,7 +10,8 @@ import pytest
 from hmsclient.genthrift.hive_metastore import ttypes as hive
 
 from pysync.embedded import EmbeddedMetastore
-from pysync.metastore import Metastore, MetastoreUnsupported
+from pysync.metastore.client import Metastore
+from pysync.metastore.errors import MetastoreUnsupported
 from pysync.model import idl
 from pysync.model.names import TableName
 from pysync.targets.base import Outcome, Rejected

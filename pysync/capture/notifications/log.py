@@ -16,7 +16,8 @@ from thrift.protocol.TBase import TBase
 from thrift.Thrift import TApplicationException, TException, TMessageType, TType
 
 from pysync.errors import PysyncError
-from pysync.metastore import Metastore, MetastoreCallFailed, MetastoreUnsupported
+from pysync.metastore.client import Metastore
+from pysync.metastore.errors import MetastoreCallFailed, MetastoreUnsupported
 from pysync.model.names import is_default_catalog
 
 PAGE = 500

@@ -28,7 +28,9 @@ from thrift.Thrift import TException
 from pysync.capture.notifications.log import Notification, NotificationLog, NotificationLogEmpty, NotificationLogRefused
 from pysync.capture.notifications.messages import Stamp, UndecodableMessage, decode_notification
 from pysync.capture.notifications.reader import Batch, Position, begin, read
-from pysync.metastore import Metastore, MetastoreError, Where
+from pysync.metastore.access import Where
+from pysync.metastore.client import Metastore
+from pysync.metastore.errors import MetastoreError
 from pysync.model.wire import encode_event
 from pysync.queue import Entry, EventQueue, QueueClosed, QueueFailed, QueueFull
 

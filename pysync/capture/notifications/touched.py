@@ -11,7 +11,7 @@ from hmsclient.genthrift.hive_metastore import ttypes as hive
 from pysync.capture.notifications.log import Notification, NotificationLog
 from pysync.capture.notifications.messages import unpacked
 from pysync.capture.notifications.tjson import to_binary
-from pysync.metastore import Metastore
+from pysync.metastore.client import Metastore
 from pysync.model.names import normalized
 from pysync.model.wire import UnreadableEvent, decode
 

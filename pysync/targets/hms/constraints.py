@@ -10,7 +10,7 @@ from typing import Any
 
 from hmsclient.genthrift.hive_metastore import ttypes as hive
 
-from pysync.metastore import MetastoreUnsupported
+from pysync.metastore.errors import MetastoreUnsupported
 from pysync.model import constraints, idl
 from pysync.model.constraints import by_name, comparable, name_of
 from pysync.model.names import TableName, normalized

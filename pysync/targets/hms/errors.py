@@ -10,7 +10,7 @@ from hmsclient.genthrift.hive_metastore import ttypes as hive
 from thrift.Thrift import TApplicationException, TException
 
 from pysync.errors import PysyncError
-from pysync.metastore import MetastoreCallFailed, MetastoreError, MetastoreUnavailable
+from pysync.metastore.errors import MetastoreCallFailed, MetastoreError, MetastoreUnavailable
 from pysync.targets.base import OutcomeUnknown, Rejected, Unavailable
 
 REFUSALS = (

@@ -11,15 +11,9 @@ from typing import Any, Literal, TypeVar
 from hmsclient.genthrift.hive_metastore import ttypes as hive
 from pydantic import Field, model_validator
 
-from pysync.metastore import (
-    AddressList,
-    KerberosSettings,
-    LoginSettings,
-    Metastore,
-    MetastoreAccess,
-    TlsSettings,
-    assert_one_login,
-)
+from pysync.metastore.access import MetastoreAccess
+from pysync.metastore.client import Metastore
+from pysync.metastore.settings import AddressList, KerberosSettings, LoginSettings, TlsSettings, assert_one_login
 from pysync.model.event import VISITED
 from pysync.model.mark import Mark
 from pysync.model.operation import Operation

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any, ClassVar
 
-from pysync.metastore import Metastore
+from pysync.metastore.client import Metastore
 from pysync.model.constraints import Constraints, comparable
 from pysync.model.names import TableName
 from pysync.model.operation import (

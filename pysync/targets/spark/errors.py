@@ -11,7 +11,7 @@ from typing import Any
 from hmsclient.genthrift.hive_metastore import ttypes as hive
 
 from pysync.errors import PysyncError
-from pysync.metastore import MetastoreCallFailed
+from pysync.metastore.errors import MetastoreCallFailed
 from pysync.targets.spark.session import SparkHost, reason
 
 _HIVES = "org.apache.hadoop.hive.metastore.api."

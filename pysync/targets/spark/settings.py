@@ -8,7 +8,7 @@ from typing import Literal
 
 from pydantic import Field, PrivateAttr, field_validator, model_validator
 
-from pysync.metastore import AddressList
+from pysync.metastore.settings import AddressList
 from pysync.targets.settings import SparkConf, SparkWish, TargetSettings
 from pysync.targets.spark.session import SparkHost
 

@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import replace
 from typing import Any, cast
 
-from pysync.metastore import Metastore
+from pysync.metastore.client import Metastore
 from pysync.model.constraints import Constraints
 from pysync.model.names import TableName
 from pysync.model.operation import (

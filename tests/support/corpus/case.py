@@ -9,7 +9,7 @@ from typing import Any
 
 from hmsclient.genthrift.hive_metastore import ttypes as hive
 
-from pysync.metastore import Metastore
+from pysync.metastore.client import Metastore
 from pysync.model.names import partition_name
 from tests.support import storage
 

@@ -16,8 +16,8 @@ from typing import Any, Protocol
 from hmsclient.genthrift.hive_metastore import ttypes as hive
 
 from pysync.demo.stage import Stage
-from pysync.metastore import Metastore
-from pysync.service.control import ask
+from pysync.metastore.client import Metastore
+from pysync.service.asking import ask
 from tests.support.corpus import Case, cases, expected
 from tests.support.corpus.case import Play
 from tests.support.corpus.texts import NASTY

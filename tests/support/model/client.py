@@ -7,7 +7,7 @@ from typing import Any
 
 from hmsclient.genthrift.hive_metastore import ttypes as hive
 
-from pysync.metastore import Metastore
+from pysync.metastore.client import Metastore
 from pysync.model.change import Change, decode_change
 from pysync.model.event import Event, Kind
 from pysync.model.names import TableName, partition_name

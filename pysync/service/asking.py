@@ -1,0 +1,74 @@
+"""Asking: how the command line asks the running sidecar. One JSON line in, one out, over a unix socket of mode 0600.
+
+The socket is `control.sock` in the queue's directory, so whoever may read the queue may ask, and nobody else. Most
+commands are this and no more, so that nothing is imported here that the sidecar alone needs.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import socket
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+from pysync.errors import PysyncError
+
+SOCKET = "control.sock"
+ASK_SECONDS = 10.0
+
+_LONGEST_PATH = 100  # of a unix socket's address: 108 bytes on Linux
+
+
+class NoSidecar(PysyncError):
+    """Nobody answers: no sidecar runs on that queue."""
+
+
+def ask(directory: Path, command: str, **arguments: Any) -> dict[str, Any]:
+    """The answer of the sidecar whose queue is in `directory`. Raises PysyncError when none runs, or it refuses."""
+    hint = "start it: pysync run -c FILE"
+    try:
+        line = _exchange(directory, json.dumps({"command": command, **arguments}))
+    except (FileNotFoundError, ConnectionRefusedError):
+        raise NoSidecar(f"no sidecar runs on the queue in {directory}", hint) from None
+    except OSError as error:
+        raise PysyncError(f"the sidecar on {directory} does not answer: {error}", "look at its log") from error
+    reply = _reply(line)
+    if "answer" not in reply:
+        raise PysyncError(reply.get("error") or f"the sidecar on {directory} gave no answer", reply.get("hint"))
+    return dict(reply["answer"])
+
+
+def _reply(line: str) -> dict[str, Any]:
+    """The JSON object in `line`; an empty one when there is none (the sidecar ended meanwhile)."""
+    try:
+        reply = json.loads(line)
+    except ValueError:
+        return {}
+    return reply if isinstance(reply, dict) else {}
+
+
+def _exchange(directory: Path, request: str) -> str:
+    with socket.socket(socket.AF_UNIX, socket.SOCK_STREAM) as connection:
+        connection.settimeout(ASK_SECONDS)
+        with address_of(directory) as address:
+            connection.connect(address)
+        connection.sendall(request.encode() + b"\n")
+        with connection.makefile("r", encoding="utf-8") as answer:
+            return answer.readline()
+
+
+@contextmanager
+def address_of(directory: Path) -> Iterator[str]:
+    """The socket's address; through the directory's own descriptor when the path is too long for one."""
+    path = str(directory / SOCKET)
+    if len(os.fsencode(path)) <= _LONGEST_PATH:
+        yield path
+        return
+    descriptor = os.open(directory, os.O_RDONLY | os.O_DIRECTORY)
+    try:
+        yield f"/proc/self/fd/{descriptor}/{SOCKET}"
+    finally:
+        os.close(descriptor)

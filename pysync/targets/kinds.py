@@ -1,0 +1,31 @@
+"""The kinds of targets, found by the entry points `pysync.targets`: a package may bring its own."""
+
+from __future__ import annotations
+
+from importlib.metadata import entry_points
+
+from pysync.errors import UsageError
+from pysync.targets.base import TargetKind
+
+GROUP = "pysync.targets"
+
+
+def kind_names() -> list[str]:
+    """The kinds that are installed, sorted."""
+    return sorted(point.name for point in entry_points(group=GROUP))
+
+
+def target_kind(name: str) -> TargetKind:
+    """The kind of that name. Raises UsageError when there is none, or when its extra is not installed."""
+    for point in entry_points(group=GROUP, name=name):
+        try:
+            kind: TargetKind = point.load()
+        except ImportError as error:
+            raise UsageError(f"target kind {name!r} needs the package {error.name}", _extra(name)) from error
+        return kind
+    raise UsageError(f"there is no target kind {name!r}", f"use one of: {', '.join(kind_names())}")
+
+
+def _extra(name: str) -> str:
+    extra = {"athena": "aws", "glue": "aws"}.get(name, name)
+    return f"install it: pip install 'pysync[{extra}]'"
