@@ -7,10 +7,11 @@ import sys
 import typer
 
 from pysync import __version__
-from pysync.cli import agent_conf, bootstrap, copy, dump, events, install, parked, sidecar, steer, tryout, verify
+from pysync.cli.commands import Commands
 from pysync.errors import PysyncError
 
 app = typer.Typer(
+    cls=Commands,
     help="Keeps Hive Metastore tables in sync with another metastore, whatever dies on the way.",
     epilog="Exit codes: 0 done; 1 something is not as it should be; 2 wrong configuration or arguments.",
     no_args_is_help=True,
@@ -19,8 +20,6 @@ app = typer.Typer(
     rich_markup_mode=None,  # help speaks of [bridge] and [[targets]]
     context_settings={"help_option_names": ["-h", "--help"]},
 )
-for module in (sidecar, bootstrap, dump, copy, verify, steer, events, parked, install, tryout, agent_conf):
-    module.register(app)
 
 
 @app.callback(invoke_without_command=True)

@@ -13,6 +13,7 @@ from rich.console import Console
 from rich.progress import BarColumn, Progress, TextColumn
 
 from pysync.cli.output import AsJson, ConfigFile, ask_about, print_json, print_table
+from pysync.cli.told import clock, so_far
 from pysync.config import load_config
 from pysync.errors import PysyncError, UsageError
 from pysync.service import logs
@@ -51,15 +52,6 @@ def bootstrap(
         _print(found)
     if any(item["parked"] for item in found["targets"]):
         raise typer.Exit(1)
-
-
-def told(bootstrap_: Mapping[str, Any]) -> Iterator[str]:
-    """A bootstrap in words, one line a target; nothing of one that is finished."""
-    if bootstrap_["state"] == "finished":
-        return
-    reason = f"; waits: {bootstrap_['reason']}" if bootstrap_["reason"] else ""
-    for target in bootstrap_["targets"]:
-        yield f"bootstrap of {target['name']}: {_so_far(bootstrap_, target)}{reason}"
 
 
 def _by_the_sidecar(config: Path, target: str | None) -> Mapping[str, Any]:
@@ -107,23 +99,10 @@ def shown() -> Iterator[Tell]:
                 name = item["name"]
                 if name not in tasks:
                     tasks[name] = bars.add_task(name, total=None, so_far="")
-                so_far = _so_far(found, item) + _trouble(found, states[name])
-                bars.update(tasks[name], total=found["tables"], completed=item["tables"], so_far=so_far)
+                told = so_far(found, item) + _trouble(found, states[name])
+                bars.update(tasks[name], total=found["tables"], completed=item["tables"], so_far=told)
 
         yield tell
-
-
-def _so_far(found: Mapping[str, Any], item: Mapping[str, Any]) -> str:
-    if found["tables"] is None:
-        return "counting tables"
-    left = item["seconds_left"]
-    parts = [
-        f"{item['tables']:,} of {found['tables']:,} tables",
-        f"{item['partitions']:,} partitions",
-        f"{item['partitions_per_second']:,.0f} partitions/s",
-        "" if left is None else f"{_clock(left)} left",
-    ]
-    return ", ".join(part for part in parts if part)
 
 
 def _trouble(found: Mapping[str, Any], target: Mapping[str, Any]) -> str:
@@ -134,12 +113,6 @@ def _trouble(found: Mapping[str, Any], target: Mapping[str, Any]) -> str:
     if target["state"] in {"waiting", "failing"} and error:
         return f"; {target['state']}: {error['reason']}"
     return f"; waits: {found['reason']}" if found["reason"] else ""
-
-
-def _clock(seconds: float) -> str:
-    minutes, rest = divmod(round(seconds), 60)
-    hours, minutes = divmod(minutes, 60)
-    return f"{hours}:{minutes:02d}:{rest:02d}" if hours else f"{minutes}:{rest:02d}"
 
 
 def _result(status: Mapping[str, Any]) -> dict[str, Any]:
@@ -155,7 +128,7 @@ def _print(found: Mapping[str, Any]) -> None:
         (it["name"], it["tables"], it["partitions"], f"{it['partitions_per_second']:,.0f}", it["parked"])
         for it in found["targets"]
     ]
-    print_table(f"bootstrap: {_clock(found['seconds'])}", columns, rows)
+    print_table(f"bootstrap: {clock(found['seconds'])}", columns, rows)
     for item in found["targets"]:
         if item["parked"]:
             typer.echo(f"{item['name']} has refused something: see pysync parked list {item['name']}")

@@ -9,8 +9,8 @@ from typing import Annotated, Any
 import typer
 
 from pysync.cli.output import AsJson, ConfigFile, moment, print_json, print_table, progress
-from pysync.config import load_config
 from pysync.model.names import TableName
+from pysync.sections import load_outline
 from pysync.service.asking import ask
 
 
@@ -36,7 +36,7 @@ def events(
     is never shown. Positions are those of `status`, `plan` and `parked`. The JSON is described in docs/status.md.
     """
     name = None if table is None else str(TableName.parse(table))
-    answer = _gathered(load_config(config).queue.directory, since, limit, name)
+    answer = _gathered(load_outline(config).directory, since, limit, name)
     if as_json:
         print_json(answer)
         return

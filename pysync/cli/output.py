@@ -10,11 +10,9 @@ from pathlib import Path
 from typing import Annotated, Any
 
 import typer
-from rich.console import Console
-from rich.table import Table
 
-from pysync.config import load_config
 from pysync.errors import UsageError
+from pysync.sections import load_outline
 from pysync.service.asking import ask
 
 ConfigFile = Annotated[
@@ -27,11 +25,10 @@ TargetName = Annotated[str, typer.Argument(metavar="TARGET", help="The target's 
 
 def ask_about(config: Path, target: str | None, command: str, **arguments: Any) -> dict[str, Any]:
     """What the running sidecar answers about a target (None: all). Raises UsageError when there is no such target."""
-    loaded = load_config(config)
-    known = [settings.name for settings in loaded.targets]
-    if target is not None and target not in known:
-        raise UsageError(f"{config} has no target {target!r}", f"it has: {', '.join(known)}")
-    return ask(loaded.queue.directory, command, target=target, **arguments)
+    outline = load_outline(config)
+    if target is not None and target not in outline.targets:
+        raise UsageError(f"{config} has no target {target!r}", f"it has: {', '.join(outline.targets)}")
+    return ask(outline.directory, command, target=target, **arguments)
 
 
 def moment(seconds: float) -> str:
@@ -46,6 +43,9 @@ def print_json(value: Any) -> None:
 
 def print_table(title: str, columns: Sequence[str], rows: Iterable[Sequence[Any]]) -> None:
     """A table with a title; None is shown as nothing."""
+    from rich.console import Console  # noqa: PLC0415 - slow to load, and with --json nothing needs it
+    from rich.table import Table  # noqa: PLC0415
+
     table = Table(title=title, title_justify="left")
     for column in columns:
         table.add_column(column, overflow="fold")
@@ -57,6 +57,8 @@ def print_table(title: str, columns: Sequence[str], rows: Iterable[Sequence[Any]
 @contextmanager
 def progress(what: str) -> Iterator[Callable[[str], None]]:
     """A line on standard error that tells, while the block runs, what it was told last."""
+    from rich.console import Console  # noqa: PLC0415 - as in print_table
+
     with Console(stderr=True).status(what) as status:
         yield lambda state: status.update(f"{what}: {state}")
 

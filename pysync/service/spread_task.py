@@ -13,11 +13,11 @@ from pydantic import BaseModel, ConfigDict
 from thrift.Thrift import TException
 
 from pysync import __version__
-from pysync.config import SourceConfig
 from pysync.errors import PysyncError, UsageError
 from pysync.metastore.client import Metastore
 from pysync.metastore.errors import MetastoreError
 from pysync.model.names import TableName
+from pysync.sections import SourceConfig
 from pysync.targets.kinds import target_kind
 from pysync.targets.settings import CopySettings, TargetSettings
 from pysync.verify.crew import Crew

@@ -9,16 +9,8 @@ import pytest
 import typer
 
 from pysync.cli.app import app
-from pysync.config import (
-    BridgeConfig,
-    LogConfig,
-    QueueConfig,
-    SourceConfig,
-    SparkConfig,
-    VerifyConfig,
-    WebConfig,
-    load_config,
-)
+from pysync.config import load_config
+from pysync.sections import BridgeConfig, LogConfig, QueueConfig, SourceConfig, SparkConfig, VerifyConfig, WebConfig
 from pysync.targets.athena.settings import AthenaSettings
 from pysync.targets.faulty import Fault, FaultySettings
 from pysync.targets.glue.session import GlueSettings
@@ -35,9 +27,10 @@ STATUS_KEYS = "version source pid started_at bridge queue instances targets"
 
 def commands(group, path="pysync"):
     """`pysync run`, `pysync parked list`, …"""
-    if not hasattr(group, "commands"):
+    if not hasattr(group, "list_commands"):
         return [path]
-    return [found for name, inner in group.commands.items() for found in commands(inner, f"{path} {name}")]
+    names = group.list_commands(None)
+    return [found for name in names for found in commands(group.get_command(None, name), f"{path} {name}")]
 
 
 @pytest.mark.parametrize("command", commands(typer.main.get_command(app)))
@@ -82,7 +75,7 @@ def test_every_command_and_option_says_what_it_is_for():
     for name in commands(typer.main.get_command(app)):
         found = typer.main.get_command(app)
         for part in name.split()[1:]:
-            found = found.commands[part]
+            found = found.get_command(None, part)
         silent += [name] if not found.help else []
         silent += [f"{name} {item.name}" for item in found.params if not getattr(item, "help", None)]
     assert silent == []

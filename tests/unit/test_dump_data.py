@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pysync.config import Config, SourceConfig, load_config
+from pysync.config import Config, load_config
 from pysync.copy.requests import Difference, File, Pair
 from pysync.copy.run import Copied
 from pysync.dump.data import DATA, FileLine, PageLine, check, last_page, lines_of, place_of, stored, to_bytes
@@ -19,6 +19,7 @@ from pysync.dump.manifest import Counts, Manifest, read_manifest
 from pysync.dump.record import DumpDamaged
 from pysync.errors import PysyncError, UsageError
 from pysync.model.names import TableName
+from pysync.sections import SourceConfig
 from pysync.service.carrying import Into, OutOf
 from pysync.service.loading import load_once
 from pysync.targets.base import Unavailable

@@ -11,7 +11,7 @@ import pytest
 import structlog
 
 from pysync.capture.refreshes import EVERYTHING, Refreshes, everything
-from pysync.config import Config, SourceConfig
+from pysync.config import Config
 from pysync.dump.index import open_dump
 from pysync.dump.read import DumpReader
 from pysync.dump.write import Selection
@@ -21,6 +21,7 @@ from pysync.model.operation import DropTable, PutPartitions, PutTable
 from pysync.queue import EventQueue
 from pysync.replay.drain import Drain
 from pysync.replay.translate import Translator
+from pysync.sections import SourceConfig
 from pysync.service import bootstrap
 from pysync.service.bootstrap import Bootstrapper, Origin
 from pysync.service.loading import _is_whole, load_once

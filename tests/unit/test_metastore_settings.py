@@ -9,10 +9,10 @@ from typing import Any
 import pytest
 from pydantic import ValidationError
 
-from pysync.config import SourceConfig
 from pysync.errors import UsageError
 from pysync.metastore.access import MetastoreAccess
 from pysync.metastore.settings import KerberosSettings, LoginSettings, TlsSettings
+from pysync.sections import SourceConfig
 from pysync.targets.hms import HmsSettings
 
 ROOT = Path(__file__).parents[2]

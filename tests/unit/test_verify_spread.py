@@ -11,11 +11,12 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from pysync.config import Config, SourceConfig, SparkConfig
+from pysync.config import Config
 from pysync.errors import PysyncError, UsageError
 from pysync.metastore.errors import MetastoreUnavailable
 from pysync.model.names import TableName
 from pysync.model.operation import DropPartitions, DropTable
+from pysync.sections import SourceConfig, SparkConfig
 from pysync.service import spread_task, spreading
 from pysync.service.spread_task import Answer, ItemText, Job, Work, look
 from pysync.service.spreading import Spread, _explained, _wish

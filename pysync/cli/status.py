@@ -1,41 +1,20 @@
-"""`pysync run`, `status`, `check`: the sidecar and its health."""
+"""`pysync status`: what the running sidecar does."""
 
 from __future__ import annotations
 
-from typing import Annotated, Any
+from typing import Any
 
 import typer
 
-from pysync.cli.bootstrap import told
 from pysync.cli.output import AsJson, ConfigFile, counts, moment, print_json, print_table
-from pysync.config import load_config
-from pysync.service import logs
+from pysync.cli.told import told
+from pysync.sections import load_outline
 from pysync.service.asking import ask
-from pysync.service.check import Finding, check_config
-from pysync.service.sidecar import run as run_sidecar
 
 
 def register(app: typer.Typer) -> None:
-    """Add these commands to `app`."""
-    app.command()(run)
+    """Add this command to `app`."""
     app.command()(status)
-    app.command()(check)
-
-
-def run(
-    config: ConfigFile,
-    quarantine: Annotated[
-        bool, typer.Option("--quarantine", help="Set a damaged queue aside (FILE.damaged-TIME) and begin a new one.")
-    ] = False,
-) -> None:
-    """Run the sidecar until SIGTERM or Ctrl-C.
-
-    It takes events from the listener, keeps them on disk, and replays them to every target. Nothing is lost when
-    it is stopped or killed: start it again and it goes on. One sidecar a queue directory.
-    """
-    loaded = load_config(config)
-    logs.configure(loaded.log.level, loaded.log.format)
-    run_sidecar(loaded, quarantine=quarantine)
 
 
 def status(config: ConfigFile, as_json: AsJson = False) -> None:
@@ -43,29 +22,11 @@ def status(config: ConfigFile, as_json: AsJson = False) -> None:
 
     The sidecar itself answers. The JSON is described in docs/status.md.
     """
-    answer = ask(load_config(config).queue.directory, "status")
+    answer = ask(load_outline(config).directory, "status")
     if as_json:
         print_json(answer)
         return
     _print_status(answer)
-
-
-def check(config: ConfigFile, as_json: AsJson = False) -> None:
-    """Check the configuration, files, ports and metastores, and show all problems at once; exit code 1 if any.
-
-    Changes nothing, and may be run while the sidecar runs.
-    """
-    findings = check_config(load_config(config))
-    if as_json:
-        print_json([{"what": f.what, "ok": f.ok, "detail": f.detail} for f in findings])
-    else:
-        print_table("pysync check", ("", "what", "detail"), [_finding(f) for f in findings])
-    if not all(finding.ok for finding in findings):
-        raise typer.Exit(1)
-
-
-def _finding(finding: Finding) -> tuple[str, str, str]:
-    return ("ok" if finding.ok else "PROBLEM", finding.what, finding.detail)
 
 
 def _print_status(answer: dict[str, Any]) -> None:

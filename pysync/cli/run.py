@@ -1,0 +1,33 @@
+"""`pysync run`: the sidecar."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+import typer
+
+from pysync.cli.output import ConfigFile
+from pysync.config import load_config
+from pysync.service import logs
+from pysync.service.sidecar import run as run_sidecar
+
+
+def register(app: typer.Typer) -> None:
+    """Add this command to `app`."""
+    app.command()(run)
+
+
+def run(
+    config: ConfigFile,
+    quarantine: Annotated[
+        bool, typer.Option("--quarantine", help="Set a damaged queue aside (FILE.damaged-TIME) and begin a new one.")
+    ] = False,
+) -> None:
+    """Run the sidecar until SIGTERM or Ctrl-C.
+
+    It takes events from the listener, keeps them on disk, and replays them to every target. Nothing is lost when
+    it is stopped or killed: start it again and it goes on. One sidecar a queue directory.
+    """
+    loaded = load_config(config)
+    logs.configure(loaded.log.level, loaded.log.format)
+    run_sidecar(loaded, quarantine=quarantine)

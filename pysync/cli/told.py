@@ -1,0 +1,36 @@
+"""How a bootstrap is told of: beside its own bars, in `pysync status`, too."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+
+def told(bootstrap_: Mapping[str, Any]) -> Iterator[str]:
+    """A bootstrap in words, one line a target; nothing of one that is finished."""
+    if bootstrap_["state"] == "finished":
+        return
+    reason = f"; waits: {bootstrap_['reason']}" if bootstrap_["reason"] else ""
+    for target in bootstrap_["targets"]:
+        yield f"bootstrap of {target['name']}: {so_far(bootstrap_, target)}{reason}"
+
+
+def so_far(found: Mapping[str, Any], item: Mapping[str, Any]) -> str:
+    """How far a bootstrap is with one target."""
+    if found["tables"] is None:
+        return "counting tables"
+    left = item["seconds_left"]
+    parts = [
+        f"{item['tables']:,} of {found['tables']:,} tables",
+        f"{item['partitions']:,} partitions",
+        f"{item['partitions_per_second']:,.0f} partitions/s",
+        "" if left is None else f"{clock(left)} left",
+    ]
+    return ", ".join(part for part in parts if part)
+
+
+def clock(seconds: float) -> str:
+    """`1:02:03`, `2:03`."""
+    minutes, rest = divmod(round(seconds), 60)
+    hours, minutes = divmod(minutes, 60)
+    return f"{hours}:{minutes:02d}:{rest:02d}" if hours else f"{minutes}:{rest:02d}"

@@ -1,0 +1,224 @@
+"""The sections of pysync.toml, and its outline: all that is to be known of it without the packages of its targets."""
+
+from __future__ import annotations
+
+import sys
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Literal, TypeVar
+
+from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_validator
+
+from pysync.errors import UsageError
+from pysync.metastore.access import MetastoreAccess
+from pysync.metastore.settings import AddressList, KerberosSettings, LoginSettings, TlsSettings, assert_one_login
+from pysync.targets.settings import Name, SparkConf
+
+if sys.version_info >= (3, 11):
+    import tomllib
+else:
+    import tomli as tomllib
+
+M = TypeVar("M", bound=BaseModel)
+
+_UNITS = {"s": 1, "m": 60, "h": 3600, "d": 86400}
+
+
+class _Section(BaseModel):
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+
+class SourceConfig(_Section):
+    """`[source]`: the metastore that events come from."""
+
+    name: Name = Field(description="the same as `pysync.source.name` in its hive-site.xml; travels with every event")
+    metastore: AddressList | None = Field(
+        default=None,
+        description="its address, thrift://host:9083, or several with commas: where what events do not tell is read",
+    )
+    tls: TlsSettings | None = Field(default=None, description="how to speak TLS with it; plain thrift unless given")
+    kerberos: KerberosSettings | None = Field(default=None, description="how to log in there; no login unless given")
+    login: LoginSettings | None = Field(default=None, description="the same by a password or token (Hive 4)")
+    capture: Literal["listener", "notification-log"] = Field(
+        default="listener", description="how changes come in: the listener tells, or the notification log is polled"
+    )
+    poll_seconds: float = Field(default=1.0, gt=0, description="how often the notification log is polled")
+    silence_seconds: float = Field(
+        default=15.0, ge=5, description="a listener that says nothing for so long, and no goodbye before, is a gap"
+    )
+    compare_tables_per_second: float = Field(
+        default=200.0, gt=0, description="the budget for closing gaps: tables read at the source and each target"
+    )
+
+    @model_validator(mode="after")
+    def _knows_what_to_poll(self) -> SourceConfig:
+        if self.capture == "notification-log" and self.metastore is None:
+            raise ValueError('capture = "notification-log" needs the address of the metastore: set metastore')
+        return self
+
+    @model_validator(mode="after")
+    def _logs_in_in_one_way(self) -> SourceConfig:
+        if self.metastore is not None:
+            assert_one_login(self.metastore, self.kerberos, self.login)
+        return self
+
+    def access(self) -> MetastoreAccess | None:
+        """How to reach it, for all connections to share; None if it is not known."""
+        if self.metastore is None:
+            return None
+        return MetastoreAccess.of(self.metastore, self.tls, self.kerberos, self.login)
+
+
+class BridgeConfig(_Section):
+    """`[bridge]`: where the listener calls. Always on 127.0.0.1."""
+
+    port: int = Field(default=25333, ge=0, le=65535, description="0 takes a free one")
+    token_file: Path = Field(default=Path("/etc/pysync/token"), description="mode 0600; make one with `pysync token`")
+
+
+class QueueConfig(_Section):
+    """`[queue]`: where events are kept until every target has them."""
+
+    directory: Path = Field(default=Path("/var/lib/pysync"), description="on a local disk; only pysync may read it")
+    min_free_mb: int = Field(default=256, ge=0, description="below this much free disk no event is taken in")
+    retain: str = Field(
+        default="0s",
+        pattern=r"^(0|[1-9][0-9]*)(s|m|h|d)$",
+        description="how long events are kept after they came, though every target has them: 12h, 7d; for history",
+    )
+
+    @property
+    def retain_seconds(self) -> int:
+        """How long events are kept for history."""
+        return int(self.retain[:-1]) * _UNITS[self.retain[-1]]
+
+
+class VerifyConfig(_Section):
+    """`[verify]`: whether the sidecar compares source and targets by itself, and at what pace."""
+
+    every: str | None = Field(
+        default=None,
+        pattern=r"^[1-9][0-9]*(s|m|h|d)$",
+        description="how often: 30m, 1h, 1d; unset: only `pysync verify` does",
+    )
+    tables_per_second: float = Field(default=20.0, gt=0, description="how many tables it looks at, at most")
+
+    @property
+    def seconds(self) -> float | None:
+        """The time between the beginnings of two comparisons."""
+        return None if self.every is None else int(self.every[:-1]) * _UNITS[self.every[-1]]
+
+
+class WebConfig(_Section):
+    """`[web]`: metrics and health over HTTP. Always on 127.0.0.1."""
+
+    port: int | None = Field(
+        default=None, ge=0, le=65535, description="where /metrics and /health are; 0 takes a free one; unset: nowhere"
+    )
+
+
+class SparkConfig(_Section):
+    """`[spark]`: the session over which `pysync verify --on-spark` is spread."""
+
+    master: str | None = Field(
+        default=None, description="yarn, spark://host:7077, …; unset: as the target's `copy` says, else local[*]"
+    )
+    settings: SparkConf = Field(default={}, description="further settings of Spark; unset: those of `copy`")
+
+
+class LogConfig(_Section):
+    """`[log]`: what is written to standard error."""
+
+    level: Literal["debug", "info", "warning", "error"] = "info"
+    format: Literal["console", "json"] = "console"
+
+
+class Sections(_Section):
+    """All that is not `[[targets]]`."""
+
+    source: SourceConfig
+    bridge: BridgeConfig = BridgeConfig()
+    queue: QueueConfig = QueueConfig()
+    verify: VerifyConfig = VerifyConfig()
+    web: WebConfig = WebConfig()
+    spark: SparkConfig = SparkConfig()
+    log: LogConfig = LogConfig()
+
+
+class _Named(BaseModel):
+    name: Name
+
+
+@dataclass(frozen=True, slots=True)
+class Outline:
+    """What a command has to know that only asks the running sidecar."""
+
+    directory: Path  # the queue's, where the sidecar answers
+    targets: tuple[str, ...]  # their names
+
+
+def load_outline(path: Path) -> Outline:
+    """The outline of a TOML file: its sections are checked as `load_config` does, of its targets only the names.
+
+    Raises UsageError with every problem found, one a line, each with the key that it is about.
+    """
+    tables = read_tables(path)
+    problems: list[str] = []
+    listed = taken_targets(tables, problems)
+    sections = checked(Sections, tables, "", problems)
+    found = [checked(_Named, _table(it), f"targets[{at}]", problems) for at, it in enumerate(listed)]
+    if problems or sections is None:
+        raise refusal(path, problems)
+    return Outline(sections.queue.directory, tuple(target.name for target in found if target))
+
+
+def read_tables(path: Path) -> dict[str, Any]:
+    """What is written in a TOML file. Raises UsageError for a file that cannot be read, or is none."""
+    try:
+        tables: dict[str, Any] = tomllib.loads(path.read_text(encoding="utf-8"))
+    except OSError as error:
+        raise UsageError(f"cannot read {path}: {error.strerror}", "name a file: -c pysync.toml") from error
+    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
+        raise UsageError(f"{path} is not TOML: {error}") from error
+    return tables
+
+
+def taken_targets(tables: dict[str, Any], problems: list[str]) -> list[Any]:
+    """The tables of `[[targets]]`, taken out of `tables`."""
+    value = tables.pop("targets", [])
+    if isinstance(value, list) and value:
+        return value
+    problems.append("targets: missing: name at least one [[targets]], in double brackets")
+    return []
+
+
+def checked(model: type[M], table: dict[str, Any], where: str, problems: list[str]) -> M | None:
+    """A table as its model; None, and the `problems` are more, where it does not fit."""
+    try:
+        return model.model_validate(table)
+    except ValidationError as error:
+        problems += [f"{_key(where, item['loc'])}: {_what(item)}" for item in error.errors()]
+        return None
+
+
+def refusal(path: Path, problems: list[str]) -> UsageError:
+    """All of the problems of a file, one a line."""
+    return UsageError("\n".join(f"{path}: {problem}" for problem in problems))
+
+
+def _table(value: Any) -> dict[str, Any]:
+    return value if isinstance(value, dict) else {}
+
+
+def _key(where: str, location: tuple[int | str, ...]) -> str:
+    """`targets[0].locations`: the key as a person finds it in the file."""
+    text = where + "".join(f"[{part}]" if isinstance(part, int) else f".{part}" for part in location)
+    return text.lstrip(".")
+
+
+def _what(item: Any) -> str:
+    if item["type"] == "extra_forbidden":
+        return "unknown key"
+    if item["type"] == "missing":
+        return "missing"
+    return str(item["msg"]).removeprefix("Value error, ")
