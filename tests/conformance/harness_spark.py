@@ -10,8 +10,9 @@ from hmsclient.genthrift.hive_metastore import ttypes as hive
 
 from pysync.metastore.client import Metastore
 from pysync.model.names import TableName
-from pysync.targets.spark import SparkSettings, SparkTarget
+from pysync.targets.spark import SparkSettings
 from pysync.targets.spark.session import SparkHost
+from pysync.targets.spark.target import SparkTarget
 
 _WRITES = ("create_", "alter_", "add_", "drop_")
 SHORT_LIFE = {"spark.driver.defaultJavaOptions": "-XX:+UseSerialGC -XX:TieredStopAtLevel=1"}

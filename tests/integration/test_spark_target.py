@@ -18,8 +18,9 @@ from pysync.demo.stage import Stage
 from pysync.embedded import EmbeddedMetastore
 from pysync.model.names import TableName
 from pysync.targets.base import Outcome, OutcomeUnknown, Rejected, Unavailable
-from pysync.targets.spark import SparkSettings, SparkTarget
+from pysync.targets.spark import SparkSettings
 from pysync.targets.spark.session import SparkHost
+from pysync.targets.spark.target import SparkTarget
 from tests.conformance.harness_spark import SHORT_LIFE
 from tests.conformance.objects import Source, partition, table, view
 from tests.support import wait_until

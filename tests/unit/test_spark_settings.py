@@ -15,7 +15,8 @@ from pysync.model.mark import Mark
 from pysync.model.names import TableName
 from pysync.model.operation import PutConstraint
 from pysync.targets.base import Outcome, Unavailable
-from pysync.targets.spark import SparkSettings, SparkTarget
+from pysync.targets.spark import SparkSettings
+from pysync.targets.spark.target import SparkTarget
 
 URIS = "spark.hadoop.hive.metastore.uris"
 HEAD = '[source]\nname = "here"\nmetastore = "thrift://h:1"\n'

@@ -1,11 +1,20 @@
-"""The target kind `spark`: the catalog of a Spark session, whatever metastore that session alone can reach."""
+"""The target kind `spark`: the catalog of a Spark session, whatever metastore that session alone can reach.
+
+Copying and `verify --on-spark` use the same session and its settings (`session`, `settings`), and no target.
+"""
 
 from __future__ import annotations
 
-from pysync.targets.base import TargetKind
+from pysync.targets.base import Target, TargetKind
 from pysync.targets.spark.settings import SparkSettings
-from pysync.targets.spark.target import SparkTarget
 
-__all__ = ["KIND", "SparkSettings", "SparkTarget"]
+__all__ = ["KIND", "SparkSettings"]
 
-KIND = TargetKind(settings=SparkSettings, open=SparkTarget)
+
+def _open(settings: SparkSettings) -> Target:
+    from pysync.targets.spark.target import SparkTarget  # noqa: PLC0415 - see above: most want no target
+
+    return SparkTarget(settings)
+
+
+KIND = TargetKind(settings=SparkSettings, open=_open)
