@@ -6,6 +6,8 @@ BIN := $(VENV)/bin
 JAR := build/pysync-listener.jar
 SETUP := $(VENV)/.setup
 EXTRAS := spark,aws,web,embedded,embedded-aws,dev
+# Else every one of some hundred processes that a test starts compiles all of pysync anew.
+unexport PYTHONDONTWRITEBYTECODE
 
 .PHONY: help setup jar demo test test-athena test-aws test-spark test-crash test-versions test-kerberos chaos lint format bench clean doctor
 
