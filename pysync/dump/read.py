@@ -78,6 +78,10 @@ class DumpReader:
         """Those of the named `ttypes.Table` that the dump has."""
         return [table for table in (self.table(database, name) for name in names) if table is not None]
 
+    def first_partitions(self, database: str, table: str, most: int) -> list[Any]:
+        """So many `ttypes.Partition`, or all where the dump has no more; fast for no more than a page of them."""
+        return self.partitions_by_name(database, table, self.partition_names(database, table)[:most])
+
     def partition_names(self, database: str, table: str) -> list[str]:
         """All partitions of a table that the dump has."""
         name = TableName(database, table)

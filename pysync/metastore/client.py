@@ -162,6 +162,10 @@ class Metastore:
         request = ttypes.GetTablesRequest(database, list(names), CAPABILITIES)
         return list(self.call(lambda client: client.get_table_objects_by_name_req(request)).tables)
 
+    def first_partitions(self, database: str, table: str, most: int) -> list[Any]:
+        """So many `ttypes.Partition` (up to 32767), or all where there are no more; in no promised order."""
+        return list(self.call(lambda client: client.get_partitions(database, table, most)))
+
     def partition_names(self, database: str, table: str) -> list[str]:
         """All partitions as `key=value/key=value`, escaped as in their paths."""
         return list(self.call(lambda client: client.get_partition_names(database, table, _ALL)))

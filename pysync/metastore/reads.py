@@ -28,6 +28,9 @@ class Reads(Protocol):
     def tables_by_name(self, database: str, names: Sequence[str]) -> list[Any]:
         """Those of the named `ttypes.Table` that are there."""
 
+    def first_partitions(self, database: str, table: str, most: int) -> list[Any]:
+        """So many `ttypes.Partition`, or all where there are no more."""
+
     def partition_names(self, database: str, table: str) -> list[str]:
         """All partitions as `key=value/key=value`."""
 

@@ -183,13 +183,9 @@ class Rereading:
 
     def _partitions(self, table: _Found, *, fresh: bool) -> Iterator[Operation]:
         """Those of the source; then what the target has beyond them, which a table that is `fresh` has not."""
-        old = table.old
-        names = list(self.refresh.partitions) or self.source.partition_names(old.database, old.table)
         keys = tuple(key.name for key in table.definition.partitionKeys)
         present: set[str] = set()
-        for start in range(0, len(names), PARTITIONS_PER_CALL):
-            batch = names[start : start + PARTITIONS_PER_CALL]
-            parts = self.source.partitions_by_name(old.database, old.table, batch)
+        for parts in self._parts(table.old):
             sources: dict[str, SourceFiles] = {}
             for part in parts:
                 sources |= self.translator.rewrite.rewrite_partition(part, table.frame)
@@ -203,6 +199,21 @@ class Rereading:
         if extra and self._is_still(table):
             for values in _batches(extra):
                 yield DropPartitions(table=table.new, keys=keys, values=values, **table.origin)
+
+    def _parts(self, old: TableName) -> Iterator[list[Any]]:
+        """The partitions of the source, a batch at a time; asked for by name only where they are more than a batch.
+
+        A metastore may look through the partitions of all tables to name those of one.
+        """
+        names = list(self.refresh.partitions)
+        if not names:
+            first = self.source.first_partitions(old.database, old.table, PARTITIONS_PER_CALL + 1)
+            if len(first) <= PARTITIONS_PER_CALL:
+                yield first
+                return
+            names = self.source.partition_names(old.database, old.table)
+        for start in range(0, len(names), PARTITIONS_PER_CALL):
+            yield self.source.partitions_by_name(old.database, old.table, names[start : start + PARTITIONS_PER_CALL])
 
     def _is_extra(self, name: str, present: set[str]) -> bool:
         return name not in present and (not self.refresh.partitions or name in self.refresh.partitions)

@@ -75,6 +75,9 @@ class Hms:
             raise self.fails
         return self.found.get(TableName(of, name))
 
+    def first_partitions(self, of: str, name: str, most: int) -> list[Any]:
+        return self.partitions_by_name(of, name, self.partition_names(of, name)[:most])
+
     def partition_names(self, of: str, name: str) -> list[str]:
         return [f"day={it.values[0]}" for it in self.parts[TableName(of, name)]]
 

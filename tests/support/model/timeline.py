@@ -88,6 +88,9 @@ class Reader:
         found = (self.table(database, name) for name in names)
         return [it for it in found if it is not None]
 
+    def first_partitions(self, database: str, table: str, most: int) -> list[Any]:
+        return self.partitions_by_name(database, table, self.partition_names(database, table)[:most])
+
     def partition_names(self, database: str, table: str) -> list[str]:
         there = self.world.tables.get(TableName(database, table))
         if there is None:
