@@ -14,6 +14,8 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
 from typing import Any
 
+from hmsclient.genthrift.hive_metastore import ttypes as hive
+
 from pysync.copy.forms import Frame
 from pysync.metastore.client import PARTITIONS_PER_CALL
 from pysync.metastore.reads import Reads
@@ -201,19 +203,26 @@ class Rereading:
                 yield DropPartitions(table=table.new, keys=keys, values=values, **table.origin)
 
     def _parts(self, old: TableName) -> Iterator[list[Any]]:
-        """The partitions of the source, a batch at a time; asked for by name only where they are more than a batch.
-
-        A metastore may look through the partitions of all tables to name those of one.
-        """
+        """The partitions of the source, a batch at a time; asked for by name only where they are more than a batch."""
         names = list(self.refresh.partitions)
-        if not names:
-            first = self.source.first_partitions(old.database, old.table, PARTITIONS_PER_CALL + 1)
-            if len(first) <= PARTITIONS_PER_CALL:
-                yield first
-                return
-            names = self.source.partition_names(old.database, old.table)
+        few = None if names else self._few(old)
+        if few is not None:
+            yield few
+            return
+        names = names or self.source.partition_names(old.database, old.table)
         for start in range(0, len(names), PARTITIONS_PER_CALL):
             yield self.source.partitions_by_name(old.database, old.table, names[start : start + PARTITIONS_PER_CALL])
+
+    def _few(self, old: TableName) -> list[Any] | None:
+        """All partitions of the source, or None if they are more than a batch, or only asked for by name.
+
+        To name those of one table, a metastore may look through the partitions of all.
+        """
+        try:
+            found = self.source.first_partitions(old.database, old.table, PARTITIONS_PER_CALL + 1)
+        except hive.MetaException:  # it may limit how many one asks for: hive.metastore.limit.partition.request
+            return None
+        return found if len(found) <= PARTITIONS_PER_CALL else None
 
     def _is_extra(self, name: str, present: set[str]) -> bool:
         return name not in present and (not self.refresh.partitions or name in self.refresh.partitions)

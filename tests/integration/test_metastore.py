@@ -78,6 +78,10 @@ def test_streams_more_partitions_than_one_call_takes(metastore: Metastore, monke
     added = [partition(stored, [value]) for value in values]
     metastore.call(lambda client: client.add_partitions(added))
     assert sorted(found.values[0] for found in metastore.partitions(database, "t")) == sorted(values)
+    names = metastore.partition_names(database, "t")
+    by_name = sorted(metastore.partitions_by_name(database, "t", names), key=str)
+    assert sorted(metastore.first_partitions(database, "t", 100), key=str) == by_name, "they tell the same"
+    assert len(metastore.first_partitions(database, "t", 3)) == 3
 
 
 def test_a_declared_error_comes_as_it_is_and_keeps_the_connection(metastore: Metastore) -> None:

@@ -361,6 +361,32 @@ def test_of_a_table_with_100_000_partitions_a_few_are_in_memory_at_once() -> Non
     assert Counted.most - before <= 3 * PARTITIONS_PER_CALL
 
 
+@pytest.mark.parametrize(
+    ("size", "limit", "named"),
+    [(PARTITIONS_PER_CALL, 10_000, 0), (PARTITIONS_PER_CALL + 1, 10_000, 1), (7, PARTITIONS_PER_CALL, 1)],
+)
+def test_the_partitions_of_a_small_table_are_not_asked_for_by_name(size: int, limit: int, named: int) -> None:
+    """But where the metastore limits how many may be asked for otherwise."""
+
+    class Asked(Large):
+        names = 0
+
+        def first_partitions(self, of: str, name: str, most: int) -> list[Any]:
+            if most > limit:
+                raise hive.MetaException(f"{most} partitions are more than {limit}")
+            return self.partitions_by_name(of, name, super().partition_names(of, name)[: min(most, self.size)])
+
+        def partition_names(self, of: str, name: str) -> list[str]:
+            self.names += 1
+            return super().partition_names(of, name)
+
+    source, target = Asked(), Forgetful()
+    source.size = size
+    source.add("db.t", "1")
+    apply(source, target, T)
+    assert (target.puts, source.names) == (size, named)
+
+
 # --- column statistics
 
 
