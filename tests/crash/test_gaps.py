@@ -12,6 +12,7 @@ from pysync.demo.stage import Stage
 from pysync.embedded import EmbeddedMetastore
 from pysync.metastore.client import Metastore
 from tests.support import new_database, table, wait_until
+from tests.support.spools import spooled
 from tests.support.stages import assert_converges, ddl_stream, soon_idle
 
 pytestmark = pytest.mark.crash
@@ -36,7 +37,7 @@ def assert_closed(stage: Stage) -> None:
 
 def forget_spool(stage: Stage) -> int:
     """What a disk loses: the events that the listener has kept; returns how many files there were."""
-    files = list((stage.directory / "spool").glob("*.spool"))
+    files = spooled(stage.directory / "spool")
     for file in files:
         file.unlink()
     return len(files)
@@ -88,11 +89,11 @@ def test_a_source_killed_before_it_could_tell_anything_while_no_sidecar_ran(tmp_
         assert_converges(stage)
         stage.kill_sidecar()
         stage.source.stop()
-        told = spooled(stage)
+        told = contents(stage)
         assert len(told) == 1, "its goodbye waits in the spool"
         stage.source.start()
         stage.source.kill()
-        assert spooled(stage) == told
+        assert contents(stage) == told
         change_untold(stage, name)
         stage.source.start()
         stage.start_sidecar()
@@ -104,9 +105,9 @@ def test_a_source_killed_before_it_could_tell_anything_while_no_sidecar_ran(tmp_
         assert len(list((tmp_path / "spool").glob("*.alive"))) == 1, "that of the living alone"
 
 
-def spooled(stage: Stage) -> list[bytes]:
+def contents(stage: Stage) -> list[bytes]:
     """What the spool holds."""
-    return [file.read_bytes() for file in (stage.directory / "spool").glob("*.spool")]
+    return [file.read_bytes() for file in spooled(stage.directory / "spool")]
 
 
 def change_untold(stage: Stage, database: str) -> None:

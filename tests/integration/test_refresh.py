@@ -17,6 +17,7 @@ from hmsclient.genthrift.hive_metastore import ttypes as hive
 from pysync.demo.stage import Stage
 from pysync.metastore.client import Metastore
 from tests.support import partition, table, wait_until
+from tests.support.spools import spooled
 from tests.support.stages import assert_converges, soon_idle, unequal
 
 pytestmark = pytest.mark.crash
@@ -151,9 +152,9 @@ def lose(drift: Drift, changes: Callable[[], None]) -> None:
     stage._end_sidecar(signal.SIGTERM)
     changes()
     stage.source.kill()
-    spooled = list((stage.directory / "spool").glob("*.spool"))
-    assert spooled, "nothing was spooled"
-    for file in spooled:
+    files = spooled(stage.directory / "spool")
+    assert files, "nothing was spooled"
+    for file in files:
         file.unlink()
     stage.source.start()
     stage.start_sidecar()

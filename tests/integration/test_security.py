@@ -32,6 +32,7 @@ from tests.support import partition, table, wait_until
 from tests.support.callers import Caller
 from tests.support.drains import create
 from tests.support.sidecars import TOKEN, Place, send, sidecar
+from tests.support.spools import spooled
 from tests.support.stages import assert_converges
 
 CROWD = 500
@@ -255,7 +256,7 @@ def _live(stage: Stage) -> None:
         _speak_badly(stage)
         stage.kill_sidecar()
         _change(source, "spooled")
-        assert list(stage.directory.glob("spool/*.spool")), "nothing was spooled"
+        assert spooled(stage.directory / "spool"), "nothing was spooled"
 
 
 def _change(source: Metastore, database: str) -> None:

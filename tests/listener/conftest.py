@@ -21,9 +21,10 @@ def jar() -> Path:
 
 
 @pytest.fixture(scope="module")
-def running(tmp_path_factory: pytest.TempPathFactory, jar: Path) -> Iterator[Stand]:
-    """A metastore that was started while there was no sidecar."""
-    stand = Stand(tmp_path_factory.mktemp("listener") / "stand", jar)
+def running(tmp_path_factory: pytest.TempPathFactory, jar: Path, request: pytest.FixtureRequest) -> Iterator[Stand]:
+    """A metastore that was started while there was no sidecar, with the OVERRIDES of the module, if it has any."""
+    overrides = getattr(request.module, "OVERRIDES", {})
+    stand = Stand(tmp_path_factory.mktemp("listener") / "stand", jar, overrides)
     try:
         with pytest.MonkeyPatch.context() as patch:
             classes = stand.token.with_name("classes.log")

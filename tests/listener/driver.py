@@ -11,7 +11,7 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 
 from pysync.embedded import free_port, java
-from tests.listener.stand import BUILD, DEADLINE, ROOT, TOKEN, Bridge, Event, records
+from tests.listener.stand import BUILD, DEADLINE, ROOT, SPOOL_HEADER, TOKEN, Bridge, Event, records
 from tests.support import wait_until
 
 SOURCE = Path(__file__).with_name("Driver.java")
@@ -147,8 +147,8 @@ class Place:
         self.bridge.stop()
 
     def files(self) -> list[str]:
-        """What is in the spool, but for markers."""
-        return [name for name in self._names() if not name.endswith(MARKER)]
+        """The spool's files that hold something; a living process keeps one with a header alone."""
+        return [name for name in self._names() if not name.endswith(MARKER) and self._size(name) > len(SPOOL_HEADER)]
 
     def markers(self) -> list[str]:
         """The instances whose markers are there."""
@@ -162,7 +162,10 @@ class Place:
         return [Event.parse(event) for name in self.files() for event in records((self.spool / name).read_bytes())]
 
     def spool_bytes(self) -> int:
-        return sum((self.spool / name).stat().st_size for name in self.files())
+        return sum(self._size(name) for name in self.files())
+
+    def _size(self, name: str) -> int:
+        return (self.spool / name).stat().st_size
 
     def log_lines(self, words: str = "") -> list[str]:
         """The listener's own lines."""
@@ -175,6 +178,10 @@ class Place:
     def _is_direct(self) -> bool:
         lines = self.log_lines()
         return bool(lines) and "takes events;" in lines[-1]
+
+    def wait_for_count(self, count: int) -> None:
+        """Until so many events came."""
+        self.wait_for(lambda events: len(events) >= count, f"{count} events")
 
     def wait_for(self, condition: Callable[[list[Event]], bool], what: str, seconds: float = 30.0) -> None:
         """Until the events that came are as wanted."""

@@ -6,6 +6,8 @@ import time
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
+import pytest
+
 from tests.listener.driver import Place
 from tests.listener.stand import DEADLINE, Stand, database_in
 from tests.support import wait_until
@@ -17,7 +19,7 @@ THREADS = 50
 
 def test_fifty_threads_wait_for_a_hung_sidecar_once(place: Place) -> None:
     stub = place.stub()
-    driver = place.driver()
+    driver = place.driver(synchronous="true")
     place.wait_for_direct()
     driver.storm(THREADS, 1, "warm")
     before = connections(driver.process.pid, place.bridge.port)
@@ -45,8 +47,8 @@ def test_fifty_threads_wait_for_a_hung_sidecar_once(place: Place) -> None:
         assert came.index(f"first{thread}_0") < came.index(mine[0])
 
 
-def test_fifty_clients_of_a_metastore_wait_for_a_hung_sidecar_once(stand: Stand, place: Place) -> None:
-    """The same through a real metastore; what a DDL takes beyond the deadline is Derby's, on few cores."""
+def test_fifty_clients_of_a_metastore_do_not_notice_a_hung_sidecar(stand: Stand, place: Place) -> None:
+    """What a DDL takes is Derby's, on few cores."""
     stand.bridge.stop()
     stub = place.stub(stand.bridge.port)
     stand.create("hung_warm")  # with a connection to the stub
@@ -57,8 +59,7 @@ def test_fifty_clients_of_a_metastore_wait_for_a_hung_sidecar_once(stand: Stand,
         stub.hang()
         first = list(clients.map(stand.create, [f"hung_first{number}" for number in range(THREADS)]))
         then = list(clients.map(stand.create, [f"hung_then{number}" for number in range(THREADS)]))
-    assert max(first) >= DEADLINE
-    assert max(first) < usual + DEADLINE + 2, f"usually {usual:.2f} s"
+    assert max(first) < usual + 2, f"usually {usual:.2f} s"
     assert max(then) < usual + 2, f"usually {usual:.2f} s"
     stub.go_on()
     wait_until(lambda: stand.spooled() == 0, seconds=30, what="the delivery")
@@ -78,10 +79,11 @@ def connections(pid: int, port: int) -> set[str]:
     return found
 
 
-def test_order_while_the_sidecar_comes_and_goes(place: Place) -> None:
+@pytest.mark.parametrize("synchronous", ["false", "true"])
+def test_order_while_the_sidecar_comes_and_goes(place: Place, synchronous: str) -> None:
     """Twenty times, under four threads: each thread's order holds, and no number is missing."""
     place.bridge.start()
-    driver = place.driver()
+    driver = place.driver(synchronous=synchronous)
     place.wait_for_direct()
     rounds, count = 0, 0
     while rounds < 20:
@@ -94,7 +96,7 @@ def test_order_while_the_sidecar_comes_and_goes(place: Place) -> None:
             rounds += 1
         assert max(driver.storm_over()) < DEADLINE
         count += 600
-    place.wait_for_direct()
+    place.wait_for_count(count)
     came = [database_in(event) for event in place.bridge.events]
     assert len(came) == count
     assert sorted(event.sequence for event in place.bridge.events) == list(range(1, count + 1))
@@ -113,5 +115,6 @@ def test_a_listener_that_is_configured_twice_numbers_an_event_once(place: Place)
     for name in ("a", "b"):
         driver.ask("twice", name)
     driver.create("c")
+    place.wait_for_count(3)
     assert [database_in(event) for event in place.bridge.events] == ["a", "b", "c"]
     assert [event.sequence for event in place.bridge.events] == [1, 2, 3]

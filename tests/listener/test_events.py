@@ -17,6 +17,9 @@ from hmsclient.genthrift.hive_metastore import ttypes
 from tests.listener.stand import TOKEN, Event, Stand, decode, listening_ports
 from tests.support import partition, table
 
+OVERRIDES = {"pysync.synchronous": "true"}
+"""So that an event is there when the call returns."""
+
 
 @pytest.fixture
 def database(stand: Stand) -> str:

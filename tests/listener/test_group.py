@@ -1,4 +1,4 @@
-"""One call at a time, for all threads that have something to say, and never longer than the deadline."""
+"""One call at a time, for all that threads have to say; where they wait for it, never longer than the deadline."""
 
 from __future__ import annotations
 
@@ -13,6 +13,10 @@ from tests.listener.driver import MIB, Place
 from tests.listener.stand import DEADLINE, Event, database_in
 
 SLACK = 1.5
+APART = 0.05
+"""Seconds between two calls of a listener for which nobody waits."""
+QUICK = 0.5
+"""Seconds for a write to a file, on a machine that is busy."""
 _THREADS, _STEPS = 8, 40
 
 
@@ -23,7 +27,7 @@ def test_what_comes_during_a_call_goes_together_in_the_next(place: Place) -> Non
 
     place.bridge.answer = slowly
     place.bridge.start()
-    driver = place.driver()
+    driver = place.driver(synchronous="true")
     place.wait_for_direct()
     driver.storm(_THREADS, _STEPS, "t")
     names = [database_in(event) for event in place.bridge.events]
@@ -31,6 +35,20 @@ def test_what_comes_during_a_call_goes_together_in_the_next(place: Place) -> Non
     assert len(place.bridge.calls) <= len(names) / 2, "eight threads at once, and hardly ever two in one call"
     for thread in range(_THREADS):
         assert [name for name in names if name.startswith(f"t{thread}_")] == [f"t{thread}_{at}" for at in range(_STEPS)]
+
+
+def test_what_comes_within_a_moment_goes_together(place: Place) -> None:
+    """Nobody waits for the sidecar, so that it may be asked less often."""
+    place.bridge.start()
+    driver = place.driver()
+    place.wait_for_direct()
+    began = time.monotonic()
+    longest = max(driver.storm(1, 400, "t"))
+    took = time.monotonic() - began
+    place.wait_for_count(400)
+    assert [database_in(event) for event in place.bridge.events] == [f"t0_{at}" for at in range(400)]
+    assert len(place.bridge.calls) <= took / APART + 400 / 256 + 2
+    assert longest < QUICK
 
 
 def test_a_call_that_is_refused_puts_all_of_it_into_the_spool_in_order(place: Place) -> None:
@@ -42,7 +60,7 @@ def test_a_call_that_is_refused_puts_all_of_it_into_the_spool_in_order(place: Pl
         return "full" if refuse.is_set() else "queued"
 
     place.bridge.start()
-    driver = place.driver()
+    driver = place.driver(synchronous="true")
     place.wait_for_direct()
     place.bridge.answer = answer
     driver.tell("storm", _THREADS, 2, "t", 0)
@@ -60,7 +78,7 @@ def test_a_call_that_is_refused_puts_all_of_it_into_the_spool_in_order(place: Pl
 def test_an_event_longer_than_what_the_kernel_takes_costs_the_deadline(place: Place) -> None:
     """Nobody reads: Java would write for ever."""
     stub = place.stub()
-    driver = place.driver()
+    driver = place.driver(synchronous="true")
     place.wait_for_direct()
     driver.create("warm")
     stub.hang()
@@ -74,7 +92,7 @@ def test_an_event_longer_than_what_the_kernel_takes_costs_the_deadline(place: Pl
 def test_an_answer_that_drips_in_costs_the_deadline(place: Place) -> None:
     """Java's own timeout counts anew for each byte."""
     with _dripping(place.bridge.port) as dripped:
-        driver = place.driver()
+        driver = place.driver(synchronous="true")
         place.wait_for_direct()
         assert DEADLINE <= driver.create("one") < DEADLINE + SLACK
         assert dripped.dripped, "no answer was waited for"

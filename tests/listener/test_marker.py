@@ -31,6 +31,7 @@ def test_a_goodbye_that_is_delivered_takes_the_marker_away(place: Place) -> None
     assert (file.name, file.stat().st_mode & 0o777) == (f"onprem~{instance}{MARKER}", 0o600)
     assert file.read_bytes() == b"PYSYNC-INSTANCE 1\n"
     driver.create("one")
+    place.wait_for_count(1)
     assert place.markers() == [place.bridge.events[0].instance] == [instance]
     driver.terminate()
     assert place.markers() == []

@@ -29,7 +29,6 @@ from tests.support import partition, table, wait_until
 
 QUICK = DEADLINE * 0.8
 """A call that did not wait for the deadline; a Derby call alone takes some 20 ms, on a machine that has time."""
-SLACK = 1.5
 
 
 @pytest.fixture
@@ -55,7 +54,8 @@ def test_sidecar_that_is_away_costs_no_time(stand: Stand, names: list[str]) -> N
     stand.bridge.start()
     wait_for_all(stand, names)
     stand.settle()
-    assert list(stand.spool.glob("*.spool")) == []
+    (kept,) = stand.spool.glob("*.spool")
+    assert kept.read_bytes() == SPOOL_HEADER
 
 
 def test_files_are_for_their_owner_only(stand: Stand, names: list[str]) -> None:
@@ -70,7 +70,7 @@ def test_files_are_for_their_owner_only(stand: Stand, names: list[str]) -> None:
     stand.bridge.start()
 
 
-def test_sidecar_that_hangs_costs_the_deadline_once(stand: Stand, names: list[str]) -> None:
+def test_sidecar_that_hangs_costs_no_time(stand: Stand, names: list[str]) -> None:
     go_on = threading.Event()
 
     def hang(_event: Event) -> str:
@@ -79,9 +79,7 @@ def test_sidecar_that_hangs_costs_the_deadline_once(stand: Stand, names: list[st
 
     stand.bridge.answer = hang
     try:
-        first, *others = [stand.create(name) for name in names]
-        assert DEADLINE <= first < DEADLINE + SLACK
-        assert max(others) < QUICK
+        assert max(stand.create(name) for name in names) < QUICK
     finally:
         go_on.set()
     wait_for_all(stand, names)
@@ -90,15 +88,13 @@ def test_sidecar_that_hangs_costs_the_deadline_once(stand: Stand, names: list[st
 def test_server_that_accepts_and_says_nothing(stand: Stand, names: list[str]) -> None:
     stand.bridge.stop()
     with silent_server(stand.bridge.port) as accepted:
-        first, *others = [stand.create(name) for name in names]
-        assert DEADLINE <= first < DEADLINE + SLACK
-        assert max(others) < QUICK
-        assert accepted
+        assert max(stand.create(name) for name in names) < QUICK
+        wait_until(lambda: bool(accepted), what="somebody who asks")
     stand.bridge.start()
     wait_for_all(stand, names)
 
 
-def test_many_threads_wait_for_the_deadline_once(stand: Stand) -> None:
+def test_many_threads_wait_for_nothing(stand: Stand) -> None:
     go_on = threading.Event()
 
     def hang(_event: Event) -> str:
@@ -113,18 +109,19 @@ def test_many_threads_wait_for_the_deadline_once(stand: Stand) -> None:
             times = list(workers.map(stand.create, names))
     finally:
         go_on.set()
-    assert max(times) < DEADLINE + 2  # twenty at once on Derby, on few cores
+    assert max(times) < 2  # twenty at once on Derby, on few cores
     wait_until(lambda: sorted(arrived(stand, names)) == sorted(names), what="all of them")
 
 
 def test_restarted_sidecar_is_found_at_once(stand: Stand, names: list[str]) -> None:
     stand.create(names[0])
+    wait_for_all(stand, names[:1])
     lines = len(stand.log_lines())
     stand.bridge.stop()
     stand.bridge.start()
-    assert stand.create(names[1]) < QUICK
-    assert arrived(stand, names) == names[:2]
-    assert len(stand.log_lines()) == lines  # never spooled
+    stand.create(names[1])
+    wait_for_all(stand, names[:2])
+    assert len(stand.log_lines()) == lines  # it was never missed
 
 
 def test_wrong_token(stand: Stand, names: list[str]) -> None:
@@ -144,7 +141,8 @@ def test_token_file_that_comes_later(stand: Stand, names: list[str]) -> None:
     away = stand.token.rename(stand.token.with_name("away"))
     try:
         assert max(stand.create(name) for name in names) < QUICK
-        assert any("cannot be read (NoSuchFileException)" in line for line in stand.log_lines())
+        missing = "cannot be read (NoSuchFileException)"
+        wait_until(lambda: any(missing in line for line in stand.log_lines()), what="the line")
     finally:
         away.rename(stand.token)
     wait_for_all(stand, names)
@@ -156,7 +154,7 @@ def test_refused_events_wait(stand: Stand, names: list[str], answer: str) -> Non
     lines = len(stand.log_lines())
     assert max(stand.create(name) for name in names) < QUICK
     assert stand.spooled() == len(names)
-    assert len(stand.log_lines()) == lines + 1
+    wait_until(lambda: len(stand.log_lines()) > lines, what="the line")
     stand.bridge.answer = lambda _event: "queued"
     wait_for_all(stand, names)
 
@@ -181,17 +179,19 @@ def test_unreadable_is_not_sent_again(stand: Stand, names: list[str]) -> None:
     stand.bridge.answer = refuse
     stand.create(names[0])
     stand.create(names[1])
-    assert stand.spooled() == 0
+    wait_until(lambda: len(asked) == 2, what="both to be refused")
+    wait_until(lambda: stand.spooled() == 0, what="them to be forgotten")
     stand.bridge.answer = lambda _event: "queued"
     stand.create(names[2])
+    wait_until(lambda: arrived(stand, names) == names[2:3], what="the third alone")
     assert len(asked) == 2
-    assert arrived(stand, names) == names[2:3]
 
 
 def test_nothing_is_lost_while_the_sidecar_comes_and_goes(stand: Stand) -> None:
     mark = uuid.uuid4().hex[:10]
     database = f"storm_{mark}"
     stand.create(database)
+    wait_until(lambda: arrived(stand, [database]) == [database], what="the database")
     before = len(stand.bridge.events)
     workers = [[f"w{worker}_{step}_{mark}" for step in range(25)] for worker in range(4)]
 
@@ -269,7 +269,7 @@ def test_the_next_process_delivers_the_spool_of_a_killed_one(own: Stand, names: 
         "onprem~newer.spool",
         "onprem~used.spool",
     ]
-    assert sorted(path.name for path in own.spool.glob("*.spool*")) == kept
+    assert sorted(path.name for path in own.spool.glob("*.spool*") if instances[-1] not in path.name) == kept
     assert any("newer.spool is not a spool file of version 1" in line for line in own.log_lines())
     assert any("damaged.spool is damaged at byte" in line for line in own.log_lines())
 
@@ -299,8 +299,11 @@ def test_nothing_works_and_the_metastore_does(tmp_path: Path, jar: Path, names: 
         stand.token.write_text(TOKEN)
         stand.bridge.start()
         wait_until(lambda: any("takes events;" in line for line in stand.log_lines()), what="the way back")
-        stand.create(names[3])
+        assert stand.create(names[3]) < 5
         assert [event.sequence for event in stand.bridge.named(names[3])] == [4]  # the gap tells of the lost ones
+        assert (
+            sum("a call of the metastore waits until the sidecar has its event" in it for it in stand.log_lines()) == 1
+        )
     finally:
         stand.close()
 

@@ -103,6 +103,7 @@ def test_a_sidecar_that_does_not_know_it(place: Place) -> None:
         driver.create(f"d{number}")
         number += 1
         time.sleep(0.05)
+    place.wait_for_count(number)
     assert [event.sequence for event in place.bridge.events] == list(range(1, number + 1))
     assert place.files() == []
     assert len(place.log_lines()) == lines
@@ -129,6 +130,7 @@ def test_a_report_that_fails_or_hangs(place: Place) -> None:
         assert max(driver.create(f"d{number}") for number in range(20)) < DEADLINE
         wait_until(lambda: len(answered) == 4, seconds=30, what="the fourth report")
         assert max(driver.create(f"e{number}") for number in range(20)) < DEADLINE
+        place.wait_for_count(40)
         assert [event.sequence for event in place.bridge.events] == list(range(1, 41))
         assert place.files() == []
         assert len(place.log_lines()) == lines

@@ -16,6 +16,7 @@ from tests.support import wait_until
 
 CHUNK = 100_000
 """Padding with which an event takes a tenth of a segment."""
+SLACK = 1.5
 CALM = 1.1
 """The seconds without a loss after which the log tells of the next one."""
 
@@ -71,7 +72,7 @@ def test_a_full_spool_takes_events_again_when_there_is_room(place: Place) -> Non
     time.sleep(CALM)
     for number in range(10):
         driver.create(f"later{number}", CHUNK)
-    assert place.log_lines("events wait in the spool"), place.log_lines()
+    assert place.log_lines("takes events again"), place.log_lines()
     place.bridge.answer = lambda _event: "queued"
     wait_for_names(place, [*(f"d{number}" for number in range(kept)), *(f"later{number}" for number in range(10))])
     place.wait_for_direct()
@@ -112,8 +113,11 @@ def test_segments_are_filled_one_after_the_other_and_go_when_delivered(place: Pl
     place.bridge.stop()
     driver.create("next")
     driver.create("outage")
-    wait_until(lambda: len(place.spooled()) == 2, what="the next outage")
-    assert place.files() == [f"onprem~{instance}~000006.spool"]  # a number is never used again
+    assert len(place.spooled()) == 2
+    assert place.files() == files[-1:]  # the last one serves again
+    for number in range(12):
+        driver.create(f"more{number}", CHUNK)
+    assert place.files() == [*files[-1:], f"onprem~{instance}~000006.spool"]  # a number is never used again
 
 
 def test_an_event_longer_than_a_segment(place: Place) -> None:
@@ -139,9 +143,7 @@ def test_a_limit_that_makes_no_sense(place: Place, wrong: str) -> None:
 
 
 def test_a_directory_that_cannot_be_written(place: Place) -> None:
-    """Root may write everywhere, so that a file stands in the directory's place."""
-    place.spool.parent.mkdir()
-    place.spool.write_text("no directory")
+    blocked(place)
     driver = place.driver()
     assert max(driver.create(f"lost{number}") for number in range(5)) < DEADLINE
     assert len(place.log_lines("cannot be used")) == 1
@@ -150,11 +152,72 @@ def test_a_directory_that_cannot_be_written(place: Place) -> None:
     time.sleep(CALM)
     driver.create("kept")
     assert [event.sequence for event in place.spooled()] == [6]
-    assert len(place.log_lines("events wait in the spool")) == 1
+    assert len(place.log_lines("takes events again")) == 1
     place.bridge.start()
     place.wait_for_direct()
     assert sequences(place.bridge.events) == [6]
     assert "5 lost" in place.log_lines("takes events")[-1]
+
+
+def blocked(place: Place) -> None:
+    """Nothing can be spooled: root may write everywhere, so that a file stands in the directory's place."""
+    place.spool.parent.mkdir()
+    place.spool.write_text("no directory")
+
+
+def test_what_cannot_be_spooled_waits_for_a_sidecar_that_takes_events(place: Place) -> None:
+    blocked(place)
+    place.bridge.start()
+    driver = place.driver()
+    place.wait_for_direct()
+    for number in range(3):
+        driver.create(f"d{number}")
+        assert names(place.bridge.events)[-1] == f"d{number}", "the call returned before its event was safe"
+    driver.storm(8, 5, "t")
+    assert len(place.bridge.events) == 43
+    assert len(place.log_lines("a call of the metastore waits")) == 1
+    place.spool.unlink()
+    time.sleep(CALM)
+    driver.create("spooled")
+    place.wait_for_count(44)
+    assert sorted(sequences(place.bridge.events)) == list(range(1, 45))
+    assert len(place.log_lines("takes events again; 0 lost")) == 1
+
+
+def test_what_cannot_be_spooled_waits_for_a_hung_sidecar_once(place: Place) -> None:
+    """It is kept in memory meanwhile, and spooled as soon as that is possible, before anything that comes later."""
+    blocked(place)
+    stub = place.stub()
+    driver = place.driver()
+    place.wait_for_direct()
+    driver.create("warm")
+    stub.hang()
+    assert DEADLINE <= driver.create("held") < DEADLINE + SLACK
+    assert driver.create("behind") < DEADLINE
+    place.spool.unlink()
+    assert driver.create("later") < DEADLINE
+    wait_until(lambda: len(place.spooled()) == 3, seconds=30, what="the way from memory to the spool")
+    driver.create("last")
+    assert names(place.spooled()) == ["held", "behind", "later", "last"]
+    stub.go_on()
+    place.wait_for_direct()
+    wait_until(lambda: stub.names() == ["warm", "held", "behind", "later", "last"], what=f"all of it: {stub.names()}")
+
+
+def test_what_cannot_be_spooled_is_lost_while_the_sidecar_is_away(place: Place) -> None:
+    blocked(place)
+    place.bridge.start()
+    driver = place.driver()
+    place.wait_for_direct()
+    driver.create("a")
+    place.bridge.stop()
+    assert max(driver.create(f"lost{number}") for number in range(5)) < DEADLINE
+    place.bridge.start()
+    place.wait_for_direct()
+    driver.create("b")
+    came = sequences(place.bridge.events)
+    assert (came[0], came[-1]) == (1, 7)
+    assert len(came) + int(place.log_lines("takes events;")[-1].rpartition(", ")[2].split()[0]) == 7
 
 
 def test_a_directory_that_comes_late_still_gives_what_it_holds(place: Place) -> None:
@@ -336,7 +399,7 @@ def test_a_directory_that_is_taken_away(place: Place) -> None:
     driver = place.driver()
     driver.create("gone")
     shutil.rmtree(place.spool)
-    driver.create("held")  # the open file takes it still, and gives it
+    driver.create("open")  # the open file takes it still, and gives it
     place.bridge.start()
     place.wait_for_direct()
     place.bridge.stop()
@@ -346,7 +409,7 @@ def test_a_directory_that_is_taken_away(place: Place) -> None:
     driver.kill()
     place.bridge.start()
     place.driver()
-    wait_for_names(place, ["gone", "held", "kept", "kept2"])
+    wait_for_names(place, ["gone", "open", "kept", "kept2"])
 
 
 def test_two_processes_share_a_directory(place: Place) -> None:
@@ -357,5 +420,5 @@ def test_two_processes_share_a_directory(place: Place) -> None:
     assert len(place.files()) == 2
     place.bridge.start()
     place.wait_for(lambda events: sorted(names(events)) == ["a", "b"], "both")
-    wait_until(lambda: place.files() == [], what="both files gone")
+    wait_until(lambda: place.files() == [], what="both files empty")
     assert len({event.instance for event in place.bridge.events}) == 2

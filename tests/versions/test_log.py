@@ -22,6 +22,7 @@ from pysync.embedded import EmbeddedMetastore
 from pysync.metastore.client import Metastore
 from pysync.queue import EventQueue
 from tests.support import new_database, table, wait_until
+from tests.support.spools import spooled
 from tests.support.stages import assert_converges, is_at_rest
 from tests.versions.body import Body, version_of
 from tests.versions.conftest import Report, Row
@@ -119,9 +120,9 @@ def test_a_gap_is_closed_by_what_the_log_names(version: str, tmp_path: Path, rep
             wait_until(lambda: nothing_missing_so_far(stage) >= 4, seconds=SECONDS, what="noting what is certain")
             metastore.call(lambda client: client.create_table(table(one, "unheard")))
             metastore.call(lambda client: client.drop_table(two, "before", False))
-            wait_until(lambda: bool(spooled(stage)), seconds=30, what="spooling")
+            wait_until(lambda: bool(spooled(stage.directory / "spool")), seconds=30, what="spooling")
         stage.source.kill()
-        for file in spooled(stage):
+        for file in spooled(stage.directory / "spool"):
             file.unlink()
         stage.source.start()
         said = len(stage.sidecar_log.read_text(encoding="utf-8"))
@@ -140,10 +141,6 @@ def state(stage: Stage) -> str:
 def closed(stage: Stage) -> bool:
     gaps = [gap for gap in stage.status()["gaps"] if "metastore" in gap["reason"]]
     return bool(gaps) and all(gap["state"] == "closed" for gap in gaps)
-
-
-def spooled(stage: Stage) -> list[Path]:
-    return list((stage.directory / "spool").glob("*.spool"))
 
 
 def nothing_missing_so_far(stage: Stage) -> int:

@@ -1,9 +1,6 @@
 package org.pysync.listener;
 
 import java.lang.ref.WeakReference;
-import java.util.Arrays;
-import java.util.Collections;
-import java.util.List;
 import java.util.Map;
 import java.util.UUID;
 import java.util.concurrent.ConcurrentHashMap;
@@ -12,20 +9,13 @@ import java.util.concurrent.atomic.AtomicLong;
 /**
  * The way of the events to the sidecar, one for each distinct settings in the process.
  *
- * <p>Promise: {@link #send} never throws and holds its caller no longer than the deadline, once: after a
- * failure all events go to the spool without waiting, until one daemon thread has delivered the spool in order
- * and found it empty. Events never overtake those in the spool. Every event takes one sequence number, even
- * one that is lost, so that the sidecar sees the gap; several listeners of one metastore number it once.
+ * <p>Promise: {@link #send} never throws, and holds its caller no longer than {@link Outbox} says. Every event takes one
+ * sequence number, even one that is lost, so that the sidecar sees the gap; several listeners of one metastore number
+ * it once.
  */
 final class Delivery {
     private static final Map<Settings, Delivery> BY_SETTINGS = new ConcurrentHashMap<>();
 
-    private static final long FIRST_PAUSE_MS = 100;
-    private static final long LAST_PAUSE_MS = 2_000;
-    /** Nobody waits for the spool; a sidecar slower than the deadline must not starve it. */
-    private static final int PATIENCE_MS = 5_000;
-    /** Events of the spool in one call. */
-    private static final int TOGETHER = 256;
     private static final long NEVER = Long.MIN_VALUE;
 
     private final Settings settings;
@@ -35,19 +25,10 @@ final class Delivery {
     private final ThreadLocal<WeakReference<Object>> latest = new ThreadLocal<>();
     /** When the metastore last told of a change, as {@link System#nanoTime} has it. */
     private volatile long changedAt = NEVER;
-    private final int patienceMs;
-    private final GroupSend group;
-    /** Of the drainer while it runs, else of whoever sends for the group. */
-    private final Sidecar sidecar;
+    private final Outbox outbox;
     private final Presence presence;
-
-    /** Guards everything below: the switch and the appends are one. */
-    private final Object lock = new Object();
-    private final Notices notices;
-    private final Spool spool;
-    private boolean direct;
-    private Thread drainer;
-    private long delivered;
+    private final Shipper shipper;
+    private volatile Thread shipping;
 
     /** An event that is serialised while its callback runs. */
     interface Draft {
@@ -56,35 +37,26 @@ final class Delivery {
 
     private Delivery(Settings settings) {
         this.settings = settings;
-        this.patienceMs = Math.max(PATIENCE_MS, settings.deadlineMs);
-        this.group = new GroupSend(this::carry, settings.deadlineMs);
-        this.sidecar = new Sidecar(new Bridge(settings));
-        this.notices = new Notices(settings);
+        Notices notices = new Notices(settings);
         SpoolDirectory directory = new SpoolDirectory(settings.spoolDir, settings.source, instance);
-        this.spool = new Spool(directory, settings.spoolMaxBytes, notices::damaged);
+        this.outbox = new Outbox(new Spool(directory, settings.spoolMaxBytes, notices::damaged), notices, settings);
         this.presence = new Presence(directory, notices::cannotMark);
+        this.shipper = new Shipper(outbox, new Sidecar(new Bridge(settings)), settings, this::report);
     }
 
     static Delivery of(Settings settings) {
         return BY_SETTINGS.computeIfAbsent(settings, Delivery::start);
     }
 
-    /** Starts as if the sidecar were away: the drainer looks for it, and for what earlier processes left. */
     private static Delivery start(Settings settings) {
         Delivery delivery = new Delivery(settings);
-        synchronized (delivery.lock) {
-            try {
-                delivery.spool.open();
-            } catch (Exception e) {
-                delivery.notices.cannotOpen(e);
-            }
-            delivery.keepDraining();
-        }
+        delivery.outbox.open();
+        delivery.keepShipping();
         delivery.presence.begin(settings.deadlineMs);
         Sidecar told = new Sidecar(new Bridge(settings));
-        Reporter reporter = new Reporter(told, settings, delivery.presence, delivery::reportWhenDirect);
+        Reporter reporter = new Reporter(told, settings, delivery.presence, delivery::reportWhenDelivered);
         Bridge.daemon(reporter, "pysync-report").start();
-        Goodbye.atTheEnd(settings.deadlineMs, delivery::isIdle, delivery::sayGoodbye);
+        Goodbye.atTheEnd(settings.deadlineMs, delivery::end);
         return delivery;
     }
 
@@ -98,19 +70,21 @@ final class Delivery {
         }
     }
 
+    /** The process ends; {@code quiet} if no handler of the metastore is at work. */
+    private void end(boolean quiet) {
+        boolean said = quiet && isIdle() && send(EventEncoder::goodbye);
+        if (outbox.flush() && said) {
+            presence.leave();
+        }
+    }
+
     /** Whether nothing has changed for so long that nobody seems to be at work. */
     private boolean isIdle() {
         long since = (System.nanoTime() - changedAt) / 1_000_000;
         return changedAt == NEVER || since >= settings.idleMs;
     }
 
-    private void sayGoodbye() {
-        if (send(EventEncoder::goodbye)) {
-            presence.leave();
-        }
-    }
-
-    /** Whether the event is safe: with the sidecar, or on disk. */
+    /** Whether the event is safe, see {@link Outbox#add}. */
     private boolean send(Draft draft) {
         long sequence = sequences.incrementAndGet();
         try {
@@ -118,156 +92,37 @@ final class Delivery {
             if (event.length > SpoolRecord.LONGEST) {
                 throw new IllegalArgumentException("longer than " + SpoolRecord.LONGEST + " bytes");
             }
-            return group.send(event);
+            keepShipping();
+            return outbox.add(event);
         } catch (Throwable problem) {
-            lose("an event cannot be written, or is longer than " + SpoolRecord.LONGEST + " bytes", problem);
+            outbox.lose("an event cannot be written, or is longer than " + SpoolRecord.LONGEST + " bytes", problem);
             return false;
         }
     }
 
-    /** Whether each is with the sidecar, or in the spool. Only one thread at a time comes here, see {@link GroupSend}. */
-    private boolean[] carry(List<byte[]> events, long deadlineMs) {
-        synchronized (lock) {
-            if (!direct) {
-                return append(events);
-            }
-        }
-        String trouble = sidecar.offer(events, deadlineMs);
-        if (trouble != null) {
-            return startSpooling(events, trouble);
-        }
-        boolean[] safe = new boolean[events.size()];
-        Arrays.fill(safe, true);
-        return safe;
-    }
-
-    private boolean[] startSpooling(List<byte[]> events, String trouble) {
-        synchronized (lock) {
-            direct = false;
-            notices.sidecarTakesNone(trouble);
-            return append(events);
+    /** The shipper's thread may have died of an Error. */
+    private void keepShipping() {
+        Thread current = shipping;
+        if (current == null || !current.isAlive()) {
+            ship();
         }
     }
 
-    private boolean[] append(List<byte[]> events) {
-        boolean[] safe = new boolean[events.size()];
-        for (int index = 0; index < safe.length; index++) {
-            safe[index] = append(events.get(index));
-        }
-        keepDraining();
-        return safe;
-    }
-
-    private boolean append(byte[] event) {
-        boolean safe = false;
-        try {
-            spool.append(event);
-            safe = true;
-            notices.spooled();
-        } catch (Throwable problem) {
-            notices.notSpooled(problem);
-        }
-        return safe;
-    }
-
-    /** Starts the drainer if none runs; it may have died of an Error. */
-    private void keepDraining() {
-        if (drainer == null || !drainer.isAlive()) {
-            drainer = Bridge.daemon(this::drain, "pysync-spool");
-            drainer.start();
-        }
-    }
-
-    private void drain() {
-        long pause = FIRST_PAUSE_MS;
-        while (isDraining()) {
-            long before = delivered;
-            try {
-                drainWhileTaken();
-            } catch (Throwable problem) {
-                tell("the spool cannot be delivered (" + problem.getClass().getSimpleName() + ")");
-            }
-            pause = delivered > before ? FIRST_PAUSE_MS : Math.min(2 * pause, LAST_PAUSE_MS);
-            sleep(pause);
-        }
-    }
-
-    private boolean isDraining() {
-        synchronized (lock) {
-            return drainer == Thread.currentThread();
-        }
-    }
-
-    /** The first event alone: where it is the one that is refused, those behind it are not sent again and again. */
-    private void drainWhileTaken() throws Exception {
-        String trouble = sidecar.ping(patienceMs);
-        List<byte[]> events = trouble == null ? firstOrDirect(1) : Collections.emptyList();
-        if (!events.isEmpty()) {
-            sidecar.report(report(), settings.deadlineMs); // however long it then refuses the event, it knows of us
-        }
-        while (!events.isEmpty() && trouble == null) {
-            trouble = sidecar.offer(events, patienceMs);
-            events = trouble == null ? nextOrDirect(events.size()) : events;
-        }
-        if (trouble != null) {
-            tell(trouble);
-        }
-    }
-
-    private List<byte[]> nextOrDirect(int taken) throws Exception {
-        synchronized (lock) {
-            delivered += taken;
-            spool.forgetFirst();
-            return firstOrDirect(TOGETHER);
-        }
-    }
-
-    /** The first events of the spool; if there are none the drainer's work ends, in the same step. */
-    private List<byte[]> firstOrDirect(int most) throws Exception {
-        synchronized (lock) {
-            List<byte[]> events = spool.first(most);
-            if (events.isEmpty()) {
-                direct = true;
-                lock.notifyAll();
-                drainer = null;
-                notices.sidecarTakesEvents(delivered);
-            }
-            return events;
+    private synchronized void ship() {
+        if (shipping == null || !shipping.isAlive()) {
+            shipping = Bridge.daemon(shipper, "pysync-spool");
+            shipping.start();
         }
     }
 
     private String report() {
-        synchronized (lock) {
-            return Reporter.json(instance, settings.source, sequences.get(), notices.lost(), spool.size());
-        }
+        return Reporter.json(instance, settings.source, sequences.get(), outbox.lost(), outbox.size());
     }
 
-    private String reportWhenDirect() throws InterruptedException {
-        synchronized (lock) {
-            while (!direct) {
-                lock.wait();
-            }
-            return report();
-        }
-    }
-
-    private void tell(String trouble) {
-        synchronized (lock) {
-            notices.sidecarTakesNone(trouble);
-        }
-    }
-
-    private void lose(String why, Throwable problem) {
-        synchronized (lock) {
-            notices.lost(why, problem);
-        }
-    }
-
-    private static void sleep(long millis) {
-        try {
-            Thread.sleep(millis);
-        } catch (InterruptedException e) {
-            // Our own thread: nobody means it to stop while there is something in the spool.
-        }
+    /** How far we are, once all that is delivered. */
+    private String reportWhenDelivered() throws InterruptedException {
+        long sequence = sequences.get();
+        outbox.awaitDelivery();
+        return Reporter.json(instance, settings.source, sequence, outbox.lost(), 0);
     }
 }

@@ -1,7 +1,5 @@
 package org.pysync.listener;
 
-import java.util.function.BooleanSupplier;
-
 /**
  * The last word of a process that ends in order: no change is under way between its commit and our callback.
  *
@@ -19,19 +17,23 @@ final class Goodbye implements Runnable {
     private static final String HANDLER = "HMSHandler";
 
     private final long deadlineMs;
-    private final BooleanSupplier isIdle;
-    private final Runnable say;
+    private final LastWord lastWord;
 
-    private Goodbye(long deadlineMs, BooleanSupplier isIdle, Runnable say) {
-        this.deadlineMs = deadlineMs;
-        this.isIdle = isIdle;
-        this.say = say;
+    /** What is said at the end, if anything. */
+    interface LastWord {
+        /** {@code quiet} if no handler of the metastore is at work any more. May take the deadline. */
+        void say(boolean quiet);
     }
 
-    /** Has {@code say} called at the end of the process, if that is idle by then; it may take the deadline. */
-    static void atTheEnd(long deadlineMs, BooleanSupplier isIdle, Runnable say) {
+    private Goodbye(long deadlineMs, LastWord lastWord) {
+        this.deadlineMs = deadlineMs;
+        this.lastWord = lastWord;
+    }
+
+    /** Has the last word said at the end of the process. */
+    static void atTheEnd(long deadlineMs, LastWord lastWord) {
         try {
-            Goodbye goodbye = new Goodbye(deadlineMs, isIdle, say);
+            Goodbye goodbye = new Goodbye(deadlineMs, lastWord);
             Runtime.getRuntime().addShutdownHook(new Thread(goodbye, "pysync-goodbye"));
         } catch (IllegalStateException e) {
             // The process ends already: it has no good order to tell of.
@@ -41,7 +43,7 @@ final class Goodbye implements Runnable {
     /** On a daemon thread, because a disk may take any time. */
     @Override
     public void run() {
-        Thread talker = Bridge.daemon(this::sayWhenQuiet, "pysync-goodbye-talker");
+        Thread talker = Bridge.daemon(() -> lastWord.say(getsQuiet()), "pysync-goodbye-talker");
         talker.start();
         try {
             talker.join(LONGEST_MS + deadlineMs);
@@ -50,21 +52,19 @@ final class Goodbye implements Runnable {
         }
     }
 
-    private void sayWhenQuiet() {
+    private static boolean getsQuiet() {
         long end = System.nanoTime() + (LONGEST_MS - WRITING_MS) * 1_000_000;
         while (!isQuiet()) {
             if (System.nanoTime() - end > 0) {
-                return;
+                return false;
             }
             try {
                 Thread.sleep(LOOK_AGAIN_MS);
             } catch (InterruptedException e) {
-                return;
+                return false;
             }
         }
-        if (isIdle.getAsBoolean()) {
-            say.run();
-        }
+        return true;
     }
 
     private static boolean isQuiet() {

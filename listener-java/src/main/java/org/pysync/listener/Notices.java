@@ -1,5 +1,6 @@
 package org.pysync.listener;
 
+import java.util.Arrays;
 import java.util.HashSet;
 import java.util.Set;
 import org.slf4j.Logger;
@@ -14,6 +15,7 @@ import org.slf4j.LoggerFactory;
 final class Notices {
     private static final Logger LOG = LoggerFactory.getLogger(SidecarListener.class);
 
+    private static final String HELD = "held: ";
     /** A spool that is nearly full takes some events and others not: that is one trouble, not many. */
     private static final long CALM_NANOS = 1_000_000_000;
 
@@ -22,7 +24,7 @@ final class Notices {
     private final String unwritable;
     private final Set<String> told = new HashSet<>();
     private long lost;
-    private long lastLoss;
+    private long lastTrouble;
 
     Notices(Settings settings) {
         this.settings = settings;
@@ -44,13 +46,13 @@ final class Notices {
 
     void sidecarTakesEvents(long delivered) {
         told.clear();
-        LOG.info("pysync: the sidecar at {} takes events; {} delivered from the spool since the start, {} lost",
+        LOG.info("pysync: the sidecar at {} takes events; {} delivered since the start, {} lost",
                 settings.address(), delivered, lost);
     }
 
     void cannotOpen(Exception problem) {
         LOG.error("pysync: the spool directory {} cannot be used ({}); events are lost while the sidecar is "
-                + "away: give it to the user of the metastore", settings.spoolDir, problem.getClass().getSimpleName());
+                + "away, and calls wait for it while it is not: give it to the user of the metastore", settings.spoolDir, problem.getClass().getSimpleName());
     }
 
     void cannotMark(Exception problem) {
@@ -59,13 +61,26 @@ final class Notices {
     }
 
     void notSpooled(Throwable problem) {
-        lost(problem instanceof SpoolFullException ? full : unwritable, problem);
+        lost(whyNot(problem), problem);
+    }
+
+    /** It waits in memory, and the metastore's call for it. */
+    void held(Throwable problem) {
+        lastTrouble = System.nanoTime();
+        if (told.add(HELD + whyNot(problem))) {
+            LOG.error("pysync: {} ({}): a call of the metastore waits until the sidecar has its event, up to {} ms",
+                    whyNot(problem), problem.getClass().getSimpleName(), settings.deadlineMs);
+        }
+    }
+
+    private String whyNot(Throwable problem) {
+        return problem instanceof SpoolFullException ? full : unwritable;
     }
 
     void spooled() {
-        boolean calm = System.nanoTime() - lastLoss > CALM_NANOS;
-        if (calm && (told.remove(full) | told.remove(unwritable))) {
-            LOG.info("pysync: events wait in the spool {} again; {} lost so far", settings.spoolDir, lost);
+        boolean calm = System.nanoTime() - lastTrouble > CALM_NANOS;
+        if (calm && told.removeAll(Arrays.asList(full, unwritable, HELD + full, HELD + unwritable))) {
+            LOG.info("pysync: the spool {} takes events again; {} lost so far", settings.spoolDir, lost);
         }
     }
 
@@ -77,7 +92,7 @@ final class Notices {
     /** One event less. */
     void lost(String why, Throwable problem) {
         lost++;
-        lastLoss = System.nanoTime();
+        lastTrouble = System.nanoTime();
         if (told.add(why)) {
             LOG.error("pysync: {} ({}): events are lost, {} so far: run pysync verify",
                     why, problem.getClass().getSimpleName(), lost);

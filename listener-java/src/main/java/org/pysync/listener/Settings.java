@@ -27,6 +27,7 @@ final class Settings {
     final long spoolMaxBytes;
     final int deadlineMs;
     final int idleMs;
+    final boolean synchronous;
 
     private Settings(Configuration conf) {
         source = text(conf, "pysync.source.name", null);
@@ -37,6 +38,7 @@ final class Settings {
         spoolMaxBytes = number(conf, "pysync.spool.max.bytes", 1L << 30, Spool.LEAST_BYTES, Spool.MOST_BYTES);
         deadlineMs = (int) number(conf, "pysync.deadline.ms", 500, 1, 600_000);
         idleMs = (int) number(conf, "pysync.idle.ms", 10_000, 0, 86_400_000);
+        synchronous = truth(conf, "pysync.synchronous", false);
     }
 
     static Settings from(Configuration conf) {
@@ -49,7 +51,7 @@ final class Settings {
     }
 
     private List<Object> values() {
-        return Arrays.asList(source, host, port, tokenFile, spoolDir, spoolMaxBytes, deadlineMs, idleMs);
+        return Arrays.asList(source, host, port, tokenFile, spoolDir, spoolMaxBytes, deadlineMs, idleMs, synchronous);
     }
 
     @Override
@@ -92,6 +94,15 @@ final class Settings {
         }
         LOG.error("pysync: {} = '{}' is not a number from {} to {}; using {}: correct it in hive-site.xml",
                 key, value, least, most, fallback);
+        return fallback;
+    }
+
+    private static boolean truth(Configuration conf, String key, boolean fallback) {
+        String value = text(conf, key, Boolean.toString(fallback));
+        if (value.equalsIgnoreCase("true") || value.equalsIgnoreCase("false")) {
+            return Boolean.parseBoolean(value);
+        }
+        LOG.error("pysync: {} = '{}' is not true or false; using {}: correct it in hive-site.xml", key, value, fallback);
         return fallback;
     }
 

@@ -3,6 +3,7 @@ package org.pysync.listener;
 import java.io.IOException;
 import java.nio.file.Path;
 import java.util.ArrayDeque;
+import java.util.ArrayList;
 import java.util.Collections;
 import java.util.Deque;
 import java.util.List;
@@ -13,9 +14,9 @@ import org.slf4j.LoggerFactory;
  * The events that the sidecar has not taken yet: files of earlier processes first, oldest first, then our own
  * segments.
  *
- * <p>Promise: what {@link #append} has taken survives this process, and comes out in order; all files together
- * never grow beyond the limit; a file is deleted as soon as its last event is delivered. Not for several
- * threads at once.
+ * <p>Promise: what {@link #append} has taken survives this process, and a power cut once its file is synced, and comes out
+ * in order; all files together never grow beyond the limit; what is delivered takes no room, segment by segment. Not for
+ * several threads at once.
  */
 final class Spool {
     private static final Logger LOG = LoggerFactory.getLogger(SidecarListener.class);
@@ -57,8 +58,8 @@ final class Spool {
         }
     }
 
-    /** Throws {@link SpoolFullException}, or what the disk says; the event is then not in the spool. */
-    void append(byte[] event) throws IOException {
+    /** The file that has it. Throws {@link SpoolFullException}, or what the disk says; the spool then has it not. */
+    SpoolFile append(byte[] event) throws IOException {
         if (own != null && own.size() + SpoolFile.sizeOf(event) > segmentBytes) {
             own = null;
         }
@@ -74,13 +75,14 @@ final class Spool {
             files.addLast(own);
         }
         own.append(event);
+        return own;
     }
 
     /** The oldest events, up to as many, in order; none if there is none. */
     List<byte[]> first(int most) throws IOException {
         while (!files.isEmpty()) {
             List<byte[]> events = files.getFirst().first(most);
-            if (!events.isEmpty()) {
+            if (!events.isEmpty() || isEmpty()) {
                 return events;
             }
             removeFirstFile();
@@ -90,10 +92,34 @@ final class Spool {
 
     /** The events that {@link #first} gave are delivered. */
     void forgetFirst() throws IOException {
-        files.getFirst().forgetFirst();
-        if (files.getFirst().isEmpty()) {
+        SpoolFile first = files.getFirst();
+        first.forgetFirst();
+        if (!first.isEmpty()) {
+            return;
+        }
+        if (first == own && first.isThere()) {
+            first.rewind();
+        } else {
             removeFirstFile();
         }
+    }
+
+    /** Our own segment, if nothing is in it: at the end of the process. */
+    void removeEmpty() throws IOException {
+        if (isEmpty() && own != null) {
+            removeFirstFile();
+        }
+    }
+
+    boolean isEmpty() {
+        return files.isEmpty() || files.getFirst() == own && own.isEmpty() && !own.isDamaged();
+    }
+
+    /** The files that a power cut might leave without the last events. */
+    List<SpoolFile> notOnDisk() {
+        List<SpoolFile> found = new ArrayList<>(files);
+        found.removeIf(SpoolFile::isOnDisk);
+        return found;
     }
 
     /** The bytes that its files take on disk. */

@@ -14,9 +14,9 @@ import org.slf4j.LoggerFactory;
 /**
  * One file of the spool: a header line, then one {@link SpoolRecord} after the other.
  *
- * <p>Promise: an event is on disk when {@link #append} returns; the file stays locked while it is open; a
- * record that is cut off or damaged ends the file, and a damaged one keeps it from being deleted. Not for
- * several threads at once.
+ * <p>Promise: an event outlives the process when {@link #append} returns, and a power cut when {@link #sync} does; the
+ * file stays locked while it is open; a record that is cut off or damaged ends the file, and a damaged one keeps it from
+ * being deleted. Not for several threads at once, but for {@link #sync}.
  */
 final class SpoolFile {
     private static final Logger LOG = LoggerFactory.getLogger(SidecarListener.class);
@@ -33,6 +33,7 @@ final class SpoolFile {
     private long nextReadAt = HEADER.length;
     private long end = HEADER.length;
     private boolean damaged;
+    private volatile boolean onDisk = true;
 
     private SpoolFile(LockedFile locked) {
         this.locked = locked;
@@ -61,12 +62,27 @@ final class SpoolFile {
         try {
             file.seek(end);
             file.write(record);
-            file.getFD().sync();
         } catch (IOException e) {
             cutQuietly();
             throw e;
         }
         end += record.length;
+        onDisk = false;
+    }
+
+    boolean isOnDisk() {
+        return onDisk;
+    }
+
+    /** What was appended before is on disk when this returns. From any thread. */
+    void sync() throws IOException {
+        onDisk = true; // before it is: of what is appended meanwhile nobody knows
+        try {
+            file.getFD().sync();
+        } catch (IOException e) {
+            onDisk = false;
+            throw e;
+        }
     }
 
     /** The oldest events that are not forgotten yet, as many as that, and a megabyte or so; none at the end. */
@@ -95,6 +111,18 @@ final class SpoolFile {
 
     boolean isEmpty() {
         return readAt >= end;
+    }
+
+    /** Everything is delivered, and more may come: as if it were new. */
+    void rewind() throws IOException {
+        file.setLength(HEADER.length);
+        readAt = nextReadAt = end = HEADER.length;
+        onDisk = true;
+    }
+
+    /** Somebody may have taken it away, or its directory: what is written then is in no file. */
+    boolean isThere() {
+        return Files.exists(path);
     }
 
     boolean isDamaged() {

@@ -36,9 +36,11 @@ final class SpoolRecord {
             return null;
         }
         try {
+            byte[] head = new byte[HEAD];
             file.seek(at);
-            int length = file.readInt();
-            int checksum = file.readInt();
+            file.readFully(head);
+            int length = ByteBuffer.wrap(head).getInt();
+            int checksum = ByteBuffer.wrap(head).getInt(4);
             if (length <= 0 || length > Math.min(rest, LONGEST)) {
                 return null;
             }

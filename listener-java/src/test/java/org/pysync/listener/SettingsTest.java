@@ -32,7 +32,7 @@ class SettingsTest {
     @ParameterizedTest
     @CsvSource({
         "pysync.bridge.port, 0", "pysync.bridge.port, 65536", "pysync.bridge.port, many", "pysync.deadline.ms, -1",
-        "pysync.deadline.ms, 99999999999999999999", "pysync.spool.max.bytes, 1", "pysync.idle.ms, 1.5",
+        "pysync.deadline.ms, 99999999999999999999", "pysync.spool.max.bytes, 1", "pysync.idle.ms, 1.5", "pysync.synchronous, perhaps",
         "pysync.spool.dir, a\0b"})
     void whatMakesNoSenseIsTheDefault(String key, String value) {
         assertEquals(with(), with(key, value));
@@ -44,6 +44,8 @@ class SettingsTest {
         assertEquals(with().hashCode(), with().hashCode());
         assertNotEquals(with(), with("pysync.bridge.port", "7"));
         assertNotEquals(with(), with("pysync.idle.ms", "7"));
+        assertEquals(with(), with("pysync.synchronous", "false"));
+        assertNotEquals(with(), with("pysync.synchronous", " TRUE "));
     }
 
     private static Settings with(String... pairs) {
