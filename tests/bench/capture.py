@@ -1,11 +1,13 @@
 """bench-capture: what the listener adds to a DDL, and how fast the bridge takes events in.
 
-Three metastores on disk, as those are whose changes somebody wants to keep, and alike but for the listener: one
-without, one whose sidecar runs (or is stopped with SIGSTOP for the hung case), one whose sidecar is away. They are
-asked in turn, a short run each, so that whatever else the machine does meets all of them alike; the ratios are those of
-the medians over all runs. The sidecars' target does nothing: a target on the same machine would be measured too. Then
-the sidecar stays away for ten thousand events more, and when it starts all of them must come. The bridge is measured by
-the threads of a JVM with the listener and no metastore, next to bare fdatasync calls on the same disk, while the target
+Metastores on disk, as those are whose changes somebody wants to keep, and alike but for the listener: two without, two
+whose sidecar runs (or is stopped with SIGSTOP for the hung case), one whose calls wait until the sidecar has their
+events on disk (`pysync.synchronous`), one whose sidecar is away. They are asked in turn, a short run each, so that
+whatever else the machine does meets all of them alike; the ratios are those of the medians over all runs. Two that are
+alike differ, too: `capture.alike` tells by how much, and so what a ratio is worth. The sidecar's target does nothing: a
+target on the same machine would be measured too. Then the sidecar stays away for ten thousand events more, and when it
+starts all of them must come. The bridge is measured by the threads of a JVM with the listener and no metastore, from
+the first event until the last is on disk in the queue, next to bare fdatasync calls on the same disk, while the target
 is paused.
 """
 
@@ -15,6 +17,7 @@ import os
 import signal
 import tempfile
 import time
+from collections import deque
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack, closing, contextmanager
@@ -27,16 +30,17 @@ from pysync.embedded import EmbeddedMetastore
 from pysync.metastore.client import Metastore
 from pysync.service.install import listener_jar
 from tests.bench.frame import Row, Say, percentile
-from tests.listener.driver import Place, compile_driver
+from tests.listener.driver import Driver, Place, compile_driver
 from tests.support import new_database, table, wait_until
 from tests.support.sidecars import FaultyPlace, Sidecar, pysync, sidecar, unused_port
+from tests.support.spools import spooled
 
 DEADLINE_MS = 500
 _ROUNDS = 12
 _STATEMENTS = 60  # of one client in one run
 _WARM_UP = 400
 _CLIENTS = 8
-_HUNG_ROUNDS = 3
+_HUNG_ROUNDS = 4
 _SPOOLED_ROUNDS = 42  # short ones: whatever else the machine does meets both alike
 _SPOOLED_STATEMENTS = 30  # of one client in one run: ten thousand of all
 _WRITER_EVENTS = 12_000
@@ -62,10 +66,18 @@ class Server:
         self.rates[clients].append(clients * _STATEMENTS / (time.perf_counter() - began))
         self.seconds[clients] += [seconds for each in found for seconds in each]
 
+    def and_its_like(self, other: Server) -> Server:
+        """What both took, as of one."""
+        return Server(
+            self.metastore,
+            {clients: [*self.seconds[clients], *other.seconds[clients]] for clients in self.seconds},
+            {clients: [*self.rates[clients], *other.rates[clients]] for clients in self.rates},
+        )
+
 
 def run(say: Say) -> Iterator[Row]:
-    """The rows `capture.{up,down,hung}.*_ratio`, `capture.one.*`, `capture.down.rate_ratio`, `capture.spooled.*`,
-    `capture.bridge.*`.
+    """The rows `capture.{up,down,hung,synchronous,alike}.*_ratio`, `capture.one.*`, `capture.down.rate_ratio`,
+    `capture.spooled.*`, `capture.bridge.*`.
     """
     with ExitStack() as stack:
         directory = Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="pysync-bench-")))
@@ -78,39 +90,45 @@ def run(say: Say) -> Iterator[Row]:
 
 
 def _latencies(directory: Path, stack: ExitStack, say: Say) -> list[Row]:
-    say("three metastores and a sidecar start")
+    say("six metastores and a sidecar start")
     place = _place(directory / "sidecar")
     running = stack.enter_context(sidecar(place))
-    bare = _server(directory, "bare", stack)
-    up = _server(directory, "up", stack, _port(running), place.token)
-    away = unused_port()
+    port, away = _port(running), unused_port()
+    bares = [_server(directory, f"bare{number}", stack) for number in range(2)]
+    ups = [_server(directory, f"up{number}", stack, port, place.token) for number in range(2)]
+    waits = _server(directory, "synchronous", stack, port, place.token, synchronous=True)
     down = _server(directory, "down", stack, away, place.token)
+    servers = deque([bares[0], ups[0], waits, bares[1], ups[1], down])
     for number in range(_ROUNDS):
         for clients in (1, _CLIENTS):
             say(f"round {number + 1} of {_ROUNDS}, {clients} clients")
-            for server in (bare, up, down) if number % 2 else (down, up, bare):
+            for server in servers:
                 server.measure(clients)
-    hung = Server(up.metastore)
+        servers.rotate()
+    alike = list(_rows("alike", bares[1], bares[0], goals=False))
+    bare, up = bares[0].and_its_like(bares[1]), ups[0].and_its_like(ups[1])
+    hung, beside = Server(up.metastore), Server(bare.metastore)
     with _stopped(running):
         for number in range(_HUNG_ROUNDS):
             say(f"the sidecar hangs, round {number + 1} of {_HUNG_ROUNDS}")
             for clients in (1, _CLIENTS):
                 hung.measure(clients)
-                bare.measure(clients)
-    rows = [*_rows("up", up, bare), *_rows("down", down, bare), *_rows("hung", hung, bare), *_more(hung, down, bare)]
+                beside.measure(clients)
+    rows = [*_rows("up", up, bare), *_rows("down", down, bare), *_rows("hung", hung, beside)]
+    rows += [*_more(hung, beside, down, bare), *_rows("synchronous", waits, bare, goals=False), *alike]
     return [*rows, _limit(directory, bare), *_spooled(directory, down, bare, away, say)]
 
 
-def _rows(name: str, server: Server, bare: Server) -> Iterator[Row]:
+def _rows(name: str, server: Server, bare: Server, *, goals: bool = True) -> Iterator[Row]:
     for clients, prefix in ((_CLIENTS, "capture"), (1, "capture.one")):
         with_it, without = server.seconds[clients], bare.seconds[clients]
         for percent, goal in ((50, 1.05), (99, 1.10)):
             ratio = percentile(with_it, percent) / percentile(without, percent)
-            yield Row(f"{prefix}.{name}.p{percent}_ratio", ratio, "ratio", goal=goal)
+            yield Row(f"{prefix}.{name}.p{percent}_ratio", ratio, "ratio", goal=goal if goals else None)
 
 
 def _limit(directory: Path, bare: Server) -> Row:
-    """The p50_ratio of one client if nothing but the fsync came before the answer: what the promise itself costs."""
+    """The p50_ratio of one client whose calls wait, if for nothing but the fsync: what that promise itself costs."""
     alone = percentile(bare.seconds[1], 50)
     took = []
     with (directory / "paced").open("wb", buffering=0) as file:
@@ -123,9 +141,9 @@ def _limit(directory: Path, bare: Server) -> Row:
     return Row("capture.one.fsync_alone", 1 + percentile(took, 50) / alone, "ratio")
 
 
-def _more(hung: Server, down: Server, bare: Server) -> Iterator[Row]:
+def _more(hung: Server, beside: Server, down: Server, bare: Server) -> Iterator[Row]:
     longest = max(max(times) for times in hung.seconds.values()) * 1000
-    slowest = max(max(times) for times in bare.seconds.values()) * 1000
+    slowest = max(max(times) for times in beside.seconds.values()) * 1000
     yield Row("capture.hung.longest_ms", longest, "ms", slowest, goal=DEADLINE_MS + slowest)
     rate, without = max(down.rates[_CLIENTS]), max(bare.rates[_CLIENTS])
     yield Row("capture.down.rate_ratio", rate / without, "ratio", goal=0.95, more_is_better=True)
@@ -157,7 +175,7 @@ def _delivered(directory: Path, port: int, least: int) -> float:
     spool = directory / "down-spool"
     began = time.perf_counter()
     with sidecar(place) as running:
-        wait_until(lambda: not list(spool.glob("*.spool")), seconds=600, what="the delivery of the spool")
+        wait_until(lambda: not spooled(spool), seconds=600, what="the delivery of the spool")
         took = time.perf_counter() - began
         (found,) = running.status()["instances"]
     if found["missing"] or found["received"] < least:
@@ -165,13 +183,16 @@ def _delivered(directory: Path, port: int, least: int) -> float:
     return float(found["received"] / took)
 
 
-def _server(directory: Path, name: str, stack: ExitStack, port: int = 0, token: Path | None = None) -> Server:
+def _server(
+    directory: Path, name: str, stack: ExitStack, port: int = 0, token: Path | None = None, *, synchronous: bool = False
+) -> Server:
     overrides = {
         "pysync.source.name": "bench",
         "pysync.bridge.port": str(port),
         "pysync.bridge.token.file": str(token),
         "pysync.spool.dir": str(directory / f"{name}-spool"),
         "pysync.deadline.ms": str(DEADLINE_MS),
+        "pysync.synchronous": str(synchronous).lower(),
         "hive.metastore.event.listeners": "org.pysync.listener.SidecarListener",
     }
     metastore = EmbeddedMetastore(
@@ -219,21 +240,24 @@ def _stopped(running: Sidecar) -> Iterator[None]:
 # --- what the bridge takes in
 
 
-def _bridge(directory: Path, say: Say) -> list[Row]:
+def _bridge(directory: Path, say: Say) -> Iterator[Row]:
     say("bare fdatasync")
     bare = _fsyncs(directory)
-    rows = []
     for writers in (1, 8, 50):
-        say(f"the bridge with {writers} writers")
-        place = _place(directory / str(writers))
-        with sidecar(place) as running:
-            pysync("pause", "try", "-c", place.file).check_returncode()  # the replay has benches of its own
-            rate = _write(place, _port(running), writers)
-        goal = 2 * bare if writers == 8 else None
-        rows.append(Row(f"capture.bridge.w{writers}_rate", rate, "events/s", bare))
-        if goal is not None:
-            rows.append(Row("capture.bridge.w8_over_fsync", rate / bare, "ratio", goal=2.0, more_is_better=True))
-    return rows
+        for synchronous in (False, True):
+            name = f"{'synchronous.' if synchronous else ''}w{writers}"
+            say(f"the bridge with {writers} writers{', which wait for each answer' if synchronous else ''}")
+            rate = _rate(directory / name, writers, synchronous)
+            yield Row(f"capture.bridge.{name}_rate", rate, "events/s", bare)
+            if writers == 8 and not synchronous:
+                yield Row("capture.bridge.w8_over_fsync", rate / bare, "ratio", goal=2.0, more_is_better=True)
+
+
+def _rate(directory: Path, writers: int, synchronous: bool) -> float:
+    place = _place(directory)
+    with sidecar(place) as running:
+        pysync("pause", "try", "-c", place.file).check_returncode()  # the replay has benches of its own
+        return _write(place, running, writers, synchronous)
 
 
 def _fsyncs(directory: Path) -> float:
@@ -248,19 +272,38 @@ def _fsyncs(directory: Path) -> float:
     return done / _FSYNC_SECONDS
 
 
-def _write(place: FaultyPlace, port: int, writers: int) -> float:
-    """Events of about 2 KB a second, of one listener, in as many threads of its JVM, each waiting for every answer."""
+def _write(place: FaultyPlace, running: Sidecar, writers: int, synchronous: bool) -> float:
+    """Events of about 2 KB a second, of one listener in as many threads of its JVM, until all are in the queue.
+
+    Raises RuntimeError if they are not.
+    """
     directory = place.directory / "jvm"
     classes = directory / "classes"
     classes.mkdir(parents=True)
     compile_driver(classes, listener_jar())
     with closing(Place(directory, classes, listener_jar())) as jvm:
-        driver = jvm.driver(bridge_port=str(port), bridge_token_file=str(place.token))
+        driver = jvm.driver(
+            bridge_port=str(_port(running)),
+            bridge_token_file=str(place.token),
+            spool_max_bytes=str(1 << 30),
+            synchronous=str(synchronous).lower(),
+        )
         jvm.wait_for_direct()
-        driver.storm(writers, _WRITER_EVENTS // 4 // writers, "warm", _PADDING)
+        count = _stored(driver, jvm, writers, _WRITER_EVENTS // 4, "warm")
         began = time.perf_counter()
-        driver.storm(writers, _WRITER_EVENTS // writers, "t", _PADDING)
-        return _WRITER_EVENTS // writers * writers / (time.perf_counter() - began)
+        new = _stored(driver, jvm, writers, _WRITER_EVENTS, "t")
+        took = time.perf_counter() - began
+    (found,) = running.status()["instances"]
+    if found["missing"] or found["received"] != count + new:
+        raise RuntimeError(f"not all events came: {found}")
+    return new / took
+
+
+def _stored(driver: Driver, jvm: Place, writers: int, count: int, prefix: str) -> int:
+    """Has about `count` events written, waits until the sidecar has answered for all; returns how many it were."""
+    driver.storm(writers, count // writers, prefix, _PADDING)
+    wait_until(lambda: not jvm.files(), what="the delivery of the last events")
+    return count // writers * writers
 
 
 # --- both
