@@ -5,6 +5,7 @@ VENV ?= .venv
 BIN := $(VENV)/bin
 JAR := build/pysync-listener.jar
 SETUP := $(VENV)/.setup
+ARCHIVE := $(VENV)/share/pysync/metastore.jsa
 EXTRAS := spark,aws,web,embedded,embedded-aws,dev
 # Else every one of some hundred processes that a test starts compiles all of pysync anew.
 unexport PYTHONDONTWRITEBYTECODE
@@ -30,6 +31,10 @@ $(SETUP): pyproject.toml .ci/constraints.txt
 $(JAR): $(SETUP) $(shell find listener-java -type f 2>/dev/null)
 	@$(BIN)/python listener-java/build.py --output $@
 
+$(ARCHIVE): $(SETUP)
+	@echo "keeping the classes of the embedded metastore (once; a third of each of its starts)"
+	@$(BIN)/python -m pysync.embedded.archive || echo "none kept: the tests take longer"
+
 setup: doctor $(SETUP) ## make the virtual environment with all packages
 
 jar: setup $(JAR) ## build the listener: build/pysync-listener.jar
@@ -37,22 +42,22 @@ jar: setup $(JAR) ## build the listener: build/pysync-listener.jar
 demo: setup $(JAR) ## two real metastores, the sidecar killed half-way, the end states compared
 	@$(BIN)/pysync demo $(ARGS)
 
-test: setup $(JAR) ## the tests, on real servers; the suites below are beside them
+test: setup $(JAR) $(ARCHIVE) ## the tests, on real servers; the suites below are beside them
 	@$(BIN)/python -m pytest -n 3 --dist loadfile --no-loadscope-reorder -m "not athena and not crash and not spark" $(ARGS)
 
-test-athena: setup $(JAR) ## the tests that need an Athena: real Hive executes their DDL
+test-athena: setup $(JAR) $(ARCHIVE) ## the tests that need an Athena: real Hive executes their DDL
 	@$(BIN)/python -m pytest -n 2 --dist loadfile -m athena $(ARGS)
 
 test-aws: setup $(JAR) ## the corpus of test-athena on an AWS account of yours (docs/aws.md)
 	@$(BIN)/python -m pytest -q tests/aws $(ARGS) || [ $$? -eq 5 ]  # 5: all of it was left out
 
-test-spark: setup $(JAR) ## the tests that need a Spark: copying behind a sidecar, the target kind spark, verify by executors
+test-spark: setup $(JAR) $(ARCHIVE) ## the tests that need a Spark: copying behind a sidecar, the target kind spark, verify by executors
 	@$(BIN)/python -m pytest -m spark $(ARGS)
 
-test-crash: setup $(JAR) ## the tests that kill what there is and wait for it to heal: some minutes
+test-crash: setup $(JAR) $(ARCHIVE) ## the tests that kill what there is and wait for it to heal: some minutes
 	@$(BIN)/python -m pytest -n 2 --dist loadfile -m crash $(ARGS)
 
-chaos: setup $(JAR) ## the long suite: streams of DDL against kills of everything, and properties with many examples
+chaos: setup $(JAR) $(ARCHIVE) ## the long suite: streams of DDL against kills of everything, and properties with many examples
 	@$(BIN)/python -m tests.chaos
 	@PYSYNC_COPY_CHANGES=200 $(BIN)/python -m pytest -m spark tests/integration/test_copy_drain.py -k reader $(ARGS)
 	@PYSYNC_EXAMPLES=20 $(BIN)/python -m pytest --timeout=3600 tests/chaos tests/unit/test_properties.py tests/unit/test_refresh_properties.py $(ARGS)

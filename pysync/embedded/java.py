@@ -5,6 +5,7 @@ from __future__ import annotations
 import importlib.util
 import os
 import shutil
+import sys
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -39,9 +40,14 @@ def find_spark_jars() -> Path:
     )
 
 
-def class_path(first: Sequence[Path], jars: Path) -> str:
-    """Java's class path: the entries of `first` in their order, then every jar in the directory `jars`."""
-    entries = [*(str(path) for path in first), f"{jars}/*"]
+def class_archive() -> Path:
+    """Where the class archive of this Python environment is, once it is made (pysync.embedded.archive)."""
+    return Path(sys.prefix) / "share" / "pysync" / "metastore.jsa"
+
+
+def class_path(first: Sequence[Path], jars: Path, last: Sequence[Path] = ()) -> str:
+    """Java's class path: the entries of `first` in their order, every jar in the directory `jars`, those of `last`."""
+    entries = [*map(str, first), f"{jars}/*", *map(str, last)]
     for entry in entries:
         if os.pathsep in entry:
             raise UsageError(f"Java cannot have {entry!r} on its class path", f"use a path without {os.pathsep!r}")

@@ -29,7 +29,6 @@ _PATIENCE = 10.0
 _TAIL_LINES = 30
 
 _LOG_SETTINGS = """\
-# Hive looks for this file by its name and would otherwise write below the system's temporary directory.
 status = error
 rootLogger.level = info
 rootLogger.appenderRef.console.ref = console
@@ -51,7 +50,7 @@ class EmbeddedMetastore:
     - `database`: "memory" ends with the process; "disk" survives `kill()`: what was answered is on disk.
     - `warehouse`: where tables without a location lie; `directory/warehouse` unless given.
     - `overrides`: further settings for hive-site.xml, or other values for ours.
-    - `jars`: put on the class path before pyspark's, for example the listener.
+    - `jars`: put on the class path after pyspark's, for example the listener.
     - `name`: what it is called in errors.
     - `heap_mb`: the most memory that Java takes for its objects, in MiB.
     - `timeout`: how long a start may take, in seconds.
@@ -77,6 +76,7 @@ class EmbeddedMetastore:
         self.warehouse = (warehouse or self.directory / "warehouse").absolute()
         self.name = name
         self.log_file = self.directory / "metastore.log"
+        self._log_settings = self.directory / "hive-log4j2.properties"
         self._port = port
         self._database = database
         self._overrides = dict(overrides or {})
@@ -125,7 +125,8 @@ class EmbeddedMetastore:
         """Start it and return when it answers calls; PysyncError, with the end of its log, if it does not."""
         if self.running:
             raise PysyncError(f"the metastore {self.name!r} runs already, at {self.uri}")
-        command = [str(self._java()), *self._java_options(), "-cp", self._class_path(), MAIN_CLASS]
+        options = [*self._java_options(), *self._class_archive()]
+        command = [str(self._java()), *options, "-cp", self._class_path(), MAIN_CLASS]
         self._prepare()
         self._port = self._port or ports.free_port()
         # A port that was ours may be another's for a moment: of a client, say, which was given it while we were away.
@@ -165,7 +166,7 @@ class EmbeddedMetastore:
         self.warehouse.mkdir(parents=True, exist_ok=True)
         url = _MEMORY_URL if self._database == "memory" else _disk_url(self.directory / "derby")
         hive_site.write(self.directory / "hive-site.xml", {**self._settings(url), **self._overrides})
-        (self.directory / "hive-log4j2.properties").write_text(_LOG_SETTINGS, encoding="utf-8")
+        self._log_settings.write_text(_LOG_SETTINGS, encoding="utf-8")
 
     def _settings(self, database_url: str) -> dict[str, str]:
         return {
@@ -176,6 +177,8 @@ class EmbeddedMetastore:
             "datanucleus.connectionPoolingType": "dbcp",
             "datanucleus.schema.autoCreateAll": "true",
             "hive.metastore.schema.verification": "false",
+            # Else it takes one of those on its class path, and writes below the system's temporary directory.
+            "hive.log4j.file": str(self._log_settings),
             # It wants the LMAX disruptor, which pyspark does not bring.
             "hive.async.log.enabled": "false",
             # Else it forks ls, chmod and chown for every directory: more than half of the time of an add.
@@ -185,7 +188,7 @@ class EmbeddedMetastore:
     def _java_options(self) -> list[str]:
         # A short life, mostly of class loading, on what may be few cores: measured at half of the default's CPU time.
         options = ["-XX:+UseSerialGC", "-XX:TieredStopAtLevel=1", "-Xshare:auto", f"-Xmx{self._heap_mb}m"]
-        options.append(f"-Dlog4j2.configurationFile={(self.directory / 'hive-log4j2.properties').as_uri()}")
+        options.append(f"-Dlog4j2.configurationFile={self._log_settings.as_uri()}")
         options.append(f"-Dderby.stream.error.file={self.directory / 'derby.log'}")
         # Derby would look for a deadlock after 20 s only, and the calls of two clients easily get into one.
         options += ["-Dderby.locks.deadlockTimeout=1", "-Dderby.locks.waitTimeout=20"]
@@ -197,7 +200,12 @@ class EmbeddedMetastore:
         return java.find_java()
 
     def _class_path(self) -> str:
-        return java.class_path([self.directory, *self._jars], java.find_spark_jars())
+        return java.class_path([], java.find_spark_jars(), [*self._jars, self.directory])
+
+    def _class_archive(self) -> list[str]:
+        """It is of pyspark's jars, the begin of the class path; Java passes over one of other jars or another Java."""
+        archive = java.class_archive()
+        return [f"-XX:SharedArchiveFile={archive}"] if archive.exists() else []
 
     def _wait_until_ready(self, process: BoundProcess) -> None:
         deadline = time.monotonic() + self._timeout

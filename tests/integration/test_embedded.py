@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 from hmsclient.genthrift.hive_metastore import ttypes
 
-from pysync.embedded import EmbeddedMetastore, java
+from pysync.embedded import EmbeddedMetastore, archive, java
 from pysync.errors import PysyncError, UsageError
 from pysync.metastore.client import Metastore
 from pysync.metastore.errors import MetastoreUnavailable
@@ -140,6 +140,28 @@ def test_the_launcher_does_not_start_an_orphan() -> None:
     done = subprocess.run(command, capture_output=True, text=True, check=False)
     assert done.returncode == 1
     assert "started" not in done.stdout
+
+
+def test_the_class_archive_is_made_and_used(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    monkeypatch.setattr(java, "class_archive", lambda: tmp_path / "share" / "metastore.jsa")
+    made = archive.make()
+    assert made.stat().st_size > 1 << 20
+    assert [path.name for path in made.parent.iterdir()] == [made.name], "what it was made with is left behind"
+    classes = tmp_path / "classes.log"
+    monkeypatch.setenv("JDK_JAVA_OPTIONS", f"-Xlog:class+load:file={classes}:none:filecount=0")
+    with EmbeddedMetastore(tmp_path / "a", database="disk"):
+        pass
+    loaded = [line for line in classes.read_text().splitlines() if line.startswith("org.apache.hadoop.hive.metastore")]
+    kept = [line for line in loaded if "shared objects file (top)" in line]
+    assert len(kept) > 0.9 * len(loaded) > 100, f"{len(kept)} of {len(loaded)} classes came from the archive"
+
+
+def test_an_archive_that_is_none_keeps_nobody_from_starting(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    damaged = tmp_path / "metastore.jsa"
+    damaged.write_bytes(b"no archive" * 1000)
+    monkeypatch.setattr(java, "class_archive", lambda: damaged)
+    with EmbeddedMetastore(tmp_path / "a") as server, Metastore(server.uri) as metastore:
+        assert metastore.databases() == ["default"]
 
 
 def test_says_that_java_is_missing(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:

@@ -27,8 +27,7 @@ def running(tmp_path_factory: pytest.TempPathFactory, jar: Path, request: pytest
     stand = Stand(tmp_path_factory.mktemp("listener") / "stand", jar, overrides)
     try:
         with pytest.MonkeyPatch.context() as patch:
-            classes = stand.token.with_name("classes.log")
-            patch.setenv("JDK_JAVA_OPTIONS", f"-Xlog:class+load:file={classes}:none:filecount=0 -Xverify:all")
+            patch.setenv("JDK_JAVA_OPTIONS", "-Xverify:all")
             stand.server.start()
         yield stand
     finally:

@@ -14,6 +14,7 @@ from typing import Any
 import pytest
 from hmsclient.genthrift.hive_metastore import ttypes
 
+from tests.listener.driver import Place
 from tests.listener.stand import TOKEN, Event, Stand, decode, listening_ports
 from tests.support import partition, table
 
@@ -237,11 +238,16 @@ def test_every_class_is_of_java_8_and_none_is_a_stub(jar: Path) -> None:
     assert not {"py4j/GatewayServer.class", "py4j/ClientServer.class", "py4j/Gateway.class"} & set(classes)
 
 
-def test_the_py4j_classes_of_the_jar_are_enough(stand: Stand, database: str, jar: Path) -> None:
-    # With -Xverify:all; pyspark's own py4j comes later on this class path, and would fill what is missing.
-    assert database
-    lines = stand.token.with_name("classes.log").read_text().splitlines()
-    loaded = [line.split() for line in lines if line.startswith("py4j.")]
+def test_the_py4j_classes_of_the_jar_are_enough(place: Place, jar: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    # Pyspark's own py4j comes later on this class path, and would fill what is missing.
+    classes = place.directory / "classes.log"
+    monkeypatch.setenv("JDK_JAVA_OPTIONS", f"-Xlog:class+load:file={classes}:none:filecount=0 -Xverify:all")
+    place.bridge.start()
+    driver = place.driver()
+    place.wait_for_direct()
+    driver.create("one")
+    place.wait_for_count(1)
+    loaded = [line.split() for line in classes.read_text().splitlines() if line.startswith("py4j.")]
     assert loaded
     assert {words[-1] for words in loaded} == {f"file:{jar}"}
 

@@ -80,6 +80,9 @@ class VersionedMetastore(EmbeddedMetastore):
         self.release.bring()
         return self.release.find_java()
 
+    def _class_archive(self) -> list[str]:
+        return []
+
     def _class_path(self) -> str:
         return os.pathsep.join(map(str, [self.directory, *self._jars, *self.release.jars()]))
 
