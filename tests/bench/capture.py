@@ -39,6 +39,7 @@ DEADLINE_MS = 500
 _ROUNDS = 12
 _STATEMENTS = 60  # of one client in one run
 _WARM_UP = 400
+_CALM_SECONDS = 0.5  # what one run leaves to its sidecar must not be a part of the next one
 _CLIENTS = 8
 _HUNG_ROUNDS = 4
 _SPOOLED_ROUNDS = 42  # short ones: whatever else the machine does meets both alike
@@ -61,6 +62,7 @@ class Server:
 
     def measure(self, clients: int) -> None:
         """One run: every client creates, alters and drops tables of its own."""
+        time.sleep(_CALM_SECONDS)
         began = time.perf_counter()
         found = _together(clients, lambda number: _statements(self.metastore.uri, number))
         self.rates[clients].append(clients * _STATEMENTS / (time.perf_counter() - began))
