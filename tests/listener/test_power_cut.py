@@ -14,6 +14,8 @@ from tests.support import wait_until
 from tests.support.powercut import LoopDisk
 from tests.support.tmpfs import CannotMount
 
+pytestmark = pytest.mark.crash
+
 _THREADS, _STEPS = 4, 25
 _MOMENT = 1.0
 """Seconds in which what waits is on disk: ten times as long as it needs, for a busy machine."""
