@@ -54,6 +54,21 @@ def test_every_event_is_on_disk_when_its_call_returns_where_that_is_asked_for(pl
     place.wait_for_count(_THREADS * _STEPS)
 
 
+def test_so_it_is_while_what_another_process_left_is_delivered(place: Place, disk: LoopDisk) -> None:
+    first = place.driver()
+    first.storm(1, 20, "left")
+    first.kill()
+    place.bridge.answer = lambda _event: time.sleep(0.15) or "queued"
+    place.bridge.start()
+    driver = place.driver(synchronous="true")
+    place.wait_for_count(3)
+    driver.create("own")
+    came = [database_in(event) for event in place.bridge.events]
+    cut(disk, driver)
+    assert "own" not in came, "the delivery was over before: this proves nothing"
+    assert "own" in spooled(place)
+
+
 def test_what_waits_for_the_sidecar_is_on_disk_after_a_moment(place: Place, disk: LoopDisk) -> None:
     driver = place.driver()
     driver.storm(_THREADS, _STEPS, "t")

@@ -46,7 +46,7 @@ final class Outbox {
     private boolean flowing;
     private boolean shipperIsIdle;
     private int waiting;
-    /** Our own events so far, and those of them that are delivered. */
+    /** Our own events so far, and those of them that are delivered: while they flow, else others are among these. */
     private long added;
     private long delivered;
     private long deliveredInAll;
@@ -130,7 +130,6 @@ final class Outbox {
                 allIsDelivered();
                 shipperIsIdle = true;
                 arrived.await();
-                shipperIsIdle = false;
             }
             takenAt = System.nanoTime();
             return taken;
@@ -263,7 +262,7 @@ final class Outbox {
         if (interrupted) {
             Thread.currentThread().interrupt();
         }
-        return delivered >= number;
+        return flowing && delivered >= number;
     }
 
     private boolean isOnDisk(SpoolFile file) {

@@ -1,5 +1,7 @@
 package org.pysync.listener;
 
+import java.util.function.Supplier;
+
 /**
  * Brings the events of the outbox to the sidecar, in their order: the only one that talks to it about events.
  *
@@ -16,15 +18,11 @@ final class Shipper implements Runnable {
     private final Outbox outbox;
     private final Sidecar sidecar;
     private final Settings settings;
-    private final Report report;
+    private final Supplier<String> report;
     private final int patienceMs;
 
-    /** What the sidecar is told of us before the first event. */
-    interface Report {
-        String json();
-    }
-
-    Shipper(Outbox outbox, Sidecar sidecar, Settings settings, Report report) {
+    /** {@code report} is what the sidecar is told of us before the first event. */
+    Shipper(Outbox outbox, Sidecar sidecar, Settings settings, Supplier<String> report) {
         this.outbox = outbox;
         this.sidecar = sidecar;
         this.settings = settings;
@@ -55,7 +53,7 @@ final class Shipper implements Runnable {
         boolean some = false;
         String trouble = sidecar.ping(patienceMs);
         if (trouble == null && outbox.size() > 0) {
-            sidecar.report(report.json(), settings.deadlineMs); // however long it then refuses events, it knows of us
+            sidecar.report(report.get(), settings.deadlineMs); // however long it then refuses events, it knows of us
         }
         for (int most = 1; trouble == null; most = Outbox.TOGETHER) {
             trouble = sidecar.offer(outbox.take(most), patienceMs);
