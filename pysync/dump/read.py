@@ -13,6 +13,7 @@ from pysync.dump.index import At, Dump
 from pysync.dump.record import LENGTH_BYTES, DumpDamaged, Record, Reply, length_of, record_at
 from pysync.dump.replies import answer
 from pysync.metastore.errors import MetastoreUnavailable
+from pysync.metastore.reads import whole
 from pysync.model import idl
 from pysync.model.names import TableName, partition_name
 
@@ -101,7 +102,7 @@ class DumpReader:
             self.partition_names(database, table)
         at = self._pages[1].get(names[0]) if self._pages is not None and names else None
         if at is not None and (page := self._record(at)).names == tuple(names):
-            return list(self._decoded(page.replies[0]) or ())
+            return whole(self._decoded(page.replies[0]) or ())
         return self._some_partitions(name, frozenset(names))
 
     def functions(self, database: str) -> list[Any]:
@@ -131,7 +132,9 @@ class DumpReader:
         for at in self._pages_of(name):
             page = self._record(at)
             if not wanted.isdisjoint(page.names):
-                found += [it for it in self._decoded(page.replies[0]) if partition_name(keys, it.values) in wanted]
+                found += [
+                    it for it in whole(self._decoded(page.replies[0])) if partition_name(keys, it.values) in wanted
+                ]
         return found
 
     def _pages_of(self, name: TableName) -> list[At]:

@@ -34,6 +34,7 @@ from pysync.metastore.errors import (
     MetastoreRequestInvalid,
     MetastoreUnsupported,
 )
+from pysync.metastore.reads import whole
 from pysync.metastore.wire import Wire, connect
 from pysync.model import constraints, idl
 
@@ -164,7 +165,7 @@ class Metastore:
 
     def first_partitions(self, database: str, table: str, most: int) -> list[Any]:
         """So many `ttypes.Partition` (up to 32767), or all where there are no more; in no promised order."""
-        return list(self.call(lambda client: client.get_partitions(database, table, most)))
+        return whole(self.call(lambda client: client.get_partitions(database, table, most)))
 
     def partition_names(self, database: str, table: str) -> list[str]:
         """All partitions as `key=value/key=value`, escaped as in their paths."""
@@ -179,7 +180,7 @@ class Metastore:
     def partitions_by_name(self, database: str, table: str, names: Sequence[str]) -> list[Any]:
         """Those of the named `ttypes.Partition` that are there, in no promised order."""
         wanted = list(names)
-        return list(self.call(lambda client: client.get_partitions_by_names(database, table, wanted)))
+        return whole(self.call(lambda client: client.get_partitions_by_names(database, table, wanted)))
 
     def functions(self, database: str) -> list[Any]:
         """Every `ttypes.Function` of a database, with its name in lower case."""

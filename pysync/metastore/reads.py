@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import Any, Protocol
 
 
@@ -42,3 +42,12 @@ class Reads(Protocol):
 
     def constraints(self, table: Any) -> dict[Any, list[Any]]:
         """The constraints of a `ttypes.Table` as it was read here, by struct."""
+
+
+def whole(partitions: Iterable[Any]) -> list[Any]:
+    """Those of the `ttypes.Partition` that were read as a whole.
+
+    HMS reads partitions first and their values after them, in transactions that see what others commit: of one that is
+    dropped in between it answers with no values at all. It is gone.
+    """
+    return [partition for partition in partitions if partition.values]

@@ -162,6 +162,19 @@ def test_functions(harness: TargetHarness, target: Target, source: Source, datab
     assert harness.functions(database) == {}
 
 
+def test_the_resources_of_a_function(harness: TargetHarness, target: Target, source: Source, database: str) -> None:
+    """HMS's own alter_function leaves them as they are."""
+    if "functions" not in harness.features:
+        pytest.skip("this kind has no functions")
+    for jars in (["s3://jars/a.jar"], ["s3://jars/b.jar", "s3://jars/c.jar"], []):
+        definition = function(database, "f")
+        definition.resourceUris = [hive.ResourceUri(hive.ResourceType.JAR, jar) for jar in jars]
+        put = source.put_function(definition)
+        assert [target.apply(put), target.apply(put)] == [Outcome.APPLIED, Outcome.UNCHANGED]
+        (found,) = target.functions(database)
+        assert [resource.uri for resource in found.resourceUris or ()] == jars
+
+
 def test_a_function_of_a_missing_database(harness: TargetHarness, target: Target, source: Source) -> None:
     if "functions" not in harness.features:
         pytest.skip("this kind has no functions")

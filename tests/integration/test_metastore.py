@@ -6,8 +6,9 @@ import os
 import signal
 import socket
 import threading
+import time
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 
 import pytest
@@ -169,3 +170,38 @@ def test_a_host_that_does_not_exist_is_unavailable(host: str) -> None:
     unavailable = pytest.raises(MetastoreUnavailable, match="cannot reach the metastore")
     with Metastore(f"thrift://{host}:9083") as metastore, unavailable:
         metastore.databases()
+
+
+def churned(uri: str, database: str, name: str, until: threading.Event) -> None:
+    """Add and drop one partition, again and again."""
+    with Metastore(uri) as metastore:
+        part = partition(metastore.table(database, "t"), [name])
+        while not until.is_set():
+            with suppress(ttypes.MetaException, ttypes.AlreadyExistsException):  # Derby may find a deadlock
+                metastore.call(lambda client: client.add_partition(part))
+            with suppress(ttypes.MetaException, ttypes.NoSuchObjectException):
+                metastore.call(lambda client: client.drop_partition(database, "t", [name], False))
+
+
+def test_partitions_that_are_dropped_while_they_are_read_are_not_there(
+    shared_metastore: EmbeddedMetastore, metastore: Metastore
+) -> None:
+    """HMS reads their values after themselves, and then answers with a partition of no values at all."""
+    database, days = new_database(metastore), ["1", "2", "3", "4"]
+    made = table(database, "t", partition_keys=[("day", "string")])
+    metastore.call(lambda client: client.create_table(made))
+    ended, found = threading.Event(), []
+    clients = [
+        threading.Thread(target=churned, args=(shared_metastore.uri, database, day, ended), daemon=True) for day in days
+    ]
+    for client in clients:
+        client.start()
+    deadline = time.monotonic() + 12
+    while time.monotonic() < deadline:
+        with suppress(ttypes.MetaException):  # it may also fail on a row that is gone
+            found += metastore.partitions_by_name(database, "t", [f"day={day}" for day in days])
+    ended.set()
+    for client in clients:
+        client.join()
+    assert found
+    assert [part for part in found if len(part.values) != 1] == []

@@ -98,7 +98,7 @@ def put_function(session: Session, operation: PutFunction) -> Outcome:
         return Outcome.UNCHANGED
     if found is Standing.FOREIGN and session.settings.on_conflict != "adopt":
         return Outcome.FOREIGN
-    session.hms.call(lambda client: client.alter_function(operation.database, wanted.functionName, wanted))
+    _alter_function(session, wanted, there)
     return Outcome.APPLIED
 
 
@@ -132,6 +132,16 @@ def _drop_tables(session: Session, operation: DropDatabase) -> list[Standing]:
 def _database_standing(session: Session, operation: PutFunction | DropFunction) -> Standing:
     there = session.hms.database(operation.database)
     return Standing.ABSENT if there is None else standing_of_part(there.parameters, operation.mark)
+
+
+def _alter_function(session: Session, wanted: Any, there: Any) -> None:
+    """Alter it; HMS leaves its resources as they are, so with others it is dropped and created."""
+    database, name = wanted.dbName, wanted.functionName
+    if same(wanted.resourceUris, there.resourceUris):
+        session.hms.call(lambda client: client.alter_function(database, name, wanted))
+    else:
+        _drop_function(session, database, name)
+        session.hms.call(lambda client: client.create_function(wanted))
 
 
 def _drop_function(session: Session, database: str, name: str) -> None:
