@@ -17,18 +17,15 @@ from __future__ import annotations
 import random
 import threading
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from fnmatch import fnmatchcase
-from typing import Any, Literal
+from typing import Literal
 
 from pydantic import BaseModel, ConfigDict, Field
 
-from pysync.model.constraints import Constraints
-from pysync.model.names import TableName, partition_name, partition_values
 from pysync.model.operation import Operation
 from pysync.targets.base import Outcome, OutcomeUnknown, Rejected, TargetKind, Unavailable
-from pysync.targets.hms.same import differences
-from pysync.targets.memory import Memory
+from pysync.targets.memory import MemoryTarget, Store
 from pysync.targets.settings import TargetSettings
 
 
@@ -86,17 +83,18 @@ class Faults:
         return True
 
 
-class FaultyTarget:
-    """One connection to a target in memory."""
+class FaultyTarget(MemoryTarget):
+    """One connection to a metastore in memory, that fails."""
 
-    def __init__(self, settings: FaultySettings, faults: Faults, memory: Memory) -> None:
+    def __init__(self, settings: FaultySettings, faults: Faults, store: Store) -> None:
+        super().__init__(settings, store)
         self._settings = settings
         self._faults = faults
-        self._memory = memory
+        self._store = store
 
     def check(self) -> str:
         """`7 tables in memory, 2 faults`."""
-        return f"{self._memory.size} tables in memory, {len(self._settings.faults)} faults"
+        return f"{self._store.size} tables in memory, {len(self._settings.faults)} faults"
 
     def apply(self, operation: Operation) -> Outcome:
         """Apply the operation (see Target.apply), unless it meets a fault."""
@@ -111,9 +109,7 @@ class FaultyTarget:
         return outcome
 
     def _done(self, operation: Operation) -> Outcome:
-        if not self._settings.remember:
-            return Outcome.APPLIED
-        return self._memory.apply(operation, self._settings.on_conflict)
+        return super().apply(operation) if self._settings.remember else Outcome.APPLIED
 
     def _fail_before(self, fault: Fault, where: str) -> None:
         match fault.kind:
@@ -129,70 +125,24 @@ class FaultyTarget:
             case "delay":
                 time.sleep(fault.seconds)
 
-    def databases(self) -> list[str]:
-        """The names of its databases, sorted."""
-        return self._memory.databases()
-
-    def database(self, name: str) -> Any | None:
-        """The database, or None."""
-        return self._memory.database(name)
-
-    def tables(self, database: str) -> list[str]:
-        """The names of its tables and views, sorted."""
-        return self._memory.tables(database)
-
-    def table(self, name: TableName) -> Any | None:
-        """The table, or None."""
-        return self._memory.table(name)
-
-    def partitions(self, name: TableName) -> Iterator[Any]:
-        """The table's partitions, as they are at the first look."""
-        return iter(self._memory.partitions(name))
-
-    def partition_names(self, name: TableName, most: int | None = None) -> list[str]:
-        """The names of the table's partitions (see Target.partition_names)."""
-        table = self._memory.table(name)
-        keys = [key.name for key in table.partitionKeys or ()] if table else []
-        return [partition_name(keys, it.values) for it in self._memory.partitions(name)][:most]
-
-    def partitions_by_name(self, name: TableName, names: Sequence[str]) -> list[Any]:
-        """Those of the partitions that are there."""
-        wanted = {tuple(partition_values(it)) for it in names}
-        return [it for it in self._memory.partitions(name) if tuple(it.values) in wanted]
-
-    def functions(self, database: str) -> list[Any]:
-        """The database's functions."""
-        return self._memory.functions(database)
-
-    def constraints(self, table: Any) -> Constraints:  # noqa: ARG002
-        """None that could be compared: only their names are kept."""
-        return {}
-
-    def differences(self, wanted: Any, there: Any | None, table: Any | None = None) -> list[str]:  # noqa: ARG002
-        """What it would write: it keeps objects as a metastore does (see Target.differences)."""
-        return ["missing"] if there is None else differences(wanted, there)
-
-    def close(self) -> None:
-        """Nothing: what it holds stays for the next to open it."""
-
 
 class _Opened:
     """The targets of this process by name: all lanes of one, and it after a restart, see the same objects."""
 
     def __init__(self) -> None:
         self._opening = threading.Lock()
-        self._memories: dict[str, Memory] = {}
+        self._stores: dict[str, Store] = {}
         self._faults: dict[str, tuple[FaultySettings, Faults]] = {}
 
     def open(self, settings: FaultySettings) -> FaultyTarget:
         """The target of that name; its faults begin anew when the settings are others than before."""
         with self._opening:
-            memory = self._memories.setdefault(settings.name, Memory())
+            store = self._stores.setdefault(settings.name, Store())
             held, faults = self._faults.get(settings.name, (None, Faults(settings.faults, settings.seed)))
             if held != settings:
                 faults = Faults(settings.faults, settings.seed)
             self._faults[settings.name] = settings, faults
-            return FaultyTarget(settings, faults, memory)
+            return FaultyTarget(settings, faults, store)
 
 
 KIND = TargetKind(settings=FaultySettings, open=_Opened().open)

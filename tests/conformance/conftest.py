@@ -10,12 +10,14 @@ from pysync.model.names import TableName
 from pysync.targets.base import Target
 from tests.conformance.harness import HmsHarness, TargetHarness
 from tests.conformance.harness_athena import AthenaHarness
+from tests.conformance.harness_faulty import FaultyHarness
 from tests.conformance.harness_glue import GlueHarness
 from tests.conformance.harness_spark import SparkHarness
 from tests.conformance.objects import Source
 
 KINDS = [
     "hms",
+    "faulty",
     "glue",
     pytest.param("athena", marks=pytest.mark.athena),
     pytest.param("spark", marks=pytest.mark.spark),
@@ -30,6 +32,8 @@ def harness(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFac
         found = GlueHarness(root)
     elif request.param == "athena":
         found = AthenaHarness(root)
+    elif request.param == "faulty":
+        found = FaultyHarness(root)
     elif request.param == "spark":
         found = SparkHarness(request.getfixturevalue("shared_metastore").uri, root)
     else:

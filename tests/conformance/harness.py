@@ -55,15 +55,15 @@ class HmsHarness:
 
     features = frozenset({"functions", "constraints", "managed", "contexts", "statistics", "columns"})
 
-    def __init__(self, uri: str, root: Path) -> None:
+    def __init__(self, uri: str, root: Path, hms: Metastore | None = None) -> None:
         self.writes: list[tuple[str, tuple[Any, ...]]] = []
         self._uri, self._root = uri, root
-        self._hms = Metastore(uri)
+        self._hms = hms or Metastore(uri)
         self._open: list[HmsTarget] = []
 
     def open(self, **settings: Any) -> HmsTarget:
         target = HmsTarget(HmsSettings(name="dr", kind="hms", metastore=self._uri, **settings))
-        _record(target._hms, self.writes)
+        record(target._hms, self.writes)
         self._open.append(target)
         return target
 
@@ -122,7 +122,8 @@ class _Recorder:
         return recorded
 
 
-def _record(hms: Metastore, writes: list[tuple[str, tuple[Any, ...]]]) -> None:
+def record(hms: Metastore, writes: list[tuple[str, tuple[Any, ...]]]) -> None:
+    """Write down the calls of this connection that change something."""
     plain = hms.call
     hms.call = lambda request: plain(lambda client: request(_Recorder(client, writes)))  # type: ignore[method-assign]
 

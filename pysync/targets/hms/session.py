@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from copy import deepcopy
 from dataclasses import dataclass
 from typing import Any, Literal, TypeVar
 
@@ -17,6 +16,7 @@ from pysync.metastore.settings import AddressList, KerberosSettings, LoginSettin
 from pysync.model.event import VISITED
 from pysync.model.mark import Mark
 from pysync.model.operation import Operation
+from pysync.model.structs import copied
 from pysync.targets.base import Missing, Outcome, Rejected
 from pysync.targets.settings import TargetSettings
 
@@ -103,7 +103,7 @@ def environment(operation: Operation, properties: Mapping[str, str] | None = Non
 
 def stamped(definition: Any, mark: Mark) -> Any:
     """A copy of a database or table that carries the mark."""
-    copy = deepcopy(definition)
+    copy = copied(definition)
     copy.parameters = {**(copy.parameters or {}), **mark.parameters()}
     return copy
 

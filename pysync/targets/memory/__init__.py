@@ -1,0 +1,13 @@
+"""A Hive Metastore in memory: what a target of kind `faulty` writes to, by the very code that writes to a real one.
+
+The thrift calls (`Client`) behave as those of HMS 2.3 do, as far as pysync or a test of it makes them; everything above
+them is what kind `hms` has. There are no files.
+"""
+
+from __future__ import annotations
+
+from pysync.targets.memory.client import Client
+from pysync.targets.memory.store import Store, Told
+from pysync.targets.memory.target import MemoryMetastore, MemoryTarget
+
+__all__ = ["Client", "MemoryMetastore", "MemoryTarget", "Store", "Told"]

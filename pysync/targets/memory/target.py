@@ -1,0 +1,44 @@
+"""The target kind `hms` on a metastore in memory."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, TypeVar
+
+from pysync.metastore.client import Metastore
+from pysync.targets.hms.session import Session
+from pysync.targets.hms.target import HmsTarget
+from pysync.targets.memory.client import Client
+from pysync.targets.memory.store import Store
+from pysync.targets.settings import TargetSettings
+
+T = TypeVar("T")
+
+_NOWHERE = "thrift://memory:9083"
+
+
+class MemoryMetastore(Metastore):
+    """A connection to a metastore in memory; each is used by one thread, and a store may have many."""
+
+    def __init__(self, store: Store) -> None:
+        super().__init__(_NOWHERE)
+        self._store = store
+        self._client = Client(store)
+
+    def call(self, request: Callable[[Any], T]) -> T:
+        """The answer to one request (see Metastore.call)."""
+        with self._store.lock:
+            return request(self._client)
+
+    def close(self) -> None:
+        """Nothing: what the store holds stays."""
+
+
+class MemoryTarget(HmsTarget):
+    """What kind `hms` does, on a metastore in memory."""
+
+    def __init__(self, settings: TargetSettings, store: Store) -> None:
+        self._hms = MemoryMetastore(store)
+        self._session = Session(self._hms, settings)
+        self.keeps_statistics = False
+        self._where = f"target {settings.name!r} in memory"

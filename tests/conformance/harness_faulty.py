@@ -1,0 +1,28 @@
+"""Targets of kind faulty, without faults: a metastore in memory."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+from pysync.targets.faulty import KIND, FaultySettings
+from pysync.targets.memory import MemoryMetastore
+from tests.conformance.harness import HmsHarness, record
+
+
+class FaultyHarness(HmsHarness):
+    """As those of kind hms, but nothing has files."""
+
+    features = HmsHarness.features - {"managed"}
+
+    def __init__(self, root: Path) -> None:
+        self._own = self._target()
+        super().__init__("", root, MemoryMetastore(self._own._store))
+
+    def open(self, **settings: Any) -> Any:
+        target = self._target(**settings)
+        record(target._hms, self.writes)
+        return target
+
+    def _target(self, **settings: Any) -> Any:
+        return KIND.open(FaultySettings(name="dr", kind="faulty", **settings))
