@@ -17,7 +17,8 @@ def register(app: typer.Typer) -> None:
 def check(config: ConfigFile, as_json: AsJson = False) -> None:
     """Check the configuration, files, ports and metastores, and show all problems at once; exit code 1 if any.
 
-    Changes nothing, and may be run while the sidecar runs.
+    Exit code 2 where nothing may run: the configuration is wrong, or the queue keeps a target that it does not name
+    (see pysync target --help). Changes nothing, and may be run while the sidecar runs.
     """
     findings = check_config(load_config(config))
     if as_json:

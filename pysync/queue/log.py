@@ -11,7 +11,7 @@ from pysync.crashpoints import crash_point
 from pysync.queue import gaps, history, parking
 from pysync.queue.committer import GroupCommit
 from pysync.queue.instances import Instances
-from pysync.queue.store import QueueFile
+from pysync.queue.registry import Registry
 from pysync.queue.values import (
     Depth,
     Entry,
@@ -21,7 +21,6 @@ from pysync.queue.values import (
     Park,
     Parked,
     ParkedTable,
-    Pause,
     Queued,
     Unreadable,
 )
@@ -32,7 +31,7 @@ _SPARE_PAGES = 4096
 _MS = 1000
 
 
-class EventQueue(QueueFile):
+class EventQueue(Registry):
     """One ordered log of events on disk, with a position for every target, in one file with one owner.
 
     Durable: what `append`, `advance` and the other writers return is on disk (fsync), or they raise and nothing
@@ -47,14 +46,7 @@ class EventQueue(QueueFile):
     def _begin(self) -> None:
         super()._begin()
         self._seen = Instances(self._conn)
-        self._positions: dict[str, int] = dict(self._conn.execute("SELECT target, position FROM targets").fetchall())
-        paused = self._conn.execute(
-            "SELECT target, paused_reason, paused_at_ms FROM targets WHERE paused_at_ms NOT NULL"
-        )
-        self._pauses: dict[str, Pause] = {target: Pause(reason, at_ms) for target, reason, at_ms in paused.fetchall()}
         self._closing = threading.Lock()
-        self._arrived = threading.Condition()
-        self._woken: set[str] = set()
         self._committer: GroupCommit[Entry, bool] = GroupCommit(self._commit)
 
     # --- events in
@@ -159,37 +151,6 @@ class EventQueue(QueueFile):
         """The position of the newest event, 0 if there never was one."""
         return self._last
 
-    def register(self, target: str) -> int:
-        """Give `target` a position if it has none, and return it.
-
-        A target that is new to the queue starts where the slowest of the others is, or before the oldest event still
-        kept if there are none: what is kept as history only is not replayed.
-        """
-        with self._lock:
-            if target not in self._positions:
-                position = min(self._positions.values(), default=self._first - 1)
-                with self._transaction() as connection:
-                    connection.execute(
-                        "INSERT INTO targets VALUES (?, ?, ?, NULL, NULL)", (target, position, self._now_ms())
-                    )
-                self._positions[target] = position
-            return self._positions[target]
-
-    def forget(self, target: str) -> None:
-        """Drop the position and the parked events of `target`: it holds back trimming no more."""
-        with self._lock:
-            with self._transaction() as connection:
-                connection.execute("DELETE FROM targets WHERE target = ?", (target,))
-                parking.forget(connection, target)
-            self._positions.pop(target, None)
-            self._pauses.pop(target, None)
-        self.wake(target)
-
-    def positions(self) -> dict[str, int]:
-        """The position of every registered target."""
-        with self._reading():
-            return dict(self._positions)
-
     def window(self, target: str, limit: int, max_bytes: int) -> list[Queued]:
         """The events after the target's position, in order: up to `limit`, up to `max_bytes` of data.
 
@@ -227,14 +188,6 @@ class EventQueue(QueueFile):
             self._live()
             return self._last > self._position(target)
 
-    def wake(self, *targets: str) -> None:
-        """End the `wait` of `targets` (none named: all), the present one or else the next."""
-        with self._lock:
-            ended = set(targets or self._positions)
-        with self._arrived:
-            self._woken |= ended
-            self._arrived.notify_all()
-
     def advance(self, target: str, position: int, parked: Sequence[Park] = ()) -> None:
         """Record, in one transaction, that `target` is done up to `position`, but for what is `parked`.
 
@@ -263,24 +216,6 @@ class EventQueue(QueueFile):
             position = self._position(target)
             oldest = connection.execute(query, (position,)).fetchone()
             return Depth(self._last - position, round(oldest[0] * _MS) if oldest else None)
-
-    def pause(self, target: str, reason: str | None) -> None:
-        """Note durably that `target` shall apply nothing, and why; None: that it shall go on."""
-        with self._lock:
-            self._position(target)
-            found = Pause(reason, self._now_ms()) if reason is not None else None
-            row = (found and found.reason, found and found.at_ms, target)
-            with self._transaction() as connection:
-                connection.execute("UPDATE targets SET paused_reason = ?, paused_at_ms = ? WHERE target = ?", row)
-            if found is None:
-                self._pauses.pop(target, None)
-            else:
-                self._pauses[target] = found
-
-    def paused(self, target: str) -> Pause | None:
-        """Why `target` shall apply nothing; None when nobody said so."""
-        with self._reading():
-            return self._pauses.get(target)
 
     # --- events set aside
 
@@ -393,12 +328,6 @@ class EventQueue(QueueFile):
             connection.executescript(f"PRAGMA incremental_vacuum({_VACUUM_PAGES})")
             connection.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchall()
             return True
-
-    def _position(self, target: str) -> int:
-        try:
-            return self._positions[target]
-        except KeyError:
-            raise ValueError(f"no target {target!r} is registered in {self._file}") from None
 
     def close(self) -> None:
         """Commit what waits, then close: waiting threads get QueueClosed. From any thread, as often as you like."""

@@ -17,6 +17,7 @@ from pysync.metastore.access import MetastoreAccess
 from pysync.metastore.client import Metastore
 from pysync.replay.translate import Translator
 from pysync.service.asking import ask
+from pysync.service.targets import assert_named, known_targets
 from pysync.targets.kinds import target_kind
 from pysync.targets.settings import TargetSettings
 
@@ -31,10 +32,13 @@ class Finding:
 
 
 def check_config(config: Config) -> list[Finding]:
-    """Look at every part of a configuration that `load_config` has accepted."""
+    """Look at every part of a configuration that `load_config` has accepted.
+
+    Raises UsageError where the queue knows a target that the configuration does not name.
+    """
     capture = _bridge if config.source.capture == "listener" else _notification_log
     return [
-        _finding("queue directory", lambda: _directory(config.queue.directory)),
+        _queue(config),
         *capture(config),
         *_web(config),
         *_source(config),
@@ -77,6 +81,17 @@ def _running(config: Config) -> str:
 def _token(config: Config) -> str:
     read_token(config.bridge.token_file)
     return str(config.bridge.token_file)
+
+
+def _queue(config: Config) -> Finding:
+    directory = config.queue.directory
+    found = _finding("queue directory", lambda: _directory(directory))
+    try:
+        known = known_targets(directory) if found.ok else []
+    except PysyncError as error:
+        return Finding(found.what, ok=False, detail=str(error))
+    assert_named(directory, known, [settings.name for settings in config.targets])
+    return found
 
 
 def _directory(directory: Path) -> str:

@@ -24,7 +24,7 @@ from pysync.capture.overlaps import Overlaps
 from pysync.capture.refreshes import Refreshes
 from pysync.config import Config, read_token
 from pysync.copy.copies import Copies
-from pysync.errors import PysyncError
+from pysync.errors import PysyncError, UsageError
 from pysync.metastore.access import MetastoreAccess
 from pysync.metastore.client import Metastore
 from pysync.queue import EventQueue, QueueFull
@@ -37,6 +37,7 @@ from pysync.service.control import ControlServer
 from pysync.service.ending import Ending
 from pysync.service.install import listener_jar
 from pysync.service.status import sidecar_status
+from pysync.service.targets import assert_named
 from pysync.service.tuning import collect_seldom
 from pysync.service.verifying import Verifier
 from pysync.service.web import HOST, WebServer
@@ -65,7 +66,8 @@ class Sidecar:
         only: Collection[str] = (),
         origin: Origin | None = None,
     ) -> None:
-        """Open the queue and lay out the rest. Raises PysyncError for a wrong token file, setting or queue.
+        """Open the queue and lay out the rest. Raises PysyncError for a wrong token file, setting or queue, and
+        UsageError where the queue knows a target that the configuration does not name.
 
         With `quarantine` a damaged queue is set aside and a new one begun. Without `bridge` no listener is answered,
         nor missed. `only` are the targets that are to be drained; not given: all. `origin` is read instead of the
@@ -86,6 +88,7 @@ class Sidecar:
             quarantine=quarantine,
             lock_timeout=_LOCK_SECONDS,
         )
+        self._assert_named()
         watch, overlaps = GapWatch(self.queue, config.source.silence_seconds), Overlaps()
         self.bridge = self._bridge(token, Reception(self.queue, watch, overlaps)) if token else None
         self.poller = self._poller(self._source) if polls and self._source else None
@@ -132,7 +135,6 @@ class Sidecar:
         self.bootstrapper.start()
         if self.poller:
             self.poller.start()
-        self._forget_former_targets()
         log.info("sidecar runs", source=self._config.source.name, port=port, pid=os.getpid(), version=__version__)
         return port
 
@@ -187,6 +189,18 @@ class Sidecar:
             verified=self._verifier.status,
         )
 
+    def _assert_named(self) -> None:
+        """A position is given up by a person alone (pysync.service.targets)."""
+        try:
+            assert_named(
+                self._config.queue.directory,
+                self.queue.positions(),
+                [settings.name for settings in self._config.targets],
+            )
+        except UsageError:
+            self.queue.close()
+            raise
+
     def _compare_for_new_targets(self) -> None:
         """What the source had before a target, or its queue, began is in no event: a gap like any other."""
         for name in {drain.name for drain in self.drains} - self.queue.positions().keys():
@@ -226,12 +240,6 @@ class Sidecar:
         living = partial(Metastore, self._source) if self._source else None
         source = self._origin.opened if self._origin else living
         return Drain(self.queue, settings, translator, open_target, source=source)
-
-    def _forget_former_targets(self) -> None:
-        """A target that is no longer in the configuration must not hold back trimming."""
-        for name in set(self.queue.positions()) - {settings.name for settings in self._config.targets}:
-            log.warning("target is not in the configuration any more: its position is given up", target=name)
-            self.queue.forget(name)
 
     def _bridge_ended(self) -> None:
         self.ending.ask("the bridge's accept loop ended (out of file descriptors?)")

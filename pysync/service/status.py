@@ -35,6 +35,7 @@ def sidecar_status(
         "started_at": started,
         **capture,
         "queue": _queue(config, queue),
+        "acts": [_act(act) for act in queue.acts()],
         "gaps": [_gap(gap) for gap in queue.gaps()],
         "instances": [_instance(it) for it in queue.instances() if it.instance != INSTANCE],
         "targets": [{**_target(drain, queue, now), "verify": verified(drain.name)} for drain in drains],
@@ -77,6 +78,11 @@ def _gap(gap: Gap) -> dict[str, Any]:
     state = "closed" if gap.closed_at_ms else "closing" if gap.upto else "open"
     closed_at = gap.closed_at_ms / 1000 if gap.closed_at_ms else None
     return {"reason": gap.reason, "state": state, "found_at": gap.found_at_ms / 1000, "closed_at": closed_at}
+
+
+def _act(act: Mapping[str, Any]) -> dict[str, Any]:
+    """What was done to a target by hand: all that was put on record, with its time in seconds."""
+    return {**{key: value for key, value in act.items() if key != "at_ms"}, "at": act["at_ms"] / 1000}
 
 
 def _target(drain: Drain, queue: EventQueue, now: float) -> dict[str, Any]:

@@ -21,6 +21,50 @@ def queue(reopen):
 # --- targets
 
 
+def test_a_renamed_target_keeps_everything_and_a_forgotten_one_nothing(queue, reopen):
+    queue.register("dr")
+    fill(queue, 1, 5)
+    queue.advance("dr", 3, [park(2)])
+    queue.pause("dr", "moves")
+    for key in ("window:dr", "load:dr", "load:dr:begun"):
+        queue.note(key, "x")
+    queue.open_gap("new:dr:1:0", "dr is new")
+    queue.rename("dr", "lake", {"act": "renamed"})
+    for _ in range(2):
+        assert queue.positions() == {"lake": 3}
+        assert queue.paused("lake").reason == "moves"
+        assert [it.position for it in queue.parked("lake")] == [2]
+        assert [queue.noted(key) for key in ("window:dr", "window:lake", "load:lake:begun")] == [None, "x", "x"]
+        assert [gap.key for gap in queue.open_gaps()] == ["new:lake:1:0"]
+        assert [it["act"] for it in queue.acts()] == ["renamed"]
+        queue = reopen()
+    queue.forget("lake", {"act": "removed"})
+    queue = reopen()
+    assert (queue.positions(), queue.open_gaps(), queue.noted("load:lake")) == ({}, [], None)
+    assert [it["act"] for it in queue.acts()] == ["removed", "renamed"]
+    queue.register("lake")
+    assert queue.paused("lake") is None
+
+
+def test_only_one_that_is_known_is_renamed_and_to_a_name_that_is_not(queue):
+    queue.register("dr")
+    queue.register("lake")
+    for old, new in (("dr", "lake"), ("nobody", "new")):
+        with pytest.raises(ValueError, match="registered"):
+            queue.rename(old, new)
+    assert queue.positions() == {"dr": 0, "lake": 0}
+
+
+def test_amended_events_have_other_bytes_also_where_they_are_parked(queue, reopen):
+    queue.register("dr")
+    fill(queue, 1, 3)
+    queue.advance("dr", 1, [park(1)])
+    queue.amend({1: b"one", 3: b"three"})
+    queue = reopen()
+    assert queue.parked("dr")[0].data == b"one"
+    assert [it.data for it in queue.window("dr", 9, 99)][1] == b"three"
+
+
 def test_a_new_target_starts_before_the_oldest_event_kept(queue, reopen):
     assert queue.register("dr") == 0
     fill(queue, 1, 9)

@@ -1,0 +1,178 @@
+"""Targets by name: what the queue keeps of one that the file does not name any more, and what becomes of it.
+
+A position, parked events, a pause and notes hang on the name. A name that is gone from pysync.toml may be a mistake, a
+rename or a farewell: only a person knows which, so nothing runs until one has said.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Collection, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+import structlog
+
+from pysync.errors import PysyncError, UsageError
+from pysync.model.event import Kind
+from pysync.model.wire import decode_event, encode_event
+from pysync.queue import EventQueue
+from pysync.queue.store import FILE
+from pysync.service.asking import NoSidecar, ask
+
+_AT_ONCE = 1000
+_MAX_BYTES = 16 * 1024 * 1024
+_JOBS = ("bootstrap", "load")
+_LOCK_SECONDS = 1.0
+
+log = structlog.get_logger(__name__)
+
+
+@dataclass(frozen=True, slots=True)
+class Kept:
+    """What a queue keeps of a target: events that wait for it, how many are parked, and why it is paused, if it is."""
+
+    target: str
+    queued: int
+    parked: int
+    paused: str | None
+
+
+def assert_named(directory: Path, known: Collection[str], named: Collection[str]) -> None:
+    """Raises UsageError where the queue in `directory` knows a target that is not `named` in the configuration."""
+    former = sorted(set(known) - set(named))
+    if not former:
+        return
+    new = sorted(set(named) - set(known))
+    names = ", ".join(map(repr, former))
+    to = new[0] if len(former) == len(new) == 1 else "NEW"
+    raise UsageError(
+        f"the queue in {directory} keeps the position and the parked events of {names}, "
+        f"and the configuration names no such target",
+        f"if it has another name now: pysync target rename {former[0]} {to} -c FILE; "
+        f"if it is to be forgotten: pysync target remove {former[0]} -c FILE",
+    )
+
+
+def known_targets(directory: Path) -> list[str]:
+    """The targets that the queue in `directory` knows, or the sidecar that runs on it; none where there is no queue.
+
+    Raises PysyncError for a queue that cannot be read.
+    """
+    try:
+        return [target["name"] for target in ask(directory, "status")["targets"]]
+    except NoSidecar:
+        if not (directory / FILE).exists():
+            return []
+    with EventQueue(directory, min_free_bytes=0, lock_timeout=_LOCK_SECONDS) as queue:
+        return sorted(queue.positions())
+
+
+@contextmanager
+def resting(directory: Path) -> Iterator[EventQueue]:
+    """The queue in `directory`, on which nothing may run meanwhile. Raises PysyncError where something does."""
+    try:
+        pid = ask(directory, "status")["pid"]
+    except NoSidecar:
+        pid = None
+    if pid is not None:
+        raise PysyncError(f"a sidecar runs on the queue in {directory}, pid {pid}", "stop it first")
+    if not (directory / FILE).exists():
+        raise PysyncError(f"there is no queue in {directory}", "is [queue] directory right?")
+    with EventQueue(directory, min_free_bytes=0, lock_timeout=_LOCK_SECONDS) as queue:
+        yield queue
+
+
+def kept(queue: EventQueue, target: str) -> Kept | None:
+    """What is kept of a target; None if the queue does not know it."""
+    if target not in queue.positions():
+        return None
+    pause = queue.paused(target)
+    return Kept(target, queue.depth(target).queued, queue.parked_count(target), pause.reason if pause else None)
+
+
+def rename(queue: EventQueue, named: Collection[str], old: str, new: str) -> Kept:
+    """Keep under the name `new` what is kept of `old`; returns that.
+
+    Idempotent: what was renamed so already stays as it is. Raises UsageError where the configuration, which has the
+    targets `named`, does not say the same, and PysyncError where both names are known, or neither.
+    """
+    if new not in named or old in named:
+        what = f"still names {old!r}" if old in named else f"names no target {new!r}"
+        raise UsageError(f"the configuration {what}", f"first change the name there from {old!r} to {new!r}")
+    there, other = kept(queue, old), kept(queue, new)
+    if there is not None and other is not None:
+        raise PysyncError(
+            f"the queue knows both, {old!r} and {new!r}", f"pysync target remove {old} -c FILE, if it is over"
+        )
+    if there is None:
+        if other is None:
+            raise PysyncError(f"the queue knows no target {old!r}", f"it knows: {_listed(queue)}")
+        return other
+    _address(queue, old, new)
+    queue.rename(old, new, {"act": "renamed", "target": old, "to": new})
+    log.warning("target_renamed", target=old, to=new, queued=there.queued, parked=there.parked)
+    return replace(there, target=new)
+
+
+def remove(queue: EventQueue, named: Collection[str], target: str) -> Kept | None:
+    """Forget what is kept of a target for good; returns what that was, None if there was nothing.
+
+    Idempotent. Raises UsageError where the configuration names it still: it would begin anew.
+    """
+    if target in named:
+        raise UsageError(f"the configuration still names {target!r}", "first take its [[targets]] table out")
+    there = kept(queue, target)
+    if there is not None:
+        act = {"act": "removed", "target": target, "queued": there.queued, "parked": there.parked}
+        queue.forget(target, act)
+        log.warning("target_removed", target=target, queued=there.queued, parked=there.parked)
+    return there
+
+
+def _listed(queue: EventQueue) -> str:
+    return ", ".join(sorted(queue.positions())) or "none"
+
+
+def _address(queue: EventQueue, old: str, new: str) -> None:
+    """Have requests that are for `old` be for `new`, too, and jobs under way name it. May be done again."""
+    after = queue.positions()[old]
+    for batch in (*_parked(queue, old), *_events(queue, after)):
+        if changed := {at: data for at, it in batch.items() if (data := _readdressed(it, old, new)) is not None}:
+            queue.amend(changed)
+    for note in _JOBS:
+        text = queue.noted(note)
+        if text is not None and old in (job := json.loads(text))["targets"]:
+            job["targets"] = [new if it == old else it for it in job["targets"]]
+            job["reached"] = {new if name == old else name: it for name, it in job["reached"].items()}
+            queue.note(note, json.dumps(job))
+
+
+def _events(queue: EventQueue, after: int) -> Iterator[dict[int, bytes]]:
+    while events := queue.events(after, _AT_ONCE, _MAX_BYTES):
+        after = events[-1].position
+        yield {event.position: event.data for event in events}
+
+
+def _parked(queue: EventQueue, target: str) -> Iterator[dict[int, bytes]]:
+    last = None
+    while rows := queue.parked(target, after=last, limit=_AT_ONCE):
+        last = rows[-1]
+        yield {row.position: row.data for row in rows}
+
+
+def _readdressed(data: bytes, old: str, new: str) -> bytes | None:
+    """The event with `new` beside `old` among those it is for; None where it needs no change."""
+    if b"targets" not in data or old.encode() not in data:
+        return None
+    try:
+        event = decode_event(data)
+    except PysyncError:
+        return None
+    attributes: dict[str, Any] = dict(event.attributes)
+    names = attributes.get("targets", "").split("\n")
+    if event.kind is not Kind.REFRESH or old not in names or new in names:
+        return None
+    return encode_event(replace(event, attributes={**attributes, "targets": "\n".join([*names, new])}))
