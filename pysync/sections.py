@@ -5,9 +5,9 @@ from __future__ import annotations
 import sys
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Literal, TypeVar
+from typing import Annotated, Any, Literal, TypeVar
 
-from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_validator
+from pydantic import BaseModel, ConfigDict, Field, StringConstraints, ValidationError, model_validator
 
 from pysync.errors import UsageError
 from pysync.metastore.access import MetastoreAccess
@@ -41,6 +41,9 @@ class SourceConfig(_Section):
     login: LoginSettings | None = Field(default=None, description="the same by a password or token (Hive 4)")
     capture: Literal["listener", "notification-log"] = Field(
         default="listener", description="how changes come in: the listener tells, or the notification log is polled"
+    )
+    replicators: dict[Annotated[str, StringConstraints(min_length=1)], Name] = Field(
+        default={}, description="users by whom other clusters write here, and those clusters; pysync-NAME needs none"
     )
     poll_seconds: float = Field(default=1.0, gt=0, description="how often the notification log is polled")
     silence_seconds: float = Field(

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TypeAlias
 
 from pysync.errors import UsageError
@@ -22,6 +22,7 @@ class MetastoreAccess:
     tls: TlsSettings | None = None
     login: Login | None = None
     secret: LoginSettings | None = None
+    user: str | None = None  # who the calls are made as, where nobody logs in
 
     @classmethod
     def of(
@@ -40,6 +41,10 @@ class MetastoreAccess:
         except ValueError as error:
             raise UsageError(str(error)) from error
         return cls(Addresses.parse(str(where)), tls, None if kerberos is None else Login(kerberos), login)
+
+    def as_user(self, user: str | None) -> MetastoreAccess:
+        """The same for calls as that user, of a server that asks for no login."""
+        return replace(self, user=user)
 
     def __str__(self) -> str:
         return str(self.addresses)

@@ -32,6 +32,7 @@ from pysync.metastore.errors import (
     MetastoreCallFailed,
     MetastoreError,
     MetastoreRequestInvalid,
+    MetastoreUnavailable,
     MetastoreUnsupported,
 )
 from pysync.metastore.reads import whole
@@ -121,9 +122,31 @@ class Metastore:
         if self._wire is not None and self._wire.is_idle():
             return self._wire
         self.close()
-        self._wire = connect(self._access, self._timeout, self._connect_timeout)
+        self._wire = wire = connect(self._access, self._timeout, self._connect_timeout)
         self._client = idl.Client(TBinaryProtocolAccelerated(TBufferedTransport(self._wire, _READ_BUFFER)))
-        return self._wire
+        if self._access.user is not None and not wire.uri.is_http:
+            self._call_as(self._access.user, wire)
+        return wire
+
+    def _call_as(self, user: str, wire: Wire) -> None:
+        """Make all calls of this connection as that user. Raises MetastoreUnavailable where the server does not.
+
+        One that takes no names answers with the groups and the name; one that does takes the name off.
+        """
+        try:
+            refused = "it takes no names" if user in self._client.set_ugi(user, []) else ""
+        except (TException, *_BROKEN) as error:
+            refused = _text(error)
+        except BaseException:
+            self.close()
+            raise
+        if refused:
+            self.close()
+            self._access.addresses.failed(wire.uri)
+            raise MetastoreUnavailable(
+                f"the metastore at {wire.uri} does not let us be the user {user!r}: {refused}",
+                "set hive.metastore.execute.setugi there, or kerberos or login here (docs/connections.md)",
+            )
 
     def _failure(self, error: BaseException, wire: Wire) -> MetastoreError | None:
         """What `error` means to a caller; None if that is for itself to say."""

@@ -11,6 +11,7 @@ from pysync.metastore.files import assert_secret
 from pysync.metastore.settings import LoginSettings
 
 _FRAME = 64 * 1024
+_ACTOR = "x-actor-username"
 _LONGEST_SECRET = 64 * 1024
 
 
@@ -41,13 +42,16 @@ class PlainExchange:
         return frame
 
 
-def headers(settings: LoginSettings | None) -> Mapping[str, str]:
-    """The HTTP headers that say who we are. Raises MetastoreUnavailable for a token that cannot be read."""
+def headers(settings: LoginSettings | None, user: str | None = None) -> Mapping[str, str]:
+    """The HTTP headers that say who we are, `user` without a login.
+
+    Raises MetastoreUnavailable for a token that cannot be read.
+    """
     if settings is None:
-        return {}
+        return {} if user is None else {_ACTOR: user}
     if settings.token_file is not None:
         return {"Authorization": "Bearer " + _secret(settings.token_file, "token file").decode("latin-1")}
-    return {"x-actor-username": settings.user or ""}
+    return {_ACTOR: settings.user or ""}
 
 
 def _secret(path: Path | None, what: str) -> bytes:

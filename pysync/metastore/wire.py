@@ -134,7 +134,7 @@ def _channel(access: MetastoreAccess, uri: MetastoreUri, timeout: float, connect
 
 def _logged_in(access: MetastoreAccess, uri: MetastoreUri, connected: socket.socket) -> Channel:
     if uri.is_http:
-        return HttpChannel(connected, uri, headers(access.secret))
+        return HttpChannel(connected, uri, headers(access.secret, access.user))
     if access.login is not None:
         return SaslChannel(SocketChannel(connected), access.login.begin(uri.host), str(uri))
     if access.secret is not None:

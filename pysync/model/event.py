@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import Enum
 
 VERSION = 1
 VISITED = "pysync.visited"  # the EnvironmentContext property that names the clusters a change has been to
+USER = "user"  # the attribute that names who made the call
+_REPLICATOR = "pysync-"
 
 
 class Kind(str, Enum):
@@ -74,6 +76,19 @@ class Event:
 
     @property
     def visited(self) -> tuple[str, ...]:
-        """The clusters that the change has been to, its own source last."""
-        before = self.environment.get(VISITED)
+        """The clusters that the change has been to, its own source last.
+
+        The EnvironmentContext of the call tells; where it has none, as Hive's calls for functions and databases, the
+        user does who made it (see `replicator`).
+        """
+        before = self.environment.get(VISITED) or self._path_of_user()
         return (*filter(None, before.split(",")), self.source) if before else (self.source,)
+
+    def _path_of_user(self) -> str:
+        user = self.attributes.get(USER, "")
+        return user.removeprefix(_REPLICATOR) if user.startswith(_REPLICATOR) else ""
+
+
+def replicator(visited: Sequence[str]) -> str:
+    """The user who writes what has been to these clusters, the writer's own source last: `pysync-east,west`."""
+    return _REPLICATOR + ",".join(visited)

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from dataclasses import replace
 from functools import lru_cache
 from typing import Any
 
 import structlog
 
 from pysync.model.change import Change, decode_change, named_in, stored_table
-from pysync.model.event import Event
+from pysync.model.event import USER, Event, replicator
 from pysync.model.wire import decode_event
 from pysync.replay.inserts import as_refresh
 from pysync.replay.policy import Policy
@@ -21,26 +23,30 @@ _TABLES = 128  # remembered: those of partitions that are added one by one are t
 
 
 class Translator:
-    """The policy and the rewrite of one target."""
+    """The policy and the rewrite of one target, and the users by whom other clusters write to its source."""
 
-    def __init__(self, policy: Policy, rewrite: Rewrite) -> None:
+    def __init__(self, policy: Policy, rewrite: Rewrite, replicators: Mapping[str, str] | None = None) -> None:
         self.policy = policy
         self.rewrite = rewrite
+        self._replicators = {user: replicator((cluster,)) for user, cluster in (replicators or {}).items()}
         self._left_out: set[str | None] = set()  # each is told of once
         self._stored = lru_cache(_TABLES)(stored_table)
         self._rewritten = lru_cache(_TABLES)(self._rewrite_table)
 
     @classmethod
-    def of(cls, settings: TargetSettings) -> Translator:
-        """From the target's settings. Raises UsageError that names the setting which is wrong."""
-        return cls(Policy.of(settings), Rewrite.of(settings))
+    def of(cls, settings: TargetSettings, replicators: Mapping[str, str] | None = None) -> Translator:
+        """From the target's settings, and the cluster of each user who is not called as `replicator` calls them.
+
+        Raises UsageError that names the setting which is wrong.
+        """
+        return cls(Policy.of(settings), Rewrite.of(settings), replicators)
 
     def translate(self, data: bytes, position: int) -> Change | None:
         """The event in `data`, rewritten for the target; None when it does not concern it.
 
         Raises UnreadableEvent or UnsupportedEvent.
         """
-        event = decode_event(data)
+        event = self._by_replicator(decode_event(data))
         if not self.policy.takes_catalog(event):
             self._leave_out(event)
             return None
@@ -52,6 +58,11 @@ class Translator:
             scoped = as_refresh(scoped)
         raw = scoped.event.table
         return self.rewrite.apply(scoped, self._rewritten(raw) if raw else None)
+
+    def _by_replicator(self, event: Event) -> Event:
+        """The event with its user called as everywhere, if it is one of a cluster."""
+        name = self._replicators.get(event.attributes.get(USER, ""))
+        return event if name is None else replace(event, attributes={**event.attributes, USER: name})
 
     def _leave_out(self, event: Event) -> None:
         if event.catalog not in self._left_out:

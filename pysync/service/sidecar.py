@@ -81,7 +81,7 @@ class Sidecar:
         polls = config.source.capture == "notification-log"
         token = read_token(config.bridge.token_file) if bridge and not polls else None
         settings = [it for it in config.targets if not only or it.name in only]
-        translators = [Translator.of(it) for it in settings]
+        translators = [Translator.of(it, config.source.replicators) for it in settings]
         self.queue = EventQueue(
             config.queue.directory,
             min_free_bytes=config.queue.min_free_mb * _MIB,

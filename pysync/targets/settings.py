@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Annotated, Any, Literal
 
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field, StringConstraints, field_validator
 
-from pysync.model.event import Kind
+from pysync.model.event import Kind, replicator
 
 Name = Annotated[str, StringConstraints(pattern=r"^[A-Za-z0-9][A-Za-z0-9_.-]{0,63}$")]
 """A name of a source, cluster or target: it travels in parameters, file names and metrics."""
@@ -86,6 +87,10 @@ class TargetSettings(BaseModel):
         description="the `pysync.source.name` of the target's own listener, where it has one: changes that come from "
         "there are not sent back",
     )
+    both_ways: bool = Field(
+        default=False,
+        description="the target's cluster replicates to this one, too, and a change counts wherever it is made",
+    )
     policy: str | None = Field(
         default=None, description="what the target takes: db, db.'include regex', or db.'include regex'.'exclude regex'"
     )
@@ -124,6 +129,13 @@ class TargetSettings(BaseModel):
     mode: Literal["apply", "shadow"] = Field(
         default="apply", description="shadow: plan and log, write nothing; the position moves all the same"
     )
+
+    def user_for(self, visited: Sequence[str]) -> str | None:
+        """Who writes what has been to these clusters, our own last; None: whoever the target takes us for.
+
+        Some calls can tell where a change has been by nothing else.
+        """
+        return replicator(visited) if self.both_ways and visited else None
 
     def spark_wish(self) -> SparkWish | None:
         """The Spark session that it needs; None if it needs no Spark."""

@@ -15,6 +15,7 @@ import pytest
 from hmsclient.genthrift.hive_metastore import ttypes
 
 from pysync.embedded import EmbeddedMetastore
+from pysync.metastore.access import MetastoreAccess
 from pysync.metastore.client import Metastore
 from pysync.metastore.errors import (
     MetastoreCallFailed,
@@ -205,3 +206,28 @@ def test_partitions_that_are_dropped_while_they_are_read_are_not_there(
         client.join()
     assert found
     assert [part for part in found if len(part.values) != 1] == []
+
+
+def test_a_connection_is_of_the_user_it_says_and_so_is_the_next_one(shared_metastore: EmbeddedMetastore) -> None:
+    access = MetastoreAccess.of(shared_metastore.uri)
+    with Metastore(access.as_user("pysync-east,west")) as metastore:
+        for _ in range(2):
+            assert metastore.databases()
+            with pytest.raises(MetastoreCallFailed):  # a server lets nobody change the name, and hangs up
+                metastore.call(lambda client: client.set_ugi("somebody", []))
+
+
+def test_a_metastore_that_takes_no_names_is_told_of(metastores: Metastores) -> None:
+    """Its listener would take our calls for anybody's."""
+    deaf = metastores("deaf", overrides={"hive.metastore.execute.setugi": "false"})
+    with Metastore(MetastoreAccess.of(deaf.uri).as_user("pysync-east")) as metastore:
+        for _ in range(2):
+            with pytest.raises(MetastoreUnavailable, match="the user 'pysync-east': it takes no names") as refused:
+                metastore.databases()
+    assert "hive.metastore.execute.setugi" in (refused.value.hint or "")
+
+
+def test_what_is_no_answer_to_a_name_is_no_connection() -> None:
+    wrong = pytest.raises(MetastoreUnavailable, match="does not let us be the user 'ann'")
+    with answering(b"") as address, Metastore(MetastoreAccess.of(address).as_user("ann")) as metastore, wrong:
+        metastore.databases()

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import getpass
+import shutil
 import subprocess
 import time
 import uuid
@@ -41,9 +43,10 @@ def only(events: list[Event], kind: str) -> Event:
 
 
 def said(event: Event) -> dict[str, str]:
-    """The attributes of its kind: without the thread, which every event has."""
+    """The attributes of its kind: without the thread and the user, which every event has."""
     attributes = dict(event.attributes)
     assert int(attributes.pop("thread")) > 0
+    assert attributes.pop("user") == getpass.getuser()  # nobody logged in: the metastore's own
     return attributes
 
 
@@ -252,6 +255,21 @@ def test_the_py4j_classes_of_the_jar_are_enough(place: Place, jar: Path, monkeyp
     assert {words[-1] for words in loaded} == {f"file:{jar}"}
 
 
+def test_where_hadoop_tells_no_user_the_event_comes_without_one(place: Place, tmp_path: Path) -> None:
+    broken = shutil.copytree(place.classes, tmp_path / "classes")
+    (broken / "core-site.xml").write_text(
+        "<configuration><property><name>hadoop.security.authentication</name><value>no such thing</value></property>"
+        "</configuration>"
+    )
+    place.bridge.start()
+    runs = ((broken, {"thread"}), (place.classes, {"thread", "user"}))
+    for count, (classes, told) in enumerate(runs, start=1):
+        place.classes = classes
+        place.driver().create("one")
+        place.wait_for_count(count)
+        assert set(place.bridge.events[-1].attributes) == told
+
+
 def test_one_connection_is_one_thread(stand: Stand) -> None:
     """A Hive client's connection keeps its thread in the metastore, and with it the order of its events."""
     names = [f"thread_{uuid.uuid4().hex[:12]}" for _ in range(6)]
@@ -262,3 +280,34 @@ def test_one_connection_is_one_thread(stand: Stand) -> None:
                 metastore.call(lambda client, name=name: client.create_database(ttypes.Database(name=name)))
             threads.append({event.attributes["thread"] for name in mine for event in stand.bridge.named(name)})
     assert [len(one) for one in threads] == [1, 1], threads
+
+
+def test_whose_call_it_was(stand: Stand, database: str) -> None:
+    """Also of those calls that take no EnvironmentContext along."""
+    me, name, visits = "pysync-east,west", f"of_{uuid.uuid4().hex[:12]}", f"visits_{uuid.uuid4().hex[:12]}"
+    of = parted(stand, database, visits)
+    function = ttypes.Function(name, database, "C", "me", ttypes.PrincipalType.USER, 0, ttypes.FunctionType.JAVA, [])
+    calls: list[Callable[[Any], Any]] = [
+        lambda client: client.create_function(function),
+        lambda client: client.drop_function(database, name),
+        lambda client: client.add_partitions_req(
+            ttypes.AddPartitionsRequest(database, visits, [partition(of, ["mon"])], True)
+        ),
+        lambda client: client.create_database(ttypes.Database(name=name)),
+        lambda client: client.drop_database(name, True, False),
+    ]
+    with stand.metastore as metastore:
+        metastore.call(lambda client: client.set_ugi(me, []))
+        for call in calls:
+            metastore.call(call)
+    stand.call(lambda client: client.create_database(ttypes.Database(name=name + "_other")))
+    found = [*stand.bridge.named(name), *stand.bridge.named(visits), *stand.bridge.named(name + "_other")]
+    assert [(event.kind, event.attributes["user"]) for event in found] == [
+        ("CREATE_FUNCTION", me),
+        ("DROP_FUNCTION", me),
+        ("CREATE_DATABASE", me),
+        ("DROP_DATABASE", me),
+        ("CREATE_TABLE", getpass.getuser()),
+        ("ADD_PARTITION", me),
+        ("CREATE_DATABASE", getpass.getuser()),
+    ]

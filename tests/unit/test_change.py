@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import pytest
 from hmsclient.genthrift.hive_metastore import ttypes as hive
+from hypothesis import given
+from hypothesis import strategies as st
 
 from pysync.model.change import OBJECTS, as_stored, decode_change
-from pysync.model.event import VISITED, Kind
+from pysync.model.event import USER, VISITED, Kind, replicator
 from pysync.model.names import TableName
 from pysync.model.wire import UnreadableEvent
 from tests.support import partition, table
@@ -118,3 +120,23 @@ def test_an_object_that_is_not_what_the_kind_says_is_unreadable():
 def test_an_event_has_visited_its_source_and_the_clusters_before_it():
     assert create_table("db.t").visited == ("onprem",)
     assert create_table("db.t", environment={VISITED: "a,b,"}).visited == ("a", "b", "onprem")
+
+
+@pytest.mark.parametrize(
+    ("user", "visited"),
+    [
+        ("hive", ("onprem",)),
+        ("pysync-east", ("east", "onprem")),
+        ("pysync-east,west", ("east", "west", "onprem")),
+        ("pysync-", ("onprem",)),
+    ],
+)
+def test_where_no_context_tells_it_the_user_of_the_call_does(user, visited):
+    assert create_table("db.t", attributes={USER: user}).visited == visited
+    assert create_table("db.t", attributes={USER: user}, environment={VISITED: ""}).visited == visited
+    assert create_table("db.t", attributes={USER: user}, environment={VISITED: "a,b"}).visited == ("a", "b", "onprem")
+
+
+@given(st.lists(st.from_regex(r"\A[A-Za-z0-9][A-Za-z0-9_.-]{0,20}\Z"), min_size=1, max_size=4))
+def test_the_user_who_writes_names_the_whole_way(path):
+    assert create_table("db.t", attributes={USER: replicator(path)}).visited == (*path, "onprem")

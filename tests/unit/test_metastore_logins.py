@@ -88,6 +88,7 @@ def test_a_file_that_others_may_read_is_refused(tmp_path: Path) -> None:
 def test_who_we_are_over_http(tmp_path: Path) -> None:
     token = password(tmp_path / "t", "aaa.bbb.ccc\n").password_file
     assert headers(None) == {}
+    assert headers(None, "pysync-east") == {"x-actor-username": "pysync-east"}
     assert headers(LoginSettings(user="ann")) == {"x-actor-username": "ann"}
     assert headers(LoginSettings(token_file=token)) == {"Authorization": "Bearer aaa.bbb.ccc"}
 

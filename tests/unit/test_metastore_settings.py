@@ -97,6 +97,41 @@ def test_logins_that_do_not_go_together_are_refused(of: Any, values: dict[str, A
     assert words in ".".join(map(str, problem["loc"])) + ": " + problem["msg"]
 
 
+@pytest.mark.parametrize(
+    "values",
+    [
+        {"kerberos": {"service_principal": SERVICE}},
+        {"login": {"user": "ann", "password_file": "/p"}},
+        {"login": {"user": "ann"}, "metastore": "http://a"},
+    ],
+)
+def test_who_logs_in_is_the_user(values: dict[str, Any]) -> None:
+    plain = target(**{"metastore": "thrift://a", "both_ways": True, **values})
+    assert plain.user_for(("north", "east")) is None
+    with pytest.raises(ValidationError, match="user does not go with kerberos or login"):
+        target(**{"metastore": "thrift://a", "user": "pysync", **values})
+
+
+@pytest.mark.parametrize(
+    ("values", "visited", "user"),
+    [
+        ({}, ("east",), None),
+        ({}, ("north", "east"), None),
+        ({"both_ways": True}, (), None),
+        ({"both_ways": True}, ("east",), "pysync-east"),
+        ({"both_ways": True}, ("north", "east"), "pysync-north,east"),
+        ({"user": "ann"}, (), "ann"),
+        ({"user": "ann"}, ("east",), "ann"),
+        ({"user": "ann"}, ("north", "east"), "pysync-north,east"),
+        ({"user": "ann", "both_ways": True}, ("east",), "ann"),
+    ],
+)
+def test_a_change_is_written_by_the_user_who_tells_where_it_has_been(
+    values: dict[str, Any], visited: tuple[str, ...], user: str | None
+) -> None:
+    assert target(metastore="thrift://a", **values).user_for(visited) == user
+
+
 def test_an_access_refuses_them_too_and_says_so_in_words_for_people() -> None:
     with pytest.raises(UsageError, match="needs password_file"):
         MetastoreAccess.of("thrift://a", login=LoginSettings(user="ann"))

@@ -6,7 +6,7 @@ import pytest
 from structlog.testing import capture_logs
 
 from pysync.errors import UsageError
-from pysync.model.event import Event, Kind
+from pysync.model.event import USER, Event, Kind
 from pysync.model.wire import UnreadableEvent, UnsupportedEvent, encode_event
 from pysync.replay.translate import Translator
 from tests.support.events import create_table, event, one_of_each_kind, rename_table, settings
@@ -100,3 +100,15 @@ def test_bytes_that_are_no_event_are_refused():
 def test_a_wrong_setting_is_found_before_anything_is_translated(wrong):
     with pytest.raises(UsageError):
         Translator.of(settings(**wrong))
+
+
+def test_a_user_who_is_known_to_write_for_a_cluster_is_taken_for_it():
+    """So its calls that carry nothing are not sent back, and neither is what the same cluster's own users bring."""
+    data = encode_event(create_table("db.t", attributes={USER: "svc-dr", "thread": "1"}))
+    other = encode_event(create_table("db.t", attributes={USER: "ann"}))
+    assert Translator.of(settings()).translate(data, 7).event.visited == ("onprem",)
+    knowing = Translator.of(settings(), {"svc-dr": "dr", "svc-far": "far"})
+    assert knowing.translate(data, 7) is None
+    assert knowing.translate(other, 7).event.visited == ("onprem",)
+    elsewhere = Translator.of(settings(name="third"), {"svc-dr": "dr"})
+    assert elsewhere.translate(data, 7).event.visited == ("dr", "onprem")

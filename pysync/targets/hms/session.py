@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any, Literal, TypeVar
@@ -13,7 +13,7 @@ from pydantic import Field, model_validator
 from pysync.metastore.access import MetastoreAccess
 from pysync.metastore.client import Metastore
 from pysync.metastore.settings import AddressList, KerberosSettings, LoginSettings, TlsSettings, assert_one_login
-from pysync.model.event import VISITED
+from pysync.model.event import VISITED, replicator
 from pysync.model.mark import Mark
 from pysync.model.operation import Operation
 from pysync.model.structs import copied
@@ -34,6 +34,12 @@ class HmsSettings(TargetSettings):
     tls: TlsSettings | None = Field(default=None, description="how to speak TLS with it; plain thrift unless given")
     kerberos: KerberosSettings | None = Field(default=None, description="how to log in there; no login unless given")
     login: LoginSettings | None = Field(default=None, description="the same by a password or token (Hive 4)")
+    user: str | None = Field(
+        default=None,
+        min_length=1,
+        pattern=r"^[^\x00-\x1f\x7f]+$",
+        description="who its calls are made as, where nobody logs in; with both_ways unless given pysync-SOURCE",
+    )
     statistics: Literal["off", "columns"] = Field(
         default="off", description="columns: column statistics are carried, too (docs/versions.md)"
     )
@@ -43,7 +49,25 @@ class HmsSettings(TargetSettings):
     @model_validator(mode="after")
     def _logs_in_in_one_way(self) -> HmsSettings:
         assert_one_login(self.metastore, self.kerberos, self.login)
+        if self.user is not None and self.logs_in:
+            raise ValueError("user does not go with kerberos or login: its calls are made as who logs in")
         return self
+
+    @property
+    def logs_in(self) -> bool:
+        """Whether the metastore asks who we are."""
+        return self.kerberos is not None or self.login is not None
+
+    def user_for(self, visited: Sequence[str]) -> str | None:
+        """Who writes what has been to these clusters, our own last; None: the metastore decides.
+
+        A way of several is always told by the name: some calls can tell it by nothing else.
+        """
+        if self.logs_in:
+            return None
+        if self.user is not None and len(visited) <= 1:
+            return self.user
+        return replicator(visited) if visited and (self.both_ways or self.user) else None
 
     def access(self) -> MetastoreAccess:
         """How to reach it."""
@@ -71,6 +95,40 @@ class Session:
     def deletes(self, requested: bool) -> bool:
         """Whether a drop deletes files: only if it did so at the source and the target is allowed to."""
         return requested and self.settings.delete_data
+
+
+class Sessions:
+    """The connections to one target: one for each user who writes there, as a metastore lets nobody change his name.
+
+    `connect` opens one for calls as that user (None: as nobody in particular); it may well connect later.
+    """
+
+    def __init__(self, settings: TargetSettings, connect: Callable[[str | None], Metastore]) -> None:
+        self._settings = settings
+        self._connect = connect
+        self._open: dict[str | None, Session] = {}
+
+    def of(self, visited: Sequence[str]) -> Session:
+        """The one for what has been to these clusters; none of them: for reading."""
+        user = self._settings.user_for(visited)
+        if user not in self._open:
+            self._open[user] = Session(self._connect(user), self._settings)
+        return self._open[user]
+
+    def known_by(self) -> str:
+        """How the listener there can tell our calls from others'. Raises what reading the databases does."""
+        some = (self._settings.name,)
+        if not self._settings.both_ways:
+            return ""
+        if self._settings.user_for(some) is None:
+            return ", whose sidecar must know our login: [source] replicators"
+        self.of(some).hms.databases()
+        return ", which takes our name"
+
+    def close(self) -> None:
+        """Close all of them; the next call opens one again."""
+        for session in self._open.values():
+            session.hms.close()
 
 
 def missing(session: Session, what: str) -> Missing:

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from functools import partial
 from typing import Any, ClassVar
 
+from pysync.metastore.access import MetastoreAccess
 from pysync.metastore.client import Metastore
 from pysync.model.constraints import Constraints, comparable
 from pysync.model.names import TableName
@@ -30,7 +32,7 @@ from pysync.targets.hms.errors import REFUSALS, classified
 from pysync.targets.hms.partitions import drop_partitions, put_partitions, put_table_and_columns
 from pysync.targets.hms.renames import rename_table
 from pysync.targets.hms.same import differences
-from pysync.targets.hms.session import HmsSettings, Session
+from pysync.targets.hms.session import HmsSettings, Session, Sessions
 from pysync.targets.hms.statistics import put_statistics
 from pysync.targets.hms.tables import drop_table
 
@@ -51,22 +53,26 @@ _APPLY: Mapping[type[Operation], Callable[[Session, Any], Outcome]] = {
 
 
 class HmsTarget:
-    """Another Hive Metastore. It connects at the first call, and again after a failure."""
+    """Another Hive Metastore. It connects at the first call, and again after a failure.
+
+    Each user who writes there (`TargetSettings.user_for`) has a connection of its own.
+    """
 
     operations: ClassVar[Mapping[type[Operation], Callable[[Session, Any], Outcome]]] = _APPLY
 
     def __init__(self, settings: HmsSettings) -> None:
-        self._hms = Metastore(
-            settings.access(), timeout=settings.timeout_seconds, connect_timeout=settings.connect_timeout_seconds
-        )
-        self._session = Session(self._hms, settings)
+        self._open(Sessions(settings, partial(_connection, settings, settings.access())))
         self.keeps_statistics = settings.statistics == "columns"
         self._where = f"target {settings.name!r} at {settings.metastore}"
+
+    def _open(self, sessions: Sessions) -> None:
+        self._sessions = sessions
+        self._hms = sessions.of(()).hms
 
     def check(self) -> str:
         """`12 databases at thrift://host:port`. No version: until Hive 4 every HMS says that it is 3.0."""
         with classified(f"cannot list the databases of {self._where}", reading=True):
-            return f"{len(self._hms.databases())} databases at {self._hms.uri}"
+            return f"{len(self._hms.databases())} databases at {self._hms.uri}{self._sessions.known_by()}"
 
     def apply(self, operation: Operation) -> Outcome:
         """Apply the operation (see Target.apply)."""
@@ -74,10 +80,11 @@ class HmsTarget:
         if apply is None:
             raise Rejected(f"a metastore cannot do {type(operation).__name__}")
         with classified(f"{type(operation).__name__} of {operation.key} on {self._where}"):
+            session = self._sessions.of(operation.visited)
             try:
-                return apply(self._session, operation)
+                return apply(session, operation)
             except REFUSALS:
-                return apply(self._session, operation)
+                return apply(session, operation)
 
     def databases(self) -> list[str]:
         """The names of its databases, sorted."""
@@ -136,5 +143,10 @@ class HmsTarget:
         return differences([comparable(it) for it in wanted] if isinstance(wanted, list) else wanted, there)
 
     def close(self) -> None:
-        """Close the connection."""
-        self._hms.close()
+        """Close the connections."""
+        self._sessions.close()
+
+
+def _connection(settings: HmsSettings, access: MetastoreAccess, user: str | None) -> Metastore:
+    wait = {"timeout": settings.timeout_seconds, "connect_timeout": settings.connect_timeout_seconds}
+    return Metastore(access.as_user(user), **wait)

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import partial
 from typing import Any, TypeVar
 
 from pysync.metastore.client import Metastore
-from pysync.targets.hms.session import Session
+from pysync.targets.hms.session import Sessions
 from pysync.targets.hms.target import HmsTarget
 from pysync.targets.memory.client import Client
 from pysync.targets.memory.store import Store
@@ -20,10 +21,12 @@ _NOWHERE = "thrift://memory:9083"
 class MemoryMetastore(Metastore):
     """A connection to a metastore in memory; each is used by one thread, and a store may have many."""
 
-    def __init__(self, store: Store) -> None:
+    def __init__(self, store: Store, user: str | None = None) -> None:
         super().__init__(_NOWHERE)
         self._store = store
         self._client = Client(store)
+        if user is not None:
+            self._client.set_ugi(user, [])
 
     def call(self, request: Callable[[Any], T]) -> T:
         """The answer to one request (see Metastore.call)."""
@@ -38,7 +41,6 @@ class MemoryTarget(HmsTarget):
     """What kind `hms` does, on a metastore in memory."""
 
     def __init__(self, settings: TargetSettings, store: Store) -> None:
-        self._hms = MemoryMetastore(store)
-        self._session = Session(self._hms, settings)
+        self._open(Sessions(settings, partial(MemoryMetastore, store)))
         self.keeps_statistics = False
         self._where = f"target {settings.name!r} in memory"

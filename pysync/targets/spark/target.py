@@ -27,7 +27,7 @@ from pysync.targets.hms.errors import classified
 from pysync.targets.hms.partitions import drop_partitions, put_partitions
 from pysync.targets.hms.renames import rename_table
 from pysync.targets.hms.same import differences
-from pysync.targets.hms.session import Session
+from pysync.targets.hms.session import Session, Sessions
 from pysync.targets.hms.tables import drop_table, put_table
 from pysync.targets.hms.target import HmsTarget
 from pysync.targets.spark.catalog import SparkCatalog
@@ -54,8 +54,7 @@ class SparkTarget(HmsTarget):
 
     def __init__(self, settings: SparkSettings) -> None:
         self._catalog = SparkCatalog(settings.host())
-        self._hms = cast(Metastore, self._catalog)
-        self._session = Session(self._hms, settings)
+        self._open(Sessions(settings, lambda _: cast(Metastore, self._catalog)))
         self._where = f"target {settings.name!r}"
 
     def check(self) -> str:

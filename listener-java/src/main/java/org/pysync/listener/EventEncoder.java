@@ -12,6 +12,7 @@ import org.apache.hadoop.hive.metastore.api.ColumnStatistics;
 import org.apache.hadoop.hive.metastore.api.ColumnStatisticsDesc;
 import org.apache.hadoop.hive.metastore.api.EnvironmentContext;
 import org.apache.hadoop.hive.metastore.events.ListenerEvent;
+import org.apache.hadoop.security.UserGroupInformation;
 import org.apache.thrift.TBase;
 import org.apache.thrift.TException;
 import org.apache.thrift.TSerializer;
@@ -42,6 +43,7 @@ final class EventEncoder {
     /** Of the thread that runs the callback. */
     EventEncoder(String kind, ListenerEvent event) throws TException {
         this(kind, environmentOf(event), withoutNulls(event.getParameters()));
+        attribute("user", caller());
     }
 
     private EventEncoder(String kind, Map<String, String> environment, Map<String, String> parameters)
@@ -187,6 +189,19 @@ final class EventEncoder {
         }
         Object name = get(object, "getCatName");
         return (String) (name != null ? name : get(object, "getCatalogName"));
+    }
+
+    /**
+     * The short name of the user whose call it is: of set_ugi, of a Kerberos or other login, or of this process.
+     *
+     * <p>Null where it cannot be told, whatever Hadoop makes of it: a name is not worth an event.
+     */
+    private static String caller() {
+        try {
+            return UserGroupInformation.getCurrentUser().getShortUserName();
+        } catch (Throwable unknown) {
+            return null;
+        }
     }
 
     /** What a getter says, or null where this version of Hive does not have it. */

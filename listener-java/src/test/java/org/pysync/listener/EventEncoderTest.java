@@ -6,17 +6,21 @@ import static org.junit.jupiter.api.Assertions.assertFalse;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import java.nio.ByteBuffer;
+import java.security.PrivilegedExceptionAction;
 import java.util.Arrays;
 import java.util.Collections;
 import java.util.HashMap;
+import java.util.HashSet;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
+import java.util.Set;
 import org.apache.hadoop.hive.metastore.api.ColumnStatistics;
 import org.apache.hadoop.hive.metastore.api.ColumnStatisticsDesc;
 import org.apache.hadoop.hive.metastore.api.EnvironmentContext;
 import org.apache.hadoop.hive.metastore.api.Function;
 import org.apache.hadoop.hive.metastore.events.ListenerEvent;
+import org.apache.hadoop.security.UserGroupInformation;
 import org.apache.thrift.TException;
 import org.apache.thrift.TSerializer;
 import org.apache.thrift.protocol.TBinaryProtocol;
@@ -28,6 +32,8 @@ import org.apache.thrift.transport.TMemoryInputTransport;
 import org.junit.jupiter.api.Test;
 
 class EventEncoderTest {
+    private static final Set<String> OF_EVERY_EVENT = new HashSet<>(Arrays.asList("thread", "user"));
+
     @Test
     void theFieldsAreThoseOfTheWireFormat() throws TException {
         Function function = new Function();
@@ -56,7 +62,7 @@ class EventEncoderTest {
                 .allAfter((List<?>) null).attribute("delete_data", null).catalog(null).partition(null);
         Map<Short, Object> found = decode(draft, 1);
         assertEquals(Collections.singletonMap("CASCADE", "true"), found.get((short) 9));
-        assertEquals(Collections.singleton("thread"), ((Map<?, ?>) found.get((short) 10)).keySet());
+        assertEquals(OF_EVERY_EVENT, attributes(found).keySet());
         assertFalse(found.containsKey((short) 8));
         assertFalse(found.containsKey((short) 11));
     }
@@ -64,13 +70,13 @@ class EventEncoderTest {
     @Test
     void gettersThatThisHiveDoesNotHaveAreNoTrouble() throws TException {
         EventEncoder draft = new EventEncoder("INSERT", new Change()).truncate(new Object()).insert(new Object());
-        assertEquals(Collections.singleton("thread"), ((Map<?, ?>) decode(draft, 1).get((short) 10)).keySet());
+        assertEquals(OF_EVERY_EVENT, attributes(decode(draft, 1)).keySet());
     }
 
     @Test
     void aGetterThatFailsIsAsOneThatIsNotThere() throws TException {
         EventEncoder draft = new EventEncoder("ALTER_TABLE", new Change()).truncate(new Failing());
-        assertEquals(Collections.singleton("thread"), ((Map<?, ?>) decode(draft, 1).get((short) 10)).keySet());
+        assertEquals(OF_EVERY_EVENT, attributes(decode(draft, 1)).keySet());
     }
 
     @Test
@@ -88,7 +94,7 @@ class EventEncoderTest {
         EventEncoder draft = new EventEncoder("COLUMN_STATISTICS", new Change());
         draft.statistics(null, of("k=1")).statistics(null, of("k=2"));
         Map<String, String> attributes = new HashMap<>(attributes(decode(draft, 1)));
-        attributes.remove("thread");
+        attributes.keySet().removeAll(OF_EVERY_EVENT);
         Map<String, String> wanted = new HashMap<>();
         wanted.put("database", "db");
         wanted.put("table", "t");
@@ -96,6 +102,27 @@ class EventEncoderTest {
         assertEquals(wanted, attributes);
         EventEncoder whole = new EventEncoder("COLUMN_STATISTICS", new Change()).statistics(null, of(null));
         assertFalse(attributes(decode(whole, 1)).containsKey("partitions"));
+    }
+
+    @Test
+    void theUserIsTheOneWhoseCallItIs() throws Exception {
+        UserGroupInformation caller = UserGroupInformation.createRemoteUser("pysync-east,west");
+        EventEncoder draft = caller.doAs((PrivilegedExceptionAction<EventEncoder>) () ->
+                new EventEncoder("DROP_FUNCTION", new Change()));
+        assertEquals("pysync-east,west", attributes(decode(draft, 1)).get("user"));
+    }
+
+    @Test
+    void ofAPrincipalItIsTheShortName() throws Exception {
+        UserGroupInformation caller = UserGroupInformation.createRemoteUser("svc/host.example.com");
+        EventEncoder draft = caller.doAs((PrivilegedExceptionAction<EventEncoder>) () ->
+                new EventEncoder("DROP_FUNCTION", new Change()));
+        assertEquals(caller.getShortUserName(), attributes(decode(draft, 1)).get("user"));
+    }
+
+    @Test
+    void theGoodbyeIsNobodysCall() throws TException {
+        assertEquals(Collections.singleton("thread"), attributes(decode(EventEncoder.goodbye(), 1)).keySet());
     }
 
     private static ColumnStatistics of(String partition) {
