@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from hypothesis import settings as hypothesis_settings
 
 from pysync.embedded import EmbeddedMetastore, ports
 from pysync.embedded.aws import EmbeddedAws
@@ -22,6 +23,9 @@ from tests.support.queues import Disk, Reopener
 from tests.versions.server import metastore_of
 
 _MOST_WORKERS = 8
+
+hypothesis_settings.register_profile("pysync", deadline=None)  # no test is about speed, and machines are busy
+hypothesis_settings.load_profile("pysync")
 
 
 class Metastores:
