@@ -129,10 +129,12 @@ class PutTable(TableOperation):
     """Create the table, or alter it to be so.
 
     With `cascade` its partitions get its columns, too, though the table has them already, or has others by now.
+    It `creates` the table if that is not there: then what else the table has follows, or it has no more yet.
     """
 
     definition: Any
     cascade: bool = False
+    creates: bool = True
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -161,10 +163,10 @@ class DropTable(TableOperation):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PutPartitions(TableOperation):
-    """Add the partitions, and alter those that exist to be so; `definition` is their table, in case it is not there.
+    """Add the partitions, and alter those that exist to be so; `definition` is their table.
 
-    It is missing where the target began to follow later, or where the window after this one has dropped it already,
-    before a crash.
+    It is missing where the target began to follow later, where somebody has dropped it there, or where the window after
+    this one has dropped it already, before a crash.
     With `fresh` the table was not there a moment ago, so that it has no partitions yet: a target may add them without
     looking first. Should it be otherwise, it has to look after all.
     """

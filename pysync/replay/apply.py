@@ -16,7 +16,8 @@ from pysync.replay.lanes import Lane, Stopped
 from pysync.replay.plan import Work, leftover
 from pysync.replay.progress import Progress, State
 from pysync.replay.refresh import Refresher
-from pysync.targets.base import Missing, Outcome, OutcomeUnknown, Rejected, Unavailable
+from pysync.replay.whole import from_events
+from pysync.targets.base import Incomplete, Missing, Outcome, OutcomeUnknown, Rejected, Unavailable, total
 from pysync.targets.settings import TargetSettings
 
 _FIRST_WAIT_SECONDS = 0.1
@@ -49,7 +50,7 @@ class Applier:
                 raise Stopped
             crash_point("apply.begun")
             try:
-                outcome = self._patiently(lane, operation)
+                outcome = self._as_a_whole(lane, operation)
             except Missing:
                 if not work.excuses(operation):
                     raise
@@ -66,6 +67,19 @@ class Applier:
         if isinstance(error, Rejected):
             return "rejected", str(error)
         return "bug", str(error) if isinstance(error, PysyncError) else "".join(traceback.format_exception(error))
+
+    def _as_a_whole(self, lane: Lane, operation: Operation) -> Outcome:
+        """Apply the operation; where its table is not there as a whole, read that at the source."""
+        try:
+            return self._patiently(lane, operation)
+        except Incomplete as error:
+            refresh = self._refresher.whole(operation)
+            steps = (refresh,) if refresh is not None else from_events(operation)
+            if not steps:
+                raise
+            told = log.info if refresh is not None else log.warning
+            told("table_incomplete", target=self._settings.name, reason=str(error), read_at_source=refresh is not None)
+            return total([self._patiently(lane, step) for step in steps])
 
     def _patiently(self, lane: Lane, operation: Operation) -> Outcome:
         retrying = Retrying(

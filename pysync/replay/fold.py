@@ -155,7 +155,7 @@ class _Folding:
 def _create(state: TableState, change: Change) -> None:
     if not state.definitions and not state.partitions:  # else its drop is suppressed, and it is still the old one
         state.born = change.position
-    if state.partitions and state.described.partitionKeys != change.after[0].partitionKeys:
+    if state.partitions and _keys(state.described) != _keys(change.after[0]):
         state.partitions.clear()  # they cannot be in the new one
     state.definitions, state.described = [(change, False)], change.after[0]
 
@@ -222,6 +222,11 @@ def _named(change: Change) -> TableName:
     if name is None:
         raise ValueError(f"{change.kind} without a table")
     return name
+
+
+def _keys(table: Any) -> list[str]:
+    """The names of its partition keys; their types change with an ALTER, which keeps the partitions."""
+    return [key.name for key in table.partitionKeys or ()]
 
 
 def _tables_of(change: Change) -> Sequence[TableName]:

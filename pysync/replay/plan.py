@@ -112,7 +112,8 @@ def _table(state: TableState, epoch: int) -> Work:
         found.append(DropTable(table=state.name, delete_data=state.dropped.deletes_data, **origin))
     for change, cascade in state.definitions:
         origin = _origin(change, epoch, state.visited, state.born) | {"sources": state.sources}
-        found.append(PutTable(table=state.name, definition=change.after[0], cascade=cascade, **origin))
+        puts: dict[str, Any] = {"definition": change.after[0], "cascade": cascade, "creates": state.born > 0}
+        found.append(PutTable(table=state.name, **puts, **origin))
     found += [*_partitions(state, epoch), *_statistics(state, epoch)]
     removes = frozenset({str(state.name)} if state.dropped else ())
     return Work(frozenset({str(state.name)}), tuple(found), tuple(state.positions), removes)

@@ -38,6 +38,7 @@ from pysync.replay.rereading import Rereading
 from pysync.replay.statistics import put_statistics, wants_statistics
 from pysync.replay.tally import Count, Tally
 from pysync.replay.translate import Translator
+from pysync.replay.whole import reread
 from pysync.targets.base import Outcome, Target, Unavailable, total
 
 log = structlog.get_logger(__name__)
@@ -104,6 +105,10 @@ class Refresher:
                 self._count(refresh, Count(0, partitions))
         self._count(refresh, Count(1, partitions))
         return total(outcomes)
+
+    def whole(self, operation: Operation) -> Refresh | None:
+        """The refresh of the table that the operation tells a part of; None where there is no source to read."""
+        return reread(operation, self._translator.rewrite.source_table) if self._source is not None else None
 
     def _count(self, refresh: Refresh, count: Count) -> None:
         if refresh.bootstrap and refresh.table is not None:

@@ -168,11 +168,14 @@ class Rereading:
             return
         if self._comes_from_target(found):
             return
+        there = self.target.table(new)
+        if self.refresh.partitions and (there is None or _keys(there) != _keys(found)):
+            yield from replace(self, refresh=replace(self.refresh, partitions=()))._table(old, new)
+            return
         constraints = {} if self.refresh.partitions else self._constraints(found)
         origin, frame = self._origin(found), self.translator.rewrite.frame(found)
         sources = self.translator.rewrite.rewrite(found)
         table = _Found(old, new, found, frame, origin)
-        there = self.target.table(new)
         if _is_in_the_way(there, found):
             yield DropTable(table=new, **self._origin(None))
             there = None

@@ -4,6 +4,7 @@
     ├── Unavailable      not now: network, throttling, credentials, permission; retried for ever, with backoff
     ├── Rejected         never like this: the event is parked, its table waits, the others go on
     │   └── Missing      the table or database that it belongs to is not there: maybe a later event has taken it away
+    │       └── Incomplete   the table is not there as a whole, and the operation does not tell all of it
     └── OutcomeUnknown   the request went out and no answer came: applied again, which is safe (see Target.apply)
 
 Anything else that a target raises is a bug or an answer nobody has classified: retried a few times, then parked.
@@ -36,6 +37,22 @@ class Missing(Rejected):
 
     After a crash that is no fault where a later event of the same window drops or renames it: that was applied before.
     """
+
+
+class Incomplete(Missing):
+    """The table is not there, or had to be dropped as it could not be altered; the operation tells a part of it only.
+
+    The whole of it is to be read at the source (pysync.replay.whole).
+    """
+
+    @classmethod
+    def of(cls, target: str, name: TableName, part: str = "") -> Incomplete:
+        """What to raise where the table is not there; `part` is what the operation tells of it."""
+        of = f" of the {part}" if part else ""
+        return cls(
+            f"table {name}{of} is not at the target {target!r}",
+            "was its creation parked, suppressed or left out? pysync refresh brings all of it",
+        )
 
 
 class OutcomeUnknown(PysyncError):
@@ -76,6 +93,7 @@ class Target(Protocol):
         Idempotent: the same operation again, or after an OutcomeUnknown, ends the same. Not ordered: the caller
         applies the operations of one key in order, and those of a database before its tables'.
         An operation that is older than what the target has from the same source changes nothing (STALE).
+        Raises Incomplete where a table is not there that the operation cannot create with all that it has.
         """
 
     def databases(self) -> list[str]:

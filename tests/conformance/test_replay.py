@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from contextlib import suppress
+
 import pytest
 
 from pysync.model.names import TableName
 from pysync.model.operation import Operation
-from pysync.targets.base import Outcome, Target
+from pysync.targets.base import Incomplete, Outcome, Target
 from tests.conformance.harness import TargetHarness, state
 from tests.conformance.objects import Source, foreign_key, function, partition, primary_key, table, view
 
@@ -60,7 +62,8 @@ def test_the_whole_from_its_start(harness: TargetHarness, target: Target, source
     assert {name for name in before if "." in name} == {f"{database}.{t}" for t in "acd"} | {f"{other}.b"}
     assert [part["values"][0] for part in before[f"{other}.b"][1]] == ["2", "4", "5", "9"]
     for operation in history:
-        target.apply(operation)
+        with suppress(Incomplete):  # of a table that has another name by now: the source does not have it either
+            target.apply(operation)
     assert state(target, database, other) == before
 
 

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from contextlib import nullcontext
 from copy import deepcopy
+from dataclasses import replace
 
 import pytest
 
 from pysync.model.mark import Mark
 from pysync.model.names import TableName
-from pysync.targets.base import Missing, Outcome, Rejected, Target
+from pysync.targets.base import Incomplete, Missing, Outcome, Rejected, Target
 from tests.conformance.harness import TargetHarness, plain
 from tests.conformance.objects import Source, partition, table, view
 
@@ -138,6 +139,37 @@ def test_partition_keys_changed(target: Target, source: Source, name: TableName,
     assert [target.apply(put), target.apply(put)] == [Outcome.APPLIED, Outcome.UNCHANGED]
     assert [key.name for key in target.table(name).partitionKeys] == ["k", "l"]
     assert list(target.partitions(name)) == []
+
+
+def test_other_types_of_partition_keys_keep_the_partitions(
+    target: Target, source: Source, name: TableName, location: str
+) -> None:
+    old, new = (table(name, location, keys=["k", "l"]) for _ in range(2))
+    target.apply(source.put_table(old))
+    target.apply(source.put_partitions(old, partition(old, ["1", "x"]), partition(old, ["2", "y"])))
+    new.partitionKeys[0].type = "int"
+    put = replace(source.put_table(new), creates=False)
+    assert [target.apply(put), target.apply(put)] == [Outcome.APPLIED, Outcome.UNCHANGED]
+    assert [(key.name, key.type) for key in target.table(name).partitionKeys] == [("k", "int"), ("l", "string")]
+    assert sorted(part.values for part in target.partitions(name)) == [["1", "x"], ["2", "y"]]
+
+
+def test_an_alter_tells_not_all_of_a_table_that_has_other_partition_keys(
+    target: Target, source: Source, name: TableName, location: str
+) -> None:
+    old, new = table(name, location, keys=["k"]), table(name, location, keys=["l"])
+    target.apply(source.put_table(old))
+    target.apply(source.put_partitions(old, partition(old, ["1"])))
+    with pytest.raises(Incomplete, match=f"table {name} is not at the target 'dr'"):
+        target.apply(replace(source.put_table(new), creates=False))
+    assert list(target.partitions(name)) == []
+
+
+def test_an_alter_of_a_table_that_is_not_there(target: Target, source: Source, name: TableName, location: str) -> None:
+    """Somebody has dropped it there, with all that it had."""
+    with pytest.raises(Incomplete, match=f"table {name} is not at the target 'dr'"):
+        target.apply(replace(source.put_table(table(name, location, keys=["k"])), creates=False))
+    assert target.table(name) is None
 
 
 @pytest.mark.parametrize(

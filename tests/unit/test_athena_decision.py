@@ -206,11 +206,16 @@ def test_what_readers_do_not_miss_is_harmless(fields, left):
 
 
 def test_other_partition_keys_are_another_table():
-    for there in (table(keys=["k:int"]), table()):
+    for there in (table(keys=["l:string"]), table()):
         decision = decide_table(table(keys=["k:string"]), there)
         assert decision.statements[0] == "DROP TABLE IF EXISTS `db`.`t`"
         assert decision.statements[1].startswith("CREATE EXTERNAL TABLE")
     assert decide_table(table(keys=["k:string"]), table(keys=["K:string"])).is_nothing
+
+
+def test_no_statement_says_another_type_of_a_partition_key():
+    decision = decide_table(table(keys=["k:string"]), table(keys=["k:int"]))
+    assert (decision.statements, decision.needed) == ((), ["the type of a partition key"])
 
 
 def odd(**fields):

@@ -156,6 +156,7 @@ def test_partitions_are_put_by_statements_but_for_those_that_cannot_be_said(sour
     for glue_api in ("when-needed", "never"):
         bench, keyed = Bench(glue_api=glue_api), plain(keys=["k"])
         parts = [plain_partition(keyed, value) for value in ("1", DEFAULT_PARTITION, "2")]
+        ops.put_table(bench.session, source.put_table(keyed))
         put = source.put_partitions(keyed, *parts)
         if glue_api == "never":
             with pytest.raises(Rejected, match="would become another in a string"):
@@ -168,6 +169,7 @@ def test_partitions_are_put_by_statements_but_for_those_that_cannot_be_said(sour
 
 def test_dropped_partitions(source):
     bench, keyed = Bench(), plain(keys=["k"])
+    ops.put_table(bench.session, source.put_table(keyed))
     ops.put_partitions(bench.session, source.put_partitions(keyed, *(plain_partition(keyed, it) for it in "123")))
     drop = source.drop_partitions(keyed, ["1"], ["3"], ["absent"])
     assert [ops.drop_partitions(bench.session, drop) for _ in range(2)] == [Outcome.APPLIED, Outcome.UNCHANGED]
@@ -179,6 +181,7 @@ def test_a_partition_without_a_place_lies_below_its_table(source):
     bench, keyed = Bench(), plain(keys=["k"])
     part = plain_partition(keyed, "a b/c")
     part.sd.location = None
+    ops.put_table(bench.session, source.put_table(keyed))
     ops.put_partitions(bench.session, source.put_partitions(keyed, part))
     assert bench.catalog.partitions["db.t"][("a b/c",)].sd.location == "s3://bucket/db.t/k=a b%2Fc"
 
@@ -235,6 +238,7 @@ def test_a_cascade_of_an_older_event_parks_nothing(source):
 def test_a_cascade_reaches_partitions_through_glue_alone(source):
     for glue_api in ("when-needed", "never"):
         bench, keyed = Bench(glue_api=glue_api), plain(keys=["k"])
+        ops.put_table(bench.session, source.put_table(keyed))
         ops.put_partitions(bench.session, source.put_partitions(keyed, plain_partition(keyed, "1")))
         bench.glue.applied.clear()
         wider = plain(keys=["k"], cols=("a:int", "b:string", "c:int"))

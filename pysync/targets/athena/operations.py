@@ -30,7 +30,7 @@ from pysync.targets.athena.session import (
 )
 from pysync.targets.athena.tables import decide_database, decide_table, name_of, same_columns, same_keys, unsayable
 from pysync.targets.aws.inputs import partition_values
-from pysync.targets.base import Outcome, Rejected
+from pysync.targets.base import Incomplete, Outcome, Rejected
 from pysync.targets.ownership import Standing, standing, standing_for_drop, standing_of_part
 
 _DEFAULT = "default"
@@ -103,13 +103,10 @@ def drop_table(session: Session, operation: DropTable) -> Outcome:
 
 
 def put_partitions(session: Session, operation: PutPartitions) -> Outcome:
-    """Add the partitions that are absent, alter those that differ; a table that is not there is created for them."""
+    """Add the partitions that are absent, alter those that differ. Raises Incomplete where their table is not there."""
     table = session.glue.table(operation.table)
     if table is None:
-        put_table(session, _of_its_table(operation))
-        table = session.glue.table(operation.table)
-    if table is None:
-        raise missing(session, f"table {operation.table} of the partitions")
+        raise Incomplete.of(session.settings.name, operation.table, "partitions")
     found = standing_of_part(table.parameters, operation.mark)
     if found is Standing.NEWER:
         return Outcome.STALE
@@ -157,11 +154,17 @@ def _put_table(session: Session, operation: PutTable) -> Outcome:
     conflict = session.conflict(f"table {name}") if found is Standing.FOREIGN else None
     if conflict is not None:
         return conflict
+    if there is None and not operation.creates:
+        raise Incomplete.of(session.settings.name, name)
     if there is None:
         _place_for(session, operation, name)
-    if found is Standing.FOREIGN and not same_keys(operation.definition, there):
+    another = there is not None and not same_keys(operation.definition, there)
+    if found is Standing.FOREIGN and another:
         return session.by_glue(operation, ["other partition keys of a table that is not from this source"])
-    return session.carry_out(operation, lambda: _table(session, operation), name.database)
+    outcome = session.carry_out(operation, lambda: _table(session, operation), name.database)
+    if another and not operation.creates:
+        raise Incomplete.of(session.settings.name, name)
+    return outcome
 
 
 def _database(session: Session, operation: PutDatabase) -> Decision:
@@ -193,12 +196,6 @@ def _put(session: Session, operation: PutPartitions, table: Any) -> Decision:
     found = session.glue.partitions_by_values(operation.table, list(wanted))
     there = {tuple(partition.values): partition for partition in found}
     return parts.decide_put(table, list(wanted.values()), there, only_ddl=session.only_ddl)
-
-
-def _of_its_table(operation: PutPartitions) -> PutTable:
-    """The operation that creates the partitions' table."""
-    origin: dict[str, Any] = {"mark": operation.mark, "visited": operation.visited}
-    return PutTable(table=operation.table, definition=operation.definition, **origin)
 
 
 def _drop(session: Session, operation: DropPartitions, table: Any) -> Decision:

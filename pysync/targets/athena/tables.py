@@ -162,10 +162,14 @@ def _same_column(wanted: Any, there: Any) -> bool:
 
 
 def same_keys(wanted: Any, there: Any) -> bool:
-    """Whether two tables have the same partition keys: names and types; no ALTER changes them."""
+    """Whether two tables have partition keys of the same names: what is partitioned by others is another table."""
     mine, its = wanted.partitionKeys or (), there.partitionKeys or ()
-    same_names = [key.name.lower() for key in mine] == [key.name.lower() for key in its]
-    return same_names and all(same_type(one.type, other.type) for one, other in zip(mine, its, strict=True))
+    return [key.name.lower() for key in mine] == [key.name.lower() for key in its]
+
+
+def _same_key_types(wanted: Any, there: Any) -> bool:
+    pairs = zip(wanted.partitionKeys or (), there.partitionKeys or (), strict=True)
+    return all(same_type(one.type, other.type) for one, other in pairs)
 
 
 def _as_created(wanted: Any) -> Any:
@@ -187,7 +191,9 @@ def _beyond(wanted: Any, there: Any) -> Iterator[Leftover]:
         yield Leftover("another serde or format")
     if _buckets(mine) != _buckets(its):
         yield Leftover("other buckets")
-    if not same_columns(wanted.partitionKeys, there.partitionKeys):
+    if not _same_key_types(wanted, there):
+        yield Leftover("the type of a partition key")
+    elif not same_columns(wanted.partitionKeys, there.partitionKeys):
         yield Leftover("the comment of a partition key", harmless=True)
     aspects = {
         "the retention": (wanted.retention, there.retention),

@@ -15,18 +15,18 @@ from pysync.targets.glue.catalog import GET_PAGE
 from pysync.targets.glue.columns import columns_for, spread
 from pysync.targets.glue.same import filled, same
 from pysync.targets.glue.session import Session, chunks
-from pysync.targets.glue.tables import bring_to, existing, put_table
+from pysync.targets.glue.tables import existing, put_table
 from pysync.targets.ownership import Standing, standing_of_part
 
 _ROUNDS = 3  # of creating what is absent and altering what is there, while somebody else does the same
 
 
 def put_partitions(session: Session, operation: PutPartitions) -> Outcome:
-    """Add the partitions that are absent, alter those that differ; a table that is not there is created for them.
+    """Add the partitions that are absent, alter those that differ. Raises Incomplete where their table is not there.
 
     Those that Glue refuses do not keep the others from it: Rejected is raised at the end.
     """
-    table = _table(session, operation)
+    table = existing(session, operation.table, "partitions")
     if standing_of_part(table.get("Parameters"), operation.mark) is Standing.NEWER:
         return Outcome.STALE
     failures, changes = Failures(operation.table), list[str]()
@@ -62,14 +62,6 @@ def drop_partitions(session: Session, operation: DropPartitions) -> Outcome:
         return Outcome.STALE
     values = [_values(operation, operation.keys, item) for item in operation.values]
     return total([_drop(session, operation, part, found) for part in chunks(values, GET_PAGE)])
-
-
-def _table(session: Session, operation: PutPartitions) -> dict[str, Any]:
-    table = session.catalog.table(operation.table)
-    if table is None:
-        bring_to(session, operation, operation.definition, None)
-        table = existing(session, operation.table, "partitions")
-    return table
 
 
 def _values(operation: TableOperation, keys: Sequence[Any], values: Sequence[str]) -> list[str]:

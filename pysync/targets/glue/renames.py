@@ -39,8 +39,8 @@ def rename_table(session: Session, operation: RenameTable) -> Outcome:
     if found is Standing.FOREIGN:
         return _rename_foreign(session, operation, old, new)
     if _is_done(new, operation):
-        bring_to(session, operation, operation.definition, new)
         drop(session, operation.table)  # what a crash, or a replay from before the rename, has left
+        bring_to(session, operation, operation.definition, new)
         return Outcome.APPLIED
     return _rename_own(session, operation, old, new)
 
@@ -86,8 +86,8 @@ def _rename_own(session: Session, operation: RenameTable, old: Any, new: Any) ->
         clear(session, operation.new_name)  # an older one, which its source has no more
     if not _becomes_another(operation, old):
         return _move(session, operation, old, new)
-    bring_to(session, operation, operation.definition, new)
     drop(session, operation.table)
+    bring_to(session, operation, operation.definition, new)
     return Outcome.APPLIED
 
 

@@ -14,12 +14,12 @@ from pysync.model.mark import Mark
 from pysync.model.names import TableName, normalized
 from pysync.model.operation import DropTable, Operation, PutTable
 from pysync.targets.aws.translate import table_input
-from pysync.targets.base import Outcome, Rejected
+from pysync.targets.base import Incomplete, Outcome, Rejected
 from pysync.targets.glue.batches import delete_partitions
 from pysync.targets.glue.catalog import GET_PAGE
 from pysync.targets.glue.columns import spread
 from pysync.targets.glue.same import filled, same_columns, up_to_date
-from pysync.targets.glue.session import Session, chunks, into, missing, stamped
+from pysync.targets.glue.session import Session, chunks, into, stamped
 from pysync.targets.ownership import Standing, standing, standing_for_drop
 
 _VIEWS = frozenset({"VIRTUAL_VIEW", "MATERIALIZED_VIEW"})
@@ -36,7 +36,8 @@ def bring_to(
 ) -> Outcome:
     """Bring the table `there` (None if absent), which has the definition's name, to the definition.
 
-    `extra` are parameters that it gets besides the definition's.
+    `extra` are parameters that it gets besides the definition's: whoever gives them fills the table, too. Raises
+    Incomplete where the table is not there or was emptied, and the operation does not tell all of it.
     """
     found = standing(there is not None, there and there.get("Parameters"), operation.mark)
     if found is Standing.NEWER:
@@ -51,10 +52,13 @@ def bring_to(
     wanted["Parameters"] |= extra or {}
     if there is not None and up_to_date(wanted, there, operation.mark):
         return Outcome.UNCHANGED
-    if there is None:
+    fills = bool(extra) or (isinstance(operation, PutTable) and operation.creates)
+    if there is not None:
+        fills |= not _alter(session, name, wanted, there, found)
+    elif fills:
         create(session, operation, name, wanted)
-    else:
-        _alter(session, name, wanted, there, found)
+    if not fills:
+        raise Incomplete.of(session.settings.name, name)
     session.report(operation, changes)
     return Outcome.APPLIED
 
@@ -72,10 +76,10 @@ def drop_table(session: Session, operation: DropTable) -> Outcome:
 
 
 def existing(session: Session, name: TableName, part: str) -> dict[str, Any]:
-    """The table of a partition. Raises Missing when it is not there."""
+    """The table of a partition. Raises Incomplete when it is not there."""
     table = session.catalog.table(name)
     if table is None:
-        raise missing(session, f"table {name} of the {part}")
+        raise Incomplete.of(session.settings.name, name, part)
     return table
 
 
@@ -109,15 +113,20 @@ def clear(session: Session, name: TableName) -> None:
 
 
 def is_another(wanted: Mapping[str, Any], there: Mapping[str, Any]) -> bool:
-    """Whether it is not the same table any more: it has other partition keys, or is a view and was a table."""
+    """Whether it is not the same table any more: its partition keys are called otherwise, or it is a view and was none.
+
+    Keys of other types leave the partitions what they are, as in HMS.
+    """
     views = {item.get("TableType") in _VIEWS for item in (wanted, there)}
     return len(views) > 1 or _keys(wanted) != _keys(there)
 
 
 def _alter(
     session: Session, name: TableName, wanted: Mapping[str, Any], there: Mapping[str, Any], found: Standing
-) -> None:
-    if is_another(wanted, there):
+) -> bool:
+    """Make `there` the wanted one; whether its partitions had to go."""
+    another = is_another(wanted, there)
+    if another:
         if found is Standing.FOREIGN:
             raise Rejected(
                 f"table {name} has other partition keys, or is a view where a table is wanted, and is not from this "
@@ -128,6 +137,7 @@ def _alter(
     elif there.get("PartitionKeys"):
         _spread(session, name, wanted, there)
     update(session, name, wanted, there)
+    return another
 
 
 def _spread(session: Session, name: TableName, wanted: Mapping[str, Any], there: Mapping[str, Any]) -> None:
@@ -138,5 +148,5 @@ def _spread(session: Session, name: TableName, wanted: Mapping[str, Any], there:
         spread(session, name, columns, session.settings.partition_schema)
 
 
-def _keys(table: Mapping[str, Any]) -> list[tuple[str, str]]:
-    return [(normalized(key["Name"]), key.get("Type", "")) for key in table.get("PartitionKeys") or ()]
+def _keys(table: Mapping[str, Any]) -> list[str]:
+    return [normalized(key["Name"]) for key in table.get("PartitionKeys") or ()]

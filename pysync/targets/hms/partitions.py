@@ -13,13 +13,13 @@ from pysync.model.operation import DropPartitions, PutPartitions, PutTable, Tabl
 from pysync.targets.base import Outcome, Rejected, total
 from pysync.targets.hms.same import same, same_parameters
 from pysync.targets.hms.session import Session, batches, environment
-from pysync.targets.hms.tables import bring_to, existing, put_table
+from pysync.targets.hms.tables import existing, put_table
 from pysync.targets.ownership import Standing, standing_of_part
 
 
 def put_partitions(session: Session, operation: PutPartitions) -> Outcome:
-    """Add the partitions that are absent, alter those that differ; a table that is not there is created for them."""
-    table = _table(session, operation)
+    """Add the partitions that are absent, alter those that differ. Raises Incomplete where their table is not there."""
+    table = existing(session, operation.table, "partitions")
     if standing_of_part(table.parameters, operation.mark) is Standing.NEWER:
         return Outcome.STALE
     keys = [key.name for key in table.partitionKeys or ()]
@@ -72,15 +72,6 @@ def alter_partitions(session: Session, name: TableName, partitions: Sequence[Any
         session.hms.call(
             lambda client: client.alter_partitions_with_environment_context(name.database, name.table, wanted, context)
         )
-
-
-def _table(session: Session, operation: PutPartitions) -> Any:
-    name = operation.table
-    table = session.hms.table(name.database, name.table)
-    if table is None:
-        bring_to(session, operation, operation.definition, None)
-        table = existing(session, name, "partitions")
-    return table
 
 
 def _name(operation: TableOperation, keys: Sequence[str], values: Sequence[str]) -> str:

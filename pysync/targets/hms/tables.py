@@ -10,9 +10,9 @@ from hmsclient.genthrift.hive_metastore import ttypes as hive
 from pysync.model.mark import Mark
 from pysync.model.names import TableName, normalized
 from pysync.model.operation import DropTable, Operation, PutTable
-from pysync.targets.base import Outcome, Rejected
+from pysync.targets.base import Incomplete, Outcome, Rejected
 from pysync.targets.hms.same import TRANSLATION, is_translated, same_creation, sources_of, up_to_date
-from pysync.targets.hms.session import Session, environment, missing, stamped, within
+from pysync.targets.hms.session import Session, environment, stamped, within
 from pysync.targets.ownership import Standing, standing, standing_for_drop
 
 _VIEWS = frozenset({"VIRTUAL_VIEW", "MATERIALIZED_VIEW"})
@@ -34,14 +34,16 @@ def bring_to(session: Session, operation: Operation, definition: Any, there: Any
         return conflict
     written = Mark.read(there.parameters) if there is not None else None
     wanted = stamped(definition, operation.mark.following(written))
-    if there is None:
-        create(session, operation, wanted)
-    elif up_to_date(wanted, there, operation.mark):
+    if there is not None and up_to_date(wanted, there, operation.mark):
         return Outcome.UNCHANGED
-    elif is_another(wanted, there):
-        _replace(session, operation, wanted, there, found)
-    else:
+    if there is not None and not is_another(wanted, there):
         alter(session, operation, wanted, there, cascade=cascade)
+        return Outcome.APPLIED
+    if there is not None:
+        _drop_another(session, operation, there, found)
+    if not (isinstance(operation, PutTable) and operation.creates):
+        raise Incomplete.of(session.settings.name, TableName.of(wanted.dbName, wanted.tableName))
+    create(session, operation, wanted)
     return Outcome.APPLIED
 
 
@@ -58,10 +60,10 @@ def drop_table(session: Session, operation: DropTable) -> Outcome:
 
 
 def existing(session: Session, name: TableName, part: str) -> Any:
-    """The table of a partition or constraint. Raises Missing when it is not there."""
+    """The table of a partition or constraint. Raises Incomplete when it is not there."""
     table = session.hms.table(name.database, name.table)
     if table is None:
-        raise missing(session, f"table {name} of the {part}")
+        raise Incomplete.of(session.settings.name, name, part)
     return table
 
 
@@ -71,7 +73,10 @@ def is_view(table: Any) -> bool:
 
 
 def is_another(wanted: Any, there: Any) -> bool:
-    """Whether no alter leads from one to the other: HMS refuses to change partition keys, or a view to a table."""
+    """Whether no alter leads from one to the other: from a view to a table, or to partition keys of other names.
+
+    HMS lets keys get other types, and keeps the partitions.
+    """
     return is_view(wanted) != is_view(there) or _keys(wanted) != _keys(there)
 
 
@@ -149,7 +154,8 @@ def _with_known_sources(wanted: Any) -> Any:
     return copy
 
 
-def _replace(session: Session, operation: Operation, wanted: Any, there: Any, found: Standing) -> None:
+def _drop_another(session: Session, operation: Operation, there: Any, found: Standing) -> None:
+    """Drop a table of the source's that no alter makes the one that is wanted."""
     name = TableName.of(there.dbName, there.tableName)
     if found is Standing.FOREIGN:
         raise Rejected(
@@ -157,11 +163,10 @@ def _replace(session: Session, operation: Operation, wanted: Any, there: Any, fo
             f"drop it at the target {session.settings.name!r}",
         )
     drop(session, operation, name)
-    create(session, operation, wanted)
 
 
-def _keys(table: Any) -> list[tuple[str, str]]:
-    return [(normalized(key.name), key.type) for key in table.partitionKeys or ()]
+def _keys(table: Any) -> list[str]:
+    return [normalized(key.name) for key in table.partitionKeys or ()]
 
 
 def _common_columns(wanted: Any, there: Any) -> list[Any]:
