@@ -36,6 +36,7 @@ def load_config(path: Path, *, lives: bool = True) -> Config:
         problems += _untranslatable(target, f"targets[{at}]") if target else []
     problems += _twins([table["name"] for table in listed if isinstance(table, dict) and "name" in table])
     problems += _echoes(sections, targets)
+    problems += _one_sided(sections, targets, lives=lives)
     problems += _uncopied(sections, targets, lives=lives)
     if problems or sections is None:
         raise refusal(path, problems)
@@ -92,6 +93,24 @@ def _echoes(sections: Sections | None, targets: tuple[TargetSettings, ...]) -> l
         for target in targets
         if (target.cluster or target.name) == source
     ]
+
+
+def _one_sided(sections: Sections | None, targets: tuple[TargetSettings, ...], *, lives: bool) -> list[str]:
+    """What keeps targets with both_ways from knowing whose a change is, or from what a conflict has left."""
+    clusters = [target.cluster or target.name for target in targets if target.both_ways]
+    problems = [
+        f"targets: two of them are the cluster {name!r}, with both_ways: give each its own name, as its source has it"
+        for name in sorted({name for name in clusters if clusters.count(name) > 1})
+    ]
+    if not (lives and clusters and sections):
+        return problems
+    if sections.source.metastore is None:
+        problems.append("source.metastore: missing: targets with both_ways read there what a conflict has left")
+    if sections.source.capture == "notification-log":
+        problems.append(
+            "source.capture: the notification log does not tell who made a change: both_ways needs the listener"
+        )
+    return problems
 
 
 def _uncopied(sections: Sections | None, targets: tuple[TargetSettings, ...], *, lives: bool) -> list[str]:

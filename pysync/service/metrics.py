@@ -94,15 +94,17 @@ def _targets(targets: Sequence[Mapping[str, Any]]) -> Iterator[Metric]:
         yield family
     states = GaugeMetricFamily("pysync_target_state", "1 for the state it is in.", labels=["target", "state"])
     counts = CounterMetricFamily("pysync_target_counts", "What became of operations.", labels=["target", "result"])
+    conflicts = CounterMetricFamily("pysync_target_conflicts", "Changes of both ends that met.", labels=["target"])
     drift = GaugeMetricFamily("pysync_target_drift", "Objects that [verify] last found to differ.", labels=["target"])
     for it in targets:
         for state in State:
             states.add_metric([it["name"], str(state)], it["state"] == state)
         for result, count in sorted(it["counts"].items()):
             counts.add_metric([it["name"], result], count)
+        conflicts.add_metric([it["name"]], it["counts"].get("conflict", 0))
         if it["verify"] is not None:
             drift.add_metric([it["name"]], it["verify"]["drift"])
-    yield from (states, counts, drift)
+    yield from (states, counts, conflicts, drift)
 
 
 def _copies(copies: Mapping[str, Mapping[str, Any]]) -> Iterator[Metric]:

@@ -90,16 +90,17 @@ class SeenText(_Value):
 
     found: tuple[Compared, ...]
     many: bool = False
+    stays: str = ""
 
     @classmethod
     def of(cls, seen: Seen) -> SeenText:
         """Of what was seen."""
-        return cls(found=seen.found, many=seen.many is not None)
+        return cls(found=seen.found, many=seen.many is not None, stays=seen.stays)
 
     def seen(self, item: Item) -> Seen:
         """The same backwards."""
         keyed = Keyed(item.old, item.new) if self.many and isinstance(item, TableItem) else None
-        return Seen(self.found, keyed)
+        return Seen(self.found, keyed, self.stays)
 
 
 class Answer(_Value):

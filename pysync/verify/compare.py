@@ -7,6 +7,7 @@ found here a refresh makes good, and what is not it would not touch.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from dataclasses import replace
 from functools import partial
 
 from thrift.Thrift import TException
@@ -73,13 +74,12 @@ class Comparison:
         for done, (item, seen) in enumerate(hands.objects(items)):
             tell(str(item.new), done, len(items))
             if seen.many is None:
-                yield from seen.found
+                yield from seen.judged()
                 continue
             tally = Tally()
             for tally, total in compare_many(hands, seen.many, self._rules):
                 tell(f"{item.new}, {tally.parts:,} of {total:,} partitions", done, len(items))
-            yield with_partitions(seen.found[0], tally)
-            yield from seen.found[1:]
+            yield from replace(seen, found=(with_partitions(seen.found[0], tally), *seen.found[1:])).judged()
         tell("", len(items), len(items))
 
     # --- what there is

@@ -69,11 +69,12 @@ class Looker:
     def _database(self, ends: Ends, item: DatabaseItem) -> Iterator[Compared]:
         rules, name = self.rules, item.sources[0]
         wanted, there = ends.source.database(name), ends.target.database(item.new)
-        if item.new != DEFAULT and wanted is not None and not rules.comes_from_target(wanted):
-            blank = Compared("database", item.new, EQUAL, source=name)
-            yield compared_with(ends.target, rules, blank, rules.rewritten(wanted), there)
+        if item.new != DEFAULT and wanted is not None:
+            blank, stays = Compared("database", item.new, EQUAL, source=name), rules.stays(wanted)
+            compared = compared_with(ends.target, rules, blank, rules.rewritten(wanted), there)
+            yield from Seen((compared,), stays=stays).judged()
         if there is not None:
-            yield from self._functions(ends, item, ours=rules.is_ours(there))
+            yield from self._functions(ends, item, ours=rules.has_parts(there))
 
     def _extra_database(self, ends: Ends, new: str) -> Iterator[Compared]:
         there, old = ends.target.database(new), self.rules.rewrite.source_database(new)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from pysync.copy.forms import Frame
@@ -13,7 +13,7 @@ from pysync.model.mark import Mark
 from pysync.replay.policy import Policy
 from pysync.replay.rewrite import Rewrite
 from pysync.targets.settings import TargetSettings
-from pysync.verify.found import DIFFERENT, EXTRA, MISSING
+from pysync.verify.found import DIFFERENT, EXTRA, FOREIGN, MISSING, Compared
 
 DEFAULT = "default"
 """The database that every metastore has of its own."""
@@ -59,20 +59,52 @@ class Rules:
             return "drops are suppressed"
         return f"{needed} is among exclude_kinds"
 
+    @property
+    def cluster(self) -> str:
+        """The name of the target's own source, where it has one."""
+        return self.settings.cluster or self.settings.name
+
     def is_ours(self, there: Any) -> bool:
         """Whether an object at the target carries the mark of this source."""
         mark = Mark.read(there.parameters)
         return mark is not None and mark.source == self.source
 
+    def is_in_place(self, wanted: Any, there: Any) -> bool:
+        """Whether the object at the target is the one of the source, and no other of its name."""
+        if self.settings.both_ways or self.stays(wanted):
+            return _home(wanted, self.source) == _home(there, self.cluster)
+        return self.is_ours(there)
+
+    def has_parts(self, there: Any) -> bool:
+        """Whether what is in an object at the target, and has no mark, came from this source."""
+        return self.settings.both_ways or self.is_ours(there)
+
     def whose(self, there: Any) -> str:
         """Whose an object at the target is, for people."""
+        if self.settings.both_ways:
+            return f"born at {_home(there, self.cluster)!r}"
         mark = Mark.read(there.parameters)
         return "not written by pysync" if mark is None else f"written by pysync from {mark.source!r}"
 
-    def comes_from_target(self, item: Any) -> bool:
-        """Whether an object of the source has come there from this very target, which two-way replication makes."""
-        mark = Mark.read(item.parameters)
-        return mark is not None and mark.source == self.policy.cluster
+    def stays(self, wanted: Any) -> str:
+        """Why an object is left as it is at the target, whatever the source has; "" if it is not."""
+        mark = Mark.read(wanted.parameters)
+        came = not self.settings.both_ways and mark is not None and mark.source == self.cluster
+        return f"it came from {self.cluster!r}: only what is changed there counts" if came else ""
+
+    def only_there(self, found: Compared, there: Any) -> Compared:
+        """What only the target has: ours to drop, or born elsewhere, or somebody's."""
+        if self.is_ours(there):
+            return replace(found, result=EXTRA, told=self.excuse(found.kind, EXTRA))
+        if self.settings.both_ways:
+            return replace(found, result=EXTRA, fields=(f"{self.whose(there)}, and not at {self.source!r}",))
+        return replace(found, result=FOREIGN, told=self.whose(there))
+
+    def only_here(self, found: Compared, wanted: Any) -> Compared:
+        """What only the source has: to be created, or gone where it was born."""
+        if self.settings.both_ways and _home(wanted, self.source) == self.cluster:
+            return replace(found, result=MISSING, fields=(f"born at {self.cluster!r}, which does not have it",))
+        return replace(found, result=MISSING, told=self.excuse(found.kind, MISSING))
 
     def rewritten(self, item: Any) -> Any:
         """An object of the source, but no partition, as the target shall have it; altered in place."""
@@ -90,3 +122,9 @@ class Rules:
             kind: [self.rewritten(column) for column in columns if self.policy.takes_constraint(column)]
             for kind, columns in found.items()
         }
+
+
+def _home(item: Any, cluster: str) -> str:
+    """Where an object that is found at a cluster was born."""
+    mark = Mark.read(item.parameters)
+    return cluster if mark is None else mark.source

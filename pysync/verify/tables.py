@@ -20,10 +20,18 @@ _KINDS = {struct: kind for kind, struct in OBJECTS.items()}
 
 @dataclass(frozen=True, slots=True)
 class Seen:
-    """What was seen of a table: `found`, the table first, then its constraints; `many`: partitions are to come."""
+    """What was seen of a table: `found`, the table first, then its constraints; `many`: partitions are to come.
+
+    `stays` is why all of it is left as it is at the target, "" if it is not.
+    """
 
     found: tuple[Compared, ...]
     many: Keyed | None = None
+    stays: str = ""
+
+    def judged(self) -> tuple[Compared, ...]:
+        """What was found, told where it is left as it is."""
+        return tuple(replace(it, told=self.stays) if it.result != EQUAL and self.stays else it for it in self.found)
 
 
 def look_at_table(ends: Ends, old: TableName, new: TableName, rules: Rules) -> Seen:
@@ -31,21 +39,22 @@ def look_at_table(ends: Ends, old: TableName, new: TableName, rules: Rules) -> S
     wanted = ends.source.table(old.database, old.table)
     if wanted is None:
         return look_at_extra(ends, old, new, rules)
-    if rules.comes_from_target(wanted):
-        return Seen(())
+    stays = rules.stays(wanted)
     constraints = ends.source.constraints(wanted)
     frame = rules.rewrite.frame(wanted)
     rules.rewritten(wanted)
     there = ends.target.table(new)
     compared = compared_with(ends.target, rules, Compared("table", str(new), EQUAL, source=str(old)), wanted, there)
     if there is None or compared.result == FOREIGN:
-        return Seen((compared,))
+        return Seen((compared,), stays=stays)
     more = tuple(_constraints(ends, rules, compared, rules.constraints(constraints), there))
     if not _have_same_partitions(wanted, there):
-        return Seen((compared, *more))
+        return Seen((compared, *more), stays=stays)
     keyed = Keyed(old, new)
     tally = compare_few(ends, Owner(keyed, frame, there), rules)
-    return Seen((compared, *more), keyed) if tally is None else Seen((with_partitions(compared, tally), *more))
+    if tally is None:
+        return Seen((compared, *more), keyed, stays)
+    return Seen((with_partitions(compared, tally), *more), stays=stays)
 
 
 def look_at_extra(ends: Ends, old: TableName, new: TableName, rules: Rules) -> Seen:
@@ -59,9 +68,9 @@ def look_at_extra(ends: Ends, old: TableName, new: TableName, rules: Rules) -> S
 
 def excused(found: Compared, rules: Rules, there: Any, *, in_scope: bool) -> Compared:
     """What only the target has, with the reason why it may have it, if there is one."""
-    if not rules.is_ours(there):
-        return replace(found, result=FOREIGN, told=rules.whose(there))
-    return replace(found, told=rules.excuse(found.kind, EXTRA) if in_scope else "not in the scope of the target")
+    extra = rules.only_there(found, there)
+    out = extra.result != FOREIGN and not in_scope
+    return replace(extra, told="not in the scope of the target") if out else extra
 
 
 def compared_with(target: Target, rules: Rules, blank: Compared, wanted: Any, there: Any | None) -> Compared:
@@ -71,8 +80,8 @@ def compared_with(target: Target, rules: Rules, blank: Compared, wanted: Any, th
     except Rejected as error:
         return replace(blank, result=MISSING if there is None else DIFFERENT, told=error.message)
     if there is None:
-        return replace(blank, result=MISSING, told=rules.excuse(blank.kind, MISSING))
-    if not rules.is_ours(there) and rules.settings.on_conflict != "adopt":
+        return rules.only_here(blank, wanted)
+    if not rules.is_in_place(wanted, there) and rules.settings.on_conflict != "adopt":
         return _of_others(rules, replace(blank, fields=listed(fields)), there)
     excuse = rules.excuse(blank.kind, DIFFERENT)
     return replace(blank, result=DIFFERENT, fields=listed(fields), told=excuse) if fields else blank

@@ -160,6 +160,34 @@ def test_a_wrong_value_is_named_with_its_key(problems, text, key):
     assert problem.startswith(f"{key}: ")
 
 
+BOTH = "[[targets]]\nkind = 'hms'\nboth_ways = true\nmetastore = 'thrift://a'\n"
+
+
+@pytest.mark.parametrize(
+    ("source", "cluster", "expected"),
+    [
+        ("metastore = 'thrift://here'", "b", []),
+        ("metastore = 'thrift://here'", "a", ["targets: two of them are the cluster 'a'"]),
+        ("", "b", ["source.metastore: missing"]),
+        ("metastore = 'thrift://here'\ncapture = 'notification-log'", "b", ["source.capture: the notification log"]),
+    ],
+)
+def test_both_ways_needs_a_name_for_each_cluster_a_source_to_read_and_a_listener(
+    tmp_path, monkeypatch, source, cluster, expected
+):
+    monkeypatch.undo()  # kinds as they are
+    file = tmp_path / "pysync.toml"
+    file.write_text(
+        f"[source]\nname = 'onprem'\n{source}\n{BOTH}name = 'a'\n{BOTH}name = 'two'\ncluster = '{cluster}'\n"
+    )
+    try:
+        found = load_config(file) and []
+    except UsageError as error:
+        found = str(error).splitlines()
+    assert len(found) == len(expected)
+    assert all(start in line for start, line in zip(expected, found, strict=True))
+
+
 def test_an_unknown_kind_of_target_is_named_with_those_that_there_are(problems):
     (problem,) = problems(SOURCE + TARGET.replace("fake", "oracle"))
     assert problem.startswith("targets[0].kind: there is no target kind 'oracle'; use one of: ")

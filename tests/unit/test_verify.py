@@ -32,6 +32,7 @@ DAY = [("day", "string")]
 ORC = "org.apache.hadoop.hive.ql.io.orc."
 MARK = Mark("onprem", 5, 1, 0)
 LATER = Mark("onprem", 5, 9, 0)
+AT_WEST = Mark("west", 3, 7, 10)
 _NUMBERS = itertools.count()
 
 
@@ -229,10 +230,82 @@ def test_a_database_of_others_is_a_place_for_ours() -> None:
     assert place.unequal()["database db"] == (FOREIGN, False)
 
 
-def test_what_came_from_the_target_itself_is_left_out() -> None:
-    place = Place("db.t", cluster="west").sync(Mark("west", 1, 1, 0))
-    place.source.found[TableName("db", "t")].parameters |= Mark("west", 1, 1, 0).parameters()
-    assert "table db.t" not in place.unequal()
+def born_at_target(place: Place, name: str, *days: str, **fields: Any) -> None:
+    """A table that the target has by itself, in its own database."""
+    which = TableName.parse(name)
+    made = table(which.database, which.table, partition_keys=DAY if days else (), **fields)
+    place.target._hms.call(lambda client: client.create_table(made))
+    parts = [partition(made, [day]) for day in days]
+    if parts:
+        request = hive.AddPartitionsRequest(which.database, which.table, parts, True)
+        place.target._hms.call(lambda client: client.add_partitions_req(request))
+
+
+def returned(*days: str, mark: Mark = AT_WEST, **settings: Any) -> Place:
+    """Source and target have both a table `db.t`, which was born at the target, and a database that was born here."""
+    place = Place("db.other", cluster="west", **settings).sync()
+    place.source.add("db.t", *days).parameters |= mark.parameters()
+    born_at_target(place, "db.t", *days)
+    return place
+
+
+def test_what_came_from_the_target_itself_is_compared_and_told() -> None:
+    place = returned("1", "2")
+    assert place.unequal() == {}
+    assert "table db.t" in {f"{it.kind} {it.name}" for it in place.compare("db.t")}
+    place.source.found[TableName("db", "t")].owner = "x"
+    assert place.unequal() == {"table db.t": (DIFFERENT, False)}
+    (found,) = place.compare("db.t")
+    assert "it came from 'west'" in found.told
+    del place.source.parts[TableName("db", "t")]["day=1"]
+    place.source.found[TableName("db", "t")].owner = "tester"
+    assert place.unequal() == {"table db.t": (DIFFERENT, False)}
+
+
+def test_its_partitions_are_when_they_are_many() -> None:
+    days = [f"{day:05d}" for day in range(FEW + 5)]
+    place = returned(*days)
+    del place.source.parts[TableName("db", "t")]["day=00001"]
+    assert place.unequal() == {"table db.t": (DIFFERENT, False)}
+
+
+@pytest.mark.parametrize("days", [(), ("1", "2")])
+def test_both_ways_whatever_differs_is_drift_whoever_it_is_of(days: tuple[str, ...]) -> None:
+    place = returned(*days, both_ways=True)
+    assert place.unequal() == {}
+    place.source.found[TableName("db", "t")].owner = place.source.found[TableName("db", "other")].owner = "x"
+    assert place.unequal() == {"table db.t": (DIFFERENT, True), "table db.other": (DIFFERENT, True)}
+
+
+def test_both_ways_a_table_that_is_at_one_end_alone_is_drift_whoever_it_is_of() -> None:
+    place = returned(both_ways=True)
+    del place.source.found[TableName("db", "t")]
+    place.source.add("db.gone").parameters |= AT_WEST.parameters()
+    (missing, extra) = (it for it in place.compare() if it.result != EQUAL)
+    assert (extra.name, extra.result, extra.drift, extra.fields) == (
+        "db.t", EXTRA, True, ("born at 'west', and not at 'onprem'",),
+    )  # fmt: skip
+    assert (missing.name, missing.result, missing.fields) == (
+        "db.gone", MISSING, ("born at 'west', which does not have it",),
+    )  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("on_conflict", "result"), [("park", (FOREIGN, True)), ("skip", (FOREIGN, False)), ("adopt", (DIFFERENT, True))]
+)
+def test_both_ways_what_was_born_at_both_ends_is_told_of(on_conflict: str, result: tuple[str, bool]) -> None:
+    place = returned(mark=Mark("onprem", 5, 1), both_ways=True, on_conflict=on_conflict)
+    place.source.found[TableName("db", "t")].owner = "x"
+    assert place.unequal() == {"table db.t": result}
+    if on_conflict == "park":
+        (found,) = place.compare("db.t")
+        assert found.fields[0] == "stands where ours should be: born at 'west'"
+
+
+def test_both_ways_a_function_of_the_target_is_no_others() -> None:
+    place = returned(both_ways=True)
+    place.target._hms.call(lambda client: client.create_function(function("f")))
+    assert place.unequal() == {"function db.f": (EXTRA, True)}
 
 
 def test_what_is_not_in_scope_any_more_is_told() -> None:

@@ -23,7 +23,7 @@ DOCS = Path(__file__).parents[2] / "docs" / "metrics.md"
 
 def target(name: str, **values: Any) -> dict[str, Any]:
     plain = {"state": "running", "position": 9, "queued": 3, "parked": 1, "lag_seconds": 2.5, "verify": None}
-    return {"name": name, **plain, "counts": {"applied": 7, "stale": 1}, "last_error": None, **values}
+    return {"name": name, **plain, "counts": {"applied": 7, "stale": 1, "conflict": 2}, "last_error": None, **values}
 
 
 def a_status(**values: Any) -> dict[str, Any]:
@@ -91,6 +91,7 @@ def test_the_values_are_those_of_the_status(web: WebServer) -> None:
     assert value("pysync_target_state", target="lake", state="waiting") == 1
     assert value("pysync_target_state", target="lake", state="running") == 0
     assert value("pysync_target_counts_total", target="dr", result="applied") == 7
+    assert [value("pysync_target_conflicts_total", target=name) for name in ("dr", "lake")] == [2, 2]
     assert value("pysync_target_drift", target="lake") == 6
     assert value("pysync_copy_bytes_total", target="lake") == 300
     assert value("pysync_copy_files_left", target="lake") == 4
