@@ -25,12 +25,23 @@ def register(app: typer.Typer) -> None:
 def plan(
     config: ConfigFile,
     target: Annotated[str | None, typer.Option("--target", help="Only of this target.")] = None,
+    scope: Annotated[
+        bool, typer.Option("--scope", help="What include, renames, … in FILE come to, before they are done.")
+    ] = False,
     as_json: AsJson = False,
 ) -> None:
     """Show exactly what would be done next: the operations of each target's next window, in order. Touches nothing.
 
     Works of different tables go in parallel. The JSON is described in docs/status.md.
+
+    With --scope: which databases and tables would be put, kept and dropped at each target if the sidecar were started
+    with FILE as it is now (docs/scope.md). The sidecar may run or not; source and targets are only read.
     """
+    if scope:
+        from pysync.cli.scope import show_scope  # noqa: PLC0415 - it reads metastores, which takes long to load
+
+        show_scope(config, target, as_json=as_json)
+        return
     answer = ask_about(config, target, "plan")
     if as_json:
         print_json(answer)

@@ -38,6 +38,8 @@ def _refresh(operation: op.Refresh) -> str:
         return f"bring table {operation.table} to what it is at the source"
     if operation.database:
         return f"bring database {operation.database} to what it is at the source, and drop tables that are gone there"
+    if operation.former:
+        return "drop what has left the scope of the target"
     return "drop databases that are gone at the source"
 
 

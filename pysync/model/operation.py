@@ -80,7 +80,8 @@ class Refresh(Operation):
     given: all. When it was asked for the source had the tables (or databases) that are `present`, and had the table
     itself unless `absent`; `created` was its createTime (s; 0: not known): another one by now is left to its events.
     `bootstrap` is whether it is one of a bootstrap, which is counted. With `statistics` it is of the column statistics
-    alone, those of the `partitions`, or of the table itself if none is given.
+    alone, those of the `partitions`, or of the table itself if none is given. With `former`, scopes that the target had
+    before (JSON, see pysync.replay.scope), it drops what is out of its scope since.
     """
 
     source_database: str = ""
@@ -93,6 +94,7 @@ class Refresh(Operation):
     created: int = 0
     bootstrap: bool = False
     statistics: bool = False
+    former: str = ""
 
     @property
     def key(self) -> str:

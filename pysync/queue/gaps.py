@@ -46,16 +46,27 @@ def healed_by(connection: sqlite3.Connection, keys: Iterable[str], upto: int) ->
     connection.executemany("UPDATE gaps SET upto = ? WHERE key = ?", [(upto, key) for key in keys])
 
 
-def close(connection: sqlite3.Connection, done: int, at_ms: int) -> int:
+def close(connection: sqlite3.Connection, done: int, at_ms: int, target: str | None = None) -> int:
     """Close the gaps which every target has been brought past, being done up to `done`; returns how many.
+
+    With `target` those of its scope, which concern it alone; `done` is how far it is then.
 
     Not while an event of before that is parked: it may yet bring back what was put right. Once it is not parked any
     more, the gap is as it was when it was found.
     """
     passed = "closed_at_ms IS NULL AND upto <= :done"
-    held = "EXISTS (SELECT 1 FROM parked WHERE parked.position <= gaps.upto)"
-    connection.execute(f"UPDATE gaps SET waited = 1 WHERE {passed} AND {held}", {"done": done})  # noqa: S608
-    again = f"UPDATE gaps SET waited = 0, upto = NULL WHERE {passed} AND waited = 1 AND NOT {held}"  # noqa: S608
-    connection.execute(again, {"done": done})
+    held = "SELECT 1 FROM parked WHERE parked.position <= gaps.upto"
+    if target is not None:
+        passed += " AND substr(key, 1, length(:begin)) = :begin"
+        held += " AND parked.target = :target"
+    values = {"done": done, "at": at_ms, "target": target, "begin": scope_gaps(target or "")}
+    connection.execute(f"UPDATE gaps SET waited = 1 WHERE {passed} AND EXISTS ({held})", values)  # noqa: S608
+    again = f"UPDATE gaps SET waited = 0, upto = NULL WHERE {passed} AND waited = 1 AND NOT EXISTS ({held})"  # noqa: S608
+    connection.execute(again, values)
     query = f"UPDATE gaps SET closed_at_ms = :at WHERE {passed} AND waited = 0"  # noqa: S608
-    return connection.execute(query, {"done": done, "at": at_ms}).rowcount
+    return connection.execute(query, values).rowcount
+
+
+def scope_gaps(target: str) -> str:
+    """How the keys of the gaps begin that a change of the target's scope has opened."""
+    return f"scope:{target}:"

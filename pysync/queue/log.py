@@ -138,11 +138,12 @@ class EventQueue(Registry):
             gaps.healed_by(connection, keys, upto)
 
     def close_gaps(self) -> int:
-        """Close the gaps that every target has been brought past; returns how many."""
+        """Close the gaps that every target has been brought past (or theirs alone, of a scope); returns how many."""
         with self._lock:
-            done = min(self._positions.values(), default=0)
+            done, now = min(self._positions.values(), default=0), self._now_ms()
             with self._transaction() as connection:
-                return gaps.close(connection, done, self._now_ms())
+                own = sum(gaps.close(connection, at, now, of) for of, at in self._positions.items())
+                return own + gaps.close(connection, done, now)
 
     # --- events out
 

@@ -69,8 +69,8 @@ class Brake:
                 return True
             position = max(position, self._hit.upto if self._hit else 0)
             reason = (
-                f"brake: the refresh at event {position} would drop more than max_drops_per_window = {self._limit} "
-                "databases, tables and partitions that the source has no more; look at both, then `pysync resume`"
+                f"brake: the refresh at event {position} would drop {total} databases, tables and partitions that the "
+                f"target shall have no more, max_drops_per_window is {self._limit}; look at both, then `pysync resume`"
             )
             self._hit = _Hit(Pause(reason, round(time.time() * 1000)), position)
             return False

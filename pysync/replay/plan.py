@@ -180,6 +180,7 @@ def _refresh(change: Change, origin: dict[str, Any]) -> Operation:
         present=_lines(names.get("present")),
         absent=names.get("absent") == "true",
         created=int(names.get("created", "0")),
+        former=names.get("former", ""),
         bootstrap=names.get("bootstrap") == "true",
         **origin,
     )

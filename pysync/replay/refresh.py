@@ -94,11 +94,9 @@ class Refresher:
         outcomes: set[Outcome] = set()
         drops = partitions = 0
         with self._reading(self._source) as source:
-            for operation in Rereading(source, target, self._translator, refresh).operations():
-                if _kind_of(operation) in self._translator.policy.exclude_kinds:
-                    continue
-                drops += operation.drops
-                if operation.drops and not self._allow(drops, refresh.mark.position):
+            for operation, its_drops in self._operations(source, target, refresh):
+                drops += its_drops
+                if its_drops and not self._allow(drops, refresh.mark.position):
                     raise Stopped
                 outcomes.add(_apply(target, operation))
                 partitions += len(operation.partitions) if isinstance(operation, PutPartitions) else 0
@@ -109,6 +107,22 @@ class Refresher:
     def whole(self, operation: Operation) -> Refresh | None:
         """The refresh of the table that the operation tells a part of; None where there is no source to read."""
         return reread(operation, self._translator.rewrite.source_table) if self._source is not None else None
+
+    def _operations(self, source: Reads, target: Target, refresh: Refresh) -> Iterator[tuple[Operation, int]]:
+        """The operations that the target is to get, each with the drops that it adds to those before it.
+
+        A refresh of more than a table tells at the first all that it would drop: the brake holds all of it or none.
+        """
+        every = Rereading(source, target, self._translator, refresh).operations()
+        found = (it for it in every if _kind_of(it) not in self._translator.policy.exclude_kinds)
+        if refresh.table is not None:
+            yield from ((it, it.drops) for it in found)
+            return
+        listed = list(found)
+        left = sum(it.drops for it in listed)
+        for operation in listed:
+            yield operation, left
+            left = 0
 
     def _count(self, refresh: Refresh, count: Count) -> None:
         if refresh.bootstrap and refresh.table is not None:

@@ -37,6 +37,7 @@ from pysync.model.operation import (
     PutTable,
     Refresh,
 )
+from pysync.replay.leaving import leaving
 from pysync.replay.statistics import Counts, wants_statistics
 from pysync.replay.translate import Translator
 from pysync.targets.base import Target
@@ -67,6 +68,8 @@ class Rereading:
 
     def operations(self) -> Iterator[Operation]:
         """What it takes, in the order in which it is to be applied. Raises what source and target raise."""
+        if self.refresh.former:
+            return leaving(self.target, self.translator, self.refresh)
         if self.refresh.table is not None and self.refresh.statistics:
             return self._statistics(self.translator.rewrite.source_table(self.refresh.table), self.refresh.table)
         if self.refresh.table is not None and self.refresh.source_table is not None:
@@ -84,7 +87,7 @@ class Rereading:
         listed = set(map(rewrite.database, self.refresh.present))
         now = set(map(rewrite.database, self.source.databases()))
         for name in self.target.databases():
-            if not self.translator.policy.takes_database(rewrite.source_database(name)):
+            if not any(map(self.translator.policy.takes_database, rewrite.source_databases(name))):
                 continue
             if name not in listed and self._is_ours(self.target.database(name)):
                 yield from self._drop_tables(name, self._tables_for(name))
@@ -145,9 +148,10 @@ class Rereading:
         return mark is not None and mark.created not in {0, created}
 
     def _drop_tables(self, database: str, kept: set[str]) -> Iterator[Operation]:
+        rewrite = self.translator.rewrite
         for table in self.target.tables(database):
             name = TableName(database, table)
-            if table in kept or not self.translator.policy.takes_table(self.translator.rewrite.source_table(name)):
+            if table in kept or not any(map(self.translator.policy.takes_table, rewrite.sources_of(name))):
                 continue
             if self._is_ours(self.target.table(name)):
                 yield DropTable(table=name, **self._origin(None))

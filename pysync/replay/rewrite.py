@@ -97,6 +97,17 @@ class Rewrite:
         old = next((old for old, new in self.tables.items() if new == name), None)
         return old or TableName(self.source_database(name.database), name.table)
 
+    def source_databases(self, name: str) -> list[str]:
+        """The databases of the source that have this name at the target, be they there or not."""
+        own = [] if name in self.databases else [name]
+        return [*(old for old, new in self.databases.items() if new == name), *own]
+
+    def sources_of(self, name: TableName) -> list[TableName]:
+        """The tables of the source that have this name at the target, be they there or not."""
+        moved = [old for old, new in self.tables.items() if new == name]
+        within = (TableName(database, name.table) for database in self.source_databases(name.database))
+        return [*moved, *(it for it in within if it not in self.tables)]
+
     def apply(self, change: Change, table: Any = None) -> Change:
         """The change with its objects as the target shall have them; alters them in place.
 

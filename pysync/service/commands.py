@@ -17,6 +17,7 @@ from pysync.replay.drain import Drain, Released
 from pysync.service.bootstrap import Bootstrapper
 from pysync.service.control import Command
 from pysync.service.history import listed
+from pysync.service.rescoping import kept_scope
 from pysync.service.show import parked_event, parked_table, plan_of
 
 RELEASE_SECONDS = 7.0
@@ -39,6 +40,7 @@ class Commands:
         return {
             "events": partial(listed, self._queue),
             "plan": self.plan,
+            "scopes": self.scopes,
             "pause": self.pause,
             "resume": self.resume,
             "refresh": self.refresh,
@@ -53,6 +55,11 @@ class Commands:
         """`targets`: what the next window of each (or of the one named) would do; nothing is done."""
         drains = [self._drain(request)] if request.get("target") else list(self._drains.values())
         return {"targets": [plan_of(drain, self._queue.depth(drain.name).queued) for drain in drains]}
+
+    def scopes(self, _: Request) -> dict[str, Any]:
+        """`scopes`: what is kept of each target's scope, by its name, for `pysync plan --scope`."""
+        found = {name: kept_scope(self._queue, name) for name in self._drains}
+        return {"scopes": {name: kept.model_dump() for name, kept in found.items() if kept is not None}}
 
     def pause(self, request: Request) -> dict[str, Any]:
         """Pause a target, durably."""

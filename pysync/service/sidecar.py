@@ -27,7 +27,7 @@ from pysync.copy.copies import Copies
 from pysync.errors import PysyncError, UsageError
 from pysync.metastore.access import MetastoreAccess
 from pysync.metastore.client import Metastore
-from pysync.queue import EventQueue, QueueFull
+from pysync.queue import EventQueue, Gap, QueueFull
 from pysync.replay.drain import Drain
 from pysync.replay.progress import State
 from pysync.replay.translate import Translator
@@ -36,6 +36,7 @@ from pysync.service.commands import Commands
 from pysync.service.control import ControlServer
 from pysync.service.ending import Ending
 from pysync.service.install import listener_jar
+from pysync.service.rescoping import Rescoper, compare_scope
 from pysync.service.status import sidecar_status
 from pysync.service.targets import assert_named
 from pysync.service.tuning import collect_seldom
@@ -111,8 +112,19 @@ class Sidecar:
             source=self._source,
             behind=self._behind,
             tables_per_second=config.source.compare_tables_per_second,
-            elsewhere=self.bootstrapper.heals,
+            elsewhere=self._heals_elsewhere,
         )
+        self._rescopers = {
+            it.name: Rescoper(
+                self.queue,
+                refreshes,
+                it,
+                translator,
+                source=self._source,
+                tables_per_second=config.source.compare_tables_per_second,
+            )
+            for it, translator in zip(settings, translators, strict=True)
+        }
         self._heals = bridge
         self._verifier = Verifier(config, self.queue, self.drains, watch.is_settled)
         commands = Commands(self.queue, self.drains, self._healer, self.bootstrapper)
@@ -123,6 +135,7 @@ class Sidecar:
         """Begin; returns the bridge's port, 0 without one. Raises PysyncError when the port is taken."""
         port = self.bridge.start() if self.bridge else 0
         self._compare_for_new_targets()
+        self._compare_scopes()
         for drain in self.drains:
             drain.start()
         self._control.start()
@@ -131,6 +144,8 @@ class Sidecar:
             log.info("metrics", url=f"http://{HOST}:{self._web.port}/metrics")
         if self._heals:
             self._healer.start()
+            for rescoper in self._rescopers.values():
+                rescoper.start()
             self._verifier.start()
         self.bootstrapper.start()
         if self.poller:
@@ -157,6 +172,8 @@ class Sidecar:
             self.poller.stop()
             self.poller.join(_HELD_SECONDS)
         self._healer.stop()
+        for rescoper in self._rescopers.values():
+            rescoper.stop()
         self._verifier.stop()
         self.bootstrapper.stop()
         for drain in self.drains:
@@ -187,6 +204,7 @@ class Sidecar:
             {**capture, **bootstrap},
             self.drains,
             verified=self._verifier.status,
+            scopes={name: rescoper.status() for name, rescoper in self._rescopers.items()},
         )
 
     def _assert_named(self) -> None:
@@ -206,6 +224,15 @@ class Sidecar:
         for name in {drain.name for drain in self.drains} - self.queue.positions().keys():
             key = f"new:{name}:{self.queue.epoch}:{self.queue.last}"
             self.queue.open_gap(key, f"target {name} is new: it is compared with the source")
+
+    def _compare_scopes(self) -> None:
+        """A dump tells only of what is in it: a load leaves the change of a scope to the next `pysync run`."""
+        for drain in self.drains:
+            if self._origin is None or drain.name not in self.queue.positions():
+                compare_scope(self.queue, drain.settings)
+
+    def _heals_elsewhere(self, gap: Gap) -> bool:
+        return self.bootstrapper.heals(gap) or any(it.heals(gap) for it in self._rescopers.values())
 
     def _behind(self) -> int:
         """How many events the slowest of the targets that are at work is behind."""

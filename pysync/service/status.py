@@ -22,10 +22,11 @@ def sidecar_status(
     drains: Sequence[Drain],
     *,
     verified: Callable[[str], dict[str, Any] | None],
+    scopes: Mapping[str, dict[str, Any] | None],
 ) -> dict[str, Any]:
     """The whole status as JSON values; times are seconds since 1970. `capture` is what tells of how events come in.
 
-    `verified` tells what was found at a target when it was last compared.
+    `verified` tells what was found at a target when it was last compared, `scopes` how its scope has last changed.
     """
     now = time.time()
     return {
@@ -38,7 +39,10 @@ def sidecar_status(
         "acts": [_act(act) for act in queue.acts()],
         "gaps": [_gap(gap) for gap in queue.gaps()],
         "instances": [_instance(it) for it in queue.instances() if it.instance != INSTANCE],
-        "targets": [{**_target(drain, queue, now), "verify": verified(drain.name)} for drain in drains],
+        "targets": [
+            {**_target(drain, queue, now), "scope": scopes.get(drain.name), "verify": verified(drain.name)}
+            for drain in drains
+        ],
     }
 
 

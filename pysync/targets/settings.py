@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Annotated, Any, Literal
 
-from pydantic import AfterValidator, BaseModel, ConfigDict, Field, StringConstraints, field_validator
+from pydantic import AfterValidator, BaseModel, ConfigDict, Field, StringConstraints, field_validator, model_validator
 
 from pysync.model.event import Kind, replicator
 
@@ -111,6 +111,9 @@ class TargetSettings(BaseModel):
         ge=0,
         description="a window that would drop more databases, tables and partitions pauses the target; 0: no limit",
     )
+    out_of_scope: Literal["keep", "drop"] = Field(
+        default="keep", description="what becomes of what this source has put there when it is out of scope since"
+    )
     delete_data: bool = Field(
         default=False, description="whether a drop that deleted data at the source deletes it at the target too"
     )
@@ -136,6 +139,12 @@ class TargetSettings(BaseModel):
         Some calls can tell where a change has been by nothing else.
         """
         return replicator(visited) if self.both_ways and visited else None
+
+    @model_validator(mode="after")
+    def _drops_what_it_may(self) -> TargetSettings:
+        if self.out_of_scope == "drop" and self.drops == "suppress":
+            raise ValueError('out_of_scope = "drop" contradicts drops = "suppress": choose one')
+        return self
 
     def spark_wish(self) -> SparkWish | None:
         """The Spark session that it needs; None if it needs no Spark."""

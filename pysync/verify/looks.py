@@ -80,7 +80,8 @@ class Looker:
         there, old = ends.target.database(new), self.rules.rewrite.source_database(new)
         if there is not None:
             found = Compared("database", new, EXTRA, source=old)
-            yield excused(found, self.rules, there, in_scope=self.rules.policy.takes_database(old))
+            names = self.rules.rewrite.source_databases(new)
+            yield excused(found, self.rules, there, in_scope=any(map(self.rules.policy.takes_database, names)))
 
     def _functions(self, ends: Ends, item: DatabaseItem, *, ours: bool) -> Iterator[Compared]:
         rules = self.rules

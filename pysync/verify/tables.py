@@ -63,7 +63,8 @@ def look_at_extra(ends: Ends, old: TableName, new: TableName, rules: Rules) -> S
     if there is None:
         return Seen(())
     found = Compared("table", str(new), EXTRA, source=str(old))
-    return Seen((excused(found, rules, there, in_scope=rules.policy.takes_table(old)),))
+    names = rules.rewrite.sources_of(new)
+    return Seen((excused(found, rules, there, in_scope=any(map(rules.policy.takes_table, names))),))
 
 
 def excused(found: Compared, rules: Rules, there: Any, *, in_scope: bool) -> Compared:

@@ -1,0 +1,51 @@
+"""`pysync plan --scope`: what a change of scope would put, keep and drop."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import typer
+
+from pysync.cli.output import print_json, print_table
+from pysync.config import load_config
+from pysync.errors import UsageError
+from pysync.service import logs
+from pysync.service.scope import scope_plans
+
+_MOST = 20
+
+
+def show_scope(config: Path, target: str | None, *, as_json: bool) -> None:
+    """Print what the scopes in `config` come to. Raises as `scope_plans`, and UsageError for an unknown target."""
+    loaded = load_config(config)
+    logs.configure("error", loaded.log.format)
+    if target not in {None, *(it.name for it in loaded.targets)}:
+        raise UsageError(f"{config} has no target {target!r}", f"it has: {', '.join(it.name for it in loaded.targets)}")
+    plans = scope_plans(loaded, target)
+    if as_json:
+        print_json({"targets": plans})
+        return
+    for plan in plans:
+        _print(plan)
+
+
+def _print(plan: dict[str, Any]) -> None:
+    name = plan["target"]
+    if plan["is_new"]:
+        typer.echo(f"{name} is new: it is compared with the source, and gets {len(plan['put'])} objects")
+    elif not plan["changes"]:
+        typer.echo(f"{name}: its scope has not changed")
+    for line in plan["changes"]:
+        typer.echo(f"{name}: {line}")
+    rows = [row for what in ("put", "keep", "drop") for row in _rows(what, plan[what])]
+    if rows and (plan["changes"] or plan["is_new"]):
+        print_table(f"scope of {name}", ("", "database or table"), rows)
+        parts = [f"{len(plan[what])} to {what}" for what in ("put", "keep", "drop")]
+        limit = plan["max_drops_per_window"] or "any number"
+        typer.echo(f"{name}: {', '.join(parts)}, {plan['compare']} to compare; {plan['drops']} drops, allowed {limit}")
+
+
+def _rows(what: str, names: list[str]) -> list[tuple[str | None, str]]:
+    rows: list[tuple[str | None, str]] = [(None if at else what, name) for at, name in enumerate(names[:_MOST])]
+    return [*rows, (None, f"and {len(names) - _MOST} more: --json")] if len(names) > _MOST else rows

@@ -1,0 +1,229 @@
+"""Rescoping: a target whose scope has changed in pysync.toml is brought to what it shall hold now.
+
+The settings that decide that are kept in the queue's file, beside the target's position. Where those of the file are
+others, that is a gap of this target alone: what is in scope is asked for, as by a bootstrap, databases that are new
+first; then what has left the scope is dropped, if `out_of_scope` says so. It goes through the queue like any refresh,
+so that order, brakes and parking hold; it goes on where it was, whoever was killed.
+"""
+
+from __future__ import annotations
+
+import json
+import threading
+import time
+import traceback
+from collections.abc import Iterable, Iterator
+from functools import partial
+from itertools import islice
+from typing import Any
+
+import structlog
+from pydantic import BaseModel
+
+from pysync.capture.healing import reading
+from pysync.capture.refreshes import Names, Refreshes, Scope, everything, place, some
+from pysync.errors import PysyncError
+from pysync.metastore.access import Where
+from pysync.metastore.client import Metastore
+from pysync.model.names import TableName
+from pysync.queue import EventQueue, Gap, QueueClosed
+from pysync.queue.gaps import scope_gaps
+from pysync.replay.scope import Extent, changes, scope_of
+from pysync.replay.translate import Translator
+from pysync.targets.settings import TargetSettings
+
+_CHUNK = 50
+_AHEAD = 500
+_LOOK_SECONDS = 0.5
+_RETRY_SECONDS = 5.0
+
+log = structlog.get_logger(__name__)
+
+
+class Kept(BaseModel):
+    """The scope of a target as it is kept in the queue's file; `number` counts its changes.
+
+    `former` are those before it whose objects may still be at the target, until it is brought to this one. What stands
+    up to `asked`, a database and a table, is queued. `changes` tell people of the last change, at `changed_at` (seconds
+    since 1970).
+    """
+
+    scope: dict[str, Any]
+    number: int = 0
+    former: tuple[dict[str, Any], ...] = ()
+    asked: tuple[str, str] | None = None
+    changes: tuple[str, ...] = ()
+    changed_at: float | None = None
+
+    def changed_to(self, scope: dict[str, Any]) -> Kept:
+        """What is kept when the file says `scope`; the same where that is no change."""
+        if scope == self.scope:
+            return self
+        former = tuple(it for it in (*self.former, self.scope) if it != scope)
+        told = changes(self.scope, scope)
+        return Kept(scope=scope, number=self.number + 1, former=former, changes=told, changed_at=time.time())
+
+
+def kept_scope(queue: EventQueue, target: str) -> Kept | None:
+    """The scope that the queue keeps for a target; None where there is none yet."""
+    text = queue.noted(_note(target))
+    kept = None if text is None else Kept.model_validate_json(text)
+    if kept is None or not kept.former or _gaps(queue, target):
+        return kept
+    return kept.model_copy(update={"former": ()})  # it was brought to this one
+
+
+def compare_scope(queue: EventQueue, settings: TargetSettings) -> bool:
+    """Whether the target's scope is another than the one that is kept; then a gap is open, and the new one is kept.
+
+    A scope that was never kept, that of a new target or of one that an older pysync wrote, is kept without a word. A
+    shadow writes nothing, so that its scope stays as it was for when it applies again.
+    """
+    kept = kept_scope(queue, settings.name)
+    if kept is None:
+        _keep(queue, settings.name, Kept(scope=scope_of(settings)))
+        return False
+    new = kept.changed_to(scope_of(settings))
+    if new is kept or settings.mode == "shadow":
+        return False
+    told = "; ".join(new.changes)
+    queue.open_gap(
+        f"{scope_gaps(settings.name)}{queue.epoch}:{new.number}", f"the scope of {settings.name} has changed: {told}"
+    )
+    _keep(queue, settings.name, new)
+    log.warning("scope_changed", target=settings.name, changes=list(new.changes), out_of_scope=settings.out_of_scope)
+    return True
+
+
+class Rescoper:
+    """The thread that brings one target to its scope; it ends as soon as no gap of that is open.
+
+    `tables_per_second` is the budget, as for any comparison.
+    """
+
+    def __init__(
+        self,
+        queue: EventQueue,
+        refreshes: Refreshes,
+        settings: TargetSettings,
+        translator: Translator,
+        *,
+        source: Where | None,
+        tables_per_second: float,
+    ) -> None:
+        self._queue = queue
+        self._refreshes = refreshes
+        self._settings = settings
+        self._target = settings.name
+        self._now = Extent(translator.policy, translator.rewrite)
+        self._source = source
+        self._pace = _CHUNK / tables_per_second
+        self._stop = threading.Event()
+        self._thread = threading.Thread(target=self._run, name=f"scope-{settings.name}", daemon=True)
+
+    def start(self) -> None:
+        """Begin, if there is anything to do; waits for nothing."""
+        if _gaps(self._queue, self._target):
+            self._thread.start()
+
+    def stop(self) -> None:
+        """End, within about a second; the next start goes on where it was."""
+        self._stop.set()
+        if self._thread.ident is not None:
+            self._thread.join(_RETRY_SECONDS)
+
+    def heals(self, gap: Gap) -> bool:
+        """Whether the gap is one of this target's scope."""
+        return gap.key.startswith(scope_gaps(self._target))
+
+    def status(self) -> dict[str, Any] | None:
+        """The last change of the scope, as JSON values (docs/status.md); None if there never was one."""
+        kept = kept_scope(self._queue, self._target)
+        if kept is None or kept.changed_at is None:
+            return None
+        told = {"changed_at": kept.changed_at, "changes": list(kept.changes)}
+        return {**told, "out_of_scope": self._settings.out_of_scope, "done": not _gaps(self._queue, self._target)}
+
+    def _run(self) -> None:
+        while not self._stop.wait(_LOOK_SECONDS):
+            try:
+                gaps = _gaps(self._queue, self._target)
+                if not gaps:
+                    return
+                if any(gap.upto is None for gap in gaps):
+                    self._bring()
+            except QueueClosed:
+                return
+            except PysyncError as error:
+                log.warning("scope waits", target=self._target, reason=str(error))
+                self._stop.wait(_RETRY_SECONDS)
+            except Exception:  # noqa: BLE001 - the thread must not die silently
+                log.error("scope failed, and goes on", target=self._target, traceback=traceback.format_exc())
+                self._stop.wait(_RETRY_SECONDS)
+
+    def _bring(self) -> None:
+        """Queue what is not yet; then the gaps wait only for the target."""
+        kept = kept_scope(self._queue, self._target)
+        if self._source is None or kept is None:
+            raise PysyncError("the source's address is not known", "set [source] metastore, and restart the sidecar")
+        with reading(self._source) as source:
+            for chunk in _chunks(self._wanted(source, kept)):
+                self._ask(chunk)
+                last = place(chunk[-1])
+                kept = kept.model_copy(update={"asked": (last.database, last.table)})
+                _keep(self._queue, self._target, kept)
+                if not self._may_go_on():
+                    return
+        if kept.former and self._settings.out_of_scope == "drop":
+            self._ask([{"former": json.dumps(kept.former), "upto": "0"}])  # it makes nothing good that is parked
+        self._queue.healed_by([gap.key for gap in _gaps(self._queue, self._target)], self._queue.last)
+        _keep(self._queue, self._target, kept.model_copy(update={"asked": None}))
+        log.info("scope: what is to be compared is queued", target=self._target, upto=self._queue.last)
+
+    def _wanted(self, source: Metastore, kept: Kept) -> Iterator[Names]:
+        """Everything in scope, in the order of `place`; the databases that were not in scope before all else."""
+        after = None if kept.asked is None else TableName(*kept.asked)
+        scope = Scope(self._now.policy.takes_database, self._now.policy.takes_table)
+        if after is None:
+            former = [Extent.of(it) for it in kept.former]
+            came = [name for name in source.databases() if scope.database(name) and self._is_new(name, former)]
+            self._ask(list(some(source, self._last, came, ())))
+        return everything(source, self._last, scope=scope, after=after)
+
+    def _is_new(self, name: str, former: Iterable[Extent]) -> bool:
+        there = self._now.rewrite.database(name)
+        return not any(it.policy.takes_database(name) and it.rewrite.database(name) == there for it in former)
+
+    def _ask(self, names: Iterable[Names]) -> None:
+        self._refreshes.ask([{**it, "targets": self._target} for it in names])
+
+    def _last(self) -> int:
+        return self._queue.last
+
+    def _may_go_on(self) -> bool:
+        """Keep the pace, and let the target come along; False when it is time to stop."""
+        self._stop.wait(self._pace)
+        while self._queue.depth(self._target).queued > _AHEAD and not self._stop.is_set():
+            self._stop.wait(_LOOK_SECONDS)
+        return not self._stop.is_set()
+
+
+def _gaps(queue: EventQueue, target: str) -> list[Gap]:
+    """Those of the target's scope that are open."""
+    return [gap for gap in queue.open_gaps() if gap.key.startswith(scope_gaps(target))]
+
+
+def _note(target: str) -> str:
+    return f"scope:{target}"
+
+
+def _keep(queue: EventQueue, target: str, kept: Kept) -> None:
+    queue.note(_note(target), kept.model_dump_json())
+
+
+def _chunks(wanted: Iterable[Names]) -> Iterator[list[Names]]:
+    return iter(partial(_taken, iter(wanted)), [])
+
+
+def _taken(wanted: Iterator[Names]) -> list[Names]:
+    return list(islice(wanted, _CHUNK))
