@@ -6,11 +6,12 @@ BIN := $(VENV)/bin
 JAR := build/pysync-listener.jar
 SETUP := $(VENV)/.setup
 ARCHIVE := $(VENV)/share/pysync/metastore.jsa
+HISTORIES ?= 100000
 EXTRAS := spark,aws,web,embedded,embedded-aws,dev
 # Else every one of some hundred processes that a test starts compiles all of pysync anew.
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: help setup jar demo test test-athena test-aws test-spark test-crash test-versions test-kerberos chaos lint format bench clean doctor
+.PHONY: help setup jar demo test test-athena test-aws test-spark test-crash simulate test-versions test-kerberos chaos lint format bench clean doctor
 
 help: ## show this help
 	@awk -F ':.*## ' '/^[a-zA-Z_%-]+:.*## / {printf "  %-14s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -61,6 +62,9 @@ chaos: setup $(JAR) $(ARCHIVE) ## the long suite: streams of DDL against kills o
 	@$(BIN)/python -m tests.chaos
 	@PYSYNC_COPY_CHANGES=200 $(BIN)/python -m pytest -m spark tests/integration/test_copy_drain.py -k reader $(ARGS)
 	@PYSYNC_EXAMPLES=20 $(BIN)/python -m pytest --timeout=3600 tests/chaos tests/unit/test_properties.py tests/unit/test_refresh_properties.py $(ARGS)
+
+simulate: setup ## histories on a clock of their own, one seed each (HISTORIES of each topology; docs/simulation.md)
+	@$(BIN)/python -m tests.simulation --histories $(HISTORIES) $(ARGS)
 
 test-versions: setup $(JAR) ## every pair of Hive versions, PostgreSQL, HDFS, s3a, chaos on 3.1 and 4.1, the Maven build (needs Maven)
 	@$(BIN)/python -m pytest --timeout=900 tests/versions $(ARGS)

@@ -10,6 +10,7 @@ from __future__ import annotations
 import time
 from collections import OrderedDict, deque
 from collections.abc import Iterator
+from contextlib import suppress
 from dataclasses import dataclass, replace
 
 from thrift.protocol.TBase import TBase
@@ -19,7 +20,8 @@ from pysync.errors import PysyncError
 from pysync.model.change import named_in_event
 from pysync.model.event import Event, Kind
 from pysync.model.names import TableName
-from pysync.model.wire import decode
+from pysync.model.wire import decode, decode_event
+from pysync.queue import EventQueue
 
 CLOSE_SECONDS = 5.0
 """Events further apart are taken to be in order: as long as a callback may lag behind its commit."""
@@ -28,6 +30,8 @@ _CALM_SECONDS = 2.0
 _LATEST_SECONDS = 30.0
 _REMEMBERED = 50_000
 _WAITING = 100_000
+_RECALLED = 1000
+_RECALLED_BYTES = 16 * 1024 * 1024
 _PARTITIONS = frozenset({Kind.ADD_PARTITION, Kind.ALTER_PARTITION, Kind.DROP_PARTITION})
 _TABLES = frozenset({Kind.CREATE_TABLE, Kind.ALTER_TABLE, Kind.DROP_TABLE})
 
@@ -91,6 +95,14 @@ class Overlaps:
     def seen(self, event: Event) -> None:
         """Note an event that came; cheap."""
         self._new.append((time.monotonic(), event))
+
+    def recall(self, queue: EventQueue) -> None:
+        """Note the last events that are still queued, as they came: what was asked for is forgotten with a process."""
+        now, time_ms = time.monotonic(), time.time() * 1000
+        for queued in queue.events(max(0, queue.last - _RECALLED), _RECALLED, _RECALLED_BYTES):
+            with suppress(PysyncError):
+                event = decode_event(queued.data)
+                self._new.append((now - max(0.0, time_ms - queued.at_ms) / 1000, event))
 
     def due(self, now: float, *, renames: bool = False) -> list[TableName]:
         """The tables to refresh at `now` (monotonic seconds), each once: those left alone for a while.

@@ -91,6 +91,7 @@ class Sidecar:
         )
         self._assert_named()
         watch, overlaps = GapWatch(self.queue, config.source.silence_seconds), Overlaps()
+        overlaps.recall(self.queue)
         self.bridge = self._bridge(token, Reception(self.queue, watch, overlaps)) if token else None
         self.poller = self._poller(self._source) if polls and self._source else None
         self._copies = Copies(settings, listener_jar, config.queue.directory.absolute())

@@ -5,6 +5,7 @@ from __future__ import annotations
 import random
 from collections.abc import Iterable
 from dataclasses import replace
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -16,8 +17,9 @@ from pysync.capture import overlaps as overlaps_module
 from pysync.capture.overlaps import CLOSE_SECONDS, Overlaps
 from pysync.model.event import Event, Kind
 from pysync.model.names import TableName
+from pysync.queue import EventQueue
 from tests.support import partition, table
-from tests.support.events import create_table, database, event, rename_table
+from tests.support.events import append, create_table, database, event, rename_table
 from tests.support.model.source import Source
 
 CALM = 2.0
@@ -31,6 +33,9 @@ class Clock:
 
     def monotonic(self) -> float:
         return self.now
+
+    def time(self) -> float:
+        return self.now + 1e9
 
 
 @pytest.fixture
@@ -64,6 +69,19 @@ def due(overlaps: Overlaps, *events: Event, after: float = 100.0, **options: Any
     for item in events:
         overlaps.seen(item)
     return sorted(map(str, overlaps.due(overlaps_module.time.monotonic() + after, **options)))
+
+
+@pytest.mark.parametrize("apart", [1.0, CLOSE_SECONDS + 1])
+def test_what_came_before_a_restart_is_recalled_as_it_came(tmp_path: Path, clock: Clock, apart: float) -> None:
+    """A kill must not make forget that a table has to be read."""
+    with EventQueue(tmp_path, min_free_bytes=0, clock=clock.time) as queue:
+        append(queue, of_thread(create_table("db.t", sequence=1), 1))
+        clock.now += apart
+        append(queue, of_thread(create_table("db.t", sequence=2), 2))
+        queue.append("jvm", 3, "onprem", b"not an event")
+        again = Overlaps()
+        again.recall(queue)
+    assert due(again) == (["db.t"] if apart < CLOSE_SECONDS else [])
 
 
 # --- what is suspicious

@@ -1,0 +1,76 @@
+"""`make simulate`: many histories of every topology, on all cores; each that goes wrong is told, as short as it gets.
+
+python -m tests.simulation --histories 100000 [--topology one-way] [--from 0]
+python -m tests.simulation --topology one-way --seed 775      one history, as it is and shrunk
+"""
+
+from __future__ import annotations
+
+import argparse
+import os
+import subprocess
+import sys
+import time
+from collections.abc import Sequence
+
+from tests.simulation.run import Found, find, shrunk
+from tests.simulation.topologies import TOPOLOGIES, Topology
+from tests.simulation.world import silence
+
+_MOST_TOLD = 5
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Returns the exit code: 1 where any went wrong."""
+    parser = argparse.ArgumentParser(prog="python -m tests.simulation")
+    parser.add_argument("--histories", type=int, default=100_000, help="of each topology")
+    parser.add_argument("--from", type=int, default=0, dest="first", help="the first seed")
+    parser.add_argument("--topology", choices=sorted(TOPOLOGIES), action="append", help="this alone; may be repeated")
+    parser.add_argument("--seed", type=int, help="this one history")
+    parser.add_argument("--part", help=argparse.SUPPRESS)
+    asked = parser.parse_args(arguments)
+    names = asked.topology or sorted(TOPOLOGIES)
+    with silence():
+        if asked.seed is not None:
+            return max(_one(TOPOLOGIES[name], asked.seed) for name in names)
+        if asked.part:
+            return _part(TOPOLOGIES[names[0]], range(*map(int, asked.part.split(","))))
+    return max(_all(name, asked.first, asked.histories) for name in names)
+
+
+def _one(topology: Topology, seed: int) -> int:
+    found = find(topology, seed)
+    for it in [found, shrunk(found)] if found else []:
+        print(it.told(), end="\n\n")
+    return int(found is not None)
+
+
+def _part(topology: Topology, seeds: range) -> int:
+    found = [it for it in (find(topology, seed) for seed in seeds) if it is not None]
+    for it in found[:_MOST_TOLD]:
+        print(_told(it), flush=True)
+    if found:
+        print(f"{topology.name}: {len(found)} went wrong, seeds {[it.seed for it in found[:50]]}")
+    return int(bool(found))
+
+
+def _told(found: Found) -> str:
+    again = f"python -m tests.simulation --topology {found.topology.name} --seed {found.seed}"
+    return f"{shrunk(found).told()}\nagain: {again}\n"
+
+
+def _all(name: str, first: int, histories: int) -> int:
+    """Each core takes every so-manieth seed, in a process of its own."""
+    cores, begun = os.cpu_count() or 1, time.monotonic()
+    parts = [f"{first + core},{first + histories},{cores}" for core in range(cores)]
+    command = [sys.executable, "-m", "tests.simulation", "--topology", name, "--part"]
+    running = [subprocess.Popen([*command, part]) for part in parts]
+    codes = [process.wait() for process in running]
+    seconds = time.monotonic() - begun
+    wrong = "some went wrong" if any(codes) else "none went wrong"
+    print(f"{name}: {histories} histories, {histories / seconds:.0f} a second, {wrong}")
+    return max(map(abs, codes))
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,66 @@
+"""One target of a simulated sidecar: the turns of a drain, without its thread."""
+
+from __future__ import annotations
+
+import random
+import threading
+from collections.abc import Callable
+
+from pysync.queue import EventQueue
+from pysync.replay.progress import Progress
+from pysync.replay.refresh import OpenSource
+from pysync.replay.replayer import Replayer
+from pysync.replay.translate import Translator
+from pysync.targets.base import Target
+from pysync.targets.settings import TargetSettings
+from tests.simulation.clock import Clock
+from tests.simulation.lanes import OneByOne
+
+_RETRY_FIRST_SECONDS = 2.0
+
+
+class Feed:
+    """What `Drain._turn` does, on the world's clock."""
+
+    def __init__(
+        self,
+        queue: EventQueue,
+        settings: TargetSettings,
+        open_target: Callable[[], Target],
+        source: OpenSource,
+        *,
+        clock: Clock,
+        dice: random.Random,
+    ) -> None:
+        self.name = settings.name
+        self._queue, self._settings, self._clock = queue, settings, clock
+        queue.register(self.name)
+        self.progress = Progress(settings.name, settings.kind)
+        self._replayer = Replayer(
+            queue, settings, Translator.of(settings), self.progress, halt=threading.Event(), source=source
+        )
+        self._lanes = OneByOne(open_target, self._replayer._applier.apply, dice)
+        self._retry_at = self._retry_wait = 0.0
+
+    @property
+    def behind(self) -> int:
+        """How many events it has not had yet."""
+        return self._queue.depth(self.name).queued
+
+    @property
+    def parked(self) -> int:
+        """How many events it has refused."""
+        return self._queue.parked_count(self.name)
+
+    def turn(self) -> bool:
+        """What is parked, if it is time for that, or else the next window; False if there was nothing to do."""
+        if self.parked and self._clock.monotonic() >= self._retry_at:
+            self._replayer.retry(self._lanes, attempts=1 if self._retry_wait else None)
+            self._retry_wait = min(2 * self._retry_wait or _RETRY_FIRST_SECONDS, self._settings.parked_retry_seconds)
+            self._retry_at = self._clock.monotonic() + self._retry_wait
+        elif not self.behind:
+            return False
+        elif self._replayer.window(self._lanes):
+            self._retry_wait = _RETRY_FIRST_SECONDS
+            self._retry_at = min(self._retry_at or 1e18, self._clock.monotonic() + self._retry_wait)
+        return True

@@ -1,0 +1,96 @@
+"""Run histories: one, many, and the shortest that still goes wrong."""
+
+from __future__ import annotations
+
+import itertools
+import os
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+from tests.simulation import calm
+from tests.simulation.history import History, Workload
+from tests.simulation.topologies import Topology
+from tests.simulation.world import simulated
+
+_numbers = itertools.count()
+
+
+@dataclass(frozen=True, slots=True)
+class Found:
+    """A history after which something is wrong."""
+
+    topology: Topology
+    seed: int
+    steps: History
+    wrong: str
+
+    def told(self) -> str:
+        """The story of it."""
+        return "\n".join(
+            [f"{self.topology.name}, seed {self.seed}:", *story(self.topology, self.seed, self.steps), self.wrong]
+        )
+
+
+def place() -> Path:
+    """Where the queue files of one process are: in memory, if there is such a place."""
+    memory = Path("/dev/shm")
+    return (memory if os.access(memory, os.W_OK) else Path("build")) / f"pysync-simulation-{os.getpid()}"
+
+
+def wrong_after(topology: Topology, seed: int, steps: History, story: list[str] | None = None) -> str | None:
+    """What is wrong after the steps; None if nothing is. `seed` decides the order of what lanes do."""
+    with simulated(topology, place() / str(next(_numbers)), seed, tells=story is not None) as world:
+        try:
+            for step in steps:
+                world.do(step)
+            return calm.after(world)
+        except Exception as error:
+            return f"{type(error).__name__}: {error}"
+        finally:
+            if story is not None:
+                story += world.story or []
+
+
+def story(topology: Topology, seed: int, steps: History) -> list[str]:
+    """What happens, in words."""
+    told: list[str] = []
+    wrong_after(topology, seed, steps, told)
+    return told
+
+
+def find(topology: Topology, seed: int, workload: Workload | None = None) -> Found | None:
+    """Run the history of that seed."""
+    steps = (workload or topology.workload).history(seed, len(topology.clusters))
+    wrong = wrong_after(topology, seed, steps)
+    return Found(topology, seed, steps, wrong) if wrong else None
+
+
+def shrunk(found: Found) -> Found:
+    """The same with as few steps as still go wrong in that way."""
+    shorter: Found | None = found
+    while shorter is not None:
+        found, shorter = shorter, next(_shorter(shorter), None)
+    return found
+
+
+def _shorter(found: Found) -> Iterator[Found]:
+    for steps in _candidates(found.steps):
+        wrong = wrong_after(found.topology, found.seed, steps)
+        if wrong and _way(wrong) == _way(found.wrong):
+            yield Found(found.topology, found.seed, steps, wrong)
+
+
+def _way(wrong: str) -> str:
+    return wrong.partition(":")[0]
+
+
+def _candidates(steps: History) -> Iterator[History]:
+    size = len(steps) // 2
+    while size:
+        for start in range(0, len(steps), size):
+            yield steps[:start] + steps[start + size :]
+        size //= 2
+    for at, step in enumerate(steps):
+        if step.within:
+            yield (*steps[:at], *step.within, *steps[at + 1 :])

@@ -1,0 +1,83 @@
+"""The sidecar of a simulated cluster: the real queue, reception, gaps, healing and replay, without their threads."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+
+from pysync.capture.bridge import Reception
+from pysync.capture.gaps import GapWatch
+from pysync.capture.healing import Healer
+from pysync.capture.overlaps import Overlaps
+from pysync.capture.refreshes import Refreshes
+from pysync.queue import EventQueue
+from pysync.targets.memory import Store
+from pysync.targets.settings import TargetSettings
+from tests.simulation.clock import Clock
+from tests.simulation.feed import Feed
+from tests.simulation.links import Connection, Link, LinkedTarget
+
+SILENCE_SECONDS = 15.0
+
+
+@dataclass(frozen=True, slots=True)
+class Wiring:
+    """What a sidecar is connected to: its own metastore, and that of each target, by the target's settings."""
+
+    source: str
+    store: Store
+    own: Link
+    targets: Mapping[str, tuple[TargetSettings, Store, Link]]
+
+
+class Sidecar:
+    """One process; what it knows but for the queue file ends with it."""
+
+    def __init__(self, directory: Path, wiring: Wiring, clock: Clock, dice: random.Random) -> None:
+        self._clock = clock
+        self.queue = EventQueue(
+            directory, min_free_bytes=0, lock_timeout=0, free_bytes=lambda _: 1 << 40, clock=clock.time
+        )
+        self.watch, self.overlaps = GapWatch(self.queue, SILENCE_SECONDS), Overlaps()
+        self.overlaps.recall(self.queue)
+        self.reception = Reception(self.queue, self.watch, self.overlaps)
+        self.feeds = [
+            Feed(self.queue, settings, _opener(settings, store, link), self._source(wiring), clock=clock, dice=dice)
+            for settings, store, link in wiring.targets.values()
+        ]
+        self.healer = Healer(
+            self.queue,
+            self.watch,
+            self.overlaps,
+            Refreshes(self.queue, wiring.source),
+            source=self._source(wiring),  # type: ignore[arg-type]  # see world.simulated
+            behind=lambda: 0,
+            tables_per_second=1e9,
+        )
+        self._healed_at = clock.monotonic()
+
+    def heal(self) -> None:
+        """A turn of the healer."""
+        now = self._clock.monotonic()
+        self.healer._turn(now, now - self._healed_at)
+        self._healed_at = now
+
+    @property
+    def resting(self) -> bool:
+        """Whether nothing is left to do, but for what is parked."""
+        asked = self.overlaps._new or self.overlaps._asked or self.healer._due
+        return not (asked or any(feed.behind for feed in self.feeds) or self.queue.open_gaps())
+
+    def end(self) -> None:
+        """The process is gone, whatever it was at; its file is free."""
+        self.queue._release()
+
+    @staticmethod
+    def _source(wiring: Wiring) -> Callable[[], Connection]:
+        return lambda: Connection(wiring.store, wiring.own)
+
+
+def _opener(settings: TargetSettings, store: Store, link: Link) -> Callable[[], LinkedTarget]:
+    return lambda: LinkedTarget(settings, store, link)

@@ -1,0 +1,37 @@
+"""What a simulated metastore holds, as plain values that can be compared: without marks, and what its server sets."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from pysync.model.definition import definition
+from pysync.targets.memory import Store
+
+
+def state(store: Store) -> dict[str, Any]:
+    """Everything that counts, by `db`, `db.table`, `db.table/values` and `db.function()`."""
+    found: dict[str, Any] = {}
+    for name, database in store.databases.items():
+        found[name] = definition(database.struct)
+        for function, struct in database.functions.items():
+            found[f"{name}.{function}()"] = definition(struct)
+        for table, held in database.tables.items():
+            found[f"{name}.{table}"] = definition(held.struct)
+            for values, part in held.partitions.items():
+                found[f"{name}.{table}/{','.join(values)}"] = definition(part)
+    return found
+
+
+def differences(one: Store, other: Store) -> list[str]:
+    """In what two metastores differ, a line each."""
+    mine, its = state(one), state(other)
+    names = sorted(mine.keys() | its.keys())
+    return [f"{name}: {_told(mine, its, name)}" for name in names if mine.get(name) != its.get(name)]
+
+
+def _told(mine: dict[str, Any], its: dict[str, Any], name: str) -> str:
+    if name not in mine or name not in its:
+        return "only at the second" if name not in mine else "only at the first"
+    fields = sorted(mine[name].keys() | its[name].keys())
+    changed = [key for key in fields if mine[name].get(key) != its[name].get(key)]
+    return "; ".join(f"{key} {mine[name].get(key)} and {its[name].get(key)}" for key in changed)

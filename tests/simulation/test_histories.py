@@ -1,0 +1,33 @@
+"""A thousand histories of what pysync promises: none may go wrong. `make simulate` runs a hundred thousand."""
+
+from __future__ import annotations
+
+import pytest
+
+from tests.simulation.run import find, shrunk, wrong_after
+from tests.simulation.topologies import TOPOLOGIES
+from tests.simulation.world import silence
+
+HISTORIES = 1000
+_PART = 250
+
+
+@pytest.mark.parametrize("first", range(0, HISTORIES, _PART))
+@pytest.mark.parametrize("name", TOPOLOGIES)
+def test_no_history_goes_wrong(name: str, first: int) -> None:
+    with silence():
+        found = (find(TOPOLOGIES[name], seed) for seed in range(first, first + _PART))
+        wrong = next((it for it in found if it is not None), None)
+        story = shrunk(wrong).told() if wrong else ""
+    assert not wrong, story
+
+
+def test_a_seed_is_the_same_history_with_the_same_end() -> None:
+    topology = TOPOLOGIES["one-way"]
+    steps = topology.workload.history(7, 2)
+    assert steps == topology.workload.history(7, 2) != topology.workload.history(8, 2)
+    with silence():
+        stories: list[list[str]] = [[], []]
+        for story in stories:
+            wrong_after(topology, 7, steps, story)
+    assert stories[0] == stories[1]

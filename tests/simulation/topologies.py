@@ -1,0 +1,47 @@
+"""Who replicates to whom."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from tests.simulation.history import Workload
+
+NAMES = ("east", "west", "north")
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Topology:
+    """`targets` are the targets of each cluster; `settings` those of every target. Clients are at the `writers`."""
+
+    name: str
+    targets: Mapping[str, tuple[str, ...]]
+    settings: Mapping[str, Any] = field(default_factory=dict)
+
+    @property
+    def clusters(self) -> tuple[str, ...]:
+        """The names of the clusters."""
+        return NAMES[: 1 + max(NAMES.index(it) for ends in self.targets.values() for it in ends)]
+
+    @property
+    def both_ways(self) -> bool:
+        """Whether a cluster is both source and target."""
+        return len(self.targets) > 1
+
+    @property
+    def workload(self) -> Workload:
+        """What its histories are made of."""
+        return Workload(writers=tuple(range(len(self.clusters))) if self.both_ways else (0,))
+
+
+ONE_WAY = Topology("one-way", {"east": ("west",)})
+PAIR = Topology("pair", {"east": ("west",), "west": ("east",)})
+MESH = Topology("mesh", {"east": ("west", "north"), "west": ("east", "north"), "north": ("east", "west")})
+RING = Topology("ring", {"east": ("west",), "west": ("north",), "north": ("east",)})
+_ADOPTING = {"on_conflict": "adopt"}
+FORMER = {f"{it.name}-adopt": Topology(f"{it.name}-adopt", it.targets, _ADOPTING) for it in (PAIR, MESH, RING)}
+"""The topologies before there was a home rule: each side adopts what it finds."""
+
+TOPOLOGIES = {it.name: it for it in (ONE_WAY,)}
+"""Those in which nothing may go wrong."""

@@ -1,0 +1,259 @@
+"""A simulated world: the clusters of one topology, in which one history happens."""
+
+from __future__ import annotations
+
+import random
+import shutil
+import sys
+from collections.abc import Iterator
+from contextlib import ExitStack, contextmanager
+from functools import lru_cache
+from pathlib import Path
+from typing import Any
+from unittest import mock
+
+import structlog
+
+from pysync import crashpoints
+from pysync.capture import healing
+from pysync.errors import PysyncError
+from pysync.model.event import Kind
+from pysync.queue import EventQueue, schema
+from pysync.targets.faulty import FaultySettings
+from pysync.targets.settings import TargetSettings
+from tests.simulation import rounds
+from tests.simulation.clock import Clock, looked_at
+from tests.simulation.cluster import Cluster, Killed
+from tests.simulation.history import POINTS, Step
+from tests.simulation.topologies import Topology
+
+
+class World:
+    """The clusters, the clock, and the steps that happen; `story` tells what did, in words, if it is wanted."""
+
+    def __init__(self, topology: Topology, directory: Path, clock: Clock, seed: int, *, tells: bool = False) -> None:
+        self.topology = topology
+        self.clock = clock
+        self.story: list[str] | None = [] if tells else None
+        self.clusters = [Cluster(name, self.clock) for name in topology.clusters]
+        self._dice = random.Random(seed)
+        self._at: list[Cluster] = []  # those whose sidecar takes a turn now
+        self._step: Step | None = None
+        self._calls = 0
+        stores = {it.name: it.store for it in self.clusters}
+        for cluster in self.clusters:
+            if targets := topology.targets.get(cluster.name):
+                place = directory / cluster.name
+                _new_queue(place, directory.parent / "empty-queue")
+                ends = {name: (_settings(topology, name), stores[name]) for name in targets}
+                cluster.connect(place, ends, self._before_call, self._dice)
+
+    def settle(self) -> bool:
+        """Let everybody take turns until nothing is left to do; False where that does not come."""
+        return rounds.settles(self.clusters, self.clock)
+
+    def tell(self, line: str) -> None:
+        """Add to the story."""
+        if self.story is not None:
+            self.story.append(f"{self.clock.seconds - 1000:6.1f}s {'  ' * len(self._at)}{line}")
+
+    def do(self, step: Step) -> None:
+        """One step."""
+        getattr(self, f"_{step.kind}")(self.clusters[step.at % len(self.clusters)], step)
+
+    def come_by(self, point: str) -> None:
+        """Whoever takes a turn comes by a crash point."""
+        if self._at:
+            self._at[-1].come_by(point)
+
+    def close(self) -> None:
+        """End all sidecars."""
+        for cluster in self.clusters:
+            cluster.kill()
+
+    # --- clients
+
+    def _client(self, cluster: Cluster, step: Step) -> None:
+        self.clock.seconds += step.c % 4 / 4
+        self.tell(f"client at {cluster.name}: {cluster.client.do(step.a, step.b, step.c)}")
+
+    def _late(self, cluster: Cluster, step: Step) -> None:
+        """A client's call whose callback comes later than that of the next one, which is another thread's."""
+        listener = cluster.listener
+        listener.held = []
+        self._client(cluster, step)
+        held, listener.held = listener.held, None
+        if any(told.kind in _OF_DATABASES for told, _ in held):  # whose order is not looked at, see docs/simulation.md
+            listener.let_go(held)
+        else:
+            self.tell("  which the listener hears of later")
+            listener.let_go_after(held, lambda: self._client(cluster, Step("client", step.at, step.b, step.b, step.a)))
+
+    # --- turns
+
+    def _settle(self, _: Cluster, __: Step) -> None:
+        """Everybody takes the turns that there are, for a while."""
+        self.tell("everything is replicated")
+        self.settle()
+
+    def _ship(self, cluster: Cluster, step: Step) -> None:
+        self.tell(f"the listener of {cluster.name} ships {len(cluster.listener.spool)} events")
+        self._turn(cluster, step, lambda: cluster.listener.ship(cluster, 1 + step.a))
+
+    def _replay(self, cluster: Cluster, step: Step) -> None:
+        if cluster.sidecar is None:
+            return
+        feed = cluster.sidecar.feeds[step.a % len(cluster.sidecar.feeds)]
+        self.tell(f"{cluster.name} replays {feed.behind} events to {feed.name}")
+        self._turn(cluster, step, feed.turn)
+
+    def _heal(self, cluster: Cluster, step: Step) -> None:
+        if cluster.sidecar is not None:
+            self._turn(cluster, step, cluster.sidecar.heal)
+
+    def _pass(self, _: Cluster, step: Step) -> None:
+        self.clock.seconds += (0.1, 0.5, 1.0, 2.0, 6.0)[step.a % 5]
+
+    def _turn(self, cluster: Cluster, step: Step, turn: Any) -> None:
+        """A turn of the cluster's sidecar, which may die in it; those of others may come within it."""
+        if cluster in self._at:
+            return
+        outer = self._step, self._calls
+        self._at.append(cluster)
+        self._step, self._calls = step, 0
+        try:
+            turn()
+        except Killed:
+            self.tell(f"the sidecar of {cluster.name} dies")
+            cluster.kill()
+        except PysyncError as error:
+            self.tell(f"{cluster.name}: {error}")
+        finally:
+            self._at.pop()
+            self._step, self._calls = outer
+
+    def _before_call(self) -> None:
+        """Before a call of a sidecar to a metastore."""
+        self._calls += 1
+        if self._step is not None and self._calls == self._step.call:
+            for step in self._step.within:
+                self.do(step)
+
+    # --- what goes wrong
+
+    def _kill(self, cluster: Cluster, step: Step) -> None:
+        """The sidecar will die at a crash point."""
+        cluster.fatal = POINTS[step.a % len(POINTS)], step.b % 4
+        self.tell(f"the sidecar of {cluster.name} is to die at {cluster.fatal}")
+
+    def _stop(self, cluster: Cluster, _: Step) -> None:
+        """The sidecar is away; or back."""
+        if cluster.sidecar is None:
+            cluster.start()
+        elif cluster not in self._at:
+            cluster.kill()
+        self.tell(f"the sidecar of {cluster.name} is {'back' if cluster.sidecar else 'away'}")
+
+    def _link(self, cluster: Cluster, step: Step, fault: str) -> None:
+        """Calls of the sidecar to one of its targets, or to its source, fail."""
+        links = sorted(cluster.links)
+        if links:
+            name = links[step.a % len(links)]
+            setattr(cluster.links[name], fault, 1 + step.b % 3)
+            self.tell(f"calls from {cluster.name} to {name} will be {fault}: {1 + step.b % 3}")
+
+    def _away(self, cluster: Cluster, step: Step) -> None:
+        self._link(cluster, step, "away")
+
+    def _undone(self, cluster: Cluster, step: Step) -> None:
+        self._link(cluster, step, "undone")
+
+    def _unanswered(self, cluster: Cluster, step: Step) -> None:
+        self._link(cluster, step, "unanswered")
+        cluster.lost_answers = step.c % 2
+
+    def _unheard(self, cluster: Cluster, step: Step) -> None:
+        """The metastore is killed between the commit of a client's call and the callback."""
+        if self.clusters.index(cluster) not in self.topology.workload.writers:
+            return
+        cluster.listener.deaf = True
+        self._client(cluster, step)
+        cluster.listener.deaf = False
+        self.tell(f"the metastore of {cluster.name} is killed before the listener hears of it")
+        cluster.listener.die()
+
+    def _power(self, cluster: Cluster, _: Step) -> None:
+        """The power of the host of metastore and sidecar fails."""
+        self.tell(f"the power of {cluster.name} fails")
+        if cluster not in self._at:
+            cluster.kill()
+        cluster.listener.die(power=True)
+
+    def _end(self, cluster: Cluster, _: Step) -> None:
+        """The metastore is killed, and started again."""
+        self.tell(f"the metastore of {cluster.name} is killed")
+        cluster.listener.die()
+
+    def _jump(self, _: Cluster, step: Step) -> None:
+        seconds = (-3600.0, -10.0, 10.0, 3600.0)[step.a % 4]
+        self.tell(f"the clock jumps by {seconds}")
+        self.clock.jump(seconds)
+
+
+_OF_DATABASES = frozenset({Kind.CREATE_DATABASE, Kind.DROP_DATABASE, Kind.CREATE_FUNCTION, Kind.DROP_FUNCTION})
+
+
+@lru_cache
+def _settings(topology: Topology, name: str) -> TargetSettings:
+    return FaultySettings.model_validate(
+        {"name": name, "kind": "faulty", "retry_max_seconds": 1e-6, "lanes": 1, **topology.settings}
+    )
+
+
+def _new_queue(place: Path, empty: Path) -> None:
+    """A new queue file; to copy one takes a tenth of the time to make it."""
+    if not empty.exists():
+        EventQueue(empty, min_free_bytes=0, clock=lambda: 1.7e9).close()
+    shutil.copytree(empty, place)
+
+
+@contextmanager
+def simulated(topology: Topology, directory: Path, seed: int, *, tells: bool = False) -> Iterator[World]:
+    """A world in whose time, and at whose crash points, pysync lives until the end of the block."""
+    directory.mkdir(parents=True)
+    world: World | None = None
+    with ExitStack() as stack:
+        stack.callback(shutil.rmtree, directory)
+        stack.enter_context(mock.patch.object(healing, "Metastore", lambda connect: connect()))
+        stack.enter_context(mock.patch.object(schema, "_check"))  # no disk is damaged, and it takes a thread
+        stack.callback(_no_crashes, _crashing(lambda point: world.come_by(point) if world else None))
+        clock = Clock()
+        stack.enter_context(looked_at(clock))
+        world = World(topology, directory, clock, seed, tells=tells)
+        stack.callback(world.close)
+        yield world
+
+
+@contextmanager
+def silence() -> Iterator[None]:
+    """Without logs: who wants to know looks at the story."""
+    structlog.configure(wrapper_class=structlog.make_filtering_bound_logger(50))
+    try:
+        yield
+    finally:
+        structlog.reset_defaults()
+
+
+def _crashing(come_by: Any) -> list[Any]:
+    """Have all of pysync come by here; returned are its modules that have crash points."""
+    modules = [
+        it for name, it in list(sys.modules.items()) if name.startswith("pysync.") and hasattr(it, "crash_point")
+    ]
+    for module in modules:
+        module.crash_point = come_by
+    return modules
+
+
+def _no_crashes(modules: list[Any]) -> None:
+    for module in modules:
+        module.crash_point = crashpoints.armed(None)
