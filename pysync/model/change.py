@@ -43,6 +43,8 @@ OBJECTS: Mapping[Kind, Any] = {
 }
 """The kinds that can be replayed, and the struct that their objects are; the others are left out, and counted."""
 
+_OF_SEVERAL = frozenset({Kind.ADD_PARTITION, Kind.DROP_PARTITION})
+
 _NAMED_BY: Mapping[Kind, frozenset[str]] = {
     Kind.DROP_CONSTRAINT: frozenset({"database", "table", "constraint"}),
     Kind.COLUMN_STATISTICS: frozenset({"database", "table"}),
@@ -155,10 +157,13 @@ def stored_table(raw: bytes) -> Any:
 def decode_change(event: Event, position: int, table_of: Callable[[bytes], Any] = stored_table) -> Change | None:
     """The event's objects, decoded and as HMS stores them; None for kinds and catalogs that are not replayed.
 
+    None also for partitions that are none: HMS tells of those added where all that were asked for are there already.
     `table_of` decodes the table that partitions belong to, and may remember it.
     Raises UnreadableEvent when an object is not what the kind says.
     """
     if event.kind not in OBJECTS or not is_default_catalog(event.catalog):
+        return None
+    if event.kind in _OF_SEVERAL and event.table and not event.before and not event.after:
         return None
     struct = OBJECTS[event.kind]
     change = Change(

@@ -311,3 +311,12 @@ def test_whose_call_it_was(stand: Stand, database: str) -> None:
         ("ADD_PARTITION", me),
         ("CREATE_DATABASE", getpass.getuser()),
     ]
+
+
+def test_partitions_that_are_all_there_already_are_an_event_about_nothing(stand: Stand, database: str) -> None:
+    of = parted(stand, database, "visits")
+    request = ttypes.AddPartitionsRequest(database, "visits", [partition(of, ["mon"])], True)
+    for _ in range(2):
+        stand.call(lambda client: client.add_partitions_req(request))
+    found = [event for event in stand.bridge.named(database) if event.kind == "ADD_PARTITION"]
+    assert [len(event.after) for event in found] == [1, 0]

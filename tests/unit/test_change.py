@@ -97,6 +97,11 @@ def test_an_event_without_its_objects_is_unreadable(kind):
         decode_change(event(kind), 1)
 
 
+@pytest.mark.parametrize("kind", [Kind.ADD_PARTITION, Kind.DROP_PARTITION])
+def test_an_event_of_no_partitions_is_about_nothing(kind):
+    assert decode_change(event(kind, of=EACH[kind]["of"]), 1) is None
+
+
 @pytest.mark.parametrize("kind", [Kind.ADD_PARTITION, Kind.ALTER_PARTITION, Kind.DROP_PARTITION])
 def test_a_partition_event_without_its_table_is_unreadable(kind):
     with pytest.raises(UnreadableEvent, match="without its table"):
