@@ -15,6 +15,7 @@ from pysync.errors import PysyncError
 from pysync.model import idl
 from pysync.model.event import Event, Kind
 from pysync.model.files import SourceFiles
+from pysync.model.home import Whose
 from pysync.model.names import TableName, is_default_catalog, normalized
 from pysync.model.wire import UnreadableEvent, decode, decode_event
 
@@ -67,6 +68,9 @@ class Change:
     after: list[Any] = field(default_factory=list)
     whole: TableName | None = None  # the name at the source of a table whose partitions the target does not have yet
     sources: dict[str, SourceFiles] = field(default_factory=dict)  # the files of its locations, for who copies them
+    whose: Whose | None = None  # for targets with both_ways
+    told: list[Any] = field(default_factory=list)  # the tables that went with a database, for the same
+    then: Change | None = None  # what the same event means besides, for the same
 
     @property
     def kind(self) -> Kind:

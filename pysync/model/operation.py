@@ -11,16 +11,21 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from pysync.model.files import SourceFiles
+from pysync.model.home import Condition, Stance
 from pysync.model.mark import Mark
 from pysync.model.names import TableName
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Operation:
-    """`mark` tells where the change comes from, `visited` the clusters it has been to (so that it never returns)."""
+    """`mark` tells where the change comes from, `visited` the clusters it has been to (so that it never returns).
+
+    `condition` is what has to be found at a target with `both_ways`; None for the others.
+    """
 
     mark: Mark
     visited: tuple[str, ...] = ()
+    condition: Condition | None = field(default=None, compare=False)
 
     @property
     def key(self) -> str:
@@ -54,9 +59,15 @@ class PutDatabase(DatabaseOperation):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class DropDatabase(DatabaseOperation):
-    """Drop the database with the tables in it that are its source's; it stays if others are left in it."""
+    """Drop the database with the tables in it that are its source's; it stays if others are left in it.
+
+    `told` are the tables that it had at the source, where it is dropped both ways; with `tables_alone` the database
+    itself stays unless it was born elsewhere and is empty.
+    """
 
     delete_data: bool = False
+    told: Sequence[Any] = ()
+    tables_alone: bool = False
 
     @property
     def drops(self) -> int:
@@ -81,7 +92,8 @@ class Refresh(Operation):
     itself unless `absent`; `created` was its createTime (s; 0: not known): another one by now is left to its events.
     `bootstrap` is whether it is one of a bootstrap, which is counted. With `statistics` it is of the column statistics
     alone, those of the `partitions`, or of the table itself if none is given. With `former`, scopes that the target had
-    before (JSON, see pysync.replay.scope), it drops what is out of its scope since.
+    before (JSON, see pysync.replay.scope), it drops what is out of its scope since. With `anew` it is of what another
+    operation needs at the target, be that the home of it or not; of a database the definition alone.
     """
 
     source_database: str = ""
@@ -95,6 +107,7 @@ class Refresh(Operation):
     bootstrap: bool = False
     statistics: bool = False
     former: str = ""
+    anew: bool = False
 
     @property
     def key(self) -> str:
@@ -159,8 +172,9 @@ class DropTable(TableOperation):
 
     @property
     def drops(self) -> int:
-        """One."""
-        return 1
+        """One; none if it is but a question."""
+        asks = self.condition is not None and self.condition.stance is Stance.REQUEST
+        return 0 if asks and self.condition is not None and not self.condition.before else 1
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

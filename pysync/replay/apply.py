@@ -17,7 +17,16 @@ from pysync.replay.plan import Work, leftover
 from pysync.replay.progress import Progress, State
 from pysync.replay.refresh import Refresher
 from pysync.replay.whole import from_events
-from pysync.targets.base import Incomplete, Missing, Outcome, OutcomeUnknown, Rejected, Unavailable, total
+from pysync.targets.base import (
+    Incomplete,
+    Missing,
+    MissingDatabase,
+    Outcome,
+    OutcomeUnknown,
+    Rejected,
+    Unavailable,
+    total,
+)
 from pysync.targets.settings import TargetSettings
 
 _FIRST_WAIT_SECONDS = 0.1
@@ -50,7 +59,7 @@ class Applier:
                 raise Stopped
             crash_point("apply.begun")
             try:
-                outcome = self._as_a_whole(lane, operation)
+                outcome = self._with_database(lane, operation)
             except Missing:
                 if not work.excuses(operation):
                     raise
@@ -67,6 +76,23 @@ class Applier:
         if isinstance(error, Rejected):
             return "rejected", str(error)
         return "bug", str(error) if isinstance(error, PysyncError) else "".join(traceback.format_exception(error))
+
+    def _with_database(self, lane: Lane, operation: Operation) -> Outcome:
+        """Apply the operation; both ways, where its database is not there, after that has come from the source.
+
+        One that the source has no more is not missed: its drop is to come.
+        """
+        try:
+            return self._as_a_whole(lane, operation)
+        except MissingDatabase:
+            refresh = self._refresher.database(operation) if self._settings.both_ways else None
+            if refresh is None:
+                raise
+        self._patiently(lane, refresh)
+        try:
+            return self._as_a_whole(lane, operation)
+        except MissingDatabase:
+            return Outcome.STALE
 
     def _as_a_whole(self, lane: Lane, operation: Operation) -> Outcome:
         """Apply the operation; where its table is not there as a whole, read that at the source."""

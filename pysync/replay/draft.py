@@ -52,7 +52,7 @@ def draft(events: Sequence[Queued], translator: Translator, epoch: int, parking:
             refused.append(found)
         elif found is not None:
             changes[event.position] = event, found
-            flow.append(found)
+            flow += [found] if found.then is None else [found, found.then]
             if found.whole is not None:
                 flow += _refreshed(found)
         if alone:
@@ -71,8 +71,10 @@ def _refreshes(found: Change | Refusal | None, before: Iterable[Change]) -> bool
 
 
 def _refreshed(change: Change) -> list[Change]:
-    """The refresh of a table that comes into scope: its partitions were added while it was out of it."""
-    source, name = change.whole, change.table_name
+    """The refresh of a table that comes into scope, as its partitions were added while it was out of it, or that was
+    renamed when another refresh of it may be under way.
+    """
+    source, name = change.whole, change.new_table_name
     if source is None or name is None or not change.after[0].partitionKeys:
         return []
     names = {"source_database": source.database, "source_table": source.table, "created": str(change.created)}

@@ -14,6 +14,7 @@ from typing import Any
 from pysync.model.change import Change
 from pysync.model.event import Kind
 from pysync.model.files import SourceFiles
+from pysync.model.home import Stance, Whose
 from pysync.model.names import TableName
 
 
@@ -26,10 +27,17 @@ class Gone:
 
 @dataclass(slots=True)
 class State:
-    """What the events of one object, at `positions`, have in common; `visited` is where all of them have been."""
+    """What the events of one object, at `positions`, have in common; `visited` is where all of them have been.
+
+    For targets with `both_ways`: `whose` they all are, `dropping` the states that the object had before its drop, and
+    `defining` those since then; None where it was absent.
+    """
 
     positions: list[int] = field(default_factory=list)
     visited: tuple[str, ...] | None = None
+    whose: Whose | None = None
+    dropping: list[Any | None] = field(default_factory=list)
+    defining: list[Any | None] = field(default_factory=list)
 
     def touch(self, change: Change) -> None:
         """Note that the change is part of this state."""
@@ -39,6 +47,17 @@ class State:
         elif came != self.visited:
             self.visited = tuple(name for name in came if name in self.visited)
         self.positions.append(change.position)
+
+    def remember(self, change: Change) -> None:
+        """Note what the object was before the change, for a target that asks for it."""
+        self.whose = change.whose
+        if self.whose is not None and self.whose.blind:
+            return
+        if change.kind in _DROPS:
+            self.dropping += [*self.defining, change.before[0]]
+            self.defining = []
+        elif change.kind in _DEFINITIONS:
+            self.defining.append(change.before[0] if change.before else None)
 
 
 @dataclass(slots=True)
@@ -74,6 +93,7 @@ class TableState(State):
     sources: dict[str, SourceFiles] = field(default_factory=dict)  # see Change
     counted: Change | None = None  # the latest event of its column statistics
     statistics: dict[str, None] = field(default_factory=dict)  # whose: partitions by name, "" for the table itself
+    parting: dict[tuple[str, ...], list[Any | None]] = field(default_factory=dict)  # what each was before, both ways
 
 
 Folded = DatabaseState | TableState | Change
@@ -115,7 +135,11 @@ class _Folding:
         return self._done
 
     def _database(self, change: Change) -> None:
+        if change.whose is not None:
+            self._part(change, change.whose)
         state = self._databases.setdefault(change.database, DatabaseState(name=change.database))
+        if change.whose is not None:
+            state.remember(change)
         if change.kind is Kind.DROP_DATABASE:
             taken = [self._tables.pop(name) for name in list(self._tables) if name.database == change.database]
             state.positions += sorted(position for table in taken for position in table.positions)
@@ -127,12 +151,33 @@ class _Folding:
 
     def _table(self, change: Change) -> None:
         name = _named(change)
+        if change.whose is not None:
+            self._part(change, change.whose)
         state = self._tables.get(name)
         if state is None:
             state = self._tables[name] = TableState(name=name)
+        if change.whose is not None:
+            state.remember(change)
+            _remember_partitions(state, change)
         _FOLDS[change.kind](state, change)
         state.sources.update(change.sources)
         state.touch(change)
+
+    def _part(self, change: Change, whose: Whose) -> None:
+        """Close what a change cannot be folded with: each operation asks for one thing, and is of one home."""
+        name = change.table_name
+        if name is None:
+            state = self._databases.get(change.database)
+            if state is not None and state.whose is not None and not whose.goes_with(state.whose):
+                self._close_database(change.database)
+            for table in [it for it in self._tables if it.database == change.database and change.kind in _DROPS]:
+                its = self._tables[table].whose
+                if whose.stance is not Stance.STATE or its is None or not whose.goes_with(its):
+                    self._close_table(table)
+            return
+        found = self._tables.get(name)
+        if found is not None and found.whose is not None and not whose.goes_with(found.whose):
+            self._close_table(name)
 
     def _close(self, change: Change) -> None:
         """Close the states of the tables that a change concerns, or of its database."""
@@ -150,6 +195,17 @@ class _Folding:
         state = self._databases.pop(name, None)
         if state is not None:
             self._done.append(state)
+
+
+def _remember_partitions(state: TableState, change: Change) -> None:
+    """Note what each partition was before the change."""
+    if change.kind in _DROPS:
+        state.parting.clear()
+    if change.kind not in _PARTITIONS:
+        return
+    befores = {tuple(it.values): it for it in change.before}
+    for values in dict.fromkeys([*befores, *(tuple(it.values) for it in change.after)]):
+        state.parting.setdefault(values, []).append(befores.get(values))
 
 
 def _create(state: TableState, change: Change) -> None:
@@ -206,6 +262,9 @@ def _count(state: TableState, change: Change) -> None:
 
 
 _DATABASE = frozenset({Kind.CREATE_DATABASE, Kind.ALTER_DATABASE, Kind.DROP_DATABASE})
+_DROPS = frozenset({Kind.DROP_DATABASE, Kind.DROP_TABLE})
+_DEFINITIONS = frozenset({Kind.CREATE_DATABASE, Kind.ALTER_DATABASE, Kind.CREATE_TABLE, Kind.ALTER_TABLE})
+_PARTITIONS = frozenset({Kind.ADD_PARTITION, Kind.ALTER_PARTITION, Kind.DROP_PARTITION})
 _FOLDS: Mapping[Kind, Any] = {
     Kind.CREATE_TABLE: _create,
     Kind.ALTER_TABLE: _alter,

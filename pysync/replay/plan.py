@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
 from pysync.model.change import Change
 from pysync.model.event import Kind
+from pysync.model.home import Condition, Whose
 from pysync.model.mark import Mark
 from pysync.model.names import TableName
 from pysync.model.operation import (
@@ -87,18 +88,33 @@ def _work(item: Folded, epoch: int) -> Work:
 
 
 def _origin(change: Change, epoch: int, visited: tuple[str, ...] | None = None, born: int = 0) -> dict[str, Any]:
+    if change.whose is not None:
+        return _origin_both_ways(change, change.whose, epoch, born)
     mark = Mark(change.event.source, epoch, change.position, change.created, born)
     return {"mark": mark, "visited": change.event.visited if visited is None else visited}
+
+
+def _origin_both_ways(change: Change, whose: Whose, epoch: int, born: int) -> dict[str, Any]:
+    """The mark is the home's, also where that is another cluster than the source."""
+    mark = whose.mark or Mark(change.event.source, epoch, change.position, change.created, born)
+    return {"mark": mark, "visited": whose.visited}
+
+
+def _condition(whose: Whose | None, before: Sequence[Any | None], parts: Any = None) -> dict[str, Any]:
+    """What the operation has to find at the target; nothing for a target that is not to be asked."""
+    return {} if whose is None else {"condition": Condition(whose.stance, before, parts or {})}
 
 
 def _database(state: DatabaseState, epoch: int) -> Work:
     found: list[Operation] = []
     if state.dropped is not None:
-        origin = _origin(state.dropped, epoch, state.visited)
-        found.append(DropDatabase(database=state.name, delete_data=state.dropped.deletes_data, **origin))
+        origin = _origin(state.dropped, epoch, state.visited) | _condition(state.whose, state.dropping)
+        drop: dict[str, Any] = {"delete_data": state.dropped.deletes_data, "told": state.dropped.told}
+        drop["tables_alone"] = state.whose is not None and state.whose.tables_alone
+        found.append(DropDatabase(database=state.name, **drop, **origin))
     if state.defined is not None:
         definition = state.defined.after[0]
-        origin = _origin(state.defined, epoch, state.visited, state.born)
+        origin = _origin(state.defined, epoch, state.visited, state.born) | _condition(state.whose, state.defining)
         found.append(PutDatabase(database=state.name, definition=definition, **origin))
     removes = frozenset({state.name} if state.dropped else ())
     key = state.name + EVERYTHING if state.dropped else state.name
@@ -108,11 +124,12 @@ def _database(state: DatabaseState, epoch: int) -> Work:
 def _table(state: TableState, epoch: int) -> Work:
     found: list[Operation] = []
     if state.dropped is not None:
-        origin = _origin(state.dropped, epoch, state.visited)
+        origin = _origin(state.dropped, epoch, state.visited) | _condition(state.whose, state.dropping)
         found.append(DropTable(table=state.name, delete_data=state.dropped.deletes_data, **origin))
     for change, cascade in state.definitions:
         origin = _origin(change, epoch, state.visited, state.born) | {"sources": state.sources}
         puts: dict[str, Any] = {"definition": change.after[0], "cascade": cascade, "creates": state.born > 0}
+        puts |= _condition(state.whose, state.defining)
         found.append(PutTable(table=state.name, **puts, **origin))
     found += [*_partitions(state, epoch), *_statistics(state, epoch)]
     removes = frozenset({str(state.name)} if state.dropped else ())
@@ -123,7 +140,7 @@ def _partitions(state: TableState, epoch: int) -> list[Operation]:
     """First those that are there, then those that are gone: a renamed one is never missing in between."""
     if not state.partitions or state.parts is None:
         return []
-    origin = _origin(state.parts, epoch, state.visited)
+    origin = _origin(state.parts, epoch, state.visited) | _condition(state.whose, (), state.parting)
     keys = tuple(key.name for key in state.described.partitionKeys or ())
     found: list[Operation] = []
     there = tuple(it for it in state.partitions.values() if not isinstance(it, Gone))
@@ -149,7 +166,8 @@ def _statistics(state: TableState, epoch: int) -> list[Operation]:
 
 def _change(change: Change, epoch: int) -> Work:
     """What is not folded: renames, functions, constraints."""
-    operation = _PLANNERS[change.kind](change, _origin(change, epoch))
+    origin = _origin(change, epoch) | _condition(change.whose, change.before or (None,))
+    operation = _PLANNERS[change.kind](change, origin)
     removes = frozenset({str(change.table_name)} if isinstance(operation, RenameTable) else ())
     return Work(change.keys, (operation,), (change.position,), removes)
 
@@ -162,8 +180,9 @@ def _name(change: Change) -> TableName:
 
 
 def _rename(change: Change, origin: dict[str, Any]) -> Operation:
-    mark = replace(origin["mark"], born=change.position)
-    origin = origin | {"mark": mark, "sources": change.sources}
+    if change.whose is None or change.whose.mark is None:
+        origin = origin | {"mark": replace(origin["mark"], born=change.position)}
+    origin = origin | {"sources": change.sources}
     return RenameTable(table=_name(change), definition=change.after[0], **origin)
 
 

@@ -43,6 +43,7 @@ class Policy:
     exclude_kinds: frozenset[Kind] = frozenset()
     cluster: str | None = None
     target: str | None = None
+    both_ways: bool = False
 
     @classmethod
     def of(cls, settings: TargetSettings) -> Policy:
@@ -54,6 +55,7 @@ class Policy:
             exclude_kinds=frozenset(settings.exclude_kinds) | (_SUPPRESSED if settings.drops == "suppress" else set()),
             cluster=settings.cluster or settings.name,
             target=settings.name,
+            both_ways=settings.both_ways,
         )
 
     def takes_catalog(self, event: Event) -> bool:
@@ -86,7 +88,7 @@ class Policy:
         A table renamed out of the scope is dropped; one renamed into it is created. A foreign key goes only where both
         of its tables are.
         """
-        if change.kind in self.exclude_kinds or (self.cluster and self.cluster in change.event.visited):
+        if change.kind in self.exclude_kinds or (not self.both_ways and self._has_had(change)):
             return None
         if change.for_targets and self.target not in change.for_targets:
             return None
@@ -99,6 +101,9 @@ class Policy:
         if old == new:
             return change if self.takes_table(old) and (parent is None or self.takes_table(parent)) else None
         return self._scope_of_rename(change, self.takes_table(old), self.takes_table(new))
+
+    def _has_had(self, change: Change) -> bool:
+        return self.cluster is not None and self.cluster in change.event.visited
 
     def _scope_of_rename(self, change: Change, takes_old: bool, takes_new: bool) -> Change | None:
         if takes_old and takes_new:

@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import AbstractContextManager, ExitStack, contextmanager, suppress
 from queue import Empty, SimpleQueue
+from typing import Any
 
 import structlog
 from hmsclient.genthrift.hive_metastore import ttypes as hive
@@ -32,8 +33,10 @@ from pysync.model.operation import (
     PutStatistics,
     PutTable,
     Refresh,
+    RenameTable,
 )
 from pysync.replay.lanes import Stopped
+from pysync.replay.order import database_of
 from pysync.replay.rereading import Rereading
 from pysync.replay.statistics import put_statistics, wants_statistics
 from pysync.replay.tally import Count, Tally
@@ -99,6 +102,8 @@ class Refresher:
                 if its_drops and not self._allow(drops, refresh.mark.position):
                     raise Stopped
                 outcomes.add(_apply(target, operation))
+                if Outcome.CONFLICT in outcomes and refresh.table is not None:
+                    break  # all of it is sent again
                 partitions += len(operation.partitions) if isinstance(operation, PutPartitions) else 0
                 self._count(refresh, Count(0, partitions))
         self._count(refresh, Count(1, partitions))
@@ -107,6 +112,16 @@ class Refresher:
     def whole(self, operation: Operation) -> Refresh | None:
         """The refresh of the table that the operation tells a part of; None where there is no source to read."""
         return reread(operation, self._translator.rewrite.source_table) if self._source is not None else None
+
+    def database(self, operation: Operation) -> Refresh | None:
+        """The refresh of the definition of the operation's database; None where there is no source to read."""
+        name = database_of(operation.key)
+        if isinstance(operation, RenameTable):
+            name = operation.new_name.database
+        source = self._translator.rewrite.source_database(name)
+        origin: dict[str, Any] = {"mark": operation.mark, "visited": operation.visited}
+        found = Refresh(source_database=source, database=name, anew=True, **origin)
+        return found if self._source is not None else None
 
     def _operations(self, source: Reads, target: Target, refresh: Refresh) -> Iterator[tuple[Operation, int]]:
         """The operations that the target is to get, each with the drops that it adds to those before it.

@@ -21,6 +21,7 @@ from pysync.metastore.client import PARTITIONS_PER_CALL
 from pysync.metastore.reads import Reads
 from pysync.model.constraints import Constraints, name_of, pairs
 from pysync.model.files import SourceFiles
+from pysync.model.home import Condition, Stance
 from pysync.model.mark import Mark
 from pysync.model.names import TableName, partition_name
 from pysync.model.operation import (
@@ -103,6 +104,8 @@ class Rereading:
             origin = self._origin(found)
             self.translator.rewrite.rewrite(found)
             yield PutDatabase(database=refresh.database, definition=found, **origin)
+        if refresh.anew:
+            return
         for function in self.source.functions(refresh.source_database):
             self.translator.rewrite.rewrite(function)
             yield PutFunction(database=refresh.database, definition=function, **self._origin(found))
@@ -180,6 +183,8 @@ class Rereading:
         origin, frame = self._origin(found), self.translator.rewrite.frame(found)
         sources = self.translator.rewrite.rewrite(found)
         table = _Found(old, new, found, frame, origin)
+        if self.translator.policy.both_ways:
+            yield from self._place(old.database, new.database)
         if _is_in_the_way(there, found):
             yield DropTable(table=new, **self._origin(None))
             there = None
@@ -189,6 +194,14 @@ class Rereading:
         yield from self._bring_constraints(table, constraints, there)
         if wants_statistics(self.target):
             yield from Counts.of(self.source, old, new, found, origin).everything(self.refresh.partitions)
+
+    def _place(self, old: str, new: str) -> Iterator[Operation]:
+        """The database of a table, both ways: no event may tell that it was born at both ends."""
+        found = self.source.database(old)
+        if found is not None and self.translator.rewrite.database(old) == new:
+            origin = self._origin(found)
+            self.translator.rewrite.rewrite(found)
+            yield PutDatabase(database=new, definition=found, **origin)
 
     def _partitions(self, table: _Found, *, fresh: bool) -> Iterator[Operation]:
         """Those of the source; then what the target has beyond them, which a table that is `fresh` has not."""
@@ -277,12 +290,31 @@ class Rereading:
 
     def _origin(self, item: Any) -> dict[str, Any]:
         """The mark of what is written, and where it has been: the object itself tells, there is no event of it."""
+        if self.translator.policy.both_ways:
+            return self._origin_both_ways(item)
         mark = replace(self.refresh.mark, created=getattr(item, "createTime", None) or 0)
         before = Mark.read(getattr(item, "parameters", None))
         visited = (before.source,) if before is not None else ()
         return {"mark": mark, "visited": (*visited, *self.refresh.visited)}
 
+    def _origin_both_ways(self, item: Any) -> dict[str, Any]:
+        """The mark is that of the home, whoever's it is; what the target is the home of is no more than a request."""
+        refresh = self.refresh
+        own = refresh.mark if refresh.mark.source == refresh.visited[-1] else Mark(refresh.visited[-1], 0, 0)
+        its = Mark.read(getattr(item, "parameters", None))
+        if its is None or its.source == own.source:
+            its = replace(own, created=getattr(item, "createTime", None) or 0)
+        known = its.source in refresh.visited
+        on_its_way = not known and (refresh.anew or len(refresh.visited) > 1)  # to the home, which has not said yet
+        asks = on_its_way or its.source == self.translator.policy.cluster
+        visited = refresh.visited if asks or known else (its.source, *refresh.visited)
+        condition = Condition(Stance.REQUEST if asks else Stance.STATE, anew=refresh.anew)
+        return {"mark": its, "visited": visited, "condition": condition}
+
     def _comes_from_target(self, item: Any) -> bool:
+        """Whether it is the target's own, which it is not to get back; both ways it is compared all the same."""
+        if self.translator.policy.both_ways:
+            return False
         mark = Mark.read(item.parameters)
         return mark is not None and mark.source == self.translator.policy.cluster
 

@@ -120,7 +120,9 @@ class Rewrite:
         for item in change.after:
             sources.update(self._rewrite(item, frame))
         event = self._event(change.event)
-        return Change(event, change.position, table, change.before, change.after, change.whole, sources)
+        found = Change(event, change.position, table, change.before, change.after, change.whole, sources)
+        found.whose, found.then = change.whose, change.then
+        return found
 
     def _event(self, event: Event) -> Event:
         """Inserts, dropped constraints and refreshes name what they are about in the event's attributes."""

@@ -12,6 +12,7 @@ import structlog
 from pysync.model.change import Change, decode_change, named_in, stored_table
 from pysync.model.event import USER, Event, replicator
 from pysync.model.wire import decode_event
+from pysync.replay.homes import Homes, Told
 from pysync.replay.inserts import as_refresh
 from pysync.replay.policy import Policy
 from pysync.replay.rewrite import Rewrite
@@ -25,9 +26,17 @@ _TABLES = 128  # remembered: those of partitions that are added one by one are t
 class Translator:
     """The policy and the rewrite of one target, and the users by whom other clusters write to its source."""
 
-    def __init__(self, policy: Policy, rewrite: Rewrite, replicators: Mapping[str, str] | None = None) -> None:
+    def __init__(
+        self,
+        policy: Policy,
+        rewrite: Rewrite,
+        replicators: Mapping[str, str] | None = None,
+        homes: Homes | None = None,
+    ) -> None:
         self.policy = policy
         self.rewrite = rewrite
+        self._homes = homes
+        self._told = Told()
         self._replicators = {user: replicator((cluster,)) for user, cluster in (replicators or {}).items()}
         self._left_out: set[str | None] = set()  # each is told of once
         self._stored = lru_cache(_TABLES)(stored_table)
@@ -39,7 +48,7 @@ class Translator:
 
         Raises UsageError that names the setting which is wrong.
         """
-        return cls(Policy.of(settings), Rewrite.of(settings), replicators)
+        return cls(Policy.of(settings), Rewrite.of(settings), replicators, Homes.of(settings))
 
     def translate(self, data: bytes, position: int) -> Change | None:
         """The event in `data`, rewritten for the target; None when it does not concern it.
@@ -52,12 +61,17 @@ class Translator:
             return None
         change = decode_change(event, position, self._stored)
         scoped = self.policy.scope(change) if change else None
+        if scoped is not None and self._homes is not None:
+            scoped = self._homes.placed(scoped)
         if scoped is None:
             return None
         if self.rewrite.copies:
             scoped = as_refresh(scoped)
         raw = scoped.event.table
-        return self.rewrite.apply(scoped, self._rewritten(raw) if raw else None)
+        rewritten = self.rewrite.apply(scoped, self._rewritten(raw) if raw else None)
+        if rewritten.whose is not None:
+            self._told.note(rewritten)
+        return rewritten
 
     def _by_replicator(self, event: Event) -> Event:
         """The event with its user called as everywhere, if it is one of a cluster."""

@@ -17,17 +17,19 @@ def reread(operation: Operation, source_table: Callable[[TableName], TableName])
     """The refresh of the operation's whole table, by the name that it has after it; None if it is of no table.
 
     `source_table` tells what a table of the target is called at the source. One that was created there later is left
-    to its own events.
+    to its own events; both ways it is not, for what an operation asks for may be the target's own.
     """
     if not isinstance(operation, TableOperation):
         return None
+    both_ways = operation.condition is not None
     name = operation.new_name if isinstance(operation, RenameTable) else operation.table
     return Refresh(
         source_database=source_table(name).database,
         source_table=source_table(name),
         database=name.database,
         table=name,
-        created=operation.mark.created,
+        created=0 if both_ways else operation.mark.created,
+        anew=both_ways,
         mark=operation.mark,
         visited=operation.visited,
     )

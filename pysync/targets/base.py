@@ -4,7 +4,8 @@
     ├── Unavailable      not now: network, throttling, credentials, permission; retried for ever, with backoff
     ├── Rejected         never like this: the event is parked, its table waits, the others go on
     │   └── Missing      the table or database that it belongs to is not there: maybe a later event has taken it away
-    │       └── Incomplete   the table is not there as a whole, and the operation does not tell all of it
+    │       ├── Incomplete   the table is not there as a whole, and the operation does not tell all of it
+    │       └── MissingDatabase   it is the database
     └── OutcomeUnknown   the request went out and no answer came: applied again, which is safe (see Target.apply)
 
 Anything else that a target raises is a bug or an answer nobody has classified: retried a few times, then parked.
@@ -55,6 +56,10 @@ class Incomplete(Missing):
         )
 
 
+class MissingDatabase(Missing):
+    """Its database is not there. With both_ways that may come from the source (pysync.replay.apply)."""
+
+
 class OutcomeUnknown(PysyncError):
     """The target may or may not have done it."""
 
@@ -66,6 +71,7 @@ class Outcome(str, Enum):
     UNCHANGED = "unchanged"  # the target was so already
     STALE = "stale"  # the target has something newer of the same source
     FOREIGN = "foreign"  # the target's object is not its source's, and was left alone
+    CONFLICT = "conflict"  # both ends have changed it; the target's stays, and is sent again (with both_ways)
     UNSUPPORTED = "unsupported"  # the target has no such thing, and goes on without it
 
     def __str__(self) -> str:
@@ -74,7 +80,7 @@ class Outcome(str, Enum):
 
 def total(outcomes: Collection[Outcome]) -> Outcome:
     """The outcome of several steps: the most telling of theirs; UNCHANGED if there were none."""
-    told = (Outcome.FOREIGN, Outcome.STALE, Outcome.APPLIED, Outcome.UNSUPPORTED)
+    told = (Outcome.CONFLICT, Outcome.FOREIGN, Outcome.STALE, Outcome.APPLIED, Outcome.UNSUPPORTED)
     return next((outcome for outcome in told if outcome in outcomes), Outcome.UNCHANGED)
 
 

@@ -49,6 +49,8 @@ class Fault(BaseModel):
 class FaultySettings(TargetSettings):
     """A `[[targets]]` table of `kind = "faulty"`."""
 
+    goes_both_ways = True
+
     kind: Literal["faulty"]
     faults: tuple[Fault, ...] = Field(default=(), description="the ways in which it fails; the first that applies does")
     remember: bool = Field(

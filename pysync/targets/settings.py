@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any, ClassVar, Literal
 
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field, StringConstraints, field_validator, model_validator
 
@@ -79,6 +79,7 @@ class TargetSettings(BaseModel):
     """One `[[targets]]` table of pysync.toml."""
 
     model_config = ConfigDict(extra="forbid", frozen=True)
+    goes_both_ways: ClassVar[bool] = False  # whether a kind has what both_ways needs
 
     name: Name = Field(description="what status, logs and commands call it; must not change: the position hangs on it")
     kind: str = Field(description="hms, or another kind that is installed")
@@ -129,6 +130,7 @@ class TargetSettings(BaseModel):
         ge=0,
         description="the longest wait before parked events are tried again; 0: only at the start and by hand",
     )
+    relay: bool = Field(default=True, description="with both_ways: whether it also gets what was born at neither end")
     mode: Literal["apply", "shadow"] = Field(
         default="apply", description="shadow: plan and log, write nothing; the position moves all the same"
     )
@@ -144,6 +146,19 @@ class TargetSettings(BaseModel):
     def _drops_what_it_may(self) -> TargetSettings:
         if self.out_of_scope == "drop" and self.drops == "suppress":
             raise ValueError('out_of_scope = "drop" contradicts drops = "suppress": choose one')
+        return self
+
+    @model_validator(mode="after")
+    def _can_go_both_ways(self) -> TargetSettings:
+        if not self.both_ways:
+            return self
+        if not self.goes_both_ways:
+            raise ValueError(f"both_ways = true: a target of kind {self.kind!r} has no way back")
+        lossy = [key for key in ("parameters", "drop_parameters") if getattr(self, key)]
+        if self.copy_files is not None and self.copy_files.rewrite:
+            lossy.append("copy.rewrite")
+        if lossy:
+            raise ValueError(f"both_ways = true: what {', '.join(lossy)} would change could not be told from a change")
         return self
 
     def spark_wish(self) -> SparkWish | None:

@@ -49,24 +49,24 @@ def drop_constraint(session: Session, operation: DropConstraint) -> Outcome:
     if found is not Standing.OWN:
         return Outcome.STALE if found is Standing.NEWER else Outcome.FOREIGN
     for name in names:
-        _drop(session, operation.table, name)
+        drop(session, operation.table, name)
     return Outcome.APPLIED
 
 
 def _put(session: Session, operation: PutConstraint, found: Standing, wanted: list[Any]) -> Outcome:
-    there = _rivals(session, operation.table, wanted[0])
+    there = rivals(session, operation.table, wanted[0])
     if same([comparable(column) for column in wanted], there):
         return Outcome.UNCHANGED
     conflict = session.conflict(f"table {operation.table}") if found is Standing.FOREIGN else None
     if conflict is not None:
         return conflict
     if there:
-        _drop(session, operation.table, name_of(there[0]))
-    session.hms.call(lambda client: _add(client, wanted))
+        drop(session, operation.table, name_of(there[0]))
+    session.hms.call(lambda client: add(client, wanted))
     return Outcome.APPLIED
 
 
-def _rivals(session: Session, name: TableName, column: Any) -> list[Any]:
+def rivals(session: Session, name: TableName, column: Any) -> list[Any]:
     """The columns of the constraint that the new one would replace, in their order."""
     there = session.hms.call(lambda client: constraints.read(client, type(column), name.database, name.table))
     if isinstance(column, hive.SQLPrimaryKey):
@@ -77,7 +77,7 @@ def _rivals(session: Session, name: TableName, column: Any) -> list[Any]:
     return [other for other in there if wanted and normalized(name_of(other)) == wanted]
 
 
-def _add(client: Any, columns: list[Any]) -> None:
+def add(client: Any, columns: list[Any]) -> None:
     """Add one constraint."""
     kind = type(columns[0])
     if kind is hive.SQLPrimaryKey:
@@ -88,6 +88,7 @@ def _add(client: Any, columns: list[Any]) -> None:
         getattr(client, f"add_{idl.CONSTRAINTS[kind][0]}")(idl.constraint_request(kind, columns))
 
 
-def _drop(session: Session, name: TableName, constraint: str) -> None:
+def drop(session: Session, name: TableName, constraint: str) -> None:
+    """Drop the constraint of that name, which is there."""
     request = hive.DropConstraintRequest(name.database, name.table, constraint)
     session.hms.call(lambda client: client.drop_constraint(request))

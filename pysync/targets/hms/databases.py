@@ -27,7 +27,7 @@ def put_database(session: Session, operation: PutDatabase) -> Outcome:
     mark = operation.mark.following(written)
     wanted = stamped(operation.definition, mark)
     if there is None:
-        _create(session, wanted)
+        create(session, wanted)
         return Outcome.APPLIED
     found = standing(True, there.parameters, operation.mark)
     if found is Standing.NEWER:
@@ -41,7 +41,7 @@ def put_database(session: Session, operation: PutDatabase) -> Outcome:
     return Outcome.APPLIED
 
 
-def _create(session: Session, wanted: Any) -> None:
+def create(session: Session, wanted: Any) -> None:
     """Create the database. Hive 4 refuses a directory for managed tables that is there, but for an alter."""
     try:
         session.hms.call(lambda client: client.create_database(wanted))
@@ -55,7 +55,7 @@ def _create(session: Session, wanted: Any) -> None:
 
 
 def _lacks_managed_place(wanted: Any, there: Any) -> bool:
-    """Whether a create has ended between its two calls, see `_create`; Hive 4 alone sets a type."""
+    """Whether a create has ended between its two calls, see `create`; Hive 4 alone sets a type."""
     return there.type is not None and not same_location(wanted.managedLocationUri, there.managedLocationUri)
 
 
@@ -76,7 +76,7 @@ def drop_database(session: Session, operation: DropDatabase) -> Outcome:
     if left:
         return Outcome.FOREIGN if Standing.FOREIGN in left else Outcome.STALE
     for function in session.hms.functions(operation.database):
-        _drop_function(session, operation.database, function.functionName)
+        drop_function_of(session, operation.database, function.functionName)
     deletes = session.deletes(operation.delete_data)
     session.hms.call(lambda client: client.drop_database(operation.database, deletes, False))
     return Outcome.APPLIED
@@ -98,7 +98,7 @@ def put_function(session: Session, operation: PutFunction) -> Outcome:
         return Outcome.UNCHANGED
     if found is Standing.FOREIGN and session.settings.on_conflict != "adopt":
         return Outcome.FOREIGN
-    _alter_function(session, wanted, there)
+    alter_function(session, wanted, there)
     return Outcome.APPLIED
 
 
@@ -110,7 +110,7 @@ def drop_function(session: Session, operation: DropFunction) -> Outcome:
     found = _database_standing(session, operation)
     if found is not Standing.OWN:
         return Outcome.STALE if found is Standing.NEWER else Outcome.FOREIGN
-    _drop_function(session, operation.database, name)
+    drop_function_of(session, operation.database, name)
     return Outcome.APPLIED
 
 
@@ -134,17 +134,18 @@ def _database_standing(session: Session, operation: PutFunction | DropFunction) 
     return Standing.ABSENT if there is None else standing_of_part(there.parameters, operation.mark)
 
 
-def _alter_function(session: Session, wanted: Any, there: Any) -> None:
+def alter_function(session: Session, wanted: Any, there: Any) -> None:
     """Alter it; HMS leaves its resources as they are, so with others it is dropped and created."""
     database, name = wanted.dbName, wanted.functionName
     if same(wanted.resourceUris, there.resourceUris):
         session.hms.call(lambda client: client.alter_function(database, name, wanted))
     else:
-        _drop_function(session, database, name)
+        drop_function_of(session, database, name)
         session.hms.call(lambda client: client.create_function(wanted))
 
 
-def _drop_function(session: Session, database: str, name: str) -> None:
+def drop_function_of(session: Session, database: str, name: str) -> None:
+    """Drop the function if it is there."""
     try:
         session.hms.call(lambda client: client.drop_function(database, name))
     except hive.NoSuchObjectException:

@@ -23,7 +23,7 @@ def put_partitions(session: Session, operation: PutPartitions) -> Outcome:
     if standing_of_part(table.parameters, operation.mark) is Standing.NEWER:
         return Outcome.STALE
     keys = [key.name for key in table.partitionKeys or ()]
-    wanted = {_name(operation, keys, partition.values): partition for partition in operation.partitions}
+    wanted = {named(operation, keys, partition.values): partition for partition in operation.partitions}
     parts = [{name: wanted[name] for name in names} for names in batches(list(wanted))]
     ours = standing_of_part(table.parameters, operation.mark) is Standing.OWN
     put = _put_fresh if operation.fresh and ours else _put_batch
@@ -38,11 +38,16 @@ def put_table_and_columns(session: Session, operation: PutTable) -> Outcome:
     outcome = put_table(session, operation)
     name = operation.table
     table = session.hms.table(name.database, name.table) if operation.cascade else None
-    if table is None or not table.partitionKeys:
+    if table is None or standing_of_part(table.parameters, operation.mark) is not Standing.OWN:
         return outcome
-    if standing_of_part(table.parameters, operation.mark) is not Standing.OWN:
-        return outcome
-    cols, changed = operation.definition.sd.cols, 0
+    return Outcome.APPLIED if bring_columns(session, operation, table) else outcome
+
+
+def bring_columns(session: Session, operation: PutTable, table: Any) -> int:
+    """Give the partitions of the table the operation's columns; how many had others."""
+    name, cols, changed = operation.table, operation.definition.sd.cols, 0
+    if not table.partitionKeys:
+        return 0
     for names in batches(session.hms.partition_names(name.database, name.table)):
         found = session.hms.partitions_by_name(name.database, name.table, names)
         others = [partition for partition in found if not same(cols, partition.sd.cols)]
@@ -50,7 +55,7 @@ def put_table_and_columns(session: Session, operation: PutTable) -> Outcome:
             partition.sd.cols = cols
         alter_partitions(session, name, others, environment(operation))
         changed += len(others)
-    return Outcome.APPLIED if changed else outcome
+    return changed
 
 
 def drop_partitions(session: Session, operation: DropPartitions) -> Outcome:
@@ -61,7 +66,7 @@ def drop_partitions(session: Session, operation: DropPartitions) -> Outcome:
     found = standing_of_part(table.parameters, operation.mark)
     if found is Standing.NEWER:
         return Outcome.STALE
-    names = [_name(operation, operation.keys, values) for values in operation.values]
+    names = [named(operation, operation.keys, values) for values in operation.values]
     return total([_drop_batch(session, operation, batch, found) for batch in batches(names)])
 
 
@@ -74,7 +79,8 @@ def alter_partitions(session: Session, name: TableName, partitions: Sequence[Any
         )
 
 
-def _name(operation: TableOperation, keys: Sequence[str], values: Sequence[str]) -> str:
+def named(operation: TableOperation, keys: Sequence[str], values: Sequence[str]) -> str:
+    """The name of a partition. Raises Rejected where its values do not fit the table."""
     if len(keys) != len(values):
         raise Rejected(
             f"a partition of {operation.table} has {len(values)} values where the table has {len(keys)} partition keys"
@@ -85,7 +91,7 @@ def _name(operation: TableOperation, keys: Sequence[str], values: Sequence[str])
 def _put_fresh(session: Session, operation: PutPartitions, table: Any, wanted: Mapping[str, Any]) -> Outcome:
     """Add the partitions without looking whether they are there; if one is, none is added, and we look."""
     try:
-        changed = _add(session, operation, list(wanted.values()), all_new=True)
+        changed = add_partitions(session, operation, list(wanted.values()), all_new=True)
     except hive.AlreadyExistsException:
         return _put_batch(session, operation, table, wanted)
     alter_partitions(session, operation.table, changed, environment(operation))
@@ -95,7 +101,7 @@ def _put_fresh(session: Session, operation: PutPartitions, table: Any, wanted: M
 def _put_batch(session: Session, operation: PutPartitions, table: Any, wanted: Mapping[str, Any]) -> Outcome:
     name = operation.table
     found = session.hms.partitions_by_name(name.database, name.table, list(wanted))
-    there = {_name(operation, [key.name for key in table.partitionKeys], item.values): item for item in found}
+    there = {named(operation, [key.name for key in table.partitionKeys], item.values): item for item in found}
     absent = [item for key, item in wanted.items() if key not in there]
     changed = [item for key, item in wanted.items() if key in there and not same(item, there[key])]
     if not absent and not changed:
@@ -105,12 +111,14 @@ def _put_batch(session: Session, operation: PutPartitions, table: Any, wanted: M
         conflict = session.conflict(f"table {name}")
     if conflict is not None:
         return conflict
-    changed += _add(session, operation, absent)
+    changed += add_partitions(session, operation, absent)
     alter_partitions(session, name, changed, environment(operation))
     return Outcome.APPLIED
 
 
-def _add(session: Session, operation: PutPartitions, partitions: list[Any], *, all_new: bool = False) -> list[Any]:
+def add_partitions(
+    session: Session, operation: PutPartitions, partitions: list[Any], *, all_new: bool = False
+) -> list[Any]:
     """Add the partitions; returned are those that have not become what they should.
 
     Another client has just added them (with `all_new` that is AlreadyExistsException, and none is added), or HMS has
@@ -142,6 +150,13 @@ def _drop_batch(session: Session, operation: DropPartitions, names: Sequence[str
         return Outcome.UNCHANGED
     if found is Standing.FOREIGN:
         return Outcome.FOREIGN
+    drop_named(session, operation, names)
+    return Outcome.APPLIED
+
+
+def drop_named(session: Session, operation: DropPartitions, names: Sequence[str]) -> None:
+    """Drop the partitions of these names, no more than go into one call."""
+    name = operation.table
     request = hive.DropPartitionsRequest(
         name.database,
         name.table,
@@ -152,4 +167,3 @@ def _drop_batch(session: Session, operation: DropPartitions, names: Sequence[str
         needResult=False,
     )
     session.hms.call(lambda client: client.drop_partitions_req(request))
-    return Outcome.APPLIED

@@ -76,7 +76,11 @@ def _rename_own(session: Session, operation: RenameTable, old: Any, new: Any) ->
 
 
 def _rename(session: Session, operation: RenameTable, old: Any) -> None:
-    wanted = stamped(operation.definition, operation.mark)
+    move_to(session, operation, stamped(operation.definition, operation.mark), old)
+
+
+def move_to(session: Session, operation: RenameTable, wanted: Any, old: Any) -> None:
+    """Make the table `old` the wanted one, which may be altered here and has another name."""
     if not is_view(old):
         wanted.sd.location = wanted.sd.location or old.sd.location
         wanted = as_translated(wanted, old)

@@ -15,6 +15,7 @@ from hmsclient.genthrift.hive_metastore import ttypes as hive
 
 from pysync.model import idl
 from pysync.model.definition import SERVER_PARAMETERS, STATISTICS, told
+from pysync.model.home import CONFLICT_KEY
 from pysync.model.mark import Mark
 from pysync.model.names import normalized
 
@@ -34,6 +35,7 @@ _WITNESS = {hive.Database: "type", hive.Table: "ownerType"}
 # Hive 4 makes managed tables external ones (MetastoreDefaultTransformer), and says so in the first of these.
 _TRANSLATED = "TRANSLATED_TO_EXTERNAL"
 TRANSLATION = frozenset({_TRANSLATED, "EXTERNAL", "external.table.purge"})
+_UNTOLD = STATISTICS | {CONFLICT_KEY}
 _LOCATION = re.compile(r"(?:([A-Za-z][A-Za-z0-9+.-]*):)?(?://([^/]*))?(.*)", re.DOTALL)
 
 
@@ -42,6 +44,21 @@ def same(wanted: Any, there: Any) -> bool:
     if is_translated(wanted, there):
         return _same_fields(wanted, there, _SERVERS_FIELDS | {"tableType"})
     return _same_value(wanted, there)
+
+
+def alike(one: Any, there: Any) -> bool:
+    """The same for two objects that have been at different metastores: but for statistics and counters of conflicts."""
+    return same(_told_apart(one), _told_apart(there))
+
+
+def _told_apart(item: Any) -> Any:
+    parameters = getattr(item, "parameters", None)
+    if not parameters or _UNTOLD.isdisjoint(parameters):
+        return item
+    copy = item.__class__.__new__(item.__class__)  # shallow; copy.copy would go through pickle's protocol
+    copy.__dict__.update(item.__dict__)
+    copy.parameters = {key: value for key, value in parameters.items() if key not in _UNTOLD}
+    return copy
 
 
 def differences(wanted: Any, there: Any) -> list[str]:

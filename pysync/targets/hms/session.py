@@ -17,7 +17,7 @@ from pysync.model.event import VISITED, replicator
 from pysync.model.mark import Mark
 from pysync.model.operation import Operation
 from pysync.model.structs import copied
-from pysync.targets.base import Missing, Outcome, Rejected
+from pysync.targets.base import Missing, MissingDatabase, Outcome, Rejected
 from pysync.targets.settings import TargetSettings
 
 PARTITIONS_PER_CALL = 500
@@ -28,6 +28,8 @@ T = TypeVar("T")
 
 class HmsSettings(TargetSettings):
     """A `[[targets]]` table of `kind = "hms"`."""
+
+    goes_both_ways = True
 
     kind: Literal["hms"]
     metastore: AddressList = Field(description="its address: thrift://host:port, or several with commas")
@@ -80,6 +82,16 @@ class Session:
 
     hms: Metastore
     settings: TargetSettings
+    others: Sessions | None = None
+
+    @property
+    def cluster(self) -> str:
+        """The name of the target's own source, where it has one."""
+        return self.settings.cluster or self.settings.name
+
+    def on_behalf_of(self, visited: Sequence[str]) -> Session:
+        """The session whose calls are told of as those of a change that has been to these clusters."""
+        return self if self.others is None else self.others.of(visited)
 
     def conflict(self, what: str) -> Outcome | None:
         """What to answer about something that is not its source's; None: adopt it. Raises Rejected to park it."""
@@ -108,11 +120,16 @@ class Sessions:
         self._connect = connect
         self._open: dict[str | None, Session] = {}
 
+    @property
+    def both_ways(self) -> bool:
+        """Whether the target replicates back."""
+        return self._settings.both_ways
+
     def of(self, visited: Sequence[str]) -> Session:
         """The one for what has been to these clusters; none of them: for reading."""
         user = self._settings.user_for(visited)
         if user not in self._open:
-            self._open[user] = Session(self._connect(user), self._settings)
+            self._open[user] = Session(self._connect(user), self._settings, self)
         return self._open[user]
 
     def known_by(self) -> str:
@@ -131,9 +148,9 @@ class Sessions:
             session.hms.close()
 
 
-def missing(session: Session, what: str) -> Missing:
+def missing(session: Session, what: str, kind: type[Missing] = Missing) -> Missing:
     """The error to raise where `what` would have to be there."""
-    return Missing(
+    return kind(
         f"{what} is not at the target {session.settings.name!r}",
         "was its creation parked, suppressed or left out? put it there, then retry",
     )
@@ -146,7 +163,7 @@ def within(session: Session, database: str) -> Iterator[None]:
         yield
     except (hive.InvalidObjectException, hive.InvalidOperationException, hive.NoSuchObjectException) as error:
         if session.hms.database(database) is None:
-            raise missing(session, f"database {database}") from error
+            raise missing(session, f"database {database}", MissingDatabase) from error
         raise
 
 

@@ -26,6 +26,7 @@ from pysync.model.operation import (
     RenameTable,
 )
 from pysync.targets.base import Outcome, Rejected
+from pysync.targets.hms.both_ways import APPLY
 from pysync.targets.hms.constraints import drop_constraint, put_constraint
 from pysync.targets.hms.databases import drop_database, drop_function, put_database, put_function
 from pysync.targets.hms.errors import REFUSALS, classified
@@ -76,7 +77,7 @@ class HmsTarget:
 
     def apply(self, operation: Operation) -> Outcome:
         """Apply the operation (see Target.apply)."""
-        apply = self.operations.get(type(operation))
+        apply = (APPLY if self._sessions.both_ways else self.operations).get(type(operation))
         if apply is None:
             raise Rejected(f"a metastore cannot do {type(operation).__name__}")
         with classified(f"{type(operation).__name__} of {operation.key} on {self._where}"):

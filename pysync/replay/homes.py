@@ -1,0 +1,159 @@
+"""Homes: what each change is to a target with `both_ways`, by its object's home and by where it has been. Pure."""
+
+from __future__ import annotations
+
+from collections import OrderedDict
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+from pysync.model.change import Change
+from pysync.model.event import Kind
+from pysync.model.home import CONFLICT_KEY, Stance, Whose, home_of, stance, touched
+from pysync.model.mark import Mark
+from pysync.targets.settings import TargetSettings
+
+_TABLES = frozenset({Kind.CREATE_TABLE, Kind.ALTER_TABLE, Kind.DROP_TABLE})
+_DATABASES = frozenset({Kind.CREATE_DATABASE, Kind.ALTER_DATABASE, Kind.DROP_DATABASE})
+_PARTITIONS = frozenset({Kind.ADD_PARTITION, Kind.ALTER_PARTITION, Kind.DROP_PARTITION})
+_MOST_TOLD = 20_000
+_OF_HOME_ALONE = frozenset({Kind.COLUMN_STATISTICS, Kind.INSERT})
+
+
+@dataclass(frozen=True, slots=True)
+class Homes:
+    """The view of one target: the name of its cluster, and whether it gets what neither end is the home of."""
+
+    cluster: str
+    relay: bool = True
+
+    @classmethod
+    def of(cls, settings: TargetSettings) -> Homes | None:
+        """Those of a target; None for one without `both_ways`."""
+        return cls(settings.cluster or settings.name, settings.relay) if settings.both_ways else None
+
+    def placed(self, change: Change) -> Change | None:
+        """The change with what it is to the target; None if that has had it, or has it from elsewhere.
+
+        Touched by a replicator after a conflict, a table is read anew: the change becomes a refresh.
+        """
+        if change.kind is Kind.REFRESH:
+            return change
+        if change.kind in _OF_HOME_ALONE:
+            return None if self.cluster in change.event.visited else change
+        item = _object(change)
+        if item is None:  # a function or constraint: the target knows where it is at home
+            return replace(change, whose=Whose(None, change.event.source, change.event.visited))
+        return self._placed(change, item)
+
+    def _placed(self, change: Change, item: Any) -> Change | None:
+        source, visited = change.event.source, change.event.visited
+        home = home_of(item.parameters, source)
+        if change.kind is Kind.CREATE_DATABASE and home not in visited:
+            visited = (home, *visited)  # who makes a mark is a replicator, though the call had no context
+        its = stance(home, visited, self.cluster)
+        if its is None or not (self.relay or home in {source, self.cluster}):
+            return self._given_way(change, home)
+        if _is_touch(change, visited, its):
+            return _as_refresh(change)
+        mark = None if home == source else Mark.read(item.parameters)
+        whole = change.new_table_name if _moves(change, its) else change.whole
+        then = self._moved(change, home) if change.kind is Kind.ALTER_TABLE else None
+        return replace(change, whose=Whose(its, home, visited, mark), whole=whole, then=then)
+
+    def _given_way(self, change: Change, home: str) -> Change | None:
+        """What the target has to know of a change that is not for it: that a table is no more what it was.
+
+        Its own, of which there was a replica, has to be told anew; one that was born at the source is there no more.
+        The same of those that went with a database that others drop.
+        """
+        if change.kind is Kind.DROP_DATABASE and self.cluster not in change.event.visited:
+            source = change.event.source
+            return replace(change, whose=Whose(Stance.STATE, source, (source,), tables_alone=True))
+        found = self._moved(change, home) if change.kind is Kind.ALTER_TABLE else None
+        return found or (self._freed(change, home) if not self.relay and _frees(change) else None)
+
+    def _moved(self, change: Change, home: str) -> Change | None:
+        """What it means to the target that a table has another home than before."""
+        source, before = change.event.source, change.before[0]
+        was, mark = home_of(before.parameters, source), Mark.read(before.parameters)
+        if was == home or not (self.relay or was in {source, self.cluster}):
+            return None
+        if was == self.cluster:
+            return _as_drop(change, Whose(Stance.REQUEST, was, change.event.visited, mark, blind=True))
+        path = (source,) if was == source else (was, source)
+        return _as_drop(change, Whose(Stance.STATE, was, path, None if was == source else mark))
+
+    def _freed(self, change: Change, home: str) -> Change | None:
+        """A name that a third cluster's table has no more at the source: it may have kept the target's own out."""
+        if home in {change.event.source, self.cluster}:
+            return None
+        mark = Mark(self.cluster, 0, 0)
+        return _as_drop(change, Whose(Stance.REQUEST, self.cluster, change.event.visited, mark, blind=True))
+
+
+class Told:
+    """The tables that went with their databases: HMS tells of each before it commits the drop of the database.
+
+    They may come a window before that. What an earlier process was told is not known; for one thread.
+    """
+
+    def __init__(self) -> None:
+        self._tables: OrderedDict[int, Any] = OrderedDict()
+        self._drops: dict[str, set[int]] = {}
+
+    def note(self, change: Change) -> None:
+        """Remember such a table, or give those of a dropped database to its change."""
+        if change.kind is Kind.DROP_TABLE and change.event.uncommitted:
+            self._tables[change.position] = change.before[0]
+            while len(self._tables) > _MOST_TOLD:
+                self._tables.popitem(last=False)
+        elif change.kind is Kind.DROP_DATABASE:
+            self._drops.setdefault(change.database, set()).add(change.position)
+            since = max((it for it in self._drops[change.database] if it < change.position), default=0)
+            found = ((at, it) for at, it in self._tables.items() if since < at < change.position)
+            change.told = [it for _, it in found if it.dbName == change.database]
+
+
+def _object(change: Change) -> Any | None:
+    """What tells the home: the database, the table, or that of partitions."""
+    if change.kind in _PARTITIONS:
+        return change.table
+    found: Sequence[Any] = change.after or change.before
+    return found[0] if change.kind in _TABLES or change.kind in _DATABASES else None
+
+
+def _is_touch(change: Change, visited: Sequence[str], its: Stance) -> bool:
+    """Whether a table was touched after a conflict, and not renamed by the way; or came back after one."""
+    if change.kind is Kind.CREATE_TABLE:
+        return its is Stance.ECHO and CONFLICT_KEY in (change.after[0].parameters or {})
+    if change.kind is not Kind.ALTER_TABLE or len(visited) < 2 or change.table_name != change.new_table_name:
+        return False
+    return touched(change.before[0].parameters, change.after[0].parameters)
+
+
+def _moves(change: Change, its: Stance) -> bool:
+    """Whether a rename is told by the home: what was on its way there for the old name may be missing in the new one,
+    or be more than there is, so the target compares the whole of it.
+    """
+    return its is not Stance.REQUEST and change.kind is Kind.ALTER_TABLE and change.table_name != change.new_table_name
+
+
+def _frees(change: Change) -> bool:
+    """Whether the name of a table is free at the source after the change."""
+    if change.kind is Kind.DROP_TABLE:
+        return not change.event.uncommitted
+    return change.kind is Kind.ALTER_TABLE and change.table_name != change.new_table_name
+
+
+def _as_drop(change: Change, whose: Whose) -> Change:
+    return replace(change, event=replace(change.event, kind=Kind.DROP_TABLE), after=[], whose=whose)
+
+
+def _as_refresh(change: Change) -> Change:
+    name = change.table_name
+    if name is None:
+        raise ValueError("a table without a name")
+    attributes = {"database": name.database, "table": name.table, "created": str(change.created)}
+    event = replace(change.event, kind=Kind.REFRESH, attributes=attributes, table=None, before=(), after=())
+    return Change(event, change.position)

@@ -1,0 +1,133 @@
+"""Databases both ways: put and drop."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from pysync.model.home import Stance, home_of
+from pysync.model.names import TableName
+from pysync.model.operation import DropDatabase, PutDatabase
+from pysync.targets.base import Outcome
+from pysync.targets.hms import databases, tables
+from pysync.targets.hms.both_ways.touching import (
+    judge_of,
+    marked,
+    settled,
+    touch_database,
+    touch_table,
+    unmark,
+    up_to_date,
+)
+from pysync.targets.hms.same import alike
+from pysync.targets.hms.session import Session
+from pysync.targets.judging import DEFAULT, Verdict
+
+
+def put_database(session: Session, operation: PutDatabase) -> Outcome:
+    """Create the database or alter it. One that was born at both ends is never parked: it is a place."""
+    there = session.hms.database(operation.database)
+    if there is not None and operation.database == DEFAULT:
+        return Outcome.FOREIGN
+    judge = judge_of(session)
+    verdict = judge.put(operation, operation.definition, there)
+    third = judge.home(there) not in {None, session.cluster, operation.mark.source}
+    if verdict is Verdict.CONFLICT and third:
+        verdict = Verdict.DO  # that it was dropped there may be told here later, and it is but a place
+    if verdict is Verdict.CONFLICT:
+        return touch_database(session, operation, there, operation.definition)
+    if verdict not in {Verdict.DO, Verdict.PARK}:
+        return settled(session, operation, verdict, there)
+    wanted = marked(judge, operation, operation.definition, there)
+    if there is not None and judge.home(there) == session.cluster:
+        unmark(wanted)  # born at both ends: who has it from here would not be told that it is another's now
+    if there is None:
+        databases.create(session, wanted)
+    elif up_to_date(wanted, there):
+        return Outcome.UNCHANGED
+    else:
+        session.hms.call(lambda client: client.alter_database(operation.database, wanted))
+    return Outcome.APPLIED
+
+
+def drop_database(session: Session, operation: DropDatabase) -> Outcome:
+    """Drop the database with what may go of its tables; it stays if others are left, and those are touched.
+
+    What may go are the tables of the home whose word it is, and those that the source has told of, if they are here as
+    they were there. A database that was born here may go, too: it is a place, and worth nothing without what is in it.
+    """
+    there = session.hms.database(operation.database)
+    if there is None:
+        return Outcome.UNCHANGED
+    if operation.tables_alone:
+        return _drop_own(session, operation, there)
+    judge = judge_of(session)
+    verdict = judge.drop(operation, there)
+    if operation.database == DEFAULT or verdict is Verdict.STALE:
+        return Outcome.STALE if verdict is Verdict.STALE else Outcome.FOREIGN
+    left = _drop_tables(session, operation)
+    asks = judge.asked(operation).stance is Stance.REQUEST
+    if verdict is Verdict.FOREIGN and (asks or judge.home(there) != session.cluster):
+        return Outcome.FOREIGN
+    if not left:
+        _drop(session, operation)
+        return Outcome.APPLIED
+    for table in left:
+        touch_table(session, operation, table)
+    return Outcome.CONFLICT
+
+
+def _drop(session: Session, operation: DropDatabase) -> None:
+    for function in session.hms.functions(operation.database):
+        databases.drop_function_of(session, operation.database, function.functionName)
+    deletes = session.deletes(operation.delete_data)
+    session.hms.call(lambda client: client.drop_database(operation.database, deletes, False))
+
+
+def _drop_own(session: Session, operation: DropDatabase, place: Any) -> Outcome:
+    """Drop those of the tables that were told of which were born where they were dropped; and with them the database,
+    unless it was born here or has more in it: whose it is has been asked to drop it, too.
+    """
+    judge, dropped = judge_of(session), 0
+    for told in operation.told:
+        there = session.hms.table(operation.database, told.tableName)
+        if there is not None and judge.home(there) == operation.mark.source and judge.home(there) != session.cluster:
+            tables.drop(session, operation, TableName.of(there.dbName, there.tableName))
+            dropped += 1
+    if _is_left_over(session, operation, place):
+        _drop(session, operation)
+        dropped += 1
+    return Outcome.APPLIED if dropped else Outcome.UNCHANGED
+
+
+def _is_left_over(session: Session, operation: DropDatabase, place: Any) -> bool:
+    home = judge_of(session).home(place)
+    if operation.database == DEFAULT or home == session.cluster or session.hms.tables(operation.database):
+        return False
+    return home == operation.mark.source or not session.hms.functions(operation.database)
+
+
+def _drop_tables(session: Session, operation: DropDatabase) -> list[Any]:
+    """Drop the tables that may go, views first; those that are left."""
+    found = (session.hms.table(operation.database, name) for name in session.hms.tables(operation.database))
+    there = sorted((table for table in found if table is not None), key=tables.is_view, reverse=True)
+    told = {table.tableName: table for table in operation.told}
+    left: list[Any] = []
+    for table in there:
+        if _may_go(session, operation, told.get(table.tableName), table):
+            name = TableName.of(table.dbName, table.tableName)
+            tables.drop(session, operation, name, delete_data=operation.delete_data)
+        else:
+            left.append(table)
+    return left
+
+
+def _may_go(session: Session, operation: DropDatabase, told: Any | None, there: Any) -> bool:
+    judge = judge_of(session)
+    source, home = operation.visited[-1], judge.home(there)
+    if told is not None and home_of(told.parameters, source) == home and (home == source or alike(told, there)):
+        return True
+    if judge.asked(operation).stance is Stance.REQUEST:
+        return False
+    # What comes by way of another has the database's mark, which is older than those of its tables.
+    relayed = source != operation.mark.source == home
+    return relayed or judge.drop(operation, there) is Verdict.DO

@@ -1,0 +1,121 @@
+"""What becomes of a verdict, and how an object is touched, so that its state is sent again."""
+
+from __future__ import annotations
+
+from copy import deepcopy
+from dataclasses import replace
+from typing import Any
+
+import structlog
+from hmsclient.genthrift.hive_metastore import ttypes as hive
+
+from pysync.model.home import CONFLICT_KEY, with_touch
+from pysync.model.mark import EVENT_KEY, SOURCE_KEY, Mark
+from pysync.model.operation import Operation
+from pysync.targets.base import Outcome, Rejected
+from pysync.targets.hms.same import alike, same
+from pysync.targets.hms.session import Session, environment, stamped
+from pysync.targets.judging import BothWays, Verdict
+
+log = structlog.get_logger(__name__)
+
+_OUTCOMES = {
+    Verdict.UNCHANGED: Outcome.UNCHANGED,
+    Verdict.STALE: Outcome.STALE,
+    Verdict.FOREIGN: Outcome.FOREIGN,
+}
+
+
+def judge_of(session: Session) -> BothWays:
+    """Who decides for this target."""
+    return BothWays(session.cluster, session.settings.on_conflict, alike, session.settings.relay)
+
+
+def settled(session: Session, operation: Operation, verdict: Verdict, there: Any, wanted: Any = None) -> Outcome:
+    """The outcome for a table where nothing is done: after a conflict it is touched. Raises Rejected to park it."""
+    if verdict is Verdict.CONFLICT:
+        return touch_table(session, operation, there, wanted)
+    if verdict is Verdict.PARK:
+        raise parked(session, f"table {operation.key}")
+    return _OUTCOMES[verdict]
+
+
+def parked(session: Session, what: str) -> Rejected:
+    """The error for what was born at both ends, so that a person has to decide."""
+    return Rejected(
+        f"{what} was born at the target {session.settings.name!r}, too, and differs from what was born at the source",
+        'drop it at one end, or set on_conflict = "adopt": then that of the cluster with the smaller name stays',
+    )
+
+
+def touch_table(session: Session, operation: Operation, there: Any, wanted: Any = None) -> Outcome:
+    """Raise the table's counter of conflicts; whoever hears of that reads the table anew."""
+    tell_conflict(session, operation, there)
+    if there is None:  # it is gone at its home, which tells
+        return Outcome.CONFLICT
+    if judge_of(session).home(there) != operation.mark.source:  # the way so far was that of another object
+        operation = replace(operation, visited=(session.cluster,))
+        session = session.on_behalf_of(operation.visited)
+    touched = deepcopy(there)
+    touched.parameters = with_touch(there.parameters, getattr(wanted, "parameters", None))
+    context = environment(operation)
+    session.hms.call(
+        lambda client: client.alter_table_with_environment_context(there.dbName, there.tableName, touched, context)
+    )
+    return Outcome.CONFLICT
+
+
+def touch_database(session: Session, operation: Operation, there: Any, wanted: Any = None) -> Outcome:
+    """The same for a database, where it was altered at the source: a Hive that tells nobody of that is not touched."""
+    tell_conflict(session, operation, there)
+    if there is None or not any(judge_of(session).asked(operation).before):
+        return Outcome.CONFLICT
+    touched = deepcopy(there)
+    touched.parameters = with_touch(there.parameters, getattr(wanted, "parameters", None))
+    session.hms.call(lambda client: client.alter_database(there.name, touched))
+    return Outcome.CONFLICT
+
+
+def tell_conflict(session: Session, operation: Operation, place: Any) -> None:
+    """Log what was changed at both ends, and whose state stays."""
+    home = judge_of(session).home(place) or operation.mark.source
+    log.warning(
+        "conflict_found",
+        target=session.settings.name,
+        object=operation.key,
+        change=type(operation).__name__,
+        home=home,
+        stays=session.cluster,
+        path=",".join(operation.visited),
+    )
+
+
+def marked(judge: BothWays, operation: Operation, definition: Any, there: Any | None) -> Any:
+    """A copy of a database or table as it is to be written: with the mark that it gets there, or none at its home."""
+    mark = judge.mark(operation, there)
+    copy = deepcopy(definition) if mark is None else stamped(definition, mark)
+    if mark is None:
+        unmark(copy)
+    if there is not None and judge.keeps(operation, there):
+        kept = (there.parameters or {}).get(CONFLICT_KEY)
+        others = {key: value for key, value in (copy.parameters or {}).items() if key != CONFLICT_KEY}
+        copy.parameters = others | ({CONFLICT_KEY: kept} if kept is not None else {})
+    return copy
+
+
+def unmark(item: Any) -> None:
+    """Take the mark off a database or table, in place."""
+    item.parameters = {k: v for k, v in (item.parameters or {}).items() if k not in {SOURCE_KEY, EVENT_KEY}}
+
+
+def up_to_date(wanted: Any, there: Any) -> bool:
+    """Whether a database or table needs no write: see pysync.targets.hms.same.up_to_date."""
+    mark, written = Mark.read(wanted.parameters), Mark.read(there.parameters)
+    if mark is None or written is None:
+        return mark is written and same(wanted, there)
+    return written.source == mark.source and mark.created in {0, written.created} and same(wanted, there)
+
+
+def is_gone(error: hive.NoSuchObjectException | hive.InvalidOperationException) -> bool:
+    """Whether somebody else has dropped what was read just now."""
+    return isinstance(error, hive.NoSuchObjectException)

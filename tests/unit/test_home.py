@@ -1,0 +1,172 @@
+"""Home: whose an object is, and what a change of it is to another cluster."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from pysync.model.event import VISITED, Kind
+from pysync.model.home import CONFLICT_KEY, Stance, home_of, stance, touched, with_touch
+from pysync.model.mark import Mark
+from pysync.replay.homes import Homes, Told
+from tests.support import partition, table
+from tests.support.events import change, database
+
+EAST, WEST, NORTH = "east", "west", "north"
+
+
+@pytest.mark.parametrize(
+    ("home", "visited", "target", "expected"),
+    [
+        (EAST, [EAST], WEST, Stance.STATE),  # the home's own change
+        (EAST, [EAST, WEST], NORTH, Stance.STATE),  # and as it is passed on
+        (EAST, [EAST, WEST], EAST, None),  # it never goes back
+        (EAST, [EAST, WEST, NORTH], EAST, None),
+        (EAST, [EAST, WEST], WEST, None),
+        (EAST, [WEST], EAST, Stance.REQUEST),  # of a replica, to the home
+        (EAST, [WEST], NORTH, Stance.REQUEST),  # and by way of another replica
+        (EAST, [WEST, NORTH], EAST, Stance.REQUEST),
+        (EAST, [WEST, NORTH], WEST, None),  # round, and not by the home
+        (EAST, [WEST, EAST], WEST, Stance.ECHO),  # the home has said yes
+        (EAST, [WEST, NORTH, EAST], WEST, Stance.ECHO),
+        (EAST, [WEST, NORTH, EAST], NORTH, Stance.ECHO),
+        (EAST, [WEST, NORTH, EAST, WEST], NORTH, Stance.ECHO),  # and passes it on to who asked on the way
+        (EAST, [WEST, NORTH, EAST, WEST, NORTH], EAST, None),
+        (EAST, [EAST, EAST], WEST, Stance.STATE),  # a function is touched at its home
+    ],
+)
+def test_what_a_change_is(home: str, visited: list[str], target: str, expected: Stance | None) -> None:
+    assert stance(home, visited, target) is expected
+
+
+paths = st.lists(st.sampled_from([EAST, WEST, NORTH]), min_size=1, max_size=6)
+
+
+@given(st.sampled_from([EAST, WEST, NORTH]), paths)
+def test_the_home_is_asked_until_it_has_had_it_and_never_again(home: str, visited: list[str]) -> None:
+    assert (stance(home, visited, home) is None) == (home in visited)
+
+
+@given(st.sampled_from([EAST, WEST, NORTH]), st.sampled_from([EAST, WEST, NORTH]), paths)
+def test_what_the_home_said_goes_to_each_but_once(home: str, target: str, visited: list[str]) -> None:
+    path = [home, *[name for name in visited if name != home]]
+    assert (stance(home, path, target) is None) == (target in path)
+
+
+def replica(home: str = EAST, **fields: Any) -> Any:
+    return table("db", "t", partition_keys=[("day", "string")], parameters=Mark(home, 5, 7, 100).parameters() | fields)
+
+
+def own(**fields: Any) -> Any:
+    return table("db", "t", partition_keys=[("day", "string")], parameters=fields)
+
+
+def test_without_a_mark_or_with_its_own_an_object_is_at_home() -> None:
+    assert home_of({}, WEST) == WEST
+    assert home_of(replica(WEST).parameters, WEST) == WEST
+    assert home_of(replica().parameters, WEST) == EAST
+
+
+def placed(kind: Kind, *, relay: bool = True, to: str = EAST, path: str = "", **what: Any) -> Any:
+    environment = {VISITED: path} if path else {}
+    return Homes(to, relay).placed(change(kind, source=WEST, environment=environment, **what))
+
+
+def stance_of(kind: Kind, **what: Any) -> Stance | None:
+    found = placed(kind, **what)
+    return found and found.whose.stance
+
+
+def test_a_clients_change_of_a_replica_is_a_request() -> None:
+    day = partition(replica(), ["1"])
+    assert stance_of(Kind.ALTER_TABLE, before=[replica()], after=[replica(x="1")]) is Stance.REQUEST
+    assert stance_of(Kind.DROP_TABLE, before=[replica()]) is Stance.REQUEST
+    assert stance_of(Kind.ADD_PARTITION, of=replica(), after=[day]) is Stance.REQUEST
+    assert stance_of(Kind.DROP_PARTITION, of=replica(), before=[day]) is Stance.REQUEST
+
+
+def test_the_mark_that_goes_on_is_the_homes() -> None:
+    found = placed(Kind.ALTER_TABLE, to=NORTH, path=EAST, before=[replica()], after=[replica(x="1")])
+    assert (found.whose.stance, found.whose.home) == (Stance.STATE, EAST)
+    assert found.whose.mark == Mark(EAST, 5, 7, 100)
+
+
+def test_what_is_born_here_is_told_as_its_homes_word() -> None:
+    found = placed(Kind.CREATE_TABLE, after=[own()])
+    assert (found.whose.stance, found.whose.home, found.whose.mark) == (Stance.STATE, WEST, None)
+
+
+def test_an_echo_is_left_out() -> None:
+    assert placed(Kind.ALTER_TABLE, path=EAST, before=[replica()], after=[replica(x="1")]) is None
+
+
+def test_a_database_that_came_with_a_mark_came_from_there_though_the_call_did_not_say_so() -> None:
+    came = database("db", parameters=Mark(EAST, 5, 7).parameters())
+    assert placed(Kind.CREATE_DATABASE, after=[came]) is None
+    assert placed(Kind.CREATE_DATABASE, to=NORTH, after=[came]).whose.stance is Stance.STATE
+
+
+def test_without_relay_a_target_gets_what_one_of_the_two_is_the_home_of() -> None:
+    assert placed(Kind.ALTER_TABLE, relay=False, to=NORTH, before=[replica()], after=[replica(x="1")]) is None
+    assert stance_of(Kind.DROP_TABLE, relay=False, to=EAST, before=[replica()]) is Stance.REQUEST
+    assert stance_of(Kind.DROP_TABLE, relay=False, to=NORTH, before=[own()]) is Stance.STATE
+
+
+def test_a_table_that_was_touched_is_read_anew() -> None:
+    touch = {"before": [own()], "after": [own(**{CONFLICT_KEY: "1"})]}
+    found = placed(Kind.ALTER_TABLE, path=EAST, **touch)
+    assert (found.kind, str(found.table_name)) == (Kind.REFRESH, "db.t")
+    assert placed(Kind.ALTER_TABLE, **touch).kind is Kind.ALTER_TABLE  # a client wrote what it had read
+
+
+def test_a_table_that_gave_way_to_anothers_is_a_drop_of_the_sources_own() -> None:
+    found = placed(Kind.ALTER_TABLE, path=EAST, before=[own()], after=[replica()])
+    assert (found.kind, found.whose.stance, found.whose.home) == (Kind.DROP_TABLE, Stance.STATE, WEST)
+
+
+def test_a_name_that_a_third_clusters_table_has_no_more_may_be_wanted_by_the_target() -> None:
+    found = placed(Kind.DROP_TABLE, relay=False, to=NORTH, before=[replica()])
+    assert (found.whose.stance, found.whose.home, found.whose.blind) == (Stance.REQUEST, NORTH, True)
+
+
+def test_the_targets_own_table_that_gave_way_has_to_be_told_anew() -> None:
+    found = placed(Kind.ALTER_TABLE, to=NORTH, path=EAST, relay=False, before=[replica(NORTH)], after=[replica()])
+    assert (found.kind, found.whose.home, found.whose.blind) == (Kind.DROP_TABLE, NORTH, True)
+    passed_on = placed(Kind.ALTER_TABLE, to=NORTH, path=EAST, before=[own()], after=[replica()])
+    assert (passed_on.whose.home, passed_on.then.whose.home, passed_on.then.kind) == (EAST, WEST, Kind.DROP_TABLE)
+
+
+def test_functions_and_constraints_are_judged_where_their_place_is_seen() -> None:
+    found = placed(Kind.DROP_CONSTRAINT, attributes={"database": "db", "table": "t", "constraint": "pk"})
+    assert found.whose.stance is None
+
+
+def test_a_touch_raises_the_counter_above_all() -> None:
+    one = with_touch({"a": "b"}, {CONFLICT_KEY: "3"}, None, {CONFLICT_KEY: "x"})
+    assert one == {"a": "b", CONFLICT_KEY: "4"}
+    assert touched({}, one)
+    assert not touched(one, one)
+    assert not touched(None, {})
+
+
+def gone(name: str, position: int, of: str = "db") -> Any:
+    return change(Kind.DROP_TABLE, before=[table(of, name)], position=position, attributes={"uncommitted": "true"})
+
+
+def dropped(position: int) -> Any:
+    return change(Kind.DROP_DATABASE, before=[database("db")], position=position)
+
+
+def test_the_tables_that_went_with_a_database_are_given_to_its_drop() -> None:
+    told = Told()
+    events = [gone("a", 1), gone("x", 2, of="other"), dropped(3), gone("b", 4), dropped(5)]
+    for event in events:
+        told.note(event)
+    assert [it.tableName for it in events[2].told] == ["a"]
+    assert [it.tableName for it in events[4].told] == ["b"]
+    again = dropped(5)
+    told.note(again)
+    assert [it.tableName for it in again.told] == ["b"]
