@@ -253,7 +253,7 @@ class Bootstrapper:
             after = TableName(*noted.asked) if noted.asked is not None else None
             wanted = everything(source, lambda: self._queue.last, scope=scope, after=after, whole=origin.whole)
             for chunk in _chunks(wanted):
-                upto = self._refreshes.ask([{**names, **marks} for names in chunk])
+                upto = self._refreshes.ask([{**names, **marks} for names in chunk], lives=origin.id is None)
                 self._waiting.append((upto, len(chunk)))
                 last = place(chunk[-1])
                 self._update(asked=(last.database, last.table))

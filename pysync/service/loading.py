@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from contextlib import closing
 from dataclasses import dataclass
 from functools import partial
 from typing import Any, Literal
@@ -22,6 +23,9 @@ from pysync.replay.translate import Translator
 from pysync.service.bootstrap import Origin
 from pysync.service.carrying import OutOf
 from pysync.service.oneoff import Tell, run_once
+from pysync.service.undoing import Survey, since_by_queue
+from pysync.targets.kinds import target_kind
+from pysync.targets.settings import TargetSettings
 
 _FORCE = "give --force to load it all the same"
 
@@ -67,10 +71,13 @@ def load_once(
     values = {"id": manifest.id, "upto": manifest.upto, "began_at": manifest.began_at, "within": manifest.within}
     taken = Taken.model_validate(values).model_dump_json()
 
+    whole = _is_whole(dump, config, targets)
+
     def before(queue: EventQueue) -> None:
-        for name in targets:
-            if not force:
-                _refuse_unfit(queue, manifest, name)
+        for settings in config.targets:
+            if not force and settings.name in targets:
+                _refuse_older(queue, dump, settings, whole=whole)
+                _refuse_unfit(queue, manifest, settings.name)
         for name in targets:
             queue.note(_begun(name), taken)
 
@@ -79,7 +86,6 @@ def load_once(
             queue.note(_key(name), taken)
             parked[name] = queue.parked_tables(name)
 
-    whole = _is_whole(dump, config, targets)
     carried = partial(OutOf, dump.directory) if manifest.files == "copy" else None
     origin = Origin(partial(DumpReader, dump), id=manifest.id, whole=whole, note="load", files=carried)
     status = run_once(_without_source(config), targets, tell, origin=origin, before=before, after=after)
@@ -127,12 +133,26 @@ def _is_whole(dump: Dump, config: Config, targets: Sequence[str]) -> bool:
 # --- whether it fits what the target took before
 
 
-def _refuse_unfit(queue: EventQueue, manifest: Manifest, target: str) -> None:
-    """Raises PysyncError for a dump that would take the target back, or does not follow what it took."""
+def _refuse_older(queue: EventQueue, dump: Dump, settings: TargetSettings, *, whole: bool) -> None:
+    """Raises PysyncError, which tells what would be undone, for a dump that would take the target back."""
+    manifest, name = dump.manifest, settings.name
+    reason = _since_by_notes(queue, manifest, name) or since_by_queue(queue, manifest, name)
+    with closing(target_kind(settings.kind).open(settings)) as target, DumpReader(dump) as reader:
+        survey = Survey(reader, target, Translator.of(settings), manifest, queue.epoch, whole)
+        reason = reason or survey.since_by_marks()
+        if reason is not None:
+            raise PysyncError(f"the dump is older than what target {name} has: {reason}; {survey.told()}", _FORCE)
+
+
+def _since_by_notes(queue: EventQueue, manifest: Manifest, target: str) -> str | None:
+    """Which later dump the target took or began to take, or which later notification came in; None if none."""
     taken, begun = _taken(queue, _key(target)), _taken(queue, _begun(target))
-    reason = _older_than_polled(queue, manifest) or _older(manifest, taken) or _older(manifest, begun)
-    if reason is not None:
-        raise PysyncError(f"the dump is older than what target {target} has: {reason}", _FORCE)
+    return _older_than_polled(queue, manifest) or _older(manifest, taken) or _older(manifest, begun)
+
+
+def _refuse_unfit(queue: EventQueue, manifest: Manifest, target: str) -> None:
+    """Raises PysyncError for a dump that does not follow what the target took."""
+    taken = _taken(queue, _key(target))
     if manifest.since is None:
         return
     if taken is None or taken.upto is None or taken.upto < manifest.since:

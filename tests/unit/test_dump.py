@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from contextlib import suppress
 from dataclasses import replace
+from functools import partial
 from itertools import count
 from pathlib import Path
 from types import SimpleNamespace
@@ -16,7 +17,7 @@ from hypothesis import settings as bounds
 from hypothesis import strategies as some
 from thrift.transport.TTransport import TMemoryBuffer
 
-from pysync.capture.refreshes import Scope, everything
+from pysync.capture.refreshes import Refreshes, Scope, everything
 from pysync.dump import pieces as pieces_of
 from pysync.dump.index import open_dump
 from pysync.dump.manifest import Counts, Piece, Within, read_manifest
@@ -33,7 +34,8 @@ from pysync.model.names import TableName
 from pysync.model.wire import encode
 from pysync.service import dumping
 from pysync.service.dumping import Wanted, scope_of
-from pysync.service.loading import Taken, _refuse_unfit
+from pysync.service.loading import Taken, _refuse_unfit, _since_by_notes
+from pysync.service.undoing import since_by_queue
 from tests.support.dumped import ASKED, Source, filled, write
 from tests.support.notifications import row, served
 
@@ -363,8 +365,11 @@ def test_options_that_make_no_sense_are_refused(wanted: Wanted) -> None:
 
 
 def unfit(queue: Any, **changes: Any) -> str:
+    manifest = ASKED.model_copy(update=changes)
+    if reason := _since_by_notes(queue, manifest, "dr"):
+        return reason
     try:
-        _refuse_unfit(queue, ASKED.model_copy(update=changes), "dr")
+        _refuse_unfit(queue, manifest, "dr")
     except PysyncError as error:
         return str(error)
     return ""
@@ -390,6 +395,26 @@ def test_a_dump_must_follow_what_a_target_has(reopen) -> None:
     queue.note("load:dr:begun", "of a newer pysync")
     queue.note("notification-log:onprem", '{"last": 8, "seen": []}')
     assert "8 came in already" in unfit(queue)
+
+
+def test_a_queue_knows_what_came_in_since_a_dump_was_begun(reopen) -> None:
+    """Changes that a listener told of, and comparisons with the living source; not what another load asked for."""
+    queue = reopen()  # its clock stands at 1000 s
+    queue.append("jvm", 1, "another", b"x")
+    queue.append("sidecar", 1, "onprem", b"x")
+    queue.append("notification-log:onprem", 1, "onprem", b"x")
+    since = partial(since_by_queue, queue, ASKED.model_copy(update={"began_at": 999.0}))
+    assert since("dr") is None
+    queue.append("jvm2", 1, "onprem", b"x")
+    assert since("dr") is None, "a target that is new has none of it"
+    queue.register("dr")
+    assert "changes of its source came in until" in since("dr")
+    later = ASKED.model_copy(update={"began_at": 1001.0})
+    assert since_by_queue(queue, later, "dr") is None
+    Refreshes(queue, "onprem").ask([{"database": "db"}], lives=False)
+    assert since_by_queue(queue, later, "dr") is None
+    Refreshes(queue, "onprem").ask([{"database": "db"}])
+    assert "compared with its source" in since_by_queue(queue, later, "dr")
 
 
 def test_a_piece_s_name_cannot_lead_out_of_the_directory() -> None:
