@@ -23,7 +23,6 @@ LIVING = "living"
 """Under which the queue notes when the living source was last read for its targets, in milliseconds since 1970."""
 
 _TABLES_PER_CALL = 50
-_NOTE_SECONDS = 1.0
 
 Names = Mapping[str, str]
 """What to refresh: the attributes of one event."""
@@ -55,7 +54,6 @@ class Refreshes:
         """A position that no refresh is behind."""
         self.asked_at = -math.inf
         """When the last of them was asked for (monotonic seconds)."""
-        self._noted_at = -math.inf
 
     def ask(self, wanted: Iterable[Names], *, lives: bool = True) -> int:
         """Queue a refresh of each; returns a position that none of them is behind. Raises as the queue's `append`.
@@ -63,9 +61,8 @@ class Refreshes:
         `lives` is whether the source is read for them, which is noted, and not a dump of it.
         """
         with self._lock:
-            if lives and time.monotonic() > self._noted_at + _NOTE_SECONDS:
+            if lives:
                 self._queue.note(LIVING, str(round(time.time() * 1000)))
-                self._noted_at = time.monotonic()
             entries = [self._entry(number, names) for number, names in enumerate(wanted, self._sequence + 1)]
             self._queue.append_all(entries)
             self._sequence += len(entries)

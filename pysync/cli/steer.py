@@ -61,7 +61,11 @@ def pause(
 
 
 def resume(config: ConfigFile, target: TargetName) -> None:
-    """Let a paused target go on; where the brake held a window back (max_drops_per_window), let that one through."""
+    """Let a paused target go on; where the brake held drops back, let go all of them that have come by now.
+
+    What follows in the same databases without a pause of a minute goes, too: one mistake, one resume. The limits are
+    max_drops_per_window, max_drops and max_drop_share. See what it would do before: pysync plan.
+    """
     answer = ask_about(config, target, "resume")
     was = answer["was"]
     typer.echo(f"{target} goes on; it was paused: {was}" if was else f"{target} was not paused")

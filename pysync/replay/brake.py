@@ -1,35 +1,97 @@
-"""Brake: a window that would drop too much is held until a person says go."""
+"""Brake: what would drop too much, at once, within a time or of a database, is held until a person says go."""
 
 from __future__ import annotations
 
 import threading
 import time
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Collection, Sequence
+from dataclasses import dataclass, field
 
 from pysync.queue import Pause, Queued
 from pysync.replay.draft import Draft
+from pysync.replay.ledger import Drop, Ledger, drops_of
+from pysync.targets.settings import TargetSettings
+
+_SAME_BURST_MS = 60_000
+"""What goes on in the same databases, with no longer pause than that, belongs to what was let through."""
+
+_LOOK = "look at `pysync plan`, then `pysync resume`"
+
+
+@dataclass(frozen=True, slots=True)
+class Limits:
+    """How many drops a target may get: in a window, in `seconds`, and which share of a database's tables.
+
+    The share counts for databases of `share_from` tables or more, within `seconds`. 0 is no limit.
+    """
+
+    window: int = 0
+    drops: int = 0
+    seconds: float = 3600.0
+    share: float = 0.0
+    share_from: int = 0
+
+    @classmethod
+    def of(cls, settings: TargetSettings) -> Limits:
+        """Those of a target; none for a shadow, which drops nothing."""
+        if settings.mode == "shadow":
+            return cls()
+        drops, seconds = settings.drops_over_time
+        return cls(settings.max_drops_per_window, drops, seconds, settings.max_drop_share, settings.max_drop_share_from)
 
 
 @dataclass(frozen=True, slots=True)
 class _Hit:
     pause: Pause
     upto: int
+    databases: frozenset[str]
+
+
+@dataclass(slots=True)
+class _Count:
+    """What the window up to position `last` drops: by its events, and by which of its refreshes."""
+
+    last: int
+    dropped: int = 0
+    refreshed: dict[int, int] = field(default_factory=dict)
+
+    @property
+    def total(self) -> int:
+        return self.dropped + sum(self.refreshed.values())
+
+
+@dataclass(slots=True)
+class _Burst:
+    """What a person let go on: drops in these databases, the last of which came then."""
+
+    databases: frozenset[str]
+    at_ms: int
 
 
 class Brake:
-    """Holds every window with more than `limit` drops (0: none); `release` lets exactly the held one through.
+    """Holds every window that would pass one of its limits; `release` lets go what had come by then.
 
-    Used by the drain's thread, but for `held` and `release`. It forgets everything at a restart, and then hits again.
+    Used by the drain's thread, but for `held`, `release` and `allows`. A hold is forgotten at a restart, and then found
+    again; what was dropped lately is in the ledger. `tables_of` lists the tables that the target has in a database.
     """
 
-    def __init__(self, limit: int) -> None:
-        self._limit = limit
+    def __init__(
+        self,
+        limits: Limits,
+        ledger: Ledger | None = None,
+        *,
+        tables_of: Callable[[str], Collection[str]] = lambda _: (),
+        clock: Callable[[], float] = time.time,
+    ) -> None:
+        self._limits = limits
+        self._ledger = ledger or Ledger(limits.seconds)
+        self._tables_of = tables_of
+        self._clock = clock
         self._hit: _Hit | None = None
+        self._burst: _Burst | None = None
         self._let_through = 0
         self._counting = threading.Lock()
-        self._dropped = 0  # in the window at hand
-        self._refreshed: dict[int, int] = {}  # of that by which refresh
+        self._counts: list[_Count] = []  # of the windows in hand, in order
 
     @property
     def held(self) -> Pause | None:
@@ -37,7 +99,7 @@ class Brake:
         return self._hit.pause if self._hit else None
 
     def cut(self, events: Sequence[Queued]) -> Sequence[Queued]:
-        """The part of a window that belongs to the one which was let through, or else all of it.
+        """The part of a window that belongs to what was let through, or else all of it.
 
         More events may have come since a person looked at it.
         """
@@ -45,17 +107,30 @@ class Brake:
         return through or events
 
     def holds(self, draft: Draft) -> bool:
-        """Whether the window is held from now on."""
+        """Whether the window is held from now on; if not, its drops are counted.
+
+        Raises what `tables_of` raises: then neither.
+        """
+        drops = drops_of(draft)
         last = draft.events[-1].position
-        self._dropped, self._refreshed = draft.drops, {}
-        if not self._limit or draft.drops <= self._limit or last <= self._let_through:
-            return False
-        reason = (
-            f"brake: events {draft.events[0].position} to {last} would drop {draft.drops} databases, tables and "
-            f"partitions, max_drops_per_window is {self._limit}; look at `pysync plan`, then `pysync resume`"
-        )
-        self._hit = _Hit(Pause(reason, round(time.time() * 1000)), last)
-        return True
+        with self._counting:
+            self._counts = [it for it in self._counts if it.last < draft.events[0].position]
+            self._counts.append(_Count(last, draft.drops))
+            new = self._ledger.new(drops)
+            why = None if last <= self._let_through else self._why(draft, new)
+            if why is None or self._goes_on(drops):
+                self._ledger.enter(new)
+                return False
+            self._hold(draft, why, drops)
+            return True
+
+    def look_again(self, draft: Draft) -> None:
+        """Tell of a window that is held what it comes to by now; more events may have come."""
+        with self._counting:
+            if self._hit is not None and draft.events and draft.events[-1].position > self._hit.upto:
+                drops = drops_of(draft)
+                why = self._over(draft, self._ledger.new(drops)) or self._hit.pause.reason.split("; ")[1]
+                self._hold(draft, why, drops)
 
     def allows(self, drops: int, position: int) -> bool:
         """Whether a refresh, the event at `position`, may drop so many in all; if not, its window is held from now on.
@@ -63,22 +138,98 @@ class Brake:
         Called by the lanes: what a refresh drops is known only when it reads the source. It may be tried again.
         """
         with self._counting:
-            self._refreshed[position] = drops
-            total = self._dropped + sum(self._refreshed.values())
-            if not self._limit or total <= self._limit or position <= self._let_through:
+            count = self._count(position)
+            count.refreshed[position] = drops
+            total = count.total
+            why = self._limit_of(total) or self._over_time(self._ledger.most(self._refreshed()))
+            if why is None or position <= self._let_through:
                 return True
             position = max(position, self._hit.upto if self._hit else 0)
             reason = (
                 f"brake: the refresh at event {position} would drop {total} databases, tables and partitions that the "
-                f"target shall have no more, max_drops_per_window is {self._limit}; look at both, then `pysync resume`"
+                f"target shall have no more; {why}; look at both, then `pysync resume`"
             )
-            self._hit = _Hit(Pause(reason, round(time.time() * 1000)), position)
+            self._hit = _Hit(self._pause(reason), position, frozenset())
             return False
 
-    def release(self) -> bool:
-        """Let the held window through; False if none is held."""
-        hit = self._hit
-        if hit is None:
+    def passed(self, position: int) -> None:
+        """The target is done with the windows up to that position: what their refreshes dropped is remembered."""
+        with self._counting:
+            self._ledger.enter(self._refreshed(position))
+            self._counts = [it for it in self._counts if it.last > position]
+
+    def release(self, upto: int = 0) -> bool:
+        """Let go what is held, and all events up to that position; False if nothing is held.
+
+        What comes after them in the same databases, without a pause of a minute, goes too: it is one mistake, or none.
+        """
+        with self._counting:
+            hit = self._hit
+            if hit is None:
+                return False
+            self._let_through, self._hit = max(hit.upto, upto), None
+            self._burst = _Burst(hit.databases, round(self._clock() * 1000))
+            self._ledger.clear()
+            return True
+
+    # --- with the lock held
+
+    def _count(self, position: int) -> _Count:
+        """That of the window which an event is in; of its own for one that was parked, and is tried again alone."""
+        found = next((it for it in self._counts if it.last >= position), None)
+        return found or _Count(position)
+
+    def _refreshed(self, upto: int | None = None) -> list[Drop]:
+        """What the refreshes of the windows in hand have dropped, or of those up to a position."""
+        now = round(self._clock() * 1000)
+        windows = (it for it in self._counts if upto is None or it.last <= upto)
+        return [Drop(at, now, "", count) for it in windows for at, count in it.refreshed.items() if count]
+
+    def _why(self, draft: Draft, new: Sequence[Drop]) -> str | None:
+        return self._over(draft, new) or self._over_share(new)
+
+    def _over(self, draft: Draft, new: Sequence[Drop]) -> str | None:
+        return self._limit_of(draft.drops) or self._over_time(self._ledger.most(new) if new else 0)
+
+    def _limit_of(self, drops: int) -> str | None:
+        limit = self._limits.window
+        return f"max_drops_per_window is {limit}" if limit and drops > limit else None
+
+    def _over_time(self, lately: int) -> str | None:
+        limit, seconds = self._limits.drops, self._limits.seconds
+        return f"that makes {lately} within {seconds:g} s, max_drops is {limit}" if limit and lately > limit else None
+
+    def _over_share(self, new: Sequence[Drop]) -> str | None:
+        """Of which database more than its share is gone then. Few drops are never so many: nobody is asked then."""
+        share, least = self._limits.share, self._limits.share_from
+        for database in sorted({it.database for it in new if it.table and share}):
+            now = {it.key for it in new if it.table and it.database == database}
+            gone = now | self._ledger.tables(database)
+            if len(gone) <= share * least:
+                continue
+            there = {f"{database}.{table}" for table in self._tables_of(database)}
+            left, had = there - now, there | gone
+            if len(had) >= least and len(had) - len(left) > share * len(had):
+                lost = len(had) - len(left)
+                return f"{lost} of the {len(had)} tables of {database} are gone then, max_drop_share is {share:g}"
+        return None
+
+    def _goes_on(self, drops: Sequence[Drop]) -> bool:
+        """Whether these belong to what a person let go."""
+        burst = self._burst
+        if burst is None or not drops or not {it.database for it in drops} <= burst.databases:
             return False
-        self._let_through, self._hit = hit.upto, None
+        if min(it.at_ms for it in drops) > burst.at_ms + _SAME_BURST_MS:
+            return False
+        burst.at_ms = max(burst.at_ms, *(it.at_ms for it in drops))
+        self._ledger.clear()
         return True
+
+    def _hold(self, draft: Draft, why: str, drops: Sequence[Drop]) -> None:
+        first, last = draft.events[0].position, draft.events[-1].position
+        reason = f"brake: events {first} to {last} would drop {draft.drops} databases, tables and partitions"
+        self._hit = _Hit(self._pause(f"{reason}; {why}; {_LOOK}"), last, frozenset(it.database for it in drops))
+
+    def _pause(self, reason: str) -> Pause:
+        since = self._hit.pause.at_ms if self._hit else round(self._clock() * 1000)
+        return Pause(reason, since)

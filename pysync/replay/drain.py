@@ -16,15 +16,18 @@ import traceback
 from collections.abc import Callable, Collection
 from concurrent.futures import Future
 from dataclasses import dataclass
+from functools import partial
 from itertools import chain
 
 import structlog
 
 from pysync.errors import PysyncError
 from pysync.queue import EventQueue, Pause, QueueClosed
+from pysync.replay.brake import Limits
 from pysync.replay.draft import Draft
 from pysync.replay.errands import Errands
 from pysync.replay.lanes import Lanes
+from pysync.replay.ledger import Ledger
 from pysync.replay.parking import related
 from pysync.replay.progress import Progress, State
 from pysync.replay.refresh import OpenSource
@@ -76,7 +79,10 @@ class Drain:
         self._open_target = open_target
         self._stop = threading.Event()
         self._halt = threading.Event()  # leave the work in hand: something else is asked for
-        self._replayer = Replayer(queue, settings, translator, self.progress, halt=self._halt, source=source)
+        ledger = _ledger(queue, settings)
+        self._replayer = Replayer(
+            queue, settings, translator, self.progress, halt=self._halt, source=source, ledger=ledger
+        )
         self._errands: Errands[Lanes] = Errands()
         self._retry_at = 0.0
         self._retry_wait = 0.0
@@ -118,13 +124,13 @@ class Drain:
     def resume(self) -> Pause | None:
         """Lift what `paused` says, and return it; None if it was not paused.
 
-        Of the brake it lets exactly the held window through.
+        Of the brake it lets go what is held, and all that has come by now: that is one mistake, or none.
         """
         pause = self.paused()
         if self._queue.paused(self.name) is not None:
             self._queue.pause(self.name, None)
         else:
-            self._replayer.brake.release()
+            self._replayer.brake.release(self._queue.last)
         if pause is not None:
             log.warning("target resumed", target=self.name, reason=pause.reason)
         self._interrupt()
@@ -138,6 +144,10 @@ class Drain:
     def preview(self) -> Draft:
         """What the next window comes to; changes nothing."""
         return self._replayer.preview()
+
+    def look_again(self) -> None:
+        """Bring what `paused` tells of a window that the brake holds up to what has come since."""
+        self._replayer.look_again()
 
     def retry(self, table: str | None = None) -> Future[Released]:
         """Try the parked events again now, or those of one table and what must go with it."""
@@ -187,6 +197,7 @@ class Drain:
             return
         if self.paused() is not None:
             self.progress.state = State.PAUSED
+            self._replayer.look_again()
             self._halt.wait(_IDLE_SECONDS)
             return
         self.progress.state = State.SHADOW if self._replayer.shadow else State.RUNNING
@@ -252,6 +263,12 @@ class Drain:
         reason = next((row.reason for row in left if row.kind != "waits"), None)
         after = _of(self._queue.parked_names(self.name).values(), tried)
         return Released(skipped=skipped, tried=before, left=after, reason=reason, finished=finished)
+
+
+def _ledger(queue: EventQueue, settings: TargetSettings) -> Ledger:
+    """What the target was let to drop lately, kept in the queue's file."""
+    noted = f"drops:{settings.name}"
+    return Ledger(Limits.of(settings).seconds, partial(queue.note, noted), queue.noted(noted))
 
 
 def _of(groups: Collection[set[str]], keys: frozenset[str]) -> int:

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable, Iterable, Mapping, Sequence, Set
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence, Set
+from contextlib import closing
 from dataclasses import dataclass
 from itertools import chain
 
@@ -13,18 +14,20 @@ from pysync.crashpoints import crash_point
 from pysync.model.change import Change
 from pysync.queue import EventQueue, Queued
 from pysync.replay.apply import Applier, Shadow
-from pysync.replay.brake import Brake
+from pysync.replay.brake import Brake, Limits
 from pysync.replay.draft import Draft, draft
 from pysync.replay.lanes import Failed, Lanes, Stopped
+from pysync.replay.ledger import Ledger
 from pysync.replay.parking import Parking, Refusal
 from pysync.replay.progress import Progress
 from pysync.replay.refresh import OpenSource, Refresher
 from pysync.replay.tally import Tally
 from pysync.replay.translate import Translator
-from pysync.targets.base import Target
+from pysync.targets.base import OutcomeUnknown, Target, Unavailable
 from pysync.targets.settings import TargetSettings
 
 _WINDOW_BYTES = 16 * 1024 * 1024
+_AWAY_SECONDS = 1.0
 
 log = structlog.get_logger(__name__)
 
@@ -42,7 +45,8 @@ class Replayer:
 
     `first_window` is how many events the first window takes: no fewer than one that a crash may have cut short, because
     what its later events took away is gone already.
-    `source` connects to the source metastore, from which comes what the events do not tell.
+    `source` connects to the source metastore, from which comes what the events do not tell. `ledger` knows what was
+    dropped lately.
     """
 
     def __init__(
@@ -54,9 +58,13 @@ class Replayer:
         *,
         halt: threading.Event,
         source: OpenSource | None,
+        ledger: Ledger | None = None,
     ) -> None:
         self.shadow = settings.mode == "shadow"
-        self.brake = Brake(0 if self.shadow else settings.max_drops_per_window)
+        self.brake = Brake(Limits.of(settings), ledger, tables_of=self._tables_of)
+        self._open_target: Callable[[], Target] | None = None
+        self._looked_at = 0  # the queue's last position then
+        self._halt = halt
         self.first_window = settings.window
         self._queue = queue
         self._settings = settings
@@ -73,6 +81,7 @@ class Replayer:
 
     def lanes(self, open_target: Callable[[], Target]) -> Lanes:
         """The lanes to call `window` and `retry` with; one that only logs, for a shadow."""
+        self._open_target = open_target
         if self.shadow:
             return Lanes(1, open_target, Shadow(self._settings.name, self._progress).apply)
         return Lanes(self._settings.lanes, open_target, self._applier.apply)
@@ -88,8 +97,7 @@ class Replayer:
         self._parking.recall()
         found = self._draft(self._events())
         crash_point("window.read")
-        if self.brake.holds(found):
-            log.error("target paused", target=self._settings.name, reason=self.brake.held and self.brake.held.reason)
+        if self._is_held(found):
             return 0
         replayed = self._replay(lanes, found)
         self._progress.count("skipped", found.skipped)
@@ -100,11 +108,37 @@ class Replayer:
         if done >= first:
             self.tally.settle(done)
             self._queue.advance(self._settings.name, done, self._parking.park(refused))
+            self.brake.passed(done)
             self._tell(refused)
             self._progress.advanced(done, found.events[done - first].at_ms)
         if done == last:
             self.first_window = self._settings.window
         return len(refused)
+
+    def look_again(self) -> None:
+        """Bring what the brake tells of a window that it holds up to what has come since."""
+        last = self._queue.last
+        if self.brake.held is not None and last != self._looked_at:
+            self.brake.look_again(self.preview())
+            self._looked_at = last
+
+    def _is_held(self, found: Draft) -> bool:
+        """Whether the window waits: for a person, or for a target that cannot say now how many tables it has."""
+        try:
+            held = self.brake.holds(found)
+        except (Unavailable, OutcomeUnknown) as error:
+            self._progress.waits(error)
+            self._halt.wait(_AWAY_SECONDS)
+            return True
+        if held:
+            log.error("target paused", target=self._settings.name, reason=self.brake.held and self.brake.held.reason)
+        return held
+
+    def _tables_of(self, database: str) -> Collection[str]:
+        if self._open_target is None:
+            return ()
+        with closing(self._open_target()) as target:
+            return target.tables(database)
 
     def retry(self, lanes: Lanes, keys: Set[str] | None = None, attempts: int | None = None) -> bool:
         """Try the parked events of these keys (not given: all) once more, in their order; False if it was halted.

@@ -16,6 +16,7 @@ from pysync.replay.plan import Work
 
 def plan_of(drain: Drain, queued: int) -> dict[str, Any]:
     """What the next window of a target comes to."""
+    drain.look_again()
     draft, pause, settings = drain.preview(), drain.paused(), drain.settings
     return {
         "target": drain.name,
@@ -32,6 +33,8 @@ def plan_of(drain: Drain, queued: int) -> dict[str, Any]:
         ],
         "drops": draft.drops,
         "max_drops_per_window": settings.max_drops_per_window,
+        "max_drops": settings.max_drops,
+        "max_drop_share": settings.max_drop_share,
         "operations": sum(len(work.operations) for work in draft.works),
         "works": [_work(work) for work in draft.works],
     }

@@ -15,6 +15,8 @@ Name = Annotated[str, StringConstraints(pattern=r"^[A-Za-z0-9][A-Za-z0-9_.-]{0,6
 """A name of a source, cluster or target: it travels in parameters, file names and metrics."""
 
 
+_UNITS = {"s": 1.0, "m": 60.0, "h": 3600.0, "d": 86400.0}
+
 _SECRET = re.compile(r"(secret(\.key)?|password|session\.token|access\.?key)$", re.IGNORECASE)
 
 
@@ -112,6 +114,20 @@ class TargetSettings(BaseModel):
         ge=0,
         description="a window that would drop more databases, tables and partitions pauses the target; 0: no limit",
     )
+    max_drops: str = Field(
+        default="10000 per 1h",
+        pattern=r"^(0|[1-9][0-9]* per [1-9][0-9]*(s|m|h|d))$",
+        description="more within that time pause the target; at least max_drops_per_window unless given; 0: no limit",
+    )
+    max_drop_share: float = Field(
+        default=0.5,
+        ge=0,
+        le=1,
+        description="more of a database's tables than this, within the time of max_drops, pause it; 0: no limit",
+    )
+    max_drop_share_from: int = Field(
+        default=50, ge=1, description="the share counts for databases of so many tables or more"
+    )
     out_of_scope: Literal["keep", "drop"] = Field(
         default="keep", description="what becomes of what this source has put there when it is out of scope since"
     )
@@ -160,6 +176,15 @@ class TargetSettings(BaseModel):
         if lossy:
             raise ValueError(f"both_ways = true: what {', '.join(lossy)} would change could not be told from a change")
         return self
+
+    @property
+    def drops_over_time(self) -> tuple[int, float]:
+        """How many drops it may get within how many seconds; (0, …) is no limit."""
+        count, _, period = self.max_drops.partition(" per ")
+        seconds = float(period[:-1]) * _UNITS[period[-1]] if period else _UNITS["h"]
+        if "max_drops" in self.model_fields_set:
+            return int(count), seconds
+        return (max(int(count), self.max_drops_per_window) if self.max_drops_per_window else 0), seconds
 
     def spark_wish(self) -> SparkWish | None:
         """The Spark session that it needs; None if it needs no Spark."""

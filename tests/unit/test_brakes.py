@@ -6,6 +6,7 @@ import time
 
 import pytest
 
+from pysync.replay.brake import Limits
 from tests.support import wait_until
 from tests.support.drains import (
     FaultyDrain,
@@ -17,6 +18,7 @@ from tests.support.drains import (
     drop_database,
     drop_partitions,
 )
+from tests.support.events import settings
 
 TABLES = [f"db.t{number}" for number in range(6)]
 STILL = 0.3
@@ -77,20 +79,111 @@ def test_too_many_drops_pause_the_target_and_nothing_of_the_window_is_applied(bu
     assert "pysync resume" in reason
 
 
-def test_resume_lets_exactly_the_held_window_through_and_the_next_is_held_again(built):
+def test_one_resume_is_enough_for_one_mistake(built):
+    """What comes while it is held is told of, and goes with it; so does what comes right after in the same database."""
     bench = filled(built, max_drops_per_window=2)
     bench.drain.pause("one window")
     bench.append(*map(drop, TABLES[:3]))
     bench.drain.resume()
     wait_for_brake(bench, 3)
-    bench.append(*map(drop, TABLES[3:]))  # come while it is held: no one has seen them
-    assert "would drop 3 " in bench.drain.resume().reason
-    wait_until(lambda: bench.tables() == ["t3", "t4", "t5"], what="the first three dropped")
-    wait_for_brake(bench, 3)
-    assert_stands_still(bench, queued=3)
-    bench.drain.resume()
+    bench.append(*map(drop, TABLES[3:5]))  # come while it is held
+    wait_for_brake(bench, 5)
+    assert bench.drain.preview().drops == 5, "the number that plan shows"
+    assert "would drop 5 " in bench.drain.resume().reason
+    bench.append(drop(TABLES[5]), create("db.a"), create("db.b"), drop("db.a"), drop("db.b"))
     bench.finish()
     assert bench.tables() == []
+    assert bench.drain.paused() is None
+
+
+def test_after_a_resume_other_databases_are_held_for_themselves(built):
+    bench = filled(built, max_drops_per_window=2)
+    bench.append(create_database("other"), *(create(f"other.t{number}") for number in range(3)))
+    bench.drain.pause("one window")
+    bench.append(*map(drop, TABLES))
+    bench.drain.resume()
+    wait_for_brake(bench, 6)
+    bench.drain.resume()
+    bench.finish()
+    bench.drain.pause("one window")
+    bench.append(*(drop(f"other.t{number}") for number in range(3)))
+    bench.drain.resume()
+    wait_for_brake(bench, 3)
+
+
+# --- over time, and of a database
+
+
+def one_by_one(bench: FaultyDrain, *names: str) -> None:
+    """Drop each in a window of its own, as long as nothing is held."""
+    for name in names:
+        if bench.drain.paused() is None:
+            bench.append(drop(name))
+            wait_until(lambda: bench.drain.paused() or bench.queue.depth(bench.name).queued == 0, what="one window")
+
+
+def test_drops_one_by_one_are_held_when_they_are_too_many_within_the_time(built):
+    """Before: all went through, for each came in a window of its own."""
+    bench = filled(built, max_drops_per_window=3, max_drops="3 per 1h")
+    one_by_one(bench, *TABLES)
+    assert bench.tables() == ["t3", "t4", "t5"]
+    assert "would drop 1 " in bench.drain.paused().reason
+    assert "that makes 4 within 3600 s, max_drops is 3" in bench.drain.paused().reason
+    bench.append(*map(drop, TABLES[4:]))
+    wait_for_brake(bench, 3)
+    bench.drain.resume()
+    bench.finish()
+    assert bench.tables() == [], "one resume"
+
+
+def test_what_was_dropped_before_a_restart_counts_and_nothing_twice(built):
+    bench = filled(built, max_drops="3 per 1h")
+    one_by_one(bench, *TABLES[:3])
+    for _ in range(3):
+        bench.restart()
+        bench.finish()
+    assert bench.drain.paused() is None
+    one_by_one(bench, TABLES[3])
+    assert "that makes 4 " in bench.drain.paused().reason
+    bench.restart()
+    wait_until(lambda: bench.drain.paused() is not None, what="the brake again")
+    assert "that makes 4 " in bench.drain.paused().reason
+    assert bench.tables() == ["t3", "t4", "t5"]
+
+
+def test_a_share_of_a_database_is_held(built):
+    bench = filled(built, max_drop_share=0.5, max_drop_share_from=6)
+    one_by_one(bench, *TABLES)
+    assert bench.tables() == ["t3", "t4", "t5"]
+    assert "4 of the 6 tables of db are gone then, max_drop_share is 0.5" in bench.drain.paused().reason
+
+
+def test_a_small_database_has_no_share_to_hold(built):
+    bench = filled(built, max_drop_share=0.5, max_drop_share_from=7)
+    one_by_one(bench, *TABLES)
+    assert bench.tables() == []
+
+
+def test_tables_that_are_made_anew_are_no_loss(built):
+    bench = filled(built, max_drop_share=0.5, max_drop_share_from=6)
+    for name in TABLES:
+        bench.append(drop(name))
+        bench.finish()
+        bench.append(create(name))
+        bench.finish()
+    assert (len(bench.tables()), bench.drain.paused()) == (6, None)
+
+
+def test_the_limit_over_time_is_no_less_than_that_of_a_window_unless_it_is_said():
+    def limit(**values):
+        return Limits.of(settings(**values))
+
+    assert (limit().drops, limit().seconds) == (10_000, 3600)
+    assert limit(max_drops_per_window=20_000).drops == 20_000
+    assert limit(max_drops_per_window=0).drops == 0
+    assert limit(max_drops_per_window=20_000, max_drops="5 per 2d") == Limits(20_000, 5, 172_800, 0.5, 50)
+    assert limit(max_drops="0").drops == 0
+    assert limit(mode="shadow") == Limits()
 
 
 def test_after_a_restart_the_brake_hits_again(built):

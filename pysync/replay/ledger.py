@@ -1,0 +1,106 @@
+"""Ledger: the drops that a target was let to apply lately, for the limits over time; kept in the queue's file."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import asdict, dataclass
+from typing import Any
+
+from pysync.model.event import Kind
+from pysync.model.operation import DropDatabase, DropTable, Operation, PutTable
+from pysync.replay.draft import Draft
+from pysync.replay.order import database_of
+
+
+@dataclass(frozen=True, slots=True)
+class Drop:
+    """What one event drops: `count` databases, tables and partitions of `key`, and when it came (ms since 1970).
+
+    `table` is whether that is a table which is gone for good then.
+    """
+
+    position: int
+    at_ms: int
+    key: str
+    count: int
+    table: bool = False
+
+    @property
+    def database(self) -> str:
+        """The database that it is, or is in."""
+        return database_of(self.key)
+
+
+class Ledger:
+    """The drops of the last `seconds`, by the times at which their events came. Used with the brake's lock held.
+
+    `keep` stores what is to outlive the process, `kept` is what it stored last. What was let through is entered before
+    it is applied: a crash may count what was not done, never leave out what was.
+    """
+
+    def __init__(self, seconds: float, keep: Callable[[str], object] = lambda _: None, kept: str | None = None) -> None:
+        self._ms = round(seconds * 1000)
+        self._keep = keep
+        found: dict[str, Any] = json.loads(kept) if kept else {"upto": 0, "drops": []}
+        self._upto = int(found["upto"])
+        self._drops = [Drop(**it) for it in found["drops"]]
+
+    def new(self, drops: Sequence[Drop]) -> list[Drop]:
+        """Those that were not entered before: after a crash the same events come again."""
+        return [it for it in drops if it.position > self._upto]
+
+    def enter(self, drops: Sequence[Drop]) -> None:
+        """Remember these, and forget what is too old; durable when it returns."""
+        if drops and self._ms:
+            every = [*self._drops, *drops]
+            since = max(it.at_ms for it in every) - self._ms
+            self._drops = [it for it in every if it.at_ms > since]
+            self._store(max(self._upto, *(it.position for it in drops)))
+
+    def clear(self) -> None:
+        """Begin to count anew: a person has looked at all that."""
+        if self._drops:
+            self._drops = []
+            self._store(self._upto)
+
+    def most(self, new: Sequence[Drop]) -> int:
+        """The most drops within the time, among those remembered and these."""
+        every = sorted([*self._drops, *new], key=lambda it: it.at_ms)
+        most = total = first = 0
+        for drop in every:
+            total += drop.count
+            while drop.at_ms - every[first].at_ms >= self._ms:
+                total -= every[first].count
+                first += 1
+            most = max(most, total)
+        return most
+
+    def tables(self, database: str) -> set[str]:
+        """The tables of a database that were dropped within the time, by their names `db.table`."""
+        return {it.key for it in self._drops if it.table and it.database == database}
+
+    def _store(self, upto: int) -> None:
+        self._upto = upto
+        self._keep(json.dumps({"upto": upto, "drops": [asdict(it) for it in self._drops]}))
+
+
+def drops_of(draft: Draft) -> list[Drop]:
+    """What a draft would drop; in all as many as its `drops`."""
+    times = {event.position: event.at_ms for event in draft.events}
+    found = [it for work in draft.works for it in _of_work(work.operations, max(work.positions, default=0), times)]
+    told = ((event, change) for event, change in draft.changes.values() if change.event.uncommitted)
+    return found + [
+        Drop(event.position, event.at_ms, str(change.table_name), 1, table=True)
+        for event, change in told
+        if change.kind is Kind.DROP_TABLE
+    ]
+
+
+def _of_work(operations: Sequence[Operation], position: int, times: dict[int, int]) -> Iterator[Drop]:
+    put = {it.key for it in operations if isinstance(it, PutTable)}
+    for it in operations:
+        if it.drops:
+            gone = isinstance(it, DropTable) and it.key not in put
+            key = it.database if isinstance(it, DropDatabase) else it.key
+            yield Drop(position, times.get(position, 0), key, it.drops, table=gone)
