@@ -113,6 +113,13 @@ class Healer:
             self._queue.healed_by([key], upto)
         return reason
 
+    def absent(self, tables: Sequence[TableName]) -> list[TableName]:
+        """Those that the source does not have now. Raises PysyncError when it cannot be read."""
+        if self._source is None or not tables:
+            return []
+        with reading(self._source) as source:
+            return [name for name in tables if source.table(name.database, name.table) is None]
+
     def _run(self) -> None:
         last = time.monotonic()
         while not self._stop.wait(_LOOK_SECONDS):

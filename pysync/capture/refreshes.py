@@ -11,6 +11,7 @@ from functools import partial
 from typing import Any
 
 from pysync.metastore.reads import Reads
+from pysync.model.definition import is_index
 from pysync.model.event import Event, Kind
 from pysync.model.names import TableName
 from pysync.model.wire import encode_event
@@ -124,7 +125,7 @@ def _whole_database(source: Reads, listed: Names, scope: Scope, after: TableName
     wanted = [name.table for name in names if name > after and scope.table(name)]
     for start in range(0, len(wanted), _TABLES_PER_CALL):
         found = source.tables_by_name(database, wanted[start : start + _TABLES_PER_CALL])
-        for it in sorted(found, key=lambda one: str(one.tableName)):
+        for it in sorted((one for one in found if not is_index(one)), key=lambda one: str(one.tableName)):
             yield _names(TableName(database, it.tableName), it)
 
 

@@ -2,16 +2,14 @@
 
 from __future__ import annotations
 
-import time
 from collections.abc import Iterator
-from pathlib import Path
+from functools import partial
 from typing import Annotated, Any
 
 import typer
 
+from pysync.cli.closing import wait_for
 from pysync.cli.output import AsJson, ConfigFile, TargetName, ask_about, print_json, print_table, progress
-
-_POLL_SECONDS = 0.5
 
 
 def register(app: typer.Typer) -> None:
@@ -80,24 +78,17 @@ def refresh(
     """Compare all targets with the source as it is now, and bring them to that: some tables, or everything in scope.
 
     The sidecar does so by itself for a new target and wherever changes may have been missed (`pysync status`: gaps).
+    Exit code 1 if a table is neither at the source nor at a target; with --wait also if a target has parked something,
+    or is paused.
     """
     answer = ask_about(config, None, "refresh", tables=tables or [])
     if wait:
         with progress(answer["gap"]) as tell:
-            while (state := _gap(config, answer["gap"])) not in {None, "closed"}:
-                tell(str(state))
-                time.sleep(_POLL_SECONDS)
+            wait_for(partial(ask_about, config), answer["gap"], tell)
     if as_json:
         print_json(answer)
     else:
         typer.echo(f"{answer['gap']}: {'done' if wait else 'see pysync status'}")
-
-
-def _gap(config: Path, reason: str) -> str | None:
-    """The state of the newest gap of that reason, with what is queued; None when it is not told of any more."""
-    status = ask_about(config, None, "status")
-    found = next((gap["state"] for gap in status["gaps"] if gap["reason"] == reason), None)
-    return None if found is None else str(found)
 
 
 def _print_plan(plan_: dict[str, Any]) -> None:

@@ -19,6 +19,7 @@ from pysync.dump.record import Record, Reply, What, framed
 from pysync.dump.replies import Recorder
 from pysync.errors import PysyncError
 from pysync.metastore.client import PARTITIONS_PER_CALL, Metastore
+from pysync.model.definition import is_index
 from pysync.model.names import TableName
 
 _TRIES = 3
@@ -125,7 +126,7 @@ class Writing:
             self.source.taken()
             try:
                 found = self.source.table(name.database, name.table)
-                if found is None:
+                if found is None or is_index(found):
                     return
                 constraints = sum(map(len, self.source.constraints(found).values()))
                 yield self._record(What.TABLE, name, replies=self.source.taken()), Counts()

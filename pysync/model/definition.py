@@ -31,6 +31,14 @@ STATISTICS = frozenset(
     }
 )
 
+# What a metastore may have of its own though the source has none: it tells of column statistics, which are kept there.
+OWN_STATISTICS = frozenset({"COLUMN_STATS_ACCURATE"})
+
+
+def is_index(table: Any) -> bool:
+    """Whether it is the table of an index of Hive 2.3: its metastore's own, and never replicated."""
+    return bool(table.tableType == "INDEX_TABLE")
+
 
 def definition(item: Any, *, statistics: bool = False) -> dict[str, Any]:
     """A struct of the metastore's IDL as nested dicts and lists; unset and empty fields are left out.

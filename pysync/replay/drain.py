@@ -15,6 +15,7 @@ import time
 import traceback
 from collections.abc import Callable, Collection
 from concurrent.futures import Future
+from contextlib import closing
 from dataclasses import dataclass
 from functools import partial
 from itertools import chain
@@ -22,6 +23,7 @@ from itertools import chain
 import structlog
 
 from pysync.errors import PysyncError
+from pysync.model.names import TableName
 from pysync.queue import EventQueue, Pause, QueueClosed
 from pysync.replay.brake import Limits
 from pysync.replay.draft import Draft
@@ -77,6 +79,7 @@ class Drain:
         self.progress = Progress(settings.name, settings.kind)
         self._queue = queue
         self._open_target = open_target
+        self._name_there = translator.rewrite.table
         self._stop = threading.Event()
         self._halt = threading.Event()  # leave the work in hand: something else is asked for
         ledger = _ledger(queue, settings)
@@ -110,6 +113,14 @@ class Drain:
         if self._thread.ident is not None:
             self._thread.join(timeout)
         return not self._thread.is_alive()
+
+    def may_have(self, name: TableName) -> bool:
+        """Whether the target has the table that the source calls so; also if it cannot be asked now."""
+        try:
+            with closing(self._open_target()) as target:
+                return target.table(self._name_there(name)) is not None
+        except PysyncError:
+            return True
 
     def paused(self) -> Pause | None:
         """Why it applies nothing, by hand or by the brake; None when it does."""

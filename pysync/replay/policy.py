@@ -12,6 +12,7 @@ from hmsclient.genthrift.hive_metastore import ttypes as hive
 
 from pysync.errors import UsageError
 from pysync.model.change import Change
+from pysync.model.definition import is_index
 from pysync.model.event import Event, Kind
 from pysync.model.names import TableName, is_default_catalog, normalized
 from pysync.targets.settings import TargetSettings
@@ -90,7 +91,7 @@ class Policy:
         """
         if change.kind in self.exclude_kinds or (not self.both_ways and self._has_had(change)):
             return None
-        if change.for_targets and self.target not in change.for_targets:
+        if _is_of_index(change) or (change.for_targets and self.target not in change.for_targets):
             return None
         if change.refreshes_all:
             return change
@@ -111,6 +112,12 @@ class Policy:
         if takes_old:
             return self.scope(_as_kind(change, Kind.DROP_TABLE))
         return self.scope(_as_kind(change, Kind.CREATE_TABLE)) if takes_new else None
+
+
+def _is_of_index(change: Change) -> bool:
+    """Whether it is about the table of an index. Its drop goes through: an earlier pysync may have created it."""
+    table = change.table or (change.after or [None])[0]
+    return isinstance(table, hive.Table) and is_index(table)
 
 
 def _as_kind(change: Change, kind: Kind) -> Change:

@@ -20,6 +20,7 @@ from pysync.copy.forms import Frame
 from pysync.metastore.client import PARTITIONS_PER_CALL
 from pysync.metastore.reads import Reads
 from pysync.model.constraints import Constraints, name_of, pairs
+from pysync.model.definition import is_index
 from pysync.model.files import SourceFiles
 from pysync.model.home import Condition, Stance
 from pysync.model.mark import Mark
@@ -173,7 +174,7 @@ class Rereading:
             if self.refresh.absent or self._has_older(new):
                 yield DropTable(table=new, **self._origin(None))
             return
-        if self._comes_from_target(found):
+        if self._comes_from_target(found) or is_index(found):
             return
         there = self.target.table(new)
         if self.refresh.partitions and (there is None or _keys(there) != _keys(found)):

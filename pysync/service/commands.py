@@ -76,11 +76,20 @@ class Commands:
     def refresh(self, request: Request) -> dict[str, Any]:
         """Have all targets read some tables and databases at the source anew, or everything.
 
-        `gap` says how `status` calls that.
+        `gap` says how `status` calls that. Refuses a table that is neither at the source nor at a target.
         """
         tables = [TableName.parse(str(name)) for name in request.get("tables") or ()]
         databases = [normalized(str(name)) for name in request.get("databases") or ()]
+        self._refuse_unknown(tables)
         return {"gap": self._healer.refresh(tables, databases)}
+
+    def _refuse_unknown(self, tables: Sequence[TableName]) -> None:
+        for name in self._healer.absent(tables):
+            if not any(drain.may_have(name) for drain in self._drains.values()):
+                raise PysyncError(
+                    f"there is no table {name}, neither at the source nor at a target",
+                    "write it as db.table, with the names that it has at the source",
+                )
 
     def bootstrap(self, request: Request) -> dict[str, Any]:
         """Begin a bootstrap of a target, or of all, or join that which runs; `begun` says which, `targets` whose."""

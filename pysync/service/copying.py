@@ -18,6 +18,7 @@ from pysync.copy.requests import Difference, Pair
 from pysync.copy.run import Copied
 from pysync.errors import UsageError
 from pysync.metastore.client import PARTITIONS_PER_CALL, Metastore
+from pysync.model.definition import is_index
 from pysync.model.files import SourceFiles
 from pysync.model.names import TableName
 from pysync.replay.rewrite import Rewrite
@@ -133,6 +134,8 @@ def _pairs(work: _Work, tables: Collection[TableName]) -> Iterator[Pair]:
         if found is None:
             if tables:
                 raise UsageError(f"the source has no table {name}")
+            continue
+        if is_index(found):
             continue
         for target, files in _sources(source, translator.rewrite, found):
             if target.rstrip("/") != files.location.rstrip("/"):

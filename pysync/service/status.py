@@ -81,7 +81,13 @@ def _gap(gap: Gap) -> dict[str, Any]:
     """`open`: not all is queued that makes it good; `closing`: the targets are not done with that; `closed`."""
     state = "closed" if gap.closed_at_ms else "closing" if gap.upto else "open"
     closed_at = gap.closed_at_ms / 1000 if gap.closed_at_ms else None
-    return {"reason": gap.reason, "state": state, "found_at": gap.found_at_ms / 1000, "closed_at": closed_at}
+    return {
+        "reason": gap.reason,
+        "state": state,
+        "upto": gap.upto,
+        "found_at": gap.found_at_ms / 1000,
+        "closed_at": closed_at,
+    }
 
 
 def _act(act: Mapping[str, Any]) -> dict[str, Any]:

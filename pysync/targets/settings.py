@@ -137,6 +137,10 @@ class TargetSettings(BaseModel):
     on_conflict: Literal["adopt", "skip", "park"] = Field(
         default="park", description="what to do about a table that is there already and not this source's"
     )
+    transactional: Literal["refuse", "metadata"] = Field(
+        default="refuse",
+        description="metadata: transactional tables are written though no engine there reads them rightly",
+    )
     lanes: int = Field(default=4, ge=1, le=64, description="threads that apply different tables at once")
     window: int = Field(default=2000, ge=1, le=100_000, description="events taken from the queue at a time")
     retry_max_seconds: float = Field(default=60.0, gt=0, description="the longest wait before an unavailable target")

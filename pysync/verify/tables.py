@@ -8,6 +8,7 @@ from typing import Any
 
 from pysync.model.change import OBJECTS
 from pysync.model.constraints import Constraints, name_of, pairs
+from pysync.model.definition import is_index
 from pysync.model.names import TableName
 from pysync.targets.base import Rejected, Target
 from pysync.verify.crew import Ends
@@ -39,6 +40,8 @@ def look_at_table(ends: Ends, old: TableName, new: TableName, rules: Rules) -> S
     wanted = ends.source.table(old.database, old.table)
     if wanted is None:
         return look_at_extra(ends, old, new, rules)
+    if is_index(wanted):
+        return Seen(())
     stays = rules.stays(wanted)
     constraints = ends.source.constraints(wanted)
     frame = rules.rewrite.frame(wanted)

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import os
+from copy import deepcopy
 from dataclasses import replace
 from typing import Any
 
 import pytest
 
+from pysync.model.definition import STATISTICS
 from pysync.model.names import DEFAULT_PARTITION, TableName, partition_name
 from pysync.targets.base import Incomplete, Missing, Outcome, Rejected, Target
 from tests.conformance.harness import HmsHarness, TargetHarness
@@ -116,6 +118,26 @@ def test_statistics_are_kept_where_the_data_is_already(
     add = source.put_partitions(owner, counted)
     assert [target.apply(add), target.apply(add)] == [Outcome.APPLIED, Outcome.UNCHANGED]
     assert next(target.partitions(name)).parameters["numFiles"] == "3"
+
+
+def test_no_statistics_where_the_source_has_none(
+    harness: TargetHarness, target: Target, source: Source, name: TableName, owner: Any
+) -> None:
+    """A server that counts an empty directory makes the partition an empty one to a planner."""
+    for value in "12":
+        (harness.directory(owner.sd.location) / f"k={value}").mkdir(parents=True)
+        uncounted = partition(owner, [value])
+        uncounted.parameters = {"x": "y"}
+        add = replace(source.put_partitions(owner, uncounted), fresh=value == "1")
+        assert target.apply(add) == Outcome.APPLIED
+    there = max(target.partitions(name), key=lambda part: part.values)
+    assert all(STATISTICS.isdisjoint(part.parameters) for part in target.partitions(name))
+    assert STATISTICS.isdisjoint(there.parameters)
+    assert target.differences(uncounted, there, target.table(name)) == []
+    counted = deepcopy(there)
+    counted.parameters["numFiles"] = "0"
+    if "statistics" in harness.features and not hasattr(harness, "statements"):  # which cannot say them
+        assert target.differences(uncounted, counted, target.table(name)) != []
 
 
 def test_more_than_one_call_takes(

@@ -8,11 +8,14 @@ from dataclasses import replace
 
 import pytest
 
+from pysync.model.definition import STATISTICS
 from pysync.model.mark import Mark
 from pysync.model.names import TableName
 from pysync.targets.base import Incomplete, Missing, Outcome, Rejected, Target
 from tests.conformance.harness import TargetHarness, plain
 from tests.conformance.objects import Source, partition, table, view
+
+ORC = "org.apache.hadoop.hive.ql.io.orc.Orc"
 
 
 def test_create_alter_drop_each_twice(target: Target, source: Source, name: TableName, location: str) -> None:
@@ -247,6 +250,38 @@ def test_statistics_are_kept_as_given(
         target.apply(source.put_table(table(name, location, parameters={"numRows": rows, "numFiles": rows})))
         there = target.table(name).parameters
         assert (there["numRows"], there["numFiles"]) == (rows, rows)
+
+
+def test_transactional_tables_are_refused_unless_their_metadata_is_wanted(
+    harness: TargetHarness, source: Source, name: TableName, location: str
+) -> None:
+    target, taking = harness.open(), harness.open(transactional="metadata")
+    definition = table(name, location, external=False, parameters={"transactional": "true"})
+    definition.sd.bucketCols, definition.sd.numBuckets = ["a"], 2
+    definition.sd.inputFormat, definition.sd.outputFormat = (f"{ORC}{kind}" for kind in ("InputFormat", "OutputFormat"))
+    definition.sd.serdeInfo.serializationLib = f"{ORC}Serde"
+    put, rename = source.put_table(definition), source.rename_table(TableName(name.database, "old"), definition)
+    target.apply(source.put_table(table(TableName(name.database, "old"), location)))
+    for refused in (put, rename):
+        with pytest.raises(Rejected, match=f'table {name} is transactional: .* or set transactional = "metadata"'):
+            target.apply(refused)
+    with pytest.raises(Rejected, match=f"table {name} is transactional"):
+        target.differences(definition, None)
+    assert target.tables(name.database) == ["old"]
+    assert taking.apply(put) == Outcome.APPLIED
+    assert taking.differences(definition, taking.table(name)) == []
+    assert taking.apply(put) == Outcome.UNCHANGED
+    assert target.table(name).parameters["transactional"] == "true"
+
+
+def test_no_statistics_of_a_directory_that_is_there(
+    harness: TargetHarness, target: Target, source: Source, name: TableName, location: str
+) -> None:
+    harness.directory(location).mkdir(parents=True)
+    put = source.put_table(table(name, location))
+    assert target.apply(put) == Outcome.APPLIED
+    assert STATISTICS.isdisjoint(target.table(name).parameters)
+    assert target.apply(put) == Outcome.UNCHANGED
 
 
 def test_a_table_of_a_missing_database(harness: TargetHarness, target: Target, source: Source) -> None:

@@ -13,8 +13,10 @@ from hmsclient.genthrift.hive_metastore import ttypes as hive
 from pysync.demo.stage import Stage
 from pysync.metastore.client import Metastore
 from tests.support import new_database, partition, table, wait_until
+from tests.support.sidecars import pysync
 from tests.support.stages import wait_until_compared
 
+ORC = "org.apache.hadoop.hive.ql.io.orc.Orc"
 DAY = [("day", "string")]
 DAYS = ["1", "2", "3", "4", "5"]
 
@@ -114,6 +116,60 @@ def test_a_rename_of_a_table_that_was_dropped_at_the_target(ends: Ends) -> None:
     ends.arrives("u", lambda it: it is not None)
     ends.rests()
     assert ends.days("u") == DAYS
+
+
+def test_a_transactional_table_is_refused(ends: Ends) -> None:
+    made = table(ends.database, "acid", parameters={"transactional": "true"})
+    made.tableType = "MANAGED_TABLE"
+    made.parameters.pop("EXTERNAL", None)
+    made.sd.bucketCols, made.sd.numBuckets = ["id"], 2
+    made.sd.inputFormat, made.sd.outputFormat = (f"{ORC}{kind}" for kind in ("InputFormat", "OutputFormat"))
+    ends.source.call(lambda client: client.create_table(made))
+    wait_until(lambda: ends.stage.status()["targets"][0]["parked"] == 1, what="the refusal")
+    assert f"table {ends.database}.acid is transactional" in ends.stage.status()["targets"][0]["last_error"]["reason"]
+    assert ends.target.table(ends.database, "acid") is None
+    ends.source.call(lambda client: client.drop_table(ends.database, "acid", False))
+    skipped = pysync(
+        "parked", "skip", "replica", "--table", f"{ends.database}.acid", "--yes", "-c", ends.stage.config_file
+    )
+    assert skipped.returncode == 0, skipped.stderr
+    ends.rests()
+
+
+def index_of(ends: Ends, name: str) -> None:
+    """An index of the table, as Hive 2.3 makes one: with a table for itself."""
+    base = ends.source.table(ends.database, name)
+    its = table(ends.database, f"{name}_index", parameters={})
+    its.tableType, its.parameters = "INDEX_TABLE", {}
+    handler = "org.apache.hadoop.hive.ql.index.compact.CompactIndexHandler"
+    index = hive.Index("i", handler, ends.database, name, 0, 0, its.tableName, base.sd, {}, True)
+    ends.source.call(lambda client: client.add_index(index, its))
+
+
+def test_the_table_of_an_index_is_not_replicated(ends: Ends) -> None:
+    ends.create(days=[])
+    index_of(ends, "t")
+    assert ends.source.table(ends.database, "t_index").tableType == "INDEX_TABLE"
+    ends.create("u", days=[])
+    assert ends.target.tables(ends.database) == ["t", "u"]
+    for command in (["refresh", f"{ends.database}.t_index", "--wait"], ["verify", ends.database]):
+        done = pysync(*command, "-c", ends.stage.config_file)
+        assert done.returncode == 0, done.stdout + done.stderr
+    assert ends.target.tables(ends.database) == ["t", "u"]
+    ends.source.call(lambda client: client.drop_index_by_name(ends.database, "t", "i", True))
+    ends.source.call(lambda client: client.drop_database(ends.database, False, True))
+    wait_until(lambda: ends.target.database(ends.database) is None, what="the drop of the database")
+    ends.rests()
+
+
+def test_the_table_of_an_index_that_an_earlier_release_made_goes_with_its_database(ends: Ends) -> None:
+    ends.create(days=[])
+    theirs = ends.target.table(ends.database, "t")
+    theirs.tableName, theirs.tableType, theirs.sd.location = "t_index", "INDEX_TABLE", None
+    ends.target.call(lambda client: client.create_table(theirs))
+    ends.source.call(lambda client: client.drop_database(ends.database, False, True))
+    wait_until(lambda: ends.target.database(ends.database) is None, what="the drop of the database")
+    ends.rests()
 
 
 def test_other_partition_keys_at_the_target(ends: Ends) -> None:

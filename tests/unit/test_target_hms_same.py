@@ -10,7 +10,7 @@ from hmsclient.genthrift.hive_metastore import ttypes as hive
 
 from pysync.model.mark import Mark
 from pysync.model.names import TableName
-from pysync.targets.hms.same import path_of, same, same_location, up_to_date
+from pysync.targets.hms.same import differences, path_of, same, same_location, up_to_date
 from tests.conformance.objects import function, partition, table
 
 NAME = TableName("db", "t")
@@ -29,7 +29,7 @@ def stored() -> Any:
     found.sd.compressed, found.sd.numBuckets, found.sd.bucketCols, found.sd.sortCols = False, 0, [], []
     found.sd.parameters, found.sd.skewedInfo = {}, hive.SkewedInfo([], [], {})
     found.sd.storedAsSubDirectories = False
-    found.parameters |= {"transient_lastDdlTime": "99", "numFiles": "1", "totalSize": "7"} | MARK.parameters()
+    found.parameters |= {"transient_lastDdlTime": "99", "COLUMN_STATS_ACCURATE": "{}"} | MARK.parameters()
     return found
 
 
@@ -39,6 +39,15 @@ def test_what_the_server_sets_does_not_count() -> None:
     full.createTime, full.parameters["transient_lastDdlTime"] = 5, "5"
     full.privileges = hive.PrincipalPrivilegeSet({}, {}, {})
     assert same(full, stored())
+
+
+@pytest.mark.parametrize("key", ["numFiles", "totalSize", "numRows", "rawDataSize"])
+def test_statistics_that_only_the_server_has_count(key: str) -> None:
+    """It has counted the files of a directory that was there; to a planner it is empty."""
+    counted = stored()
+    counted.parameters[key] = "0"
+    assert not same(wanted(), counted)
+    assert differences(wanted(), counted) == [f"parameters.{key}: '0' instead of None"]
 
 
 CHANGES = {

@@ -32,6 +32,7 @@ from pysync.targets.athena.tables import decide_database, decide_table, name_of,
 from pysync.targets.aws.inputs import partition_values
 from pysync.targets.base import Incomplete, Outcome, Rejected
 from pysync.targets.ownership import Standing, standing, standing_for_drop, standing_of_part
+from pysync.targets.transactional import refuse_transactional
 
 _DEFAULT = "default"
 
@@ -182,7 +183,10 @@ def _table(session: Session, operation: PutTable) -> Decision:
     there = session.glue.table(operation.table)
     written = Mark.read(there.parameters) if there is not None else None
     wanted = table_as_kept(stamped(operation.definition, operation.mark.following(written)))
-    return decide_table(wanted, there)
+    decision = decide_table(wanted, there)
+    if not decision.is_nothing:
+        refuse_transactional(session.settings, wanted)
+    return decision
 
 
 def _no_table(session: Session, name: TableName) -> Decision:

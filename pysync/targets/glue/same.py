@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from pysync.model.definition import SERVER_PARAMETERS, STATISTICS, told
+from pysync.model.definition import OWN_STATISTICS, SERVER_PARAMETERS, told
 from pysync.model.mark import Mark
 from pysync.model.names import normalized
 
@@ -98,8 +98,7 @@ def _parameters(
 ) -> tuple[dict[str, str], dict[str, str]]:
     """The parameters that count, of both."""
     mine = {key: value for key, value in (wanted or {}).items() if key not in SERVER_PARAMETERS}
-    # Athena and crawlers count files, too; a definition that has statistics means them.
-    unasked = SERVER_PARAMETERS | (STATISTICS - mine.keys())
+    unasked = SERVER_PARAMETERS | (OWN_STATISTICS - mine.keys())
     return mine, {key: value for key, value in (there or {}).items() if key not in unasked}
 
 

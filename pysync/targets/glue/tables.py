@@ -21,6 +21,7 @@ from pysync.targets.glue.columns import spread
 from pysync.targets.glue.same import filled, same_columns, up_to_date
 from pysync.targets.glue.session import Session, chunks, into, stamped
 from pysync.targets.ownership import Standing, standing, standing_for_drop
+from pysync.targets.transactional import refuse_transactional
 
 _VIEWS = frozenset({"VIRTUAL_VIEW", "MATERIALIZED_VIEW"})
 
@@ -52,6 +53,7 @@ def bring_to(
     wanted["Parameters"] |= extra or {}
     if there is not None and up_to_date(wanted, there, operation.mark):
         return Outcome.UNCHANGED
+    refuse_transactional(session.settings, definition)
     fills = bool(extra) or (isinstance(operation, PutTable) and operation.creates)
     if there is not None:
         fills |= not _alter(session, name, wanted, there, found)

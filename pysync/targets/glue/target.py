@@ -37,6 +37,7 @@ from pysync.targets.glue.renames import rename_table
 from pysync.targets.glue.same import differences
 from pysync.targets.glue.session import GlueSettings, Session, chunks
 from pysync.targets.glue.tables import drop_table
+from pysync.targets.transactional import refuse_transactional
 
 _DECISIONS = 3
 """How often an operation is decided, while others change what it looks at."""
@@ -140,6 +141,8 @@ class GlueTarget:
 
     def differences(self, wanted: Any, there: Any | None, table: Any | None = None) -> list[str]:
         """What it would write (see Target.differences)."""
+        if isinstance(wanted, hive.Table):
+            refuse_transactional(self._session.settings, wanted)
         mine = self._input(wanted, table)
         if there is None:
             return ["missing"]

@@ -8,12 +8,12 @@ from typing import Any
 from hmsclient.genthrift.hive_metastore import ttypes as hive
 
 from pysync.model.mark import Mark
-from pysync.model.names import TableName, normalized
+from pysync.model.names import normalized
 from pysync.model.operation import DropDatabase, DropFunction, PutDatabase, PutFunction
 from pysync.targets.base import Outcome
 from pysync.targets.hms.same import same, same_location, up_to_date
 from pysync.targets.hms.session import Session, stamped, within
-from pysync.targets.hms.tables import drop, is_view
+from pysync.targets.hms.tables import drop_found, is_view
 from pysync.targets.ownership import Standing, standing, standing_for_drop, standing_of_part
 
 _DEFAULT = "default"
@@ -122,8 +122,7 @@ def _drop_tables(session: Session, operation: DropDatabase) -> list[Standing]:
     for table in tables:
         its_standing = standing_for_drop(True, table.parameters, operation.mark)
         if its_standing is Standing.OWN:
-            name = TableName.of(table.dbName, table.tableName)
-            drop(session, operation, name, delete_data=operation.delete_data)
+            drop_found(session, operation, table, delete_data=operation.delete_data)
         else:
             left.append(its_standing)
     return left

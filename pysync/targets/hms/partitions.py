@@ -7,7 +7,6 @@ from typing import Any
 
 from hmsclient.genthrift.hive_metastore import ttypes as hive
 
-from pysync.model.definition import STATISTICS
 from pysync.model.names import TableName, partition_name
 from pysync.model.operation import DropPartitions, PutPartitions, PutTable, TableOperation
 from pysync.targets.base import Outcome, Rejected, total
@@ -122,14 +121,14 @@ def add_partitions(
     """Add the partitions; returned are those that have not become what they should.
 
     Another client has just added them (with `all_new` that is AlreadyExistsException, and none is added), or HMS has
-    counted the files of a directory that was there already; Hive 4, the first whose call has an EnvironmentContext,
-    does so whatever that says. It is only the statistics that it sets by itself.
+    counted the files of a directory that was there already. Until Hive 4 the call has no EnvironmentContext that could
+    say otherwise, and Hive 4 counts whatever that says. It is only the statistics that it sets by itself.
     """
     name = operation.table
     if not partitions:
         return []
     request = hive.AddPartitionsRequest(name.database, name.table, partitions, ifNotExists=not all_new)
-    request.needResult = not all_new or any(not STATISTICS.isdisjoint(item.parameters or ()) for item in partitions)
+    request.needResult = not all_new or session.hms.counts_files
     request.environmentContext = environment(operation)
     added = session.hms.call(lambda client: client.add_partitions_req(request)).partitions
     if not request.needResult:

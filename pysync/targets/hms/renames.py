@@ -20,6 +20,7 @@ from pysync.targets.hms.same import path_of
 from pysync.targets.hms.session import Session, batches, environment, stamped, within
 from pysync.targets.hms.tables import alter, as_translated, bring_to, drop, is_another, is_view
 from pysync.targets.ownership import Standing, standing
+from pysync.targets.transactional import refuse_transactional
 
 
 def rename_table(session: Session, operation: RenameTable) -> Outcome:
@@ -81,6 +82,7 @@ def _rename(session: Session, operation: RenameTable, old: Any) -> None:
 
 def move_to(session: Session, operation: RenameTable, wanted: Any, old: Any) -> None:
     """Make the table `old` the wanted one, which may be altered here and has another name."""
+    refuse_transactional(session.settings, wanted)
     if not is_view(old):
         wanted.sd.location = wanted.sd.location or old.sd.location
         wanted = as_translated(wanted, old)

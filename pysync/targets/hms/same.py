@@ -1,7 +1,8 @@
 """Are two definitions the same? Pure.
 
 What the server sets by itself does not count, nor does the mark of pysync: an alter that changes nothing else is not
-worth a write, and two clusters that replicate to each other would otherwise never come to rest.
+worth a write, and two clusters that replicate to each other would otherwise never come to rest. But statistics do: a
+server counts the files of a directory that it finds, and a planner believes it that there are none.
 What a definition leaves unset (None) does not count either: then it is the server that decides.
 """
 
@@ -14,7 +15,7 @@ from typing import Any
 from hmsclient.genthrift.hive_metastore import ttypes as hive
 
 from pysync.model import idl
-from pysync.model.definition import SERVER_PARAMETERS, STATISTICS, told
+from pysync.model.definition import OWN_STATISTICS, SERVER_PARAMETERS, STATISTICS, told
 from pysync.model.home import CONFLICT_KEY
 from pysync.model.mark import Mark
 from pysync.model.names import normalized
@@ -163,10 +164,15 @@ def _parameters(
 ) -> tuple[dict[str, str], dict[str, str]]:
     """The parameters that count, of both."""
     mine = {key: value for key, value in (wanted or {}).items() if key not in SERVER_PARAMETERS}
-    # HMS adds statistics to what it is given; a definition that has them means them.
-    added = STATISTICS | (TRANSLATION if _TRANSLATED in (there or {}) else frozenset())
+    added = OWN_STATISTICS | (TRANSLATION if _TRANSLATED in (there or {}) else frozenset())
     unasked = SERVER_PARAMETERS | (added - mine.keys())
     return mine, {key: value for key, value in (there or {}).items() if key not in unasked}
+
+
+def same_counts(wanted: Mapping[str, str] | None, there: Mapping[str, str] | None) -> bool:
+    """Whether the statistics among the parameters of two objects are the same."""
+    mine, its = _parameters(wanted, there)
+    return all(mine.get(key) == its.get(key) for key in STATISTICS)
 
 
 def sources_of(made: Any) -> dict[str, tuple[int, int, int]]:

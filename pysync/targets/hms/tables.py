@@ -7,13 +7,15 @@ from typing import Any
 
 from hmsclient.genthrift.hive_metastore import ttypes as hive
 
+from pysync.model.definition import is_index
 from pysync.model.mark import Mark
 from pysync.model.names import TableName, normalized
 from pysync.model.operation import DropTable, Operation, PutTable
 from pysync.targets.base import Incomplete, Outcome, Rejected
-from pysync.targets.hms.same import TRANSLATION, is_translated, same_creation, sources_of, up_to_date
+from pysync.targets.hms.same import TRANSLATION, is_translated, same_counts, same_creation, sources_of, up_to_date
 from pysync.targets.hms.session import Session, environment, stamped, within
 from pysync.targets.ownership import Standing, standing, standing_for_drop
+from pysync.targets.transactional import refuse_transactional
 
 _VIEWS = frozenset({"VIRTUAL_VIEW", "MATERIALIZED_VIEW"})
 
@@ -36,6 +38,7 @@ def bring_to(session: Session, operation: Operation, definition: Any, there: Any
     wanted = stamped(definition, operation.mark.following(written))
     if there is not None and up_to_date(wanted, there, operation.mark):
         return Outcome.UNCHANGED
+    refuse_transactional(session.settings, wanted)
     if there is not None and not is_another(wanted, there):
         alter(session, operation, wanted, there, cascade=cascade)
         return Outcome.APPLIED
@@ -55,7 +58,7 @@ def drop_table(session: Session, operation: DropTable) -> Outcome:
     found = standing_for_drop(True, there.parameters, operation.mark)
     if found is not Standing.OWN:
         return Outcome.STALE if found is Standing.NEWER else Outcome.FOREIGN
-    drop(session, operation, operation.table, delete_data=operation.delete_data)
+    drop_found(session, operation, there, delete_data=operation.delete_data)
     return Outcome.APPLIED
 
 
@@ -81,10 +84,13 @@ def is_another(wanted: Any, there: Any) -> bool:
 
 
 def create(session: Session, operation: Operation, wanted: Any) -> None:
-    """Create the table. HMS makes its directory; files in it stay."""
+    """Create the table. HMS makes its directory; files in one that is there stay, and what it counts is put right."""
     wanted, context = _with_known_sources(wanted), environment(operation)
     with within(session, wanted.dbName):
         session.hms.call(lambda client: client.create_table_with_environment_context(wanted, context))
+    there = None if is_view(wanted) else session.hms.table(wanted.dbName, wanted.tableName)
+    if there is not None and not same_counts(wanted.parameters, there.parameters):
+        _alter(session, operation, wanted, there)
 
 
 def drop(session: Session, operation: Operation, name: TableName, *, delete_data: bool = False) -> None:
@@ -93,6 +99,15 @@ def drop(session: Session, operation: Operation, name: TableName, *, delete_data
     session.hms.call(
         lambda client: client.drop_table_with_environment_context(name.database, name.table, deletes, context)
     )
+
+
+def drop_found(session: Session, operation: Operation, there: Any, *, delete_data: bool = False) -> None:
+    """Drop the table `there`. HMS drops that of an index with its index alone, which pysync never makes."""
+    if is_index(there):
+        plain = deepcopy(there)
+        plain.tableType = "MANAGED_TABLE"
+        alter(session, operation, plain, there)
+    drop(session, operation, TableName.of(there.dbName, there.tableName), delete_data=delete_data)
 
 
 def alter(session: Session, operation: Operation, wanted: Any, there: Any, *, cascade: bool = False) -> None:

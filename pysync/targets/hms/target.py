@@ -6,6 +6,8 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import partial
 from typing import Any, ClassVar
 
+from hmsclient.genthrift.hive_metastore import ttypes as hive
+
 from pysync.metastore.access import MetastoreAccess
 from pysync.metastore.client import Metastore
 from pysync.model.constraints import Constraints, comparable
@@ -36,6 +38,7 @@ from pysync.targets.hms.same import differences
 from pysync.targets.hms.session import HmsSettings, Session, Sessions
 from pysync.targets.hms.statistics import put_statistics
 from pysync.targets.hms.tables import drop_table
+from pysync.targets.transactional import refuse_transactional
 
 _APPLY: Mapping[type[Operation], Callable[[Session, Any], Outcome]] = {
     PutDatabase: put_database,
@@ -139,6 +142,8 @@ class HmsTarget:
 
     def differences(self, wanted: Any, there: Any | None, table: Any | None = None) -> list[str]:  # noqa: ARG002
         """What it would write (see Target.differences)."""
+        if isinstance(wanted, hive.Table):
+            refuse_transactional(self._sessions.of(()).settings, wanted)
         if there is None:
             return ["missing"]
         return differences([comparable(it) for it in wanted] if isinstance(wanted, list) else wanted, there)

@@ -9,7 +9,7 @@ tables, and all in a database's directory.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from typing import Any, TypeVar
+from typing import Any, ClassVar, TypeVar
 
 from hmsclient.genthrift.hive_metastore import ttypes as hive
 
@@ -19,7 +19,7 @@ from pysync.targets.base import Unavailable
 from pysync.targets.spark import forms
 from pysync.targets.spark.errors import speaking
 from pysync.targets.spark.jvm import Jvm
-from pysync.targets.spark.kept import with_format
+from pysync.targets.spark.kept import uncounted, with_format
 from pysync.targets.spark.session import SparkHost
 
 _SINGLY = 20
@@ -39,6 +39,9 @@ class SparkCatalog:
     One thread at a time. Raises what a metastore raises (pysync.targets.spark.errors), and Unavailable while Spark does
     not start.
     """
+
+    counts_files: ClassVar[bool] = False
+    """What it counts is its own, and is not shown: Spark can neither set it nor tell its metastore not to."""
 
     def __init__(self, host: SparkHost) -> None:
         """Starts nothing before the first call."""
@@ -251,6 +254,7 @@ class SparkCatalog:
         """The Table of a RawHiveTable: all of it, where a CatalogTable has only what Spark has a place for."""
         table = decode(hive.Table, self._jvm.thrift(raw.rawTable().getTTable()))
         with_format(table.sd)
+        table.parameters = uncounted(table.parameters)
         return table
 
     def _named(self, raw: Any, database: str, table: str) -> tuple[Any, ...]:

@@ -9,7 +9,7 @@ from hmsclient.genthrift.hive_metastore import ttypes as hive
 
 from pysync.model.names import normalized, partition_name, partition_values
 from pysync.targets.spark import places
-from pysync.targets.spark.kept import with_format
+from pysync.targets.spark.kept import uncounted, with_format
 
 Form = dict[str, Any]
 
@@ -79,7 +79,7 @@ def partition(form: Form, of: Any) -> Any:
         tableName=of.tableName,
         createTime=form["createTime"] // 1000,
         sd=storage,
-        parameters=dict(form["parameters"]),
+        parameters=uncounted(form["parameters"]),
     )
 
 

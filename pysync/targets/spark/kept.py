@@ -38,6 +38,11 @@ def with_format(storage: Any) -> Any:
     return storage
 
 
+def uncounted(parameters: Mapping[str, str] | None, *others: str) -> dict[str, str]:
+    """Without statistics, which the metastore counts by itself, at every change, as Spark cannot tell it not to."""
+    return {key: value for key, value in (parameters or {}).items() if key not in STATISTICS and key not in others}
+
+
 def _database(database: Any) -> Any:
     database.ownerType = database.privileges = database.managedLocationUri = None
     database.locationUri = plain(database.locationUri)
@@ -49,7 +54,7 @@ def _table(table: Any) -> Any:
         what = (table.tableType or "table of no type").lower().replace("_", " ")
         raise Rejected(f"table {table.dbName}.{table.tableName}: Spark's catalog has no {what}", "exclude it")
     external = {"EXTERNAL": "TRUE"} if table.tableType == "EXTERNAL_TABLE" else {}
-    table.parameters = {**_uncounted(table.parameters, "EXTERNAL"), **external}
+    table.parameters = {**uncounted(table.parameters, "EXTERNAL"), **external}
     table.retention = table.ownerType = table.rewriteEnabled = table.creationMetadata = None
     table.sd = _storage(table.sd or hive.StorageDescriptor(cols=[]))
     table.partitionKeys = table.partitionKeys or []
@@ -62,7 +67,7 @@ def _table(table: Any) -> Any:
 
 def _partition(partition: Any) -> Any:
     """Its columns and buckets are its table's: Spark reads all partitions of a table alike."""
-    partition.parameters = _uncounted(partition.parameters)
+    partition.parameters = uncounted(partition.parameters)
     partition.values = [value or DEFAULT_PARTITION for value in partition.values]
     partition.sd = _storage(partition.sd or hive.StorageDescriptor(cols=[]))
     for name in ("cols", "numBuckets", "bucketCols", "sortCols"):
@@ -74,11 +79,6 @@ def _function(function: Any) -> Any:
     function.functionName = normalized(function.functionName)
     function.ownerName = function.ownerType = None
     return function
-
-
-def _uncounted(parameters: Mapping[str, str] | None, *others: str) -> dict[str, str]:
-    """Without statistics, which the metastore counts by itself, at every change, as Spark cannot tell it not to."""
-    return {key: value for key, value in (parameters or {}).items() if key not in STATISTICS and key not in others}
 
 
 def _storage(storage: Any) -> Any:

@@ -26,7 +26,6 @@ from pysync.targets.hms.databases import drop_database, drop_function, put_datab
 from pysync.targets.hms.errors import classified
 from pysync.targets.hms.partitions import drop_partitions, put_partitions
 from pysync.targets.hms.renames import rename_table
-from pysync.targets.hms.same import differences
 from pysync.targets.hms.session import Session, Sessions
 from pysync.targets.hms.tables import drop_table, put_table
 from pysync.targets.hms.target import HmsTarget
@@ -91,8 +90,7 @@ class SparkTarget(HmsTarget):
         """What it would write (see Target.differences)."""
         if isinstance(wanted, list):  # of constraints
             return []
-        mine = kept(wanted)
-        return ["missing"] if there is None else differences(mine, there)
+        return super().differences(kept(wanted), there)
 
     def close(self) -> None:
         """Nothing: the session is the process's."""
