@@ -7,6 +7,7 @@ from typing import Any
 
 from hmsclient.genthrift.hive_metastore import ttypes as hive
 
+from pysync.model.iceberg import WRITTEN_KEY
 from pysync.model.mark import EVENT_KEY, SOURCE_KEY
 
 # Set by the server that keeps the object, or by the way it came; never part of what a client defined.
@@ -15,7 +16,7 @@ SERVER_FIELDS = frozenset({"createTime", "lastAccessTime", "materializationTime"
 _DEFAULTS = {(hive.Table, "ownerType"): hive.PrincipalType.USER, (hive.Database, "type"): 1}
 # The last two are of the DDL engine that altered it: Hive's own, or Athena's.
 SERVER_PARAMETERS = frozenset(
-    {"transient_lastDdlTime", SOURCE_KEY, EVENT_KEY, "last_modified_by", "last_modified_time"}
+    {"transient_lastDdlTime", SOURCE_KEY, EVENT_KEY, WRITTEN_KEY, "last_modified_by", "last_modified_time"}
 )
 
 # What Hive knows of the files (StatsSetupConst, HMS 2.3 to 4.0): each metastore counts its own.

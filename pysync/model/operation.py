@@ -144,12 +144,14 @@ class PutTable(TableOperation):
     """Create the table, or alter it to be so.
 
     With `cascade` its partitions get its columns, too, though the table has them already, or has others by now.
+    `pointers` are those that an Iceberg table had at the source before (pysync.model.iceberg).
     It `creates` the table if that is not there: then what else the table has follows, or it has no more yet.
     """
 
     definition: Any
     cascade: bool = False
     creates: bool = True
+    pointers: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -15,6 +15,7 @@ from pysync.model.change import Change
 from pysync.model.event import Kind
 from pysync.model.files import SourceFiles
 from pysync.model.home import Stance, Whose
+from pysync.model.iceberg import pointer
 from pysync.model.names import TableName
 
 
@@ -87,6 +88,7 @@ class TableState(State):
     dropped: Change | None = None
     definitions: list[tuple[Change, bool]] = field(default_factory=list)
     born: int = 0
+    pointers: dict[str, None] = field(default_factory=dict)  # those that an Iceberg table had before its alters
     parts: Change | None = None  # the latest event of its partitions
     described: Any = None  # the latest Table that an event brought along
     partitions: dict[tuple[str, ...], Any | Gone] = field(default_factory=dict)
@@ -218,6 +220,8 @@ def _create(state: TableState, change: Change) -> None:
 
 def _alter(state: TableState, change: Change) -> None:
     before, after = change.before[0], change.after[0]
+    if (came_from := pointer(before.parameters)) is not None:
+        state.pointers[came_from] = None
     recolumned = before.sd is not None and before.sd.cols != after.sd.cols
     cascade = change.cascades and recolumned
     if cascade:
@@ -238,6 +242,7 @@ def _drop(state: TableState, change: Change) -> None:
     state.dropped, state.definitions, state.born = change, [], 0
     state.partitions.clear()
     state.statistics.clear()
+    state.pointers.clear()
 
 
 def _put_partitions(state: TableState, change: Change) -> None:

@@ -130,7 +130,7 @@ def _table(state: TableState, epoch: int) -> Work:
         origin = _origin(change, epoch, state.visited, state.born) | {"sources": state.sources}
         puts: dict[str, Any] = {"definition": change.after[0], "cascade": cascade, "creates": state.born > 0}
         puts |= _condition(state.whose, state.defining)
-        found.append(PutTable(table=state.name, **puts, **origin))
+        found.append(PutTable(table=state.name, **puts, pointers=tuple(state.pointers), **origin))
     found += [*_partitions(state, epoch), *_statistics(state, epoch)]
     removes = frozenset({str(state.name)} if state.dropped else ())
     return Work(frozenset({str(state.name)}), tuple(found), tuple(state.positions), removes)

@@ -40,6 +40,9 @@ class TargetHarness(Protocol):
     def create(self, item: Any) -> None:
         """Create a Database or Table as somebody else would: not through pysync."""
 
+    def alter(self, table: Any) -> None:
+        """Alter a Table, as it was read from a target, as somebody else would."""
+
     def functions(self, database: str) -> dict[str, str]:
         """The functions that are there, with their classes."""
 
@@ -81,6 +84,10 @@ class HmsHarness:
             self._hms.call(lambda client: client.create_database(item))
         else:
             self._hms.call(lambda client: client.create_table(item))
+
+    def alter(self, table: Any) -> None:
+        name, context = (table.dbName, table.tableName), hive.EnvironmentContext({})
+        self._hms.call(lambda client: client.alter_table_with_environment_context(*name, table, context))
 
     def functions(self, database: str) -> dict[str, str]:
         return {found.functionName: found.className for found in self._hms.functions(database)}

@@ -72,6 +72,9 @@ class GlueHarness:
         else:
             self._glue.create_table(DatabaseName=item.dbName, TableInput=table_input(item)[0])
 
+    def alter(self, table: Any) -> None:
+        self._glue.update_table(DatabaseName=table.dbName, TableInput=table_input(table)[0])
+
     def functions(self, database: str) -> dict[str, str]:
         found = self._glue.get_user_defined_functions(DatabaseName=database, Pattern=".*")["UserDefinedFunctions"]
         return {function["FunctionName"]: function["ClassName"] for function in found}

@@ -61,6 +61,10 @@ class SparkHarness:
         else:
             self._hms.call(lambda client: client.create_table(item))
 
+    def alter(self, table: Any) -> None:
+        name, context = (table.dbName, table.tableName), hive.EnvironmentContext({})
+        self._hms.call(lambda client: client.alter_table_with_environment_context(*name, table, context))
+
     def functions(self, database: str) -> dict[str, str]:
         return {found.functionName: found.className for found in self._hms.functions(database)}
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from contextlib import nullcontext
 from copy import deepcopy
 from dataclasses import replace
+from typing import Any
 
 import pytest
 
@@ -272,6 +273,61 @@ def test_transactional_tables_are_refused_unless_their_metadata_is_wanted(
     assert taking.differences(definition, taking.table(name)) == []
     assert taking.apply(put) == Outcome.UNCHANGED
     assert target.table(name).parameters["transactional"] == "true"
+
+
+def iceberg(name: TableName, location: str, at: str, before: str | None = None) -> Any:
+    """A table that is at that commit, and was at the one `before`."""
+    moved = {"previous_metadata_location": f"{location}/{before}.json"} if before else {}
+    pointer = {"table_type": "ICEBERG", "metadata_location": f"{location}/{at}.json", **moved}
+    return table(name, location, parameters=pointer)
+
+
+def committed(target: Target, name: TableName) -> str:
+    return str(target.table(name).parameters["metadata_location"]).rpartition("/")[2].removesuffix(".json")
+
+
+def test_commits_of_the_source_move_the_pointer_of_an_iceberg_table(
+    target: Target, source: Source, name: TableName, location: str
+) -> None:
+    """Also if some were missed: the target is where pysync has left it."""
+    for at, before in (("1", None), ("2", "1"), ("7", "6"), ("8", "7")):
+        put = source.put_table(iceberg(name, location, at, before))
+        assert [target.apply(put), target.apply(put)] == [Outcome.APPLIED, Outcome.UNCHANGED]
+        assert committed(target, name) == at
+
+
+@pytest.mark.parametrize("on_conflict", ["skip", "park", "adopt"])
+def test_a_commit_at_the_target_is_not_overwritten(
+    harness: TargetHarness, source: Source, name: TableName, location: str, on_conflict: str
+) -> None:
+    target = harness.open(on_conflict=on_conflict)
+    target.apply(source.put_table(iceberg(name, location, "1")))
+    harness.alter(commit_of(target.table(name), f"{location}/theirs.json"))
+    put = source.put_table(iceberg(name, location, "3", "2"))
+    if on_conflict == "park":
+        with pytest.raises(Rejected, match=f"committed to the Iceberg table {name} at the target 'dr': .*/theirs"):
+            target.apply(put)
+    else:
+        assert target.apply(put) == (Outcome.FOREIGN if on_conflict == "skip" else Outcome.APPLIED)
+    assert committed(target, name) == ("3" if on_conflict == "adopt" else "theirs")
+
+
+def commit_of(there: Any, pointer: str) -> Any:
+    """The table after a commit of somebody else."""
+    before = there.parameters["metadata_location"]
+    there.parameters |= {"metadata_location": pointer, "previous_metadata_location": before}
+    return there
+
+
+def test_a_commit_at_the_target_that_the_source_has_taken_over_is_its_own(
+    harness: TargetHarness, target: Target, source: Source, name: TableName, location: str
+) -> None:
+    for told in ({"before": "theirs"}, {"before": "4"}):
+        target.apply(source.put_table(iceberg(name, location, f"1{told['before']}", None)))
+        harness.alter(commit_of(target.table(name), f"{location}/theirs.json"))
+        put = source.put_table(iceberg(name, location, f"5{told['before']}", told["before"]))
+        put = replace(put, pointers=(f"{location}/theirs.json",) if told["before"] == "4" else ())
+        assert target.apply(put) == Outcome.APPLIED
 
 
 def test_no_statistics_of_a_directory_that_is_there(

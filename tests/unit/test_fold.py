@@ -142,6 +142,22 @@ def test_an_exchanged_partition_goes_from_one_table_to_the_other(story):
     assert found == {"db.to": {"1": True}, "db.from": {"1": False}}
 
 
+def iceberg(at: str) -> Any:
+    made = keyed("db.t")
+    made.parameters |= {"table_type": "iceberg", "metadata_location": at}
+    return made
+
+
+def test_where_the_pointer_of_an_iceberg_table_has_been(story):
+    for before, after in (("1", "2"), ("2", "3")):
+        story.add(Kind.ALTER_TABLE, before=[iceberg(before)], after=[iceberg(after)])
+    assert list(story.only().pointers) == ["1", "2"]
+    story.alter()
+    assert list(story.only().pointers) == ["1", "2"], "this one is not Iceberg's"
+    story.drop()
+    assert list(story.only().pointers) == []
+
+
 def test_cascaded_columns_reach_the_partitions_of_the_window_and_spare_those_that_are_gone(story):
     story.put("1", "2")
     story.lose("2")
@@ -157,6 +173,17 @@ def test_columns_that_are_not_cascaded_stay_off_the_partitions(story):
     state = story.only()
     assert brief(state)[1] == [(2, False)]
     assert [column.name for column in state.partitions[("1",)].sd.cols] == ["id"]
+
+
+def test_a_table_created_over_one_whose_drop_is_suppressed_keeps_partitions_of_the_same_keys(story):
+    """Of other types, too: these are altered, and the partitions stay."""
+    story.put("1")
+    typed, other = keyed("db.t"), keyed("db.t")
+    typed.partitionKeys[0].type, other.partitionKeys[0].name = "int", "month"
+    story.add(Kind.CREATE_TABLE, after=[typed])
+    assert list(story.only().partitions) == [("1",)]
+    story.add(Kind.CREATE_TABLE, after=[other])
+    assert story.only().partitions == {}
 
 
 def test_a_cascade_is_put_by_itself_where_the_columns_change_once_more(story):

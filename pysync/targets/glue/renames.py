@@ -25,6 +25,7 @@ from pysync.targets.glue.catalog import GET_PAGE
 from pysync.targets.glue.same import same
 from pysync.targets.glue.session import Session, chunks
 from pysync.targets.glue.tables import bring_to, clear, drop, is_another
+from pysync.targets.iceberg import stays
 from pysync.targets.ownership import Standing, standing
 
 RENAMING_KEY = "pysync.renaming"
@@ -82,6 +83,8 @@ def _rename_own(session: Session, operation: RenameTable, old: Any, new: Any) ->
             f"table {operation.table} cannot become {operation.new_name}, which is there and not from this source",
             f"drop or rename {operation.new_name} at the target {session.settings.name!r}",
         )
+    if stays(session.settings, operation, operation.definition.parameters, old.get("Parameters")):
+        return Outcome.FOREIGN
     if new is not None:
         clear(session, operation.new_name)  # an older one, which its source has no more
     if not _becomes_another(operation, old):

@@ -12,6 +12,7 @@ import structlog
 from botocore.exceptions import ClientError
 from pydantic import Field
 
+from pysync.model.iceberg import written
 from pysync.model.mark import Mark
 from pysync.model.operation import Operation
 from pysync.targets.aws.errors import NOT_FOUND, code
@@ -109,7 +110,8 @@ def into(session: Session, operation: Operation, database: str, write: Callable[
 
 def stamped(wanted: dict[str, Any], mark: Mark) -> dict[str, Any]:
     """The input of a database or table, with the mark."""
-    return {**wanted, "Parameters": {**wanted.get("Parameters", {}), **mark.parameters()}}
+    given = wanted.get("Parameters", {})
+    return {**wanted, "Parameters": {**given, **mark.parameters(), **written(given)}}
 
 
 def chunks(items: Iterable[T], size: int) -> Iterator[list[T]]:

@@ -12,7 +12,7 @@ from typing import Any
 
 from pysync.model.mark import Mark
 from pysync.model.names import TableName, normalized
-from pysync.model.operation import DropTable, Operation, PutTable
+from pysync.model.operation import DropTable, Operation, PutTable, TableOperation
 from pysync.targets.aws.translate import table_input
 from pysync.targets.base import Incomplete, Outcome, Rejected
 from pysync.targets.glue.batches import delete_partitions
@@ -20,6 +20,7 @@ from pysync.targets.glue.catalog import GET_PAGE
 from pysync.targets.glue.columns import spread
 from pysync.targets.glue.same import filled, same_columns, up_to_date
 from pysync.targets.glue.session import Session, chunks, into, stamped
+from pysync.targets.iceberg import stays
 from pysync.targets.ownership import Standing, standing, standing_for_drop
 from pysync.targets.transactional import refuse_transactional
 
@@ -33,7 +34,7 @@ def put_table(session: Session, operation: PutTable) -> Outcome:
 
 
 def bring_to(
-    session: Session, operation: Operation, definition: Any, there: Any, extra: Mapping[str, str] | None = None
+    session: Session, operation: TableOperation, definition: Any, there: Any, extra: Mapping[str, str] | None = None
 ) -> Outcome:
     """Bring the table `there` (None if absent), which has the definition's name, to the definition.
 
@@ -54,6 +55,8 @@ def bring_to(
     if there is not None and up_to_date(wanted, there, operation.mark):
         return Outcome.UNCHANGED
     refuse_transactional(session.settings, definition)
+    if found is Standing.OWN and stays(session.settings, operation, wanted["Parameters"], there.get("Parameters")):
+        return Outcome.FOREIGN
     fills = bool(extra) or (isinstance(operation, PutTable) and operation.creates)
     if there is not None:
         fills |= not _alter(session, name, wanted, there, found)

@@ -19,6 +19,7 @@ from pysync.targets.hms.partitions import alter_partitions
 from pysync.targets.hms.same import path_of
 from pysync.targets.hms.session import Session, batches, environment, stamped, within
 from pysync.targets.hms.tables import alter, as_translated, bring_to, drop, is_another, is_view
+from pysync.targets.iceberg import stays
 from pysync.targets.ownership import Standing, standing
 from pysync.targets.transactional import refuse_transactional
 
@@ -67,6 +68,8 @@ def _rename_own(session: Session, operation: RenameTable, old: Any, new: Any) ->
             f"table {operation.table} cannot become {operation.new_name}, which is there and not from this source",
             f"drop or rename {operation.new_name} at the target {session.settings.name!r}",
         )
+    if stays(session.settings, operation, operation.definition.parameters, old.parameters):
+        return Outcome.FOREIGN
     if new is not None:
         drop(session, operation, operation.new_name)  # an older one, which its source has no more
     if is_another(operation.definition, old):

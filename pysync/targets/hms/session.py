@@ -14,6 +14,7 @@ from pysync.metastore.access import MetastoreAccess
 from pysync.metastore.client import Metastore
 from pysync.metastore.settings import AddressList, KerberosSettings, LoginSettings, TlsSettings, assert_one_login
 from pysync.model.event import VISITED, replicator
+from pysync.model.iceberg import written
 from pysync.model.mark import Mark
 from pysync.model.operation import Operation
 from pysync.model.structs import copied
@@ -179,7 +180,7 @@ def environment(operation: Operation, properties: Mapping[str, str] | None = Non
 def stamped(definition: Any, mark: Mark) -> Any:
     """A copy of a database or table that carries the mark."""
     copy = copied(definition)
-    copy.parameters = {**(copy.parameters or {}), **mark.parameters()}
+    copy.parameters = {**(copy.parameters or {}), **mark.parameters(), **written(copy.parameters)}
     return copy
 
 

@@ -10,10 +10,11 @@ from hmsclient.genthrift.hive_metastore import ttypes as hive
 from pysync.model.definition import is_index
 from pysync.model.mark import Mark
 from pysync.model.names import TableName, normalized
-from pysync.model.operation import DropTable, Operation, PutTable
+from pysync.model.operation import DropTable, Operation, PutTable, TableOperation
 from pysync.targets.base import Incomplete, Outcome, Rejected
 from pysync.targets.hms.same import TRANSLATION, is_translated, same_counts, same_creation, sources_of, up_to_date
 from pysync.targets.hms.session import Session, environment, stamped, within
+from pysync.targets.iceberg import stays
 from pysync.targets.ownership import Standing, standing, standing_for_drop
 from pysync.targets.transactional import refuse_transactional
 
@@ -26,7 +27,9 @@ def put_table(session: Session, operation: PutTable) -> Outcome:
     return bring_to(session, operation, operation.definition, there, cascade=operation.cascade)
 
 
-def bring_to(session: Session, operation: Operation, definition: Any, there: Any, *, cascade: bool = False) -> Outcome:
+def bring_to(
+    session: Session, operation: TableOperation, definition: Any, there: Any, *, cascade: bool = False
+) -> Outcome:
     """Bring the table `there` (None if absent), which has the definition's name, to the definition."""
     found = standing(there is not None, there and there.parameters, operation.mark)
     if found is Standing.NEWER:
@@ -39,6 +42,8 @@ def bring_to(session: Session, operation: Operation, definition: Any, there: Any
     if there is not None and up_to_date(wanted, there, operation.mark):
         return Outcome.UNCHANGED
     refuse_transactional(session.settings, wanted)
+    if found is Standing.OWN and stays(session.settings, operation, wanted.parameters, there.parameters):
+        return Outcome.FOREIGN
     if there is not None and not is_another(wanted, there):
         alter(session, operation, wanted, there, cascade=cascade)
         return Outcome.APPLIED
