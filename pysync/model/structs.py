@@ -15,11 +15,19 @@ def copied(value: T) -> T:
     if kind in _PLAIN:
         return value
     if kind is list:
-        return [copied(item) for item in value]  # type: ignore[attr-defined, return-value]
+        return [_item(item) for item in value]  # type: ignore[attr-defined, return-value]
     if kind is dict:
-        return {key: copied(item) for key, item in value.items()}  # type: ignore[attr-defined, return-value]
+        return _items(value)  # type: ignore[arg-type, return-value]
     if not hasattr(value, "thrift_spec"):
         return value
     copy: T = kind.__new__(kind)
-    copy.__dict__.update((name, copied(item)) for name, item in vars(value).items())
+    copy.__dict__.update(_items(value.__dict__))
     return copy
+
+
+def _items(values: dict[str, Any]) -> dict[str, Any]:
+    return {key: _item(item) for key, item in values.items()}
+
+
+def _item(item: Any) -> Any:
+    return item if type(item) in _PLAIN else copied(item)

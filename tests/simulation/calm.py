@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from itertools import combinations
 
 from tests.simulation import rounds
-from tests.simulation.state import differences
+from tests.simulation.state import State, differences, state
 from tests.simulation.world import World
 
 _REST_SECONDS = 40.0
@@ -18,7 +19,11 @@ def after(world: World) -> str | None:
         cluster.calm()
     if not world.settle():
         return f"it does not come to rest: {rounds.busy(world.clusters)}"
-    return _restless(world) or _parked(world) or _overruled(world) or _different(world)
+    found = _restless(world) or _parked(world)
+    if found:
+        return found
+    states = {cluster.name: state(cluster.store) for cluster in world.clusters}
+    return _overruled(world, states) or _different(states)
 
 
 def _restless(world: World) -> str | None:
@@ -40,18 +45,18 @@ def _parked(world: World) -> str | None:
     return None
 
 
-def _overruled(world: World) -> str | None:
+def _overruled(world: World, states: Mapping[str, State]) -> str | None:
     """Where clients are at one cluster only, nobody else may change anything there."""
     used = [cluster for cluster in world.clusters if cluster.client.calls]
-    found = differences(used[0].intended, used[0].store) if len(used) == 1 else []
+    if len(used) != 1:
+        return None
+    found = differences(state(used[0].intended), states[used[0].name])
     return "\n".join(f"what the clients of {used[0].name} left has changed: {line}" for line in found) or None
 
 
-def _different(world: World) -> str | None:
-    pairs = combinations(world.clusters, 2)
+def _different(states: Mapping[str, State]) -> str | None:
+    pairs = combinations(states, 2)
     found = [
-        f"{one.name} and {other.name} differ: {line}"
-        for one, other in pairs
-        for line in differences(one.store, other.store)
+        f"{one} and {other} differ: {line}" for one, other in pairs for line in differences(states[one], states[other])
     ]
     return "\n".join(found) or None

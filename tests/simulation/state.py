@@ -7,10 +7,12 @@ from typing import Any
 from pysync.model.definition import definition
 from pysync.targets.memory import Store
 
+State = dict[str, dict[str, Any]]
 
-def state(store: Store) -> dict[str, Any]:
+
+def state(store: Store) -> State:
     """Everything that counts, by `db`, `db.table`, `db.table/values` and `db.function()`."""
-    found: dict[str, Any] = {}
+    found: State = {}
     for name, database in store.databases.items():
         found[name] = definition(database.struct)
         for function, struct in database.functions.items():
@@ -22,14 +24,13 @@ def state(store: Store) -> dict[str, Any]:
     return found
 
 
-def differences(one: Store, other: Store) -> list[str]:
+def differences(mine: State, its: State) -> list[str]:
     """In what two metastores differ, a line each."""
-    mine, its = state(one), state(other)
     names = sorted(mine.keys() | its.keys())
     return [f"{name}: {_told(mine, its, name)}" for name in names if mine.get(name) != its.get(name)]
 
 
-def _told(mine: dict[str, Any], its: dict[str, Any], name: str) -> str:
+def _told(mine: State, its: State, name: str) -> str:
     if name not in mine or name not in its:
         return "only at the second" if name not in mine else "only at the first"
     fields = sorted(mine[name].keys() | its[name].keys())
