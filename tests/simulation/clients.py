@@ -23,9 +23,11 @@ FUNCTIONS = ("f", "g")
 class Client:
     """Somebody at one metastore. `intended` gets the same calls, and no others."""
 
-    def __init__(self, metastore: MemoryMetastore, intended: MemoryMetastore) -> None:
+    def __init__(self, metastore: MemoryMetastore, intended: MemoryMetastore, *, alike: bool = False) -> None:
+        """With `alike` all tables have the same partition keys: an alter leads from each to each."""
         self._hms = metastore
         self._intended = intended
+        self._alike = alike
         self.calls = 0
 
     def do(self, a: int, b: int, c: int) -> str:
@@ -72,9 +74,7 @@ class Client:
     # --- tables
 
     def _create(self, name: TableName, what: int) -> str:
-        keys = [("k", "string")] if what % 8 else []
-        if what % 8 == 1:
-            keys = [("l", "string")]
+        keys = _KEYS[-1] if self._alike else _KEYS[what % len(_KEYS)]
         made = table(name.database, name.table, partition_keys=keys, parameters={"v": str(what)})
         made.sd.cols = _columns(what // 8)
         if what // 64 % 2:
@@ -157,6 +157,7 @@ def _columns(what: int) -> list[Any]:
     return [hive.FieldSchema(name, "string", None) for name in COLUMNS[what % 4]]
 
 
+_KEYS: tuple[list[tuple[str, str]], ...] = ([], [("l", "string")], *([[("k", "string")]] * 6))
 OF_DATABASES = (Client._drop_database, Client._function)
 OF_PARTITIONS = (Client._add_partitions, Client._drop_partition, Client._alter_partition, Client._rename_partition)
 CHOICES: tuple[Callable[..., str], ...] = (

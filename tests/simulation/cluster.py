@@ -25,14 +25,14 @@ class Killed(BaseException):
 class Cluster:
     """One metastore, and what replicates it; one that replicates to nobody has no sidecar."""
 
-    def __init__(self, name: str, clock: Clock) -> None:
+    def __init__(self, name: str, clock: Clock, *, alike: bool = False) -> None:
         self.name = name
         self._clock = clock
         self.store = Store(clock=clock.time)
         self.listener = Listener(name, clock.time)
         self.store.listener = self.listener.hear
         self.intended = Store(clock=clock.time)
-        self.client = Client(MemoryMetastore(self.store), MemoryMetastore(self.intended))
+        self.client = Client(MemoryMetastore(self.store), MemoryMetastore(self.intended), alike=alike)
         self.links: dict[str, Link] = {}
         self.sidecar: Sidecar | None = None
         self.fatal: tuple[str, int] | None = None

@@ -41,7 +41,13 @@ MESH = Topology("mesh", {"east": ("west", "north"), "west": ("east", "north"), "
 RING = Topology("ring", {"east": ("west",), "west": ("north",), "north": ("east",)})
 _ADOPTING = {"on_conflict": "adopt"}
 FORMER = {f"{it.name}-adopt": Topology(f"{it.name}-adopt", it.targets, _ADOPTING) for it in (PAIR, MESH, RING)}
-"""The topologies before there was a home rule: each side adopts what it finds."""
+"""Without a home rule: each side adopts what it finds."""
 
-TOPOLOGIES = {it.name: it for it in (ONE_WAY,)}
+_BOTH_WAYS = {**_ADOPTING, "both_ways": True}
+WITH_HOMES = (  # a mesh needs no relay: each has a way to each
+    Topology("pair", PAIR.targets, _BOTH_WAYS),
+    Topology("mesh", MESH.targets, {**_BOTH_WAYS, "relay": False}),
+    Topology("ring", RING.targets, _BOTH_WAYS),
+)
+TOPOLOGIES = {it.name: it for it in (ONE_WAY, *WITH_HOMES)}
 """Those in which nothing may go wrong."""

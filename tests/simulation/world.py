@@ -35,7 +35,7 @@ class World:
         self.topology = topology
         self.clock = clock
         self.story: list[str] | None = [] if tells else None
-        self.clusters = [Cluster(name, self.clock) for name in topology.clusters]
+        self.clusters = [Cluster(name, self.clock, alike=topology.both_ways) for name in topology.clusters]
         self._dice = random.Random(seed)
         self._at: list[Cluster] = []  # those whose sidecar takes a turn now
         self._step: Step | None = None
