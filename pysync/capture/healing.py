@@ -172,11 +172,14 @@ class Healer:
 
     def _settle(self, where: Where) -> None:
         """Have the tables read whose events may be in another order than the changes."""
-        tables = list(self._due)
+        tables = [name for name in self._due if name.table]
+        databases = sorted(name.database for name in self._due if not name.table)
         with reading(where) as source:
-            self._refreshes.ask([table(source, name) for name in tables])
+            within = [TableName(name, it) for name in databases for it in source.tables(name)]
+            self._refreshes.ask(list(_asked(source, self._last, databases, list(dict.fromkeys([*tables, *within])))))
+        names = [*databases, *map(str, tables)]
         self._due.clear()
-        log.info("events overlapped: their tables are read at the source", tables=[str(name) for name in tables[:10]])
+        log.info("events overlapped: their tables are read at the source", tables=names[:10])
 
     def _heal(self, where: Where, found: Sequence[Gap]) -> None:
         log.warning("closing gaps: the targets are compared with the source", gaps=len(found))

@@ -13,6 +13,7 @@ from collections.abc import Iterator
 from contextlib import suppress
 from dataclasses import dataclass, replace
 
+from hmsclient.genthrift.hive_metastore import ttypes as hive
 from thrift.protocol.TBase import TBase
 from thrift.Thrift import TType
 
@@ -34,10 +35,12 @@ _RECALLED = 1000
 _RECALLED_BYTES = 16 * 1024 * 1024
 _PARTITIONS = frozenset({Kind.ADD_PARTITION, Kind.ALTER_PARTITION, Kind.DROP_PARTITION})
 _TABLES = frozenset({Kind.CREATE_TABLE, Kind.ALTER_TABLE, Kind.DROP_TABLE})
+_DATABASES = frozenset({Kind.CREATE_DATABASE, Kind.ALTER_DATABASE, Kind.DROP_DATABASE})
+_FUNCTIONS = frozenset({Kind.CREATE_FUNCTION, Kind.DROP_FUNCTION})
 
 
 _Key = tuple[TableName, "str | tuple[str, ...]"]
-"""A table and `table`, `partitions`, or the values of one partition."""
+"""A table and `table`, `partitions`, or the values of one partition; a database is a table without a name."""
 
 
 _SEVERAL = ("several", None)
@@ -85,7 +88,10 @@ class _PartitionValues(TBase):  # type: ignore[misc]
 
 
 class Overlaps:
-    """Finds the tables whose events overlap: `seen` from any thread, the rest from one."""
+    """Finds the tables and databases whose events overlap: `seen` from any thread, the rest from one.
+
+    A database is a TableName without a table.
+    """
 
     def __init__(self) -> None:
         self._new: deque[tuple[float, Event]] = deque(maxlen=_WAITING)
@@ -105,7 +111,7 @@ class Overlaps:
                 self._new.append((now - max(0.0, time_ms - queued.at_ms) / 1000, event))
 
     def due(self, now: float, *, renames: bool = False) -> list[TableName]:
-        """The tables to refresh at `now` (monotonic seconds), each once: those left alone for a while.
+        """The tables and databases to refresh at `now` (monotonic seconds), each once: those left alone for a while.
 
         With `renames` all that were renamed since the last call are among them.
         """
@@ -124,7 +130,8 @@ class Overlaps:
         """The tables whose events came last, the latest first."""
         found: dict[TableName, None] = {}
         for name, _ in reversed(self._last):
-            found[name] = None
+            if name.table:
+                found[name] = None
             if len(found) == limit:
                 break
         return list(found)
@@ -160,11 +167,13 @@ class Overlaps:
 
 
 def _tables(event: Event) -> set[TableName]:
-    """The tables that an event is about, if it is of tables or partitions: two for a rename."""
+    """The tables that an event is about, two for a rename; or the database, if it is of that or a function."""
     if event.kind is Kind.ALTER_TABLE:
         found = {named_in_event(event), named_in_event(replace(event, before=event.after))}
     elif event.kind in _PARTITIONS or event.kind in _TABLES:
         found = {named_in_event(event)}
+    elif event.kind in _DATABASES or event.kind in _FUNCTIONS:
+        found = {_database(event)}
     else:
         found = set()
     return {name for name in found if name is not None}
@@ -176,12 +185,28 @@ def _keys(event: Event, table: TableName) -> Iterator[_KeyOf]:
         yield _KeyOf((table, "table"))
         yield _KeyOf((table, "partitions"), counts=False)
         return
+    if event.kind in _DATABASES:
+        yield _KeyOf((table, "table"))
+        yield _KeyOf((table, "functions"), counts=False)
+        return
     yield _KeyOf((table, "table"), counts=False)
+    if event.kind in _FUNCTIONS:
+        yield _KeyOf((table, "functions"))
+        return
     yield _KeyOf((table, "partitions"), minds=False)
     for raw in (*event.before, *event.after):
         values = _values(raw)
         if values is not None:
             yield _KeyOf((table, values))
+
+
+def _database(event: Event) -> TableName | None:
+    try:
+        item = decode(hive.Database if event.kind in _DATABASES else hive.Function, (event.before or event.after)[0])
+    except (PysyncError, IndexError):
+        return None
+    name = item.name if event.kind in _DATABASES else item.dbName
+    return TableName.of(name, "") if name else None
 
 
 def _values(raw: bytes) -> tuple[str, ...] | None:

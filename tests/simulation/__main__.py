@@ -46,12 +46,14 @@ def _one(topology: Topology, seed: int) -> int:
 
 
 def _part(topology: Topology, seeds: range) -> int:
-    found = [it for it in (find(topology, seed) for seed in seeds) if it is not None]
-    for it in found[:_MOST_TOLD]:
-        print(_told(it), flush=True)
-    if found:
-        print(f"{topology.name}: {len(found)} went wrong, seeds {[it.seed for it in found[:50]]}")
-    return int(bool(found))
+    wrong = []
+    for found in filter(None, (find(topology, seed) for seed in seeds)):
+        wrong.append(found.seed)
+        if len(wrong) <= _MOST_TOLD:
+            print(_told(found), flush=True)
+    if wrong:
+        print(f"{topology.name}: {len(wrong)} went wrong, seeds {wrong[:50]}")
+    return int(bool(wrong))
 
 
 def _told(found: Found) -> str:

@@ -17,7 +17,6 @@ import structlog
 from pysync import crashpoints
 from pysync.capture import healing
 from pysync.errors import PysyncError
-from pysync.model.event import Kind
 from pysync.queue import EventQueue, schema
 from pysync.targets.faulty import FaultySettings
 from pysync.targets.settings import TargetSettings
@@ -83,11 +82,8 @@ class World:
         listener.held = []
         self._client(cluster, step)
         held, listener.held = listener.held, None
-        if any(told.kind in _OF_DATABASES for told, _ in held):  # whose order is not looked at, see docs/simulation.md
-            listener.let_go(held)
-        else:
-            self.tell("  which the listener hears of later")
-            listener.let_go_after(held, lambda: self._client(cluster, Step("client", step.at, step.b, step.b, step.a)))
+        self.tell("  which the listener hears of later")
+        listener.let_go_after(held, lambda: self._client(cluster, Step("client", step.at, step.b, step.b, step.a)))
 
     # --- turns
 
@@ -198,9 +194,6 @@ class World:
         seconds = (-3600.0, -10.0, 10.0, 3600.0)[step.a % 4]
         self.tell(f"the clock jumps by {seconds}")
         self.clock.jump(seconds)
-
-
-_OF_DATABASES = frozenset({Kind.CREATE_DATABASE, Kind.DROP_DATABASE, Kind.CREATE_FUNCTION, Kind.DROP_FUNCTION})
 
 
 @lru_cache

@@ -19,7 +19,7 @@ from pysync.model.event import Event, Kind
 from pysync.model.names import TableName
 from pysync.queue import EventQueue
 from tests.support import partition, table
-from tests.support.events import append, create_table, database, event, rename_table
+from tests.support.events import append, create_table, database, event, one_of_each_kind, rename_table
 from tests.support.model.source import Source
 
 CALM = 2.0
@@ -92,6 +92,17 @@ def test_one_table_from_two_threads_at_once(overlaps: Overlaps) -> None:
     assert due(overlaps, one, two) == ["db.t"]
 
 
+def test_a_database_or_a_function_from_two_threads_at_once(overlaps: Overlaps) -> None:
+    """Else the drop that came late takes what was made after it, or a function waits for a database for ever."""
+    made, gone = event(Kind.CREATE_DATABASE, after=[database("db")]), event(Kind.DROP_DATABASE, before=[database("db")])
+    function = event(Kind.CREATE_FUNCTION, after=[one_of_each_kind()[Kind.CREATE_FUNCTION]["after"][0]])
+    for first, second in ((made, gone), (gone, made), (function, made), (function, gone), (made, function)):
+        assert due(Overlaps(), of_thread(first, 1), of_thread(second, 2)) == ["db."]
+        assert due(Overlaps(), of_thread(first, 1), of_thread(second, 1)) == []
+    due(overlaps, of_thread(made, 1), of_thread(gone, 2), of_thread(create_table("db.t"), 3))
+    assert overlaps.lately() == [TableName("db", "t")]
+
+
 def test_one_table_from_one_thread(overlaps: Overlaps) -> None:
     assert due(overlaps, of_thread(create_table("db.t"), 1), of_thread(create_table("db.t"), 1)) == []
 
@@ -156,9 +167,9 @@ def test_renames_are_told_of_when_asked_for_and_nothing_else_is(overlaps: Overla
     assert due(Overlaps(), *events) == []
 
 
-def test_databases_and_unreadable_objects_are_passed_over(overlaps: Overlaps) -> None:
+def test_unreadable_objects_are_passed_over(overlaps: Overlaps) -> None:
     broken = replace(added("1"), after=(b"\x0b",))
-    made = event(Kind.CREATE_DATABASE, after=[database("db")])
+    made = replace(event(Kind.CREATE_DATABASE, after=[database("db")]), after=(b"\x0b",))
     refresh = event(Kind.REFRESH, attributes={"database": "db", "table": "t"})
     assert due(overlaps, made, of_thread(made, 2), of_thread(broken, 1), refresh, of_thread(refresh, 2)) == []
 
