@@ -50,4 +50,4 @@ WITH_HOMES = (  # a mesh needs no relay: each has a way to each
     Topology("ring", RING.targets, _BOTH_WAYS),
 )
 TOPOLOGIES = {it.name: it for it in (ONE_WAY, *WITH_HOMES)}
-"""Those in which nothing may go wrong."""
+"""Those of `make simulate`: nothing may go wrong in them."""
