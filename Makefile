@@ -11,7 +11,7 @@ EXTRAS := spark,aws,web,embedded,embedded-aws,dev
 # Else every one of some hundred processes that a test starts compiles all of pysync anew.
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: help setup jar demo test test-athena test-aws test-spark test-crash simulate test-versions test-kerberos chaos lint format bench clean doctor
+.PHONY: help setup jar demo test test-athena test-aws test-spark test-crash simulate test-versions test-kerberos chaos both-ways lint format bench clean doctor
 
 help: ## show this help
 	@awk -F ':.*## ' '/^[a-zA-Z_%-]+:.*## / {printf "  %-14s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -63,8 +63,13 @@ chaos: setup $(JAR) $(ARCHIVE) ## the long suite: streams of DDL against kills o
 	@PYSYNC_COPY_CHANGES=200 $(BIN)/python -m pytest -m spark tests/integration/test_copy_drain.py -k reader $(ARGS)
 	@PYSYNC_EXAMPLES=20 $(BIN)/python -m pytest --timeout=3600 tests/chaos tests/unit/test_properties.py tests/unit/test_refresh_properties.py $(ARGS)
 
+<<<<<<< HEAD
 simulate: setup ## histories on a clock of their own, one seed each (HISTORIES of each topology; docs/simulation.md)
 	@$(BIN)/python -m tests.simulation --histories $(HISTORIES) $(ARGS)
+=======
+both-ways: setup $(JAR) $(ARCHIVE) ## two clusters, and a ring of three, that change the same names under kills: three rounds of three minutes
+	@PYSYNC_ROUNDS=3 PYSYNC_SECONDS=180 $(BIN)/python -m pytest -s tests/chaos/test_both_ways.py $(ARGS)
+>>>>>>> 9422af6 (Clusters that change the same names under kills of sidecars: rounds for a pair and for a ring of three)
 
 test-versions: setup $(JAR) ## every pair of Hive versions, PostgreSQL, HDFS, s3a, chaos on 3.1 and 4.1, the Maven build (needs Maven)
 	@$(BIN)/python -m pytest --timeout=900 tests/versions $(ARGS)
