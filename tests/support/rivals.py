@@ -6,7 +6,7 @@ import random
 import threading
 import time
 from collections.abc import Callable
-from contextlib import suppress
+from pathlib import Path
 from typing import Any
 
 from hmsclient.genthrift.hive_metastore import ttypes as hive
@@ -24,13 +24,17 @@ _RETRY_SECONDS = 0.2
 
 
 class Rival(threading.Thread):
-    """Sends random DDL to one metastore until `stop`; `done` counts what was answered with yes."""
+    """Sends random DDL to one metastore until `stop`; `done` counts what was answered with yes.
 
-    def __init__(self, uri: str, seed: int, pause: float) -> None:
+    Its databases are within `warehouse`, wherever they are born: a Hive 2.3 cannot change the location of one.
+    """
+
+    def __init__(self, uri: str, warehouse: Path, seed: int, pause: float) -> None:
         super().__init__(name=f"rival-{seed}", daemon=True)
         self.done = self.refused = 0
         self._metastore = Metastore(uri, timeout=60)
         self._chance = random.Random(seed)
+        self._warehouse = warehouse
         self._pause = pause
         self._stop_asked = threading.Event()
         self._actions: dict[Callable[[str], None], float] = {
@@ -66,7 +70,8 @@ class Rival(threading.Thread):
     def _once(self) -> None:
         database = self._chance.choice(DATABASES)
         if self._metastore.database(database) is None:
-            self._call(lambda client: client.create_database(hive.Database(name=database, parameters={})))
+            made = hive.Database(name=database, locationUri=f"file:{self._warehouse / database}", parameters={})
+            self._call(lambda client: client.create_database(made))
         action = self._chance.choices(list(self._actions), list(self._actions.values()))[0]
         action(database)
 
@@ -141,11 +146,3 @@ class Rival(threading.Thread):
 
     def _drop_database(self, database: str) -> None:
         self._call(lambda client: client.drop_database(database, False, True))
-
-
-def clear(uri: str) -> None:
-    """Drop all that rivals make."""
-    with Metastore(uri) as metastore:
-        for database in DATABASES:
-            with suppress(TException):
-                metastore.call(lambda client, name=database: client.drop_database(name, False, True))
