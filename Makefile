@@ -63,13 +63,11 @@ chaos: setup $(JAR) $(ARCHIVE) ## the long suite: streams of DDL against kills o
 	@PYSYNC_COPY_CHANGES=200 $(BIN)/python -m pytest -m spark tests/integration/test_copy_drain.py -k reader $(ARGS)
 	@PYSYNC_EXAMPLES=20 $(BIN)/python -m pytest --timeout=3600 tests/chaos tests/unit/test_properties.py tests/unit/test_refresh_properties.py $(ARGS)
 
-<<<<<<< HEAD
 simulate: setup ## histories on a clock of their own, one seed each (HISTORIES of each topology; docs/simulation.md)
 	@$(BIN)/python -m tests.simulation --histories $(HISTORIES) $(ARGS)
-=======
+
 both-ways: setup $(JAR) $(ARCHIVE) ## two clusters, and a ring of three, that change the same names under kills: three rounds of three minutes
 	@PYSYNC_ROUNDS=3 PYSYNC_SECONDS=180 $(BIN)/python -m pytest -s tests/chaos/test_both_ways.py $(ARGS)
->>>>>>> 9422af6 (Clusters that change the same names under kills of sidecars: rounds for a pair and for a ring of three)
 
 test-versions: setup $(JAR) ## every pair of Hive versions, PostgreSQL, HDFS, s3a, chaos on 3.1 and 4.1, the Maven build (needs Maven)
 	@$(BIN)/python -m pytest --timeout=900 tests/versions $(ARGS)

@@ -302,6 +302,13 @@ def test_both_ways_what_was_born_at_both_ends_is_told_of(on_conflict: str, resul
         assert found.fields[0] == "stands where ours should be: born at 'west'"
 
 
+def test_both_ways_each_end_counts_its_own_files() -> None:
+    for both_ways, expected in ((True, {}), (False, {"table db.other": (DIFFERENT, True)})):
+        place = returned(both_ways=both_ways)
+        place.source.found[TableName("db", "other")].parameters["numFiles"] = "7"
+        assert place.unequal() == expected
+
+
 def test_both_ways_a_function_of_the_target_is_no_others() -> None:
     place = returned(both_ways=True)
     place.target._hms.call(lambda client: client.create_function(function("f")))

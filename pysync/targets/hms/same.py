@@ -49,10 +49,11 @@ def same(wanted: Any, there: Any) -> bool:
 
 def alike(one: Any, there: Any) -> bool:
     """The same for two objects that have been at different metastores: but for statistics and counters of conflicts."""
-    return same(_told_apart(one), _told_apart(there))
+    return same(countless(one), countless(there))
 
 
-def _told_apart(item: Any) -> Any:
+def countless(item: Any) -> Any:
+    """An object without statistics and its counter of conflicts, which say nothing of what it is; not a copy of all."""
     parameters = getattr(item, "parameters", None)
     if not parameters or _UNTOLD.isdisjoint(parameters):
         return item

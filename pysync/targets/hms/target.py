@@ -34,7 +34,7 @@ from pysync.targets.hms.databases import drop_database, drop_function, put_datab
 from pysync.targets.hms.errors import REFUSALS, classified
 from pysync.targets.hms.partitions import drop_partitions, put_partitions, put_table_and_columns
 from pysync.targets.hms.renames import rename_table
-from pysync.targets.hms.same import differences
+from pysync.targets.hms.same import countless, differences
 from pysync.targets.hms.session import HmsSettings, Session, Sessions
 from pysync.targets.hms.statistics import put_statistics
 from pysync.targets.hms.tables import drop_table
@@ -146,6 +146,8 @@ class HmsTarget:
             refuse_transactional(self._sessions.of(()).settings, wanted)
         if there is None:
             return ["missing"]
+        if self._sessions.both_ways:
+            wanted = countless(wanted)
         return differences([comparable(it) for it in wanted] if isinstance(wanted, list) else wanted, there)
 
     def close(self) -> None:
