@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import atexit
 import itertools
 import os
+import shutil
 from collections.abc import Iterator
 from dataclasses import dataclass
+from functools import cache
 from pathlib import Path
 
 from tests.simulation import calm
@@ -32,10 +35,13 @@ class Found:
         )
 
 
+@cache
 def place() -> Path:
-    """Where the queue files of one process are: in memory, if there is such a place."""
+    """Where the queue files of one process are, until it ends: in memory, if there is such a place."""
     memory = Path("/dev/shm")
-    return (memory if os.access(memory, os.W_OK) else Path("build")) / f"pysync-simulation-{os.getpid()}"
+    found = (memory if os.access(memory, os.W_OK) else Path("build")) / f"pysync-simulation-{os.getpid()}"
+    atexit.register(shutil.rmtree, found, ignore_errors=True)
+    return found
 
 
 def wrong_after(topology: Topology, seed: int, steps: History, story: list[str] | None = None) -> str | None:
