@@ -309,6 +309,13 @@ def test_both_ways_each_end_counts_its_own_files() -> None:
         assert place.unequal() == expected
 
 
+def test_both_ways_nor_are_the_counts_of_the_target_compared() -> None:
+    place = Place("db.other", cluster="west", both_ways=True).sync()
+    place.source.add("db.t").parameters |= AT_WEST.parameters()
+    born_at_target(place, "db.t", parameters={"numFiles": "0", "pysync.conflict": "3"})
+    assert place.unequal() == {}
+
+
 def test_both_ways_a_function_of_the_target_is_no_others() -> None:
     place = returned(both_ways=True)
     place.target._hms.call(lambda client: client.create_function(function("f")))

@@ -147,7 +147,7 @@ class HmsTarget:
         if there is None:
             return ["missing"]
         if self._sessions.both_ways:
-            wanted = countless(wanted)
+            wanted, there = countless(wanted), countless(there)
         return differences([comparable(it) for it in wanted] if isinstance(wanted, list) else wanted, there)
 
     def close(self) -> None:
