@@ -32,13 +32,15 @@ class Condition:
     `stance` is None where it hangs on the home of what is at the target: of functions and constraints, that carry no
     mark. `before` are the states in which the object was at the source since the first event that the operation stands
     for, None where it was absent; `parts` are the same for the values of each partition. Without any, nothing that is
-    there is overwritten by a request. With `anew` the object may also be absent.
+    there is overwritten by a request. With `anew` the object may also be absent. `place` is the home of
+    a function's database, as it is at the source.
     """
 
     stance: Stance | None = Stance.STATE
     before: Sequence[Any | None] = ()
     parts: Mapping[tuple[str, ...], Sequence[Any | None]] = field(default_factory=dict)
     anew: bool = False
+    place: str | None = None
 
 
 @dataclass(frozen=True, slots=True)

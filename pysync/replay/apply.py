@@ -130,7 +130,7 @@ class Applier:
     def _once(self, lane: Lane, operation: Operation) -> Outcome:
         if isinstance(operation, Refresh):
             return self._refresher.apply(lane.target, operation)
-        return lane.target.apply(operation)
+        return lane.target.apply(self._refresher.placed(operation) if self._settings.both_ways else operation)
 
     def _again(self, attempt: RetryCallState) -> bool:
         """Whether a try that failed is worth another."""

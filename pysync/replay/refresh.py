@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import AbstractContextManager, ExitStack, contextmanager, suppress
+from dataclasses import replace
 from queue import Empty, SimpleQueue
 from typing import Any
 
@@ -19,6 +20,7 @@ from pysync.metastore.reads import Reads
 from pysync.model import idl
 from pysync.model.change import OBJECTS
 from pysync.model.event import Kind
+from pysync.model.home import home_of
 from pysync.model.operation import (
     DropConstraint,
     DropDatabase,
@@ -108,6 +110,16 @@ class Refresher:
                 self._count(refresh, Count(0, partitions))
         self._count(refresh, Count(1, partitions))
         return total(outcomes)
+
+    def placed(self, operation: Operation) -> Operation:
+        """A change of a function with the home that its database has at the source, which no event tells."""
+        condition = operation.condition
+        if not isinstance(operation, (PutFunction, DropFunction)) or condition is None or self._source is None:
+            return operation
+        with self._reading(self._source) as source:
+            found = source.database(self._translator.rewrite.source_database(operation.database))
+        place = None if found is None else home_of(found.parameters, operation.visited[-1])
+        return replace(operation, condition=replace(condition, place=place))
 
     def whole(self, operation: Operation) -> Refresh | None:
         """The refresh of the table that the operation tells a part of; None where there is no source to read."""

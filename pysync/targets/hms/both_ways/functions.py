@@ -26,6 +26,8 @@ def put_function(session: Session, operation: PutFunction) -> Outcome:
     verdict = _verdict(session, operation, database, wanted, there)
     if verdict is Verdict.CONFLICT:
         return _touch(session, operation, database, there)
+    if verdict is Verdict.STALE and there is None and judge_of(session).is_unheard_of(operation):
+        return _touch_absent(session, operation, database, wanted)
     if verdict is not Verdict.DO:
         return settled(session, operation, verdict, database)
     if there is None:
@@ -72,4 +74,13 @@ def _touch(session: Session, operation: PutFunction | DropFunction, database: An
     own = session.on_behalf_of((session.cluster,) * (2 if at_home else 1))
     drop_function_of(own, operation.database, there.functionName)
     own.hms.call(lambda client: client.create_function(there))
+    return Outcome.CONFLICT
+
+
+def _touch_absent(session: Session, operation: PutFunction, database: Any, wanted: Any) -> Outcome:
+    """Tell that the home has no such function: no event may ever have told it of the one that the source has."""
+    tell_conflict(session, operation, database)
+    own = session.on_behalf_of((session.cluster,) * 2)
+    own.hms.call(lambda client: client.create_function(wanted))
+    drop_function_of(own, operation.database, wanted.functionName)
     return Outcome.CONFLICT
