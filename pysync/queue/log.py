@@ -174,20 +174,20 @@ class EventQueue(Registry):
             rows.close()
         return events
 
-    def wait(self, target: str, timeout: float) -> bool:
-        """Wait up to `timeout` seconds for an event after the target's position; True if there is one.
+    def wait(self, target: str, timeout: float, after: float | None = None) -> bool:
+        """Wait up to `timeout` seconds for an event after the target's position, or `after` one; True if there is one.
 
         False as well after `wake`, at once if that came before. For one thread per target. QueueClosed at `close`.
         """
 
-        def over() -> bool:
-            return self._closed or target in self._woken or self._last > self._position(target)
+        def arrived() -> bool:
+            return self._last > (self._position(target) if after is None else after)
 
         with self._arrived:
-            self._arrived.wait_for(over, timeout)
+            self._arrived.wait_for(lambda: self._closed or target in self._woken or arrived(), timeout)
             self._woken.discard(target)
             self._live()
-            return self._last > self._position(target)
+            return arrived()
 
     def advance(self, target: str, position: int, parked: Sequence[Park] = ()) -> None:
         """Record, in one transaction, that `target` is done up to `position`, but for what is `parked`.

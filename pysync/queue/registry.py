@@ -95,10 +95,9 @@ class Registry(QueueFile):
 
     def wake(self, *names: str) -> None:
         """End the `wait` of the targets `names` (none named: all), the present one or else the next."""
-        with self._lock:
-            ended = set(names or self._positions)
+        ended = names or tuple(self.positions())
         with self._arrived:
-            self._woken |= ended
+            self._woken.update(ended)
             self._arrived.notify_all()
 
     def pause(self, target: str, reason: str | None) -> None:

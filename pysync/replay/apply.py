@@ -1,19 +1,21 @@
-"""Apply: one work on one lane, with all the patience that the kinds of errors ask for."""
+"""Apply: one work on one lane; what the kinds of errors ask for: to try again later, or to give up."""
 
 from __future__ import annotations
 
+import random
 import threading
 import traceback
+from collections.abc import Callable
 
 import structlog
-from tenacity import RetryCallState, Retrying, sleep_using_event, stop_when_event_set, wait_random_exponential
 
 from pysync.crashpoints import crash_point
 from pysync.errors import PysyncError
 from pysync.model.describe import describe
 from pysync.model.operation import Operation, Refresh
-from pysync.replay.lanes import Lane, Stopped
-from pysync.replay.plan import Work, leftover
+from pysync.replay.lanes import Again, Lane, Stopped
+from pysync.replay.legs import Job
+from pysync.replay.plan import leftover
 from pysync.replay.progress import Progress, State
 from pysync.replay.refresh import Refresher
 from pysync.replay.whole import from_events
@@ -37,35 +39,36 @@ log = structlog.get_logger(__name__)
 class Applier:
     """Applies works for one target until `stop` is set; used by several lanes at once.
 
-    `attempts` is how often an error that nobody has classified is tried; change it only while no lane works.
+    `chance` gives numbers from 0 to 1: waits are random, so that many do not come again at once.
     """
 
     def __init__(
-        self, settings: TargetSettings, progress: Progress, stop: threading.Event, refresher: Refresher
+        self,
+        settings: TargetSettings,
+        progress: Progress,
+        stop: threading.Event,
+        refresher: Refresher,
+        chance: Callable[[], float] = random.random,
     ) -> None:
         self._refresher = refresher
         self._settings = settings
         self._progress = progress
         self._stop = stop
-        self.attempts = settings.retry_attempts
+        self._chance = chance
 
-    def apply(self, lane: Lane, work: Work) -> None:
-        """Apply the operations of a work in order.
+    def apply(self, lane: Lane, job: Job) -> None:
+        """Apply the operations of a work in order, from the first that is not done.
 
-        Raises Stopped, Rejected, or after a few tries whatever else the target raises.
+        Raises Again where one should be tried again later, Stopped, Rejected, or after a few tries whatever else the
+        target raises.
         """
-        for operation in work.operations:
+        for operation in job.work.operations[job.done :]:
             if self._stop.is_set():
                 raise Stopped
             crash_point("apply.begun")
-            try:
-                outcome = self._with_database(lane, operation)
-            except Missing:
-                if not work.excuses(operation):
-                    raise
-                left = leftover(operation)
-                outcome = self._patiently(lane, left) if left else Outcome.STALE
+            outcome = self._outcome(lane, job, operation)
             crash_point("apply.done")
+            job.done, job.tries = job.done + 1, 0
             self._progress.count(outcome.value)
             log.debug("applied", target=self._settings.name, what=type(operation).__name__, key=operation.key)
 
@@ -77,27 +80,36 @@ class Applier:
             return "rejected", str(error)
         return "bug", str(error) if isinstance(error, PysyncError) else "".join(traceback.format_exception(error))
 
-    def _with_database(self, lane: Lane, operation: Operation) -> Outcome:
+    def _outcome(self, lane: Lane, job: Job, operation: Operation) -> Outcome:
+        try:
+            return self._with_database(lane, job, operation)
+        except Missing:
+            if not job.work.excuses(operation):
+                raise
+            left = leftover(operation)
+            return self._try(lane, job, left) if left else Outcome.STALE
+
+    def _with_database(self, lane: Lane, job: Job, operation: Operation) -> Outcome:
         """Apply the operation; both ways, where its database is not there, after that has come from the source.
 
         One that the source has no more is not missed: its drop is to come.
         """
         try:
-            return self._as_a_whole(lane, operation)
+            return self._as_a_whole(lane, job, operation)
         except MissingDatabase:
             refresh = self._refresher.database(operation) if self._settings.both_ways else None
             if refresh is None:
                 raise
-        self._patiently(lane, refresh)
+        self._try(lane, job, refresh)
         try:
-            return self._as_a_whole(lane, operation)
+            return self._as_a_whole(lane, job, operation)
         except MissingDatabase:
             return Outcome.STALE
 
-    def _as_a_whole(self, lane: Lane, operation: Operation) -> Outcome:
+    def _as_a_whole(self, lane: Lane, job: Job, operation: Operation) -> Outcome:
         """Apply the operation; where its table is not there as a whole, read that at the source."""
         try:
-            return self._patiently(lane, operation)
+            return self._try(lane, job, operation)
         except Incomplete as error:
             refresh = self._refresher.whole(operation)
             steps = (refresh,) if refresh is not None else from_events(operation)
@@ -105,25 +117,22 @@ class Applier:
                 raise
             told = log.info if refresh is not None else log.warning
             told("table_incomplete", target=self._settings.name, reason=str(error), read_at_source=refresh is not None)
-            return total([self._patiently(lane, step) for step in steps])
+            return total([self._try(lane, job, step) for step in steps])
 
-    def _patiently(self, lane: Lane, operation: Operation) -> Outcome:
-        retrying = Retrying(
-            retry=self._again,
-            wait=wait_random_exponential(_FIRST_WAIT_SECONDS, max=self._settings.retry_max_seconds),
-            stop=stop_when_event_set(self._stop),
-            sleep=sleep_using_event(self._stop),
-            before_sleep=self._waits,
-            reraise=True,
-        )
+    def _try(self, lane: Lane, job: Job, operation: Operation) -> Outcome:
         try:
-            outcome: Outcome = retrying(lambda: self._once(lane, operation))
+            outcome = self._once(lane, operation)
         except (Rejected, Stopped):
             raise
         except Exception as error:
-            if isinstance(error, (Unavailable, OutcomeUnknown)) or self._stop.is_set():
+            job.tries += 1
+            away = isinstance(error, (Unavailable, OutcomeUnknown))
+            if self._stop.is_set():
                 raise Stopped from error
-            raise
+            if not away and job.tries >= job.leg.attempts:
+                raise
+            self._tell(error, job.tries, away=away)
+            raise Again(self._wait(job.tries)) from error
         self._progress.state = State.RUNNING
         return outcome
 
@@ -132,21 +141,17 @@ class Applier:
             return self._refresher.apply(lane.target, operation)
         return lane.target.apply(self._refresher.placed(operation) if self._settings.both_ways else operation)
 
-    def _again(self, attempt: RetryCallState) -> bool:
-        """Whether a try that failed is worth another."""
-        error = attempt.outcome.exception() if attempt.outcome else None
-        if error is None or isinstance(error, (Rejected, Stopped)):
-            return False
-        return isinstance(error, (Unavailable, OutcomeUnknown)) or attempt.attempt_number < self.attempts
+    def _wait(self, tries: int) -> float:
+        """Seconds until the next try: random, up to twice as many each time."""
+        longest = _FIRST_WAIT_SECONDS * 2.0 ** min(tries - 1, 30)
+        return self._chance() * min(longest, self._settings.retry_max_seconds)
 
-    def _waits(self, attempt: RetryCallState) -> None:
-        error = attempt.outcome.exception() if attempt.outcome else None
-        unavailable = isinstance(error, (Unavailable, OutcomeUnknown))
-        if error is not None and unavailable:
+    def _tell(self, error: Exception, tries: int, *, away: bool) -> None:
+        if away:
             self._progress.waits(error)
-        if attempt.attempt_number & (attempt.attempt_number - 1) == 0:  # the 1st, 2nd, 4th, 8th …: said, not shouted
-            what = "target unavailable" if unavailable else "operation failed, tried again"
-            log.warning(what, target=self._settings.name, reason=str(error), attempt=attempt.attempt_number)
+        if tries & (tries - 1) == 0:  # the 1st, 2nd, 4th, 8th …: said, not shouted
+            what = "target unavailable" if away else "operation failed, tried again"
+            log.warning(what, target=self._settings.name, reason=str(error), attempt=tries)
 
 
 class Shadow:
@@ -156,8 +161,8 @@ class Shadow:
         self._name = name
         self._progress = progress
 
-    def apply(self, _: Lane, work: Work) -> None:
+    def apply(self, _: Lane, job: Job) -> None:
         """Log the operations of a work."""
-        for operation in work.operations:
+        for operation in job.work.operations:
             log.info("would apply", target=self._name, operation=describe(operation))
             self._progress.count("shadowed")

@@ -9,8 +9,10 @@ from dataclasses import dataclass, replace
 from pysync.errors import PysyncError
 from pysync.model.change import Change
 from pysync.model.event import Kind
+from pysync.model.wire import decode_event
 from pysync.queue import Queued
 from pysync.replay.fold import fold
+from pysync.replay.hindsight import NONE, Hindsight
 from pysync.replay.order import EVERYTHING, database_of, holds_back
 from pysync.replay.parking import Covers, Parking, Refusal
 from pysync.replay.plan import Work, plan
@@ -22,7 +24,8 @@ class Draft:
     """`works` are to be applied in order; `refused` are to be parked without trying.
 
     `changes` are those of all other events that concern the target, by position; `skipped` counts the rest. `drops` is
-    how many databases, tables and partitions the works would drop.
+    how many databases, tables and partitions the works would drop. `heals` is what those of them that are refreshes
+    make good, if it is parked.
     """
 
     events: Sequence[Queued]
@@ -31,9 +34,16 @@ class Draft:
     refused: Sequence[Refusal]
     skipped: int
     drops: int
+    heals: Mapping[int, Covers]
 
 
-def draft(events: Sequence[Queued], translator: Translator, epoch: int, parking: Parking) -> Draft:
+def draft(
+    events: Sequence[Queued],
+    translator: Translator,
+    epoch: int,
+    parking: Parking,
+    hindsight: Hindsight = NONE,
+) -> Draft:
     """Translate, fold and plan; what cannot be translated, or waits behind a parked event, is refused by `parking`.
 
     The draft may end before the last event: a refresh of a database, or of all, is a draft of its own, and one of a
@@ -58,9 +68,19 @@ def draft(events: Sequence[Queued], translator: Translator, epoch: int, parking:
         if alone:
             events = events[:1]
             break
-    works = plan(fold(flow), epoch)
+    works = plan(fold(flow), epoch, hindsight.after(events[-1].position) if events else ())
     skipped = len(events) - len(changes) - len(refused)
-    return Draft(events, works, changes, refused, skipped, _drops(works, flow))
+    heals = {it.position: _covered(it, translator) for _, it in changes.values() if it.kind is Kind.REFRESH}
+    return Draft(events, works, changes, refused, skipped, _drops(works, flow), heals)
+
+
+def refreshes_all(event: Queued) -> bool:
+    """Whether the event asks to compare the databases of source and target: nothing else may be under way then."""
+    try:
+        found = decode_event(event.data)
+    except PysyncError:
+        return False
+    return found.kind is Kind.REFRESH and not found.attributes.get("database")
 
 
 def _refreshes(found: Change | Refusal | None, before: Iterable[Change]) -> bool:
@@ -90,7 +110,7 @@ def _translated(event: Queued, translator: Translator, parking: Parking) -> Chan
         return parking.refuse(event, translator.keys(event.data), "rejected", str(error))
     except Exception:  # noqa: BLE001 - no other try would end differently
         return parking.refuse(event, translator.keys(event.data), "bug", traceback.format_exc())
-    if change is not None and parking.blocked and _waits(change, translator, parking):
+    if change is not None and _waits(change, translator, parking):
         return parking.refuse(event, change.keys, "waits", "waits behind a parked event")
     return change
 
@@ -102,6 +122,17 @@ def _waits(change: Change, translator: Translator, parking: Parking) -> bool:
     if change.comes_alone:
         return change.database + EVERYTHING in parking.blocked
     return holds_back(parking.blocked, change.keys)
+
+
+def waits(work: Work, found: Draft, parking: Parking) -> bool:
+    """Whether a work of a draft waits behind what is parked by now, as `draft` asks for its events."""
+    first = min(work.positions)
+    if first in found.heals:
+        parking.make_good(first, found.heals[first])
+        change = found.changes[first][1]
+        if change.comes_alone:
+            return change.database + EVERYTHING in parking.blocked
+    return parking.holds(work.keys | work.fleeting, max(work.positions))
 
 
 def _covered(change: Change, translator: Translator) -> Covers:

@@ -1,10 +1,11 @@
 """Drain: the thread that brings one target to what the queue says, window by window, for ever.
 
 Unavailable and OutcomeUnknown wait and try again, without end; Rejected, and what no one has classified after a few
-tries, is parked, and the later events of its table wait behind it. The position moves past an event only when it is
-applied or parked, so an event is applied at least once, whatever dies.
+tries, is parked, and the later events of its table wait behind it. Other tables go on meanwhile, in later windows, too.
+The position moves past an event only when it and all before it are applied or parked, so an event is applied at least
+once, whatever dies.
 
-What other threads ask for (pause, resume, retry, skip) interrupts the window in hand, which is taken up again later.
+What other threads ask for (pause, resume, retry, skip) interrupts what is under way, which is taken up again later.
 """
 
 from __future__ import annotations
@@ -34,6 +35,7 @@ from pysync.replay.parking import related
 from pysync.replay.progress import Progress, State
 from pysync.replay.refresh import OpenSource
 from pysync.replay.replayer import Replayer
+from pysync.replay.retries import Retries
 from pysync.replay.tally import Tally
 from pysync.replay.translate import Translator
 from pysync.targets.base import Target
@@ -41,7 +43,6 @@ from pysync.targets.settings import TargetSettings
 
 _IDLE_SECONDS = 1.0
 _BUG_WAIT_SECONDS = 5.0
-_RETRY_FIRST_SECONDS = 2.0
 _PACE_SECONDS = 0.1
 """How far apart windows that are not full begin: each costs a transaction, for which those who append have to wait."""
 
@@ -73,7 +74,9 @@ class Drain:
         open_target: Callable[[], Target],
         *,
         source: OpenSource | None = None,
+        clock: Callable[[], float] = time.monotonic,
     ) -> None:
+        """`source` connects to the source metastore; `clock` gives seconds that only grow."""
         self.name = settings.name
         self.settings = settings
         self.progress = Progress(settings.name, settings.kind)
@@ -81,15 +84,21 @@ class Drain:
         self._open_target = open_target
         self._name_there = translator.rewrite.table
         self._stop = threading.Event()
-        self._halt = threading.Event()  # leave the work in hand: something else is asked for
-        ledger = _ledger(queue, settings)
+        self._halt = threading.Event()  # leave the works in hand: something else is asked for
+        self._clock = clock
         self._replayer = Replayer(
-            queue, settings, translator, self.progress, halt=self._halt, source=source, ledger=ledger
+            queue,
+            settings,
+            translator,
+            self.progress,
+            halt=self._halt,
+            source=source,
+            ledger=_ledger(queue, settings),
+            clock=clock,
         )
         self._errands: Errands[Lanes] = Errands()
-        self._retry_at = 0.0
-        self._retry_wait = 0.0
-        self._begun = 0.0  # when the last window began, monotonic
+        self._retries = Retries(settings, clock)
+        self._begun = -math.inf  # when the last window began
         self._thread = threading.Thread(target=self._run, name=f"drain-{settings.name}", daemon=True)
 
     # --- from any thread
@@ -98,9 +107,8 @@ class Drain:
         """Register the target in the queue and begin; does not wait for the target."""
         self._queue.register(self.name)
         noted = f"window:{self.name}"
-        longest = max(self.settings.window, int(self._queue.noted(noted) or 0))
-        self._queue.note(noted, str(longest))
-        self._replayer.first_window = longest
+        self._replayer.began = max(self._replayer.reach, int(self._queue.noted(noted) or 0))
+        self._queue.note(noted, str(self._replayer.began))
         self._thread.start()
 
     def stop(self) -> None:
@@ -194,53 +202,65 @@ class Drain:
         self.progress.state = State.STOPPED
 
     def _session(self) -> None:
-        self._retry_at = self._retry_wait = 0.0  # a new start may have brought the mend
+        self._retries = Retries(self.settings, self._clock)  # a new start may have brought the mend
         with self._replayer.lanes(self._open_target) as lanes:
-            while True:
-                self._halt.clear()  # before looking at what it was set for
-                if self._stop.is_set():
-                    return
-                self._turn(lanes)
+            try:
+                while not self._is_over(lanes):
+                    self._turn(lanes)
+            except BaseException:
+                self._halt.set()
+                self._replayer.abandon(lanes)
+                raise
+
+    def _is_over(self, lanes: Lanes) -> bool:
+        """Whether it was stopped. If anything is asked for, nothing is under way any more when this returns."""
+        if self._halt.is_set():
+            self._replayer.land(lanes)
+            self._retries.interrupted()
+            self._halt.clear()  # before looking at what it was set for
+        return self._stop.is_set()
 
     def _turn(self, lanes: Lanes) -> None:
-        """One thing at a time: what was asked for, or a pause, or what is parked, or the next window."""
-        if self._errands.run(lanes):
+        """What was asked for, or else a step on with what is under way, and the next window; waits for what comes."""
+        if not self._replayer.busy and self._errands.run(lanes):
             return
-        if self.paused() is not None:
+        paused = self.paused() is not None
+        if not paused:
+            self._retry_in_time()
+        if self._replayer.pump(lanes):
+            self._retries.soon()
+        if paused:
             self.progress.state = State.PAUSED
             self._replayer.look_again()
-            self._halt.wait(_IDLE_SECONDS)
+            self._replayer.wait(_IDLE_SECONDS)
             return
-        self.progress.state = State.SHADOW if self._replayer.shadow else State.RUNNING
-        if time.monotonic() >= self._retry_at:
-            self._retry_in_time(lanes)
-        elif self._queue.wait(self.name, _IDLE_SECONDS) and self._in_pace() and self._replayer.window(lanes):
-            self._retry_soon()
+        if not self._replayer.resting:
+            self.progress.state = State.SHADOW if self._replayer.shadow else State.RUNNING
+        self._next_window(lanes)
 
-    def _in_pace(self) -> bool:
-        """Let a window that is not full grow for a moment; False if something else is asked for by then."""
-        early = self._begun + _PACE_SECONDS - time.monotonic()
-        if early > 0 and self._queue.depth(self.name).queued < self.settings.window:
-            self._halt.wait(early)
-        self._begun = time.monotonic()
-        return not self._halt.is_set()
+    def _next_window(self, lanes: Lanes) -> None:
+        """Take the next window as soon as there is one, and room for it; or return when anything else has happened."""
+        replayer, pace = self._replayer, self._begun + _PACE_SECONDS - self._clock()
+        if not replayer.wants(lanes) or (self._retries.first and replayer.retrying and not replayer.resting):
+            replayer.wait(_IDLE_SECONDS)
+        elif pace > 0 and self._queue.last - replayer.taken < self.settings.window:
+            replayer.wait(pace)  # a window that is not full grows for a moment
+        elif self._queue.wait(self.name, replayer.patience(_IDLE_SECONDS), after=replayer.taken):
+            self._begun = self._clock()
+            if not replayer.window(lanes):
+                replayer.wait(_IDLE_SECONDS)
 
-    def _retry_in_time(self, lanes: Lanes) -> None:
-        """At the start, and every now and then: then with one try an operation, so that nobody waits for backoff.
+    def _retry_in_time(self) -> None:
+        """At the start, and every now and then: then with one try an operation, so that no lane is kept from others.
 
         A shadow tries nothing: it would take for applied what is not.
         """
-        attempts = 1 if self._retry_wait else None
-        if self._replayer.shadow or self._replayer.retry(lanes, attempts=attempts):
-            longest = self.settings.parked_retry_seconds or math.inf
-            self._retry_wait = min(2 * self._retry_wait or _RETRY_FIRST_SECONDS, longest)
-            self._retry_at = time.monotonic() + (self._retry_wait if self.settings.parked_retry_seconds else math.inf)
-
-    def _retry_soon(self) -> None:
-        """Something was parked: what it lacks, a database that is told of later, may be on its way."""
-        if self.settings.parked_retry_seconds:
-            self._retry_wait = min(_RETRY_FIRST_SECONDS, self.settings.parked_retry_seconds)
-            self._retry_at = min(self._retry_at, time.monotonic() + self._retry_wait)
+        if self._retries.begun and not self._replayer.retrying:
+            self._retries.ended()
+        elif self._retries.due and not self._retries.begun:
+            self._retries.begun = True
+            if not self._replayer.shadow:
+                self._replayer.begin_retry(attempts=None if self._retries.first else 1)
 
     def _retry_now(self, lanes: Lanes, table: str | None) -> Released:
         names = self._queue.parked_names(self.name)

@@ -6,39 +6,66 @@ drop). Works of one key keep their order, and so do those of a database and thos
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Hashable, Iterable
+from typing import Generic, TypeVar
 
 EVERYTHING = ".*"
 
+Item = TypeVar("Item", bound=Hashable)
 
-def dependencies(works: Sequence[Iterable[str]]) -> list[set[int]]:
-    """For each work, given by its keys, the indexes of those right before it that must be done first.
 
-    What comes before those follows from their own.
+class Order(Generic[Item]):
+    """Which of the works that are under way, in the order in which they were added, must be done before which.
+
+    Each waits for those right before it; what comes before those follows from their own.
     """
-    last: dict[str, int] = {}  # the last work of a table, or of a database
-    within: dict[str, set[int]] = {}  # the works of a database's tables since the last one of the database itself
-    result = []
-    for index, keys in enumerate(works):
-        found: set[int] = set()
+
+    def __init__(self) -> None:
+        self._last: dict[str, Item] = {}  # the last work of a table, or of a database
+        self._within: dict[str, dict[Item, None]] = {}  # those of its tables since the last one of the database itself
+        self._before: dict[Item, set[Item]] = {}
+        self._after: dict[Item, list[Item]] = {}
+
+    def add(self, item: Item, keys: Collection[str]) -> set[Item]:
+        """Add a work behind all others; returns those that it waits for."""
+        before = self._found(keys)
+        self._before[item], self._after[item] = before, []
+        for other in before:
+            self._after[other].append(item)
         for key in keys:
             database = database_of(key)
-            found |= {last[name] for name in (key, database) if name in last}
             if is_database(key):
-                found |= within.get(database, set())
-        result.append(found)
-        _note(index, keys, last, within)
-    return result
+                self._last[database], self._within[database] = item, {}
+            else:
+                self._last[key] = item
+                self._within.setdefault(database, {})[item] = None
+        return set(before)
 
+    def end(self, item: Item, keys: Collection[str]) -> list[Item]:
+        """Take out a work that waits for nothing (any more); returns those that wait for nothing now."""
+        for key in keys:
+            database = database_of(key)
+            for name in (key, database):
+                if self._last.get(name) is item:
+                    del self._last[name]
+            within = self._within.get(database, {})
+            within.pop(item, None)
+            if not within:
+                self._within.pop(database, None)
+        del self._before[item]
+        later = self._after.pop(item)
+        for other in later:
+            self._before[other].discard(item)
+        return [other for other in later if not self._before[other]]
 
-def _note(index: int, keys: Iterable[str], last: dict[str, int], within: dict[str, set[int]]) -> None:
-    for key in keys:
-        if is_database(key):
-            last[database_of(key)] = index
-            within[database_of(key)] = set()
-        else:
-            last[key] = index
-            within.setdefault(database_of(key), set()).add(index)
+    def _found(self, keys: Iterable[str]) -> set[Item]:
+        found: set[Item] = set()
+        for key in keys:
+            database = database_of(key)
+            found.update(self._last[name] for name in (key, database) if name in self._last)
+            if is_database(key):
+                found.update(self._within.get(database, ()))
+        return found
 
 
 def holds_back(blocked: Iterable[str], keys: Iterable[str]) -> bool:

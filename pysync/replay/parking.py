@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Container, Iterable, Iterator, Sequence, Set
+from collections.abc import Callable, Collection, Container, Iterable, Iterator, Mapping, Sequence, Set
 from dataclasses import dataclass, replace
 
 from pysync.queue import EventQueue, Park, Parked, Queued
@@ -27,7 +27,10 @@ class Refusal:
 
 
 class Parking:
-    """The parked events of one target and the keys that they block; each is used by one thread alone."""
+    """The parked events of one target and the keys that they block; each is used by one thread alone.
+
+    What is refused is stored only when the position moves past it, with that (`store`); until then it is known here.
+    """
 
     def __init__(self, queue: EventQueue, target: str, *, heals: bool = False) -> None:
         """`heals` is whether a refresh can read the source, and so make good what is parked."""
@@ -35,24 +38,61 @@ class Parking:
         self._queue = queue
         self._target = target
         self.blocked: set[str] = set()
-        self._refused: list[tuple[int, frozenset[str]]] = []  # since `recall`
-        self._made_good: list[tuple[int, Covers]] = []
+        self._stored: set[str] = set()  # of what is parked, as far as it blocks
+        self._refused: dict[int, frozenset[str]] = {}  # and not stored yet
+        self._made_good: dict[int, Covers] = {}  # by refreshes that are on their way
+
+    def heals(self) -> bool:
+        """Whether a refresh is on its way that will make something good that is parked."""
+        names = self._queue.parked_names(self._target) if self._made_good else {}
+        return any(_is_covered(at, keys, self._made_good) for at, keys in names.items())
 
     def recall(self) -> None:
-        """Block what the queue says is parked, and nothing else."""
-        self.blocked = self._queue.blocked_tables(self._target)
-        self._refused, self._made_good = [], []
+        """Block what is parked or refused, and nothing else, but for what a refresh on its way will make good."""
+        self._stored = self._queue.blocked_tables(self._target)
+        self.blocked = self._stored.union(*self._refused.values())
+        self._heal()
 
     def begin(self, keys: Container[str] | None = None) -> None:
         """Block none of `keys` (not given: nothing at all): what is still refused blocks again."""
         self.recall()
         self.blocked = {key for key in self.blocked if keys is not None and key not in keys}
+        self._stored = set(self.blocked)
+
+    def holds(self, keys: Collection[str], position: int) -> bool:
+        """Whether a work of these keys, the last of whose events is at `position`, waits behind one before that."""
+        if not self.blocked:
+            return False
+        before = self._stored.union(*(found for at, found in self._refused.items() if at < position))
+        return holds_back(before & self.blocked, keys)
+
+    def forget(self) -> None:
+        """Know only what is stored: the rest comes again."""
+        self._refused, self._made_good = {}, {}
 
     def refuse(self, event: Queued, keys: frozenset[str], kind: str, reason: str) -> Refusal:
         """A refusal of the event; what shares its keys waits from now on."""
+        self._refused[event.position] = keys
         self.blocked |= keys
-        self._refused.append((event.position, keys))
+        if self._made_good.pop(event.position, None):  # it was a refresh, and makes nothing good
+            self.recall()
         return Refusal(event, keys, kind, _shortened(reason))
+
+    def store(self, done: int, refused: Iterable[Refusal]) -> list[Refusal]:
+        """The target is done up to that position: what to store of what it refused, and what to forget of all.
+
+        What the refreshes up to there have made good is forgotten, stored or not.
+        """
+        healed = {upto: covers for upto, covers in self._made_good.items() if upto <= done}
+        names = self._queue.parked_names(self._target) if healed else {}
+        covered = [at for at, keys in names.items() if _is_covered(at, keys, healed)]
+        if covered:
+            self._queue.unpark_positions(self._target, covered)
+        left = [it for it in refused if not _is_covered(it.event.position, it.keys, healed)]
+        self._stored.update(*(keys for at, keys in self._refused.items() if at <= done))
+        self._refused = {at: keys for at, keys in self._refused.items() if at > done}
+        self._made_good = {upto: covers for upto, covers in self._made_good.items() if upto > done}
+        return left
 
     def park(self, refused: Iterable[Refusal]) -> list[Park]:
         """The rows to park: an event under each of its keys."""
@@ -64,21 +104,19 @@ class Parking:
         ]
 
     def make_good(self, position: int, covers: Covers) -> None:
-        """The refresh at `position` will make good the parked events that it covers: they block no more."""
-        if not self._heals or not self.blocked:
-            return
-        parked = [*self._queue.parked_names(self._target).items(), *self._refused]
-        covered = frozenset().union(*(keys for at, keys in parked if covers(at, keys)))
-        self.blocked -= covered.difference(*(keys for at, keys in parked if not covers(at, keys)))
-        self._made_good.append((position, covers))
+        """The refresh at `position` will make good the parked events before it that it covers: they block no more."""
+        if self._heals:
+            self._made_good[position] = covers
+            self._heal()
 
-    def void(self, done: int, refused: Container[int]) -> None:
-        """Forget what the refreshes up to position `done` have made good, but for those that were `refused`."""
-        names = self._queue.parked_names(self._target) if self._made_good else {}
-        for upto, covers in self._made_good:
-            if upto <= done and upto not in refused:
-                covered = [position for position, keys in names.items() if position < upto and covers(position, keys)]
-                self._queue.unpark_positions(self._target, covered)
+    def _heal(self) -> None:
+        if not self.blocked or not self._made_good:
+            return
+        parked = [*self._queue.parked_names(self._target).items(), *self._refused.items()]
+        good = [_is_covered(at, keys, self._made_good) for at, keys in parked]
+        covered = frozenset[str]().union(*(keys for (_, keys), is_good in zip(parked, good, strict=True) if is_good))
+        left = (keys for (_, keys), is_good in zip(parked, good, strict=True) if not is_good)
+        self.blocked -= covered.difference(*left)
 
     def windows(self) -> Iterator[list[Parked]]:
         """The parked rows in event order, some hundred at a time; a rename has one under each of its names.
@@ -103,6 +141,11 @@ class Parking:
                 if (why := again.get(row.position)) is not None and why.kind != "waits"
             ]
         )
+
+
+def _is_covered(at: int, keys: Set[str], refreshes: Mapping[int, Covers]) -> bool:
+    """Whether one of the refreshes, each by its position, makes good the parked event at `at`."""
+    return any(at < upto and covers(at, keys) for upto, covers in refreshes.items())
 
 
 def _shortened(reason: str) -> str:

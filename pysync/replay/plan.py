@@ -36,8 +36,8 @@ class Work:
 
     `keys` are what it touches (see pysync.replay.order): works that share one are applied in their order.
     `positions` are the events that it stands for. What `removes` names is gone after it: tables it drops or renames,
-    databases (`db`) it drops. `fleeting` names what of its own a later work of the same window removes, and what after
-    a crash may therefore be gone already.
+    databases (`db`) it drops. `fleeting` names what of its own a later work removes, and what may therefore be gone
+    already when all comes again after a crash; `db.*` is some of what is in that database.
     """
 
     keys: frozenset[str]
@@ -54,19 +54,26 @@ class Work:
         return database_of(name) in self.fleeting
 
 
-def plan(folded: Iterable[Folded], epoch: int) -> list[Work]:
+def plan(folded: Iterable[Folded], epoch: int, later: Iterable[str] = ()) -> list[Work]:
     """The works for what `fold` gave, in an order in which they can be applied.
 
-    `epoch` names the queue file that positions belong to. What has become nothing is left out.
+    `epoch` names the queue file that positions belong to; `later` is what events removed that come after these and may
+    have been applied already (see pysync.replay.hindsight). What has become nothing is left out.
     """
     works = [work for work in (_work(item, epoch) for item in folded) if work.operations]
-    removed: set[str] = set()
+    removed = set(later)
     for index in reversed(range(len(works))):
-        fleeting = removed.intersection(name for key in works[index].keys for name in (key, database_of(key)))
+        fleeting = removed.intersection(name for key in works[index].keys for name in _places(key))
         if fleeting:
             works[index] = replace(works[index], fleeting=frozenset(fleeting))
         removed |= works[index].removes
     return works
+
+
+def _places(key: str) -> tuple[str, ...]:
+    """What, when it is removed, may take along something of that key."""
+    database = database_of(key)
+    return key, database, database + EVERYTHING
 
 
 def leftover(operation: Operation) -> Operation | None:

@@ -1,51 +1,57 @@
-"""Replayer: one window, or what is parked, from the queue to the target; the position moves past what is done."""
+"""Replayer: windows, and what is parked, from the queue to the target; the position moves past what is done.
+
+Windows overlap: while works of some are under way, the next one is taken. What is done behind something that is not
+stays noted here, and the position moves past both together.
+"""
 
 from __future__ import annotations
 
+import math
+import random
 import threading
-from collections.abc import Callable, Collection, Iterable, Mapping, Sequence, Set
+import time
+from collections import deque
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence, Set
 from contextlib import closing
-from dataclasses import dataclass
-from itertools import chain
 
 import structlog
 
 from pysync.crashpoints import crash_point
-from pysync.model.change import Change
 from pysync.queue import EventQueue, Queued
 from pysync.replay.apply import Applier, Shadow
 from pysync.replay.brake import Brake, Limits
-from pysync.replay.draft import Draft, draft
-from pysync.replay.lanes import Failed, Lanes, Stopped
+from pysync.replay.draft import Draft, draft, refreshes_all, waits
+from pysync.replay.flight import Flight
+from pysync.replay.hindsight import NONE, Hindsight
+from pysync.replay.lanes import Apply, Lanes, OpenLanes, Threads
 from pysync.replay.ledger import Ledger
+from pysync.replay.legs import Job, Leg
 from pysync.replay.parking import Parking, Refusal
 from pysync.replay.progress import Progress
 from pysync.replay.refresh import OpenSource, Refresher
+from pysync.replay.retries import legs_of
 from pysync.replay.tally import Tally
 from pysync.replay.translate import Translator
 from pysync.targets.base import OutcomeUnknown, Target, Unavailable
 from pysync.targets.settings import TargetSettings
 
 _WINDOW_BYTES = 16 * 1024 * 1024
+_FLIGHT_BYTES = 32 * 1024 * 1024
+"""While the windows under way hold more data than that, no other is taken."""
+_FLIGHT_WINDOWS = 16
+_LOOK_EVENTS = 1000
+_IDLE_SECONDS = 1.0
 _AWAY_SECONDS = 1.0
 
 log = structlog.get_logger(__name__)
 
 
-@dataclass(frozen=True, slots=True)
-class Replayed:
-    """What became of a run of events: `refused` are to be parked; from `undone` on (if any) nothing is certain."""
-
-    refused: Sequence[Refusal]
-    undone: int | None = None
-
-
 class Replayer:
-    """Replays for one target, in one thread; all of it ends early, and is to be called again, once `halt` is set.
+    """Replays for one target, in one thread. Once `halt` is set all of it ends early: `land`, then go on.
 
-    `first_window` is how many events the first window takes: no fewer than one that a crash may have cut short, because
-    what its later events took away is gone already.
-    `source` connects to the source metastore, from which comes what the events do not tell. `ledger` knows what was
+    `reach` is how many events may be under way, or done behind one that is; `began` how many may have been when the
+    process died. `source` connects to the source metastore, from which comes what the events do not tell. `clock`
+    gives seconds that only grow, `chance` numbers from 0 to 1; `open_lanes` makes the lanes; `ledger` knows what was
     dropped lately.
     """
 
@@ -59,20 +65,36 @@ class Replayer:
         halt: threading.Event,
         source: OpenSource | None,
         ledger: Ledger | None = None,
+        clock: Callable[[], float] = time.monotonic,
+        chance: Callable[[], float] = random.random,
+        open_lanes: OpenLanes = Threads,
     ) -> None:
         self.shadow = settings.mode == "shadow"
         self.brake = Brake(Limits.of(settings), ledger, tables_of=self._tables_of)
         self._open_target: Callable[[], Target] | None = None
         self._looked_at = 0  # the queue's last position then
-        self._halt = halt
-        self.first_window = settings.window
+        self.reach = self.began = settings.window * _FLIGHT_WINDOWS
         self._queue = queue
+        self._name = settings.name
         self._settings = settings
         self._translator = translator
         self._progress = progress
-        self._parking = Parking(queue, settings.name, heals=source is not None)
+        self._clock = clock
+        self._open_lanes = open_lanes
+        self._heals = source is not None
+        self._parking = Parking(queue, settings.name, heals=self._heals)
         self._refresher = Refresher(source, translator, self.brake.allows)
-        self._applier = Applier(settings, progress, halt, self._refresher)
+        self._applier = Applier(settings, progress, halt, self._refresher, chance)
+        self._flight = Flight(clock, self._holds, self._refuse)
+        self._windows: deque[Leg] = deque()  # that the position has not moved past
+        self._done: int | None = None  # the target's position; None: ask the queue
+        self._taken = 0  # the last position that is in `_windows`
+        self._begun: int | None = None  # that up to which anything may have been applied; None: nobody knows
+        self._hindsight: Hindsight | None = None  # of what is to be taken again; None: not looked for yet
+        self.retried = False  # whether the last retry came to its end
+        self._retry: Iterator[Leg] | None = None
+        self._retried: Leg | None = None
+        self._halt = halt
 
     @property
     def tally(self) -> Tally:
@@ -80,40 +102,124 @@ class Replayer:
         return self._refresher.tally
 
     def lanes(self, open_target: Callable[[], Target]) -> Lanes:
-        """The lanes to call `window` and `retry` with; one that only logs, for a shadow."""
+        """The lanes to call the rest with; one that only logs, for a shadow."""
         self._open_target = open_target
-        if self.shadow:
-            return Lanes(1, open_target, Shadow(self._settings.name, self._progress).apply)
-        return Lanes(self._settings.lanes, open_target, self._applier.apply)
+        apply: Apply = Shadow(self._name, self._progress).apply if self.shadow else self._applier.apply
+        count = 1 if self.shadow else self._settings.lanes
+        return self._open_lanes(count, open_target, apply, lambda: self._queue.wake(self._name))
 
     def preview(self) -> Draft:
         """What the next window comes to; changes nothing, and may be called from any thread."""
-        parking = Parking(self._queue, self._settings.name)
+        parking = Parking(self._queue, self._name)
         parking.recall()
-        return draft(self._events(), self._translator, self._queue.epoch, parking)
+        events = self._queue.window(self._name, self._settings.window, _WINDOW_BYTES)
+        return draft(self.brake.cut(events), self._translator, self._queue.epoch, parking)
 
-    def window(self, lanes: Lanes) -> int:
-        """Replay the next window, unless the brake holds it; returns how many of its events were parked."""
+    # --- what is under way
+
+    @property
+    def busy(self) -> bool:
+        """Whether anything is under way."""
+        return bool(self._windows or self._retry or self._flight.busy)
+
+    @property
+    def resting(self) -> bool:
+        """Whether something waits to be tried again."""
+        return self._flight.resting > 0
+
+    @property
+    def retrying(self) -> bool:
+        """Whether the parked events are being tried again."""
+        return self._retry is not None
+
+    @property
+    def done(self) -> int:
+        """The target's position."""
+        if self._done is None:
+            self._done = self._taken = self._queue.positions()[self._name]
+        return self._done
+
+    @property
+    def taken(self) -> int:
+        """The position of the last event that was taken; those behind it wait in the queue."""
+        return max(self.done, self._taken)
+
+    def pump(self, lanes: Lanes) -> int:
+        """Note what has ended, and begin what may; waits for nothing. Returns how many events were parked."""
+        self._flight.note(lanes)
+        parked = self._settle()
+        self._go_on()
+        self._flight.begin(lanes)
+        if self._flight.broken and not self._flight.busy:
+            return parked + self.land(lanes)
+        if not self._flight.busy:
+            self._refresher.rest()
+        return parked
+
+    def wait(self, seconds: float) -> None:
+        """Wait so long, or until a work ends, is to be tried again, or somebody wakes the target in the queue."""
+        self._queue.wait(self._name, self.patience(seconds), after=math.inf)
+
+    def patience(self, seconds: float) -> float:
+        """How long one may wait, up to `seconds`, before something is to be tried again."""
+        return max(0.0, min(seconds, self._flight.seconds()))
+
+    def land(self, lanes: Lanes) -> int:
+        """Begin nothing more, wait for the operations in hand, and forget what is not done: it comes again.
+
+        Returns how many events were parked.
+        """
+        self._ground(lanes)
+        parked = self._settle()
+        if self._windows:
+            leg = self._windows.popleft()
+            parked += self._advance([leg], leg.done_upto())
+        self._forget()
+        return parked
+
+    def abandon(self, lanes: Lanes) -> None:
+        """As `land`, but the position stays where it is: something has failed."""
+        self._ground(lanes)
+        self._forget()
+
+    def _ground(self, lanes: Lanes) -> None:
+        self._flight.ground(lanes, lambda: self._queue.wait(self._name, _IDLE_SECONDS, after=math.inf))
+
+    def _forget(self) -> None:
+        self._parking.forget()
+        self._refresher.rest()
+        self._flight = Flight(self._clock, self._holds, self._refuse)
+        self._windows.clear()
+        self._retry = self._retried = self._done = self._hindsight = None
+
+    # --- windows
+
+    def wants(self, lanes: Lanes) -> bool:
+        """Whether the next window may be taken: a lane is free, and not too much is under way."""
+        if not self._flight.wants(lanes) or any(leg.alone for leg in self._windows):
+            return False
+        within_reach = not self._windows or self.taken - self.done < self.reach
+        return within_reach and sum(leg.size for leg in self._windows) < _FLIGHT_BYTES
+
+    def window(self, lanes: Lanes) -> bool:
+        """Take the next window, unless the brake holds it; False if there is none, or it has to wait for the others."""
+        after = self.taken
+        most = min(self._settings.window, self.reach - (after - self.done))
+        events = self.brake.cut(self._queue.events(after, most, _WINDOW_BYTES))
+        if not events or (refreshes_all(events[0]) and self.busy):
+            return False
         self._parking.recall()
-        found = self._draft(self._events())
+        found = draft(events, self._translator, self._queue.epoch, self._parking, self._look_back(after))
         crash_point("window.read")
         if self._is_held(found):
-            return 0
-        replayed = self._replay(lanes, found)
-        self._progress.count("skipped", found.skipped)
-        first, last = found.events[0].position, found.events[-1].position
-        done = last if replayed.undone is None else replayed.undone - 1
-        refused = [refusal for refusal in replayed.refused if refusal.event.position <= done]
-        self._parking.void(done, {refusal.event.position for refusal in refused})
-        if done >= first:
-            self.tally.settle(done)
-            self._queue.advance(self._settings.name, done, self._parking.park(refused))
-            self.brake.passed(done)
-            self._tell(refused)
-            self._progress.advanced(done, found.events[done - first].at_ms)
-        if done == last:
-            self.first_window = self._settings.window
-        return len(refused)
+            return False
+        leg = Leg(found, self._parking, self._settings.retry_attempts, alone=refreshes_all(events[0]))
+        self._taken = leg.last
+        self._begun = max(leg.last, self._begun or 0)
+        self._windows.append(leg)
+        self._flight.add(leg)
+        self._flight.begin(lanes)
+        return True
 
     def look_again(self) -> None:
         """Bring what the brake tells of a window that it holds up to what has come since."""
@@ -128,10 +234,10 @@ class Replayer:
             held = self.brake.holds(found)
         except (Unavailable, OutcomeUnknown) as error:
             self._progress.waits(error)
-            self._halt.wait(_AWAY_SECONDS)
+            self.wait(_AWAY_SECONDS)
             return True
         if held:
-            log.error("target paused", target=self._settings.name, reason=self.brake.held and self.brake.held.reason)
+            log.error("target paused", target=self._name, reason=self.brake.held and self.brake.held.reason)
         return held
 
     def _tables_of(self, database: str) -> Collection[str]:
@@ -140,59 +246,98 @@ class Replayer:
         with closing(self._open_target()) as target:
             return target.tables(database)
 
+    def _look_back(self, after: int) -> Hindsight:
+        """What was removed by events after this one that may have been applied already."""
+        if self._begun is None:
+            self._begun = min(after + self.began, self._queue.last)
+        if after >= self._begun:
+            return NONE
+        if self._hindsight is None:
+            self._hindsight = Hindsight.joined(self._removed(after, self._begun))
+        return self._hindsight
+
+    def _removed(self, after: int, upto: int) -> Iterator[Hindsight]:
+        while after < upto:
+            events = self._queue.events(after, min(_LOOK_EVENTS, upto - after), _WINDOW_BYTES)
+            yield Hindsight.of(events, self._translator)
+            after = events[-1].position
+
+    def _settle(self) -> int:
+        """Move the position past all windows that are done; returns how many events were parked."""
+        done = []
+        while self._windows and not self._windows[0].left:
+            done.append(self._windows.popleft())
+        return self._advance(done, done[-1].last) if done else 0
+
+    def _advance(self, legs: Sequence[Leg], done: int) -> int:
+        if done <= self.done:
+            return 0
+        refused = [refusal for leg in legs for refusal in leg.refused if refusal.event.position <= done]
+        refused = self._parking.store(done, refused)
+        self.tally.settle(done)
+        self._queue.advance(self._name, done, self._parking.park(refused))
+        self._done = done
+        self.brake.passed(done)
+        self._tell(refused)
+        self._progress.count("skipped", sum(leg.draft.skipped for leg in legs))
+        self._progress.advanced(done, legs[-1].at_ms(done))
+        return len(refused)
+
+    # --- what is parked
+
     def retry(self, lanes: Lanes, keys: Set[str] | None = None, attempts: int | None = None) -> bool:
-        """Try the parked events of these keys (not given: all) once more, in their order; False if it was halted.
+        """As `begin_retry`, and wait for its end; False if it was halted. Nothing else may be under way."""
+        self.begin_retry(keys, attempts)
+        while self._retry is not None:
+            if self._halt.is_set():
+                self.land(lanes)
+                return False
+            self.pump(lanes)
+            if self._retry is not None:
+                self.wait(_IDLE_SECONDS)
+        return self.retried
+
+    def begin_retry(self, keys: Set[str] | None = None, attempts: int | None = None) -> None:
+        """Try the parked events of these keys (not given: all) once more, in their order, while windows go on.
 
         `attempts` is for errors that nobody has classified; not given, it is as in the settings.
         """
-        self._applier.attempts = attempts or self._settings.retry_attempts
-        try:
-            return self._retry(lanes, keys)
-        finally:
-            self._applier.attempts = self._settings.retry_attempts
+        self.retried = False
+        parking = Parking(self._queue, self._name, heals=self._heals)
+        parking.begin(keys)
+        self._retry = legs_of(parking, attempts or self._settings.retry_attempts, self._redraft, self._tell)
+        self._retried = None
+        self._go_on()
 
-    def _retry(self, lanes: Lanes, keys: Set[str] | None) -> bool:
-        self._parking.begin(keys)
-        for batch in self._parking.windows():
-            rows = batch
-            while rows:
-                events = {row.position: Queued(row.position, row.data, row.first_at_ms) for row in rows}
-                found = self._draft(list(events.values()))
-                replayed = self._replay(lanes, found)
-                if replayed.undone is not None:
-                    return False
-                last = found.events[-1].position  # a draft may end before the last event
-                self._parking.retried([row for row in rows if row.position <= last], replayed.refused)
-                self._tell(replayed.refused)
-                rows = [row for row in rows if row.position > last]
-        return True
+    def _go_on(self) -> None:
+        """Take the next of the parked events along, once those before them are done.
 
-    def _events(self) -> Sequence[Queued]:
-        longest = max(self.first_window, self._settings.window)
-        events = self._queue.window(self._settings.name, longest, _WINDOW_BYTES)
-        return self.brake.cut(events)
+        Not while something makes them good: then what is older would come after it.
+        """
+        while self._retry is not None and not (self._retried and self._retried.left):
+            if self._flight.broken or any(leg.alone for leg in self._windows) or self._parking.heals():
+                return
+            self._retried = next(self._retry, None)
+            if self._retried is None:
+                self._retry, self.retried = None, True
+            else:
+                self._flight.add(self._retried)
 
-    def _draft(self, events: Sequence[Queued]) -> Draft:
-        return draft(events, self._translator, self._queue.epoch, self._parking)
+    def _redraft(self, events: Sequence[Queued], parking: Parking) -> Draft:
+        return draft(events, self._translator, self._queue.epoch, parking)
 
-    def _replay(self, lanes: Lanes, found: Draft) -> Replayed:
-        """Apply a draft; what is refused is blocked from here on."""
-        failed = lanes.run(found.works)
-        self._refresher.rest()
-        return Replayed([*found.refused, *self._refusals(failed, found.changes)], _first_undone(failed))
+    # --- what cannot be done
 
-    def _refusals(self, failed: Iterable[Failed], changes: Mapping[int, tuple[Queued, Change]]) -> list[Refusal]:
-        """Every event of a work that failed: the first with the reason, the others wait behind it."""
-        found = []
-        for failure in failed:
-            if isinstance(failure.error, Stopped):
-                continue
-            kind, reason = self._applier.reason(failure.error)
-            for position in sorted(failure.work.positions):
-                event, change = changes[position]
-                found.append(self._parking.refuse(event, change.keys, kind, reason))
-                kind, reason = "waits", "waits behind a parked event"
-        return found
+    def _holds(self, job: Job) -> bool:
+        return waits(job.work, job.leg.draft, job.leg.parking)
+
+    def _refuse(self, job: Job, error: Exception | None) -> None:
+        """Refuse every event of a work that failed: the first with the reason, the others wait behind it."""
+        kind, reason = self._applier.reason(error)
+        for position in sorted(job.work.positions):
+            event, change = job.leg.draft.changes[position]
+            job.leg.refused.append(job.leg.parking.refuse(event, change.keys, kind, reason))
+            kind, reason = self._applier.reason(None)
 
     def _tell(self, refused: Iterable[Refusal]) -> None:
         for refusal in refused:
@@ -200,11 +345,4 @@ class Replayer:
             if refusal.kind != "waits":
                 keys, position = sorted(refusal.keys), refusal.event.position
                 self._progress.refused(refusal.reason)
-                log.error(
-                    "event parked", target=self._settings.name, position=position, keys=keys, reason=refusal.reason
-                )
-
-
-def _first_undone(failed: Iterable[Failed]) -> int | None:
-    stopped = (failure.work.positions for failure in failed if isinstance(failure.error, Stopped))
-    return min(chain.from_iterable(stopped), default=None)
+                log.error("event parked", target=self._name, position=position, keys=keys, reason=refusal.reason)

@@ -26,8 +26,15 @@ class History:
 
     def begin(self) -> Event:
         """CREATE_DATABASE."""
-        uri = f"{self._location}/{self.database}.db"
-        return self._event(Kind.CREATE_DATABASE, after=[hive.Database(self.database, "bench", uri, {})])
+        return self._event(Kind.CREATE_DATABASE, after=[self._database()])
+
+    def end(self) -> Event:
+        """DROP_DATABASE, which is empty."""
+        return self._event(Kind.DROP_DATABASE, before=[self._database()], attributes={"delete_data": "false"})
+
+    def drop(self, of: Any) -> Event:
+        """DROP_TABLE."""
+        return self._event(Kind.DROP_TABLE, before=[of], attributes={"delete_data": "false"})
 
     def table(self, name: str, columns: int = 8) -> Any:
         """A partitioned table with some columns, as its source has it."""
@@ -45,9 +52,9 @@ class History:
                 found = self.table(name)
                 yield self.create(found)
                 for change in range(4):
-                    yield self._alter(found, note=f"{number}.{change}")
+                    yield self.alter(found, note=f"{number}.{change}")
                 if number < rounds - 1:
-                    yield self._event(Kind.DROP_TABLE, before=[found], attributes={"delete_data": "false"})
+                    yield self.drop(found)
 
     def ingest(self, owners: Sequence[Any], partitions: int) -> Iterator[Event]:
         """Partitions added one by one, turn by turn, to tables that are there."""
@@ -73,7 +80,7 @@ class History:
                     old = self.partition(owner, number - 20)
                     yield self._event(Kind.DROP_PARTITION, of=owner, before=[old], attributes={"delete_data": "false"})
                 if number % 10 == 0:
-                    yield self._alter(owner, note=str(number))
+                    yield self.alter(owner, note=str(number))
 
     def create(self, of: Any) -> Event:
         """CREATE_TABLE."""
@@ -87,10 +94,14 @@ class History:
         found.createTime = _CREATED
         return found
 
-    def _alter(self, of: Any, note: str) -> Event:
+    def alter(self, of: Any, note: str) -> Event:
+        """ALTER_TABLE: another parameter `note`."""
         before = encode(of)
         of.parameters = {**of.parameters, "note": note}
         return self._event(Kind.ALTER_TABLE, raw_before=(before,), after=[of])
+
+    def _database(self) -> Any:
+        return hive.Database(self.database, "bench", f"{self._location}/{self.database}.db", {})
 
     def _event(
         self,

@@ -32,6 +32,7 @@ from pysync.queue import Entry, EventQueue
 from pysync.replay.drain import Drain
 from pysync.replay.translate import Translator
 from pysync.targets.kinds import target_kind
+from tests.bench import head_of_line
 from tests.bench.frame import Row, Say
 from tests.bench.histories import TPC_DS, History
 
@@ -66,12 +67,13 @@ _FOLDED, _SINGLE = Way(2000, LANES, 1), Way(1, 1, 10)
 
 
 def run(say: Say) -> Iterator[Row]:
-    """The rows `replay.{churn,ingest,mixed}.calls_ratio`, `replay.ingest.rate_ratio`, `replay.backlog.*`."""
+    """The rows `replay.{churn,ingest,mixed}.*`, `replay.head_of_line`, `replay.backlog.*`."""
     with tempfile.TemporaryDirectory(prefix="pysync-bench-") as name:
         directory = Path(name)
         with EmbeddedMetastore(directory / "target", name="target", heap_mb=2048) as server:
             for workload in _WORKLOADS:
                 yield from _workload(workload, server, directory, say)
+            yield from head_of_line.rows(server, directory, LANES, say)
         yield from _backlog(directory, say)
 
 

@@ -37,9 +37,17 @@ class Feed:
         queue.register(self.name)
         self.progress = Progress(settings.name, settings.kind)
         self._replayer = Replayer(
-            queue, settings, Translator.of(settings), self.progress, halt=threading.Event(), source=source
+            queue,
+            settings,
+            Translator.of(settings),
+            self.progress,
+            halt=threading.Event(),
+            source=source,
+            clock=clock.monotonic,
+            chance=dice.random,
         )
-        self._lanes = OneByOne(open_target, self._replayer._applier.apply, dice)
+        self._dice = dice
+        self._lanes = OneByOne(settings.lanes, open_target, self._replayer._applier.apply, dice)
         self._retry_at = self._retry_wait = 0.0
 
     @property
@@ -53,14 +61,23 @@ class Feed:
         return self._queue.parked_count(self.name)
 
     def turn(self) -> bool:
-        """What is parked, if it is time for that, or else the next window; False if there was nothing to do."""
-        if self.parked and self._clock.monotonic() >= self._retry_at:
-            self._replayer.retry(self._lanes, attempts=1 if self._retry_wait else None)
+        """What is parked, if it is time for that, or else the next window, or a step on with what is under way; False
+        if there was nothing to do.
+        """
+        if not self._replayer.busy and self.parked and self._clock.monotonic() >= self._retry_at:
+            self._replayer.begin_retry(attempts=1 if self._retry_wait else None)
             self._retry_wait = min(2 * self._retry_wait or _RETRY_FIRST_SECONDS, self._settings.parked_retry_seconds)
             self._retry_at = self._clock.monotonic() + self._retry_wait
-        elif not self.behind:
+        elif not self._replayer.busy and not self.behind:
             return False
-        elif self._replayer.window(self._lanes):
+        elif self._replayer.wants(self._lanes) and self._dice.random() < 0.5:
+            self._replayer.window(self._lanes)
+        self._go_on()
+        return True
+
+    def _go_on(self) -> None:
+        if self._replayer.pump(self._lanes):
             self._retry_wait = _RETRY_FIRST_SECONDS
             self._retry_at = min(self._retry_at or 1e18, self._clock.monotonic() + self._retry_wait)
-        return True
+        if not self._lanes.busy and self._replayer.resting:
+            self._clock.sleep(self._replayer.patience(1e9))

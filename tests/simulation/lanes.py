@@ -3,31 +3,43 @@
 from __future__ import annotations
 
 import random
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 
-from pysync.replay.lanes import Apply, Failed, Lane, Lanes, _Schedule
-from pysync.replay.plan import Work
+from pysync.replay.lanes import Apply, Ended, Lane
+from pysync.replay.legs import Job
 from pysync.targets.base import Target
 
 
-class OneByOne(Lanes):
-    """Of the works that may begin, any is the next."""
+class OneByOne:
+    """Of the works that were begun, any is the next, when one asks what has ended."""
 
-    def __init__(self, open_target: Callable[[], Target], apply: Apply, dice: random.Random) -> None:
-        super().__init__(0, open_target, apply)
+    def __init__(self, count: int, open_target: Callable[[], Target], apply: Apply, dice: random.Random) -> None:
+        self.count = count
+        self._apply = apply
         self._lane = Lane(open_target)
         self._dice = dice
+        self._begun: list[Job] = []
 
-    def run(self, works: Sequence[Work]) -> list[Failed]:
-        """Apply all works (see Lanes.run)."""
-        schedule = _Schedule(works)
-        ready = schedule.ready()
-        while ready:
-            index = ready.pop(self._dice.randrange(len(ready)))
-            error: Exception | None = None
-            try:
-                self._apply(self._lane, works[index])
-            except Exception as caught:
-                error = caught
-            ready += schedule.end(index, error)
-        return [Failed(works[index], schedule.failed[index]) for index in sorted(schedule.failed)]
+    @property
+    def busy(self) -> bool:
+        """Whether a work was begun that has not ended."""
+        return bool(self._begun)
+
+    def __enter__(self) -> OneByOne:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        pass
+
+    def begin(self, job: Job) -> None:
+        self._begun.append(job)
+
+    def ended(self) -> list[Ended]:
+        if not self._begun:
+            return []
+        job = self._begun.pop(self._dice.randrange(len(self._begun)))
+        try:
+            self._apply(self._lane, job)
+        except Exception as caught:
+            return [(job, caught)]
+        return [(job, None)]

@@ -20,6 +20,7 @@ from pysync.queue import Queued
 from pysync.replay.apply import Applier
 from pysync.replay.draft import draft
 from pysync.replay.lanes import Lane
+from pysync.replay.legs import Leg
 from pysync.replay.parking import Parking
 from pysync.replay.progress import Progress
 from pysync.replay.refresh import Refresher
@@ -125,10 +126,11 @@ class Link:
         window = self.source.events[self.position : self.position + most]
         if not window:
             return
-        found = draft(window, self.translator, 1, Parking(_NoQueue(), self.target.name))  # type: ignore[arg-type]
+        parking = Parking(_NoQueue(), self.target.name)  # type: ignore[arg-type]
+        found = draft(window, self.translator, 1, parking)
         assert not found.refused, found.refused[0].reason
-        for work in found.works:
-            self.applier.apply(self.lane, work)
+        for job in Leg(found, parking, attempts=1).left:
+            self.applier.apply(self.lane, job)
         self.position = found.events[-1].position
 
 

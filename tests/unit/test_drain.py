@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import threading
+from contextlib import closing
 
 import pytest
 
 from pysync.replay.drain import Drain
 from pysync.replay.translate import Translator
 from tests.support import wait_until
-from tests.support.drains import ATTEMPTS, NEVER, create
+from tests.support.drains import ATTEMPTS, NEVER, FaultyDrain, create, create_database, drop_database
 from tests.support.events import settings
 from tests.support.targets import FakeTarget
 
@@ -53,18 +54,28 @@ def test_stopping_while_the_target_is_away_ends_and_loses_nothing(bench):
     assert bench.target.positions() == [1]
 
 
-def test_a_window_that_was_cut_short_is_no_shorter_after_a_restart_with_another_setting(bench):
-    """Its last events may have taken away what its first ones need."""
-    bench.target.unavailable = NEVER
-    bench.settings = bench.settings.model_copy(update={"window": 3})
-    bench.append(create("db.t"), create("db.t"), create("db.t"), create("db.t"))
-    bench.start()
-    wait_until(lambda: bench.target.tries["db.t"] > 0, what="the first try")
+def test_after_a_crash_amid_overlapping_windows_what_a_later_one_took_away_is_not_missed(tmp_path, monkeypatch):
+    """The process dies when all is applied and the position stands before it: the table's database is gone again."""
+    with closing(FaultyDrain(tmp_path, window=1)) as bench:
+        bench.append(create_database(), create("db.t"), create("db.u"), drop_database())
+        real = bench.queue.advance
+        monkeypatch.setattr(bench.queue, "advance", lambda *told: real(*told) if told[1] == 1 else None)
+        bench.start()
+        wait_until(lambda: bench.status()["counts"].get("applied") == 4, what="all to be applied")
+        bench.restart()
+        bench.finish()
+        assert bench.parked() == []
+        assert "db" not in bench.target.databases()
+        assert bench.status()["counts"] == {"stale": 2, "unchanged": 1}
+
+
+def test_how_far_windows_may_have_overlapped_is_known_after_a_restart_with_another_setting(bench):
+    bench.settings = bench.settings.model_copy(update={"window": 100})
+    bench.run()
     bench.stop()
-    bench.target.unavailable = 0
     bench.settings = bench.settings.model_copy(update={"window": 1})
     bench.run()
-    assert bench.target.positions() == [3, 4], "the first window has three events again, those after it have one"
+    assert int(bench.queue.noted("window:dr")) == 1600
 
 
 def test_stopping_between_the_tries_of_a_bug_does_not_park_it(bench):

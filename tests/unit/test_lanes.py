@@ -1,13 +1,21 @@
-"""Lanes: tables go in parallel, each in order, and what fails takes along only what must wait behind it."""
+"""Lanes and flight: tables go in parallel, each in order, and what fails takes along only what must wait behind it."""
 
 from __future__ import annotations
 
 import random
 import threading
+import time
+from typing import Any
 
 import pytest
 
-from pysync.replay.lanes import Lane, Lanes, Stopped
+from pysync.queue import Queued
+from pysync.replay.draft import Draft
+from pysync.replay.flight import Flight
+from pysync.replay.lanes import Again, Lane, Stopped, Threads
+from pysync.replay.legs import Job, Leg
+from pysync.replay.order import holds_back
+from pysync.replay.parking import Parking
 from pysync.replay.plan import Work
 from pysync.targets.base import Rejected, Unavailable
 from tests.support import wait_until
@@ -18,28 +26,75 @@ def work(position: int, *keys: str) -> Work:
     return Work(frozenset(keys), (), (position,))
 
 
+def leg(*works: Work) -> Leg:
+    events = [Queued(position, b"", 0) for item in works for position in item.positions]
+    return Leg(Draft(events, works, {}, [], 0, 0, {}), Parking(None, "dr"), 1)
+
+
 class Site:
     """Where works are done: notes which, fails those that it is told to, and knows how many went at once."""
 
     def __init__(self) -> None:
         self.done: list[int] = []
         self.fails: dict[int, Exception] = {}
+        self.once: dict[int, Exception] = {}
         self.meet: threading.Barrier | None = None
+        self.hangs: dict[int, threading.Event] = {}
         self._lock = threading.Lock()
 
-    def apply(self, _: Lane, item: Work) -> None:
+    def apply(self, _: Lane, job: Job) -> None:
         if self.meet is not None:
             self.meet.wait(60)
-        (position,) = item.positions
+        (position,) = job.work.positions
+        if position in self.hangs:
+            assert self.hangs[position].wait(60)
+        if position in self.once:
+            raise self.once.pop(position)
         if position in self.fails:
             raise self.fails[position]
         with self._lock:
             self.done.append(position)
 
 
+class Air:
+    """A flight on threads, and what was refused in it."""
+
+    def __init__(self, site: Site, count: int = 4) -> None:
+        self.refused: dict[int, Any] = {}
+        self.ended = threading.Event()
+        self._keys: set[str] = set()
+        self.lanes = Threads(count, FakeTarget, site.apply, self.ended.set)
+        self.flight = Flight(time.monotonic, self._holds, self._refuse)
+
+    def __enter__(self) -> Air:
+        self.lanes.__enter__()
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.lanes.__exit__()
+
+    def _holds(self, job: Job) -> bool:
+        return holds_back(self._keys, job.work.keys) or not job.work.fleeting.isdisjoint(self._keys)
+
+    def _refuse(self, job: Job, error: Exception | None) -> None:
+        self._keys |= job.work.keys
+        self.refused[job.work.positions[0]] = error
+
+    def run(self, *works: Work) -> None:
+        """Take these works along, and wait until nothing is under way."""
+        self.flight.add(leg(*works))
+        wait_until(self.lands, what="the end of all works")
+
+    def lands(self) -> bool:
+        self.flight.note(self.lanes)
+        self.flight.begin(self.lanes)
+        return not self.flight.busy
+
+
 def run(site: Site, *works: Work, count: int = 4) -> list[tuple[int, Exception | None]]:
-    with Lanes(count, FakeTarget, site.apply) as lanes:
-        return [(failed.work.positions[0], failed.error) for failed in lanes.run(works)]
+    with Air(site, count) as air:
+        air.run(*works)
+        return sorted(air.refused.items())
 
 
 def test_works_of_one_key_keep_their_order():
@@ -113,14 +168,16 @@ def test_a_failed_drop_of_a_database_holds_back_all_that_comes_after_in_it():
     assert site.done == [4]
 
 
-def test_what_waits_behind_a_stopped_work_is_stopped_too_and_not_refused():
+def test_what_comes_after_a_stopped_work_is_left_undone_and_not_refused():
     """Else it would be parked behind an event that is not parked itself."""
-    site, stopped = Site(), Stopped()
-    site.fails = {1: Rejected("no"), 2: stopped}
-    works = [work(1, "db.t"), work(2, "db.u"), work(3, "db.t", "db.u"), work(4, "db.*"), work(5, "db.t")]
-    failed = run(site, *works)
-    assert [position for position, _ in failed] == [1, 2, 3, 4, 5]
-    assert [type(error) for _, error in failed] == [Rejected, Stopped, Stopped, Stopped, Stopped]
+    site, error = Site(), Rejected("no")
+    site.fails = {1: error, 2: Stopped()}
+    taken = leg(work(1, "db.t"), work(2, "db.u"), work(3, "db.t", "db.u"), work(4, "db.*"), work(5, "db.t"))
+    with Air(site) as air:
+        air.flight.add(taken)
+        wait_until(air.lands, what="the end of all works")
+        assert (air.refused, air.flight.broken, taken.done_upto()) == ({1: error}, True, 1)
+        assert not air.flight.wants(air.lanes), "there is nothing more to begin before all that has come again"
 
 
 def test_every_error_is_handed_back_and_the_lanes_go_on():
@@ -135,23 +192,78 @@ def test_no_works_are_no_failures():
     assert run(Site()) == []
 
 
-def test_lanes_can_be_run_again_and_again():
+def test_works_of_later_windows_go_on_while_one_hangs_but_for_what_must_come_after_it():
+    site, let_go = Site(), threading.Event()
+    site.hangs = {1: let_go}
+    with Air(site, count=2) as air:
+        for position in range(1, 40, 2):
+            air.flight.add(leg(work(position, "db.big"), work(position + 1, "db.small")))
+        wait_until(lambda: not air.lands() and len(site.done) == 20, what="the end of the small table's")
+        assert site.done == list(range(2, 41, 2))
+        let_go.set()
+        wait_until(air.lands, what="the end of all works")
+    assert site.done == [*range(2, 41, 2), *range(1, 40, 2)]
+
+
+def test_a_work_that_is_to_be_tried_again_keeps_its_place_and_no_lane():
     site = Site()
-    with Lanes(3, FakeTarget, site.apply) as lanes:
+    site.once = {1: Again(0.2)}
+    with Air(site, count=1) as air:
+        air.run(work(1, "db.t"), work(2, "db.t"), work(3, "db.u"), work(4, "db.v"))
+    assert site.done == [3, 4, 1, 2]
+
+
+def test_where_many_wait_to_be_tried_again_no_others_are_begun():
+    """It is the target that is away: to ask it for each of a thousand tables would help nobody."""
+    site = Site()
+    site.fails = {position: Again(3600.0) for position in range(500)}
+    with Air(site, count=2) as air:
+        air.flight.add(leg(*(work(position, f"db.t{position}") for position in range(500))))
+        wait_until(lambda: not air.lands() and air.flight.resting >= 32, what="many that rest")
+        time.sleep(0.1)
+        air.lands()
+        assert 32 <= air.flight.resting < 50
+        assert not air.flight.wants(air.lanes)
+
+
+def test_on_the_ground_nothing_is_begun_and_what_is_in_hand_is_waited_for():
+    site, let_go = Site(), threading.Event()
+    site.hangs = {1: let_go}
+    taken = leg(work(1, "db.t"), work(2, "db.t"), work(3, "db.u"))
+    with Air(site, count=1) as air:
+        air.flight.add(taken)
+        air.lands()
+        air.flight.ground(air.lanes, let_go.set)
+        assert not air.flight.busy
+    assert (site.done[0], taken.done_upto()) == (1, 1)
+    assert 2 not in site.done
+
+
+def test_flights_on_the_same_lanes_one_after_the_other():
+    site = Site()
+    with Air(site, count=3) as air:
         for position in range(100):
-            assert lanes.run([work(position, "db.t"), work(position + 1000, "db.u")]) == []
+            air.run(work(position, "db.t"), work(position + 1000, "db.u"))
     assert len(site.done) == 200
 
 
 @pytest.mark.parametrize("seed", range(5))
-def test_many_works_all_end_with_their_order_kept(seed):
+def test_many_works_of_many_windows_all_end_with_their_order_kept(seed):
     order = random.Random(seed)
     names = [f"d{database}{rest}" for database in range(3) for rest in ("", ".*", ".a", ".b", ".c", ".d")]
     works = [work(position, *order.sample(names, order.choice([1, 1, 1, 2]))) for position in range(600)]
     site = Site()
     site.fails = {position: Rejected("no") for position in order.sample(range(600), 3)}
-    failed = run(site, *works, count=8)
-    assert sorted([*site.done, *(position for position, _ in failed)]) == list(range(600))
+    site.once = {position: Again(order.random() / 100) for position in order.sample(range(600), 50)}
+    left = list(works)
+    with Air(site, count=8) as air:
+        while left:
+            size = order.randint(1, 20)
+            air.flight.add(leg(*left[:size]))
+            left = left[size:]
+            air.lands()
+        wait_until(air.lands, what="the end of all works")
+    assert sorted([*site.done, *air.refused]) == list(range(600))
     for name in names:
         of_name = [position for position in site.done if name in works[position].keys]
         assert of_name == sorted(of_name), name
@@ -180,11 +292,13 @@ def test_each_lane_opens_its_target_once_and_closes_it_at_the_end():
         opened.append(FakeTarget())
         return opened[-1]
 
-    def apply(lane, item):
+    def apply(lane, job):
         assert lane.target in opened
-        site.apply(lane, item)
+        site.apply(lane, job)
 
-    with Lanes(3, open_target, apply) as lanes:
-        lanes.run([work(position, f"db.t{position}") for position in range(60)])
+    air = Air(site)
+    air.lanes = Threads(3, open_target, apply)
+    with air:
+        air.run(*(work(position, f"db.t{position}") for position in range(60)))
     wait_until(lambda: all(target.closed == 1 for target in opened), what="closing")
     assert 1 <= len(opened) <= 3

@@ -5,10 +5,15 @@ from __future__ import annotations
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pysync.replay.order import database_of, dependencies, holds_back, is_database
+from pysync.replay.order import Order, database_of, holds_back, is_database
 
 KEYS = st.sampled_from(["a", "a.*", "a.t", "a.u", "b", "b.*", "b.t"])
 WORKS = st.lists(st.frozensets(KEYS, min_size=1, max_size=3), max_size=12)
+
+
+def dependencies(works) -> list[set[int]]:
+    order: Order[int] = Order()
+    return [order.add(index, keys) for index, keys in enumerate(works)]
 
 
 def must_follow(earlier, later) -> bool:
@@ -38,6 +43,33 @@ def test_a_work_follows_exactly_those_that_it_must_follow_and_what_they_follow(w
         direct = {earlier for earlier in range(index) if must_follow(works[earlier], works[index])}
         assert direct <= reached(before, index)
         assert before[index] <= direct, "it waits for nothing else"
+
+
+@given(WORKS, st.randoms(use_true_random=False))
+def test_works_may_end_while_others_come_and_nothing_is_kept_of_them(works, chance):
+    order: Order[int] = Order()
+    ready, running, done = [], set(), []
+    for index, keys in enumerate(works):
+        earlier = {other for other in running if must_follow(works[other], keys)}
+        before = order.add(index, keys)
+        assert before <= earlier
+        assert bool(before) == bool(earlier)
+        running.add(index)
+        ready += [] if earlier else [index]
+        while ready and chance.random() < 0.5:
+            done.append(ended(order, works, ready, chance.randrange(len(ready))))
+            running.discard(done[-1])
+    while ready:
+        done.append(ended(order, works, ready, chance.randrange(len(ready))))
+    assert sorted(done) == list(range(len(works)))
+    assert not any(vars(order).values())
+
+
+def ended(order, works, ready, at) -> int:
+    """One of those that are ready ends; which."""
+    index = ready.pop(at)
+    ready += order.end(index, works[index])
+    return index
 
 
 def test_tables_of_one_database_do_not_wait_for_each_other():

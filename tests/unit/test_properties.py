@@ -22,15 +22,16 @@ from pysync.model.wire import encode_event
 from pysync.queue import EventQueue, Park, Parked, Queued
 from pysync.replay.drain import Drain
 from pysync.replay.fold import fold
-from pysync.replay.lanes import Failed, Lane, Stopped, _Schedule
-from pysync.replay.order import dependencies, holds_back
+from pysync.replay.legs import Job
+from pysync.replay.order import Order, holds_back
 from pysync.replay.plan import Work, leftover, plan
 from pysync.replay.progress import Progress
 from pysync.replay.replayer import Replayer
 from pysync.replay.translate import Translator
-from pysync.targets.base import Missing, Outcome, OutcomeUnknown, Rejected, Unavailable
+from pysync.targets.base import Missing, Outcome, OutcomeUnknown, Unavailable
 from tests.support import wait_until
 from tests.support.events import append, settings
+from tests.support.flying import OneLane, finish, fly
 from tests.support.model.source import DATABASES, TABLES, Source, told
 from tests.support.model.target import Crash, ModelTarget
 from tests.support.model.world import World
@@ -57,13 +58,12 @@ def works_of(events: Sequence[tuple[int, Event]], translator: Translator = ALL) 
     return plan(fold(change for change in changes if change is not None), EPOCH)
 
 
-def run(works: Sequence[Work], target: ModelTarget, order: random.Random, done: list[Work] | None = None) -> None:
-    """Apply works as lanes would: any that has nothing before it may be next. Those that are finished go to `done`."""
-    before = dependencies([work.keys for work in works])
-    waiting = list(range(len(works)))
-    while waiting:
-        ready = [index for index in waiting if not before[index] & set(waiting)]
-        index = order.choice(ready)
+def run(works: Sequence[Work], target: ModelTarget, order: random.Random) -> None:
+    """Apply works as lanes would: any that has nothing before it may be next."""
+    waits: Order[int] = Order()
+    ready = [index for index, work in enumerate(works) if not waits.add(index, work.keys)]
+    while ready:
+        index = ready.pop(order.randrange(len(ready)))
         for operation in works[index].operations:
             try:
                 target.apply(operation)
@@ -72,9 +72,7 @@ def run(works: Sequence[Work], target: ModelTarget, order: random.Random, done: 
                     raise
                 if left := leftover(operation):
                     target.apply(left)
-        waiting.remove(index)
-        if done is not None:
-            done.append(works[index])
+        ready += waits.end(index, works[index].keys)
 
 
 def windows(events: Sequence[Event], order: random.Random) -> list[list[tuple[int, Event]]]:
@@ -90,40 +88,6 @@ def windows(events: Sequence[Event], order: random.Random) -> list[list[tuple[in
 
 def check(target: ModelTarget, source: Source) -> None:
     assert target.world.plain() == source.world.plain()
-
-
-def interrupted(works: Sequence[Work], target: ModelTarget, order: random.Random) -> list[Work]:
-    """As `run`, but the process dies at some operation; returns the works that were not finished."""
-    target.dies_after = order.randint(0, sum(len(work.operations) for work in works))
-    done: list[Work] = []
-    with contextlib.suppress(Crash):
-        run(works, target, order, done)
-    target.dies_after = None
-    return [work for work in works if work not in done]
-
-
-def replayed_with_crashes(events: Sequence[Event], target: ModelTarget, order: random.Random) -> list[str]:
-    """Each window begins where the last one ended; where the process died, at its start or, as after a stop in good
-    order, at the first event that is not done; then it is cut anew, but it ends no earlier than it did before.
-    """
-    numbered, at, furthest, story = list(enumerate(events, 1)), 0, 0, []
-    longest, deaths = order.choice([1, 3, 8, 100]), order.choice([0, 1, 3, 10])
-    while at < len(numbered):
-        size = max(order.randint(1, longest), furthest - at)
-        window = numbered[at : at + size]
-        furthest = at + size
-        if deaths:
-            deaths -= 1
-            undone = interrupted(works_of(window), target, order)
-            stops = order.random() < 0.5
-            story.append(f"{window[0][0]}-{window[-1][0]} {'stops' if stops else 'dies'}")
-            if stops:
-                at = min((position for work in undone for position in work.positions), default=window[-1][0] + 1) - 1
-            continue
-        story.append(f"{window[0][0]}-{window[-1][0]}")
-        run(works_of(window), target, order)
-        at += size
-    return story
 
 
 @examples(1200)
@@ -155,15 +119,6 @@ def test_windows_that_come_again_change_nothing(steps, seed):
     check(target, source)
 
 
-@examples(2000)
-@given(HISTORIES, SEEDS)
-def test_a_process_that_dies_at_any_operation_and_begins_anew_ends_as_the_source_is(steps, seed):
-    source, order, target = Source(steps), random.Random(seed), ModelTarget()
-    note("\n".join(told(source.events)))
-    note(str(replayed_with_crashes(source.events, target, order)))
-    check(target, source)
-
-
 SUPPRESSING = Translator.of(settings(drops="suppress"))
 
 
@@ -191,24 +146,40 @@ class ShortQueue:
     epoch = EPOCH
 
     def __init__(self, events: Sequence[Event]) -> None:
-        self.events: list[Queued] = []
+        self.all: list[Queued] = []
         self.add(events)
         self.done = 0
         self.rows: list[Parked] = []
 
     def add(self, events: Iterable[Event]) -> None:
-        last = len(self.events)
-        self.events += [Queued(position, encode_event(item), 0) for position, item in enumerate(events, last + 1)]
+        last = len(self.all)
+        self.all += [Queued(position, encode_event(item), 0) for position, item in enumerate(events, last + 1)]
 
-    def window(self, _: str, limit: int, _bytes: int) -> list[Queued]:
-        return self.events[self.done : self.done + limit]
+    @property
+    def last(self) -> int:
+        return len(self.all)
+
+    def positions(self) -> dict[str, int]:
+        return {"dr": self.done}
+
+    def events(self, after: int, limit: int, _bytes: int) -> list[Queued]:
+        return self.all[after : after + limit]
+
+    def wait(self, *_: object, **__: object) -> bool:
+        return False  # all that could be waited for is done when one asks
 
     def advance(self, _: str, position: int, parked: Sequence[Park] = ()) -> None:
         first = max((row.id for row in self.rows), default=0) + 1
         fields = Park.__slots__
         self.rows += [Parked(*(getattr(row, it) for it in fields), first + at) for at, row in enumerate(parked)]
         self.rows.sort(key=lambda row: (row.position, row.id))
+        assert self.done < position <= self.last
         self.done = position
+
+    @property
+    def left(self) -> bool:
+        """Whether the target is not done with everything."""
+        return self.done < self.last
 
     def blocked_tables(self, _: str) -> set[str]:
         return {row.table for row in self.rows}
@@ -231,24 +202,70 @@ class ShortQueue:
         self.rows = [new.get(row.id, row) for row in self.rows]
 
 
-class OneLane:
-    """Lanes without threads: works are applied in any order that lanes might choose."""
+def new_replayer(queue: ShortQueue, halt: threading.Event | None = None, **values: Any) -> Replayer:
+    own = settings(retry_attempts=1, max_drops_per_window=0, **values)
+    progress = Progress("dr", "model")
+    return Replayer(queue, own, Translator.of(own), progress, halt=halt or threading.Event(), source=None)
 
-    def __init__(self, replayer: Replayer, target: ModelTarget, order: random.Random) -> None:
-        self._apply, self._target, self._order = replayer._applier.apply, target, order
 
-    def run(self, works: Sequence[Work]) -> list[Failed]:
-        schedule = _Schedule(works)
-        ready = schedule.ready()
-        while ready:
-            index = ready.pop(self._order.randrange(len(ready)))
-            error: Exception | None = None
-            try:
-                self._apply(Lane(lambda: self._target), works[index])
-            except (Rejected, Stopped) as caught:
-                error = caught
-            ready += schedule.end(index, error)
-        return [Failed(works[index], schedule.failed[index]) for index in sorted(schedule.failed)]
+@examples(1000)
+@given(HISTORIES, SEEDS)
+def test_a_process_that_dies_amid_overlapping_windows_and_begins_anew_ends_as_the_source_is(steps, seed):
+    source, order, target = Source(steps), random.Random(seed), ModelTarget()
+    note("\n".join(told(source.events)))
+    queue, deaths, began = ShortQueue(source.events), order.choice([1, 1, 3, 10]), 0
+    with structlog.testing.capture_logs():
+        while queue.left:
+            deaths -= 1
+            target.dies_after = order.randint(0, 40) if deaths >= 0 else None
+            replayer = new_replayer(queue, window=order.choice([1, 3, 8, 100]))
+            replayer.began = began = max(began, replayer.reach)  # as it is noted in the queue
+            note(f"from {queue.done + 1}, dies after {target.dies_after}")
+            with contextlib.suppress(Crash):
+                fly(replayer, OneLane(replayer, target, order), order, lambda: queue.left)
+    assert queue.rows == []
+    check(target, source)
+
+
+class Hanging(OneLane):
+    """One of the works never ends until it is let go: the first that an event from a position on is part of."""
+
+    def __init__(self, replayer: Replayer, target: ModelTarget, order: random.Random, stuck: int) -> None:
+        super().__init__(replayer, target, order)
+        self._stuck: int | None = stuck
+        self.held: list[Job] = []
+
+    def begin(self, job: Job) -> None:
+        if self._stuck is not None and not self.held and max(job.work.positions) >= self._stuck:
+            self.held.append(job)
+        else:
+            super().begin(job)
+
+    def let_go(self) -> None:
+        self._stuck = None
+        for job in self.held:
+            super().begin(job)
+        self.held = []
+
+
+@examples(300)
+@given(HISTORIES, SEEDS)
+def test_while_a_work_hangs_others_go_on_no_farther_than_the_bound_and_the_position_not_past_it(steps, seed):
+    source, order, target = Source(steps), random.Random(seed), ModelTarget()
+    queue = ShortQueue(source.events)
+    replayer = new_replayer(queue, window=order.choice([1, 3]))
+    replayer.reach = order.choice([3, 8])
+    hanging = Hanging(replayer, target, order, order.randint(1, max(1, queue.last)))
+    with structlog.testing.capture_logs():
+        for _ in range(4 * queue.last):
+            while replayer.wants(hanging) and replayer.window(hanging):
+                pass
+            replayer.pump(hanging)
+            assert replayer.taken - queue.done <= replayer.reach
+            assert all(queue.done < min(job.work.positions) for job in hanging.held)
+        hanging.let_go()
+        fly(replayer, hanging, order, lambda: queue.left)
+    check(target, source)
 
 
 def unhindered(world: World, blocked: set[str]) -> dict[str, Any]:
@@ -274,19 +291,27 @@ def test_what_a_target_refuses_for_a_while_hinders_nothing_else_and_is_made_up_f
 
 def replay_with_refusals(queue: ShortQueue, target: ModelTarget, order: random.Random) -> tuple[Replayer, OneLane]:
     """To the end of the queue; what the target refuses changes from window to window, and some are left half-way."""
-    values, halt = settings(window=order.choice([1, 3, 8, 100]), max_drops_per_window=0), threading.Event()
-    replayer = Replayer(queue, values, Translator.of(values), Progress("dr", "model"), halt=halt, source=None)
+    halt = threading.Event()
+    replayer = new_replayer(queue, halt, window=order.choice([1, 3, 8, 100]))
     lanes = OneLane(replayer, target, order)
     names = [f"{database}.{table}" for database in DATABASES for table in TABLES]
-    while queue.done < len(queue.events):
+
+    def change() -> None:
+        if halt.is_set():
+            note(f"halted at {replayer.taken}")
+            replayer.land(lanes)
+            halt.clear()
         target.refuses = set(order.sample([*names, *DATABASES], order.choice([0, 0, 1, 2])))
-        note(f"{queue.done + 1}: refuses {sorted(target.refuses)}")
+        note(f"{queue.done}, {replayer.taken}: refuses {sorted(target.refuses)}")
         target.halts = (halt, order.randint(0, 6)) if order.random() < 0.2 else None
-        replayer.window(lanes)
-        if order.random() < 0.2 and not halt.is_set():
+        if order.random() < 0.2 and not replayer.retrying:
             note("retry")
-            replayer.retry(lanes)
-        halt.clear()
+            replayer.begin_retry()
+
+    fly(replayer, lanes, order, lambda: queue.left, change)
+    target.halts = None
+    halt.clear()
+    finish(replayer, lanes)
     return replayer, lanes
 
 

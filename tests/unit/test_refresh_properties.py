@@ -27,11 +27,12 @@ from pysync.replay.replayer import Replayer
 from pysync.replay.translate import Translator
 from pysync.targets.settings import TargetSettings
 from tests.support.events import event, settings
+from tests.support.flying import OneLane, fly
 from tests.support.model.source import Source, told
 from tests.support.model.target import Crash, ModelTarget
 from tests.support.model.timeline import Reader, Timeline
 from tests.support.model.world import Database, Table, World
-from tests.unit.test_properties import EPOCH, HISTORIES, SEEDS, OneLane, ShortQueue, examples
+from tests.unit.test_properties import EPOCH, HISTORIES, SEEDS, ShortQueue, examples
 
 KEPT = frozenset({Kind.CREATE_DATABASE})
 """What is not lost here: without it later events are parked, and stay so if their database is dropped meanwhile."""
@@ -101,7 +102,7 @@ def replayed(losing: Losing, target: ModelTarget, order: random.Random, deaths: 
     """
     own = settings(retry_attempts=1, **{"window": order.choice([1, 3, 8, 100]), "max_drops_per_window": 0, **values})
     queue = ShortQueue(losing.events)
-    while queue.done < len(queue.events):
+    while queue.left:
         replayer = new_replayer(queue, own, losing.reader)
         target.dies_after = None
         if deaths and order.random() < 0.7:
@@ -117,9 +118,8 @@ def replayed(losing: Losing, target: ModelTarget, order: random.Random, deaths: 
         assert replayer.retry(OneLane(replayer, target, order))
     if queue.rows:  # its events came behind the refresh of another table of that name: another comparison it takes
         losing.reader.reach(len(losing.reader.moments))
-        queue.add(map(refresh, everything(losing.reader, lambda: len(queue.events))))
-        while queue.done < len(queue.events):
-            replayer.window(OneLane(replayer, target, order))
+        queue.add(map(refresh, everything(losing.reader, lambda: queue.last)))
+        fly(replayer, OneLane(replayer, target, order), order, lambda: queue.left)
     assert queue.rows == []
     return parked
 
@@ -133,12 +133,15 @@ def replay_all(
     replayer: Replayer, queue: ShortQueue, losing: Losing, target: ModelTarget, order: random.Random
 ) -> None:
     lanes = OneLane(replayer, target, order)
-    while queue.done < len(queue.events):
-        last = min(queue.done + replayer._settings.window, len(queue.events))
-        losing.reader.reach(losing.moment(last) + order.choice([0, 0, 1, 100]))
-        replayer.window(lanes)
+
+    def go_on() -> None:
         if replayer.brake.held:
+            replayer.land(lanes)
             assert replayer.brake.release()
+        last = min(replayer.taken + replayer._settings.window, queue.last)
+        losing.reader.reach(losing.moment(last) + order.choice([0, 0, 1, 100]))
+
+    fly(replayer, lanes, order, lambda: queue.left, go_on)
 
 
 def healed(losing: Losing, target: ModelTarget, order: random.Random, deaths: int = 0, **values: Any) -> None:
@@ -253,8 +256,7 @@ def test_tables_whose_events_overlap_end_as_the_source_is_once_they_are_refreshe
     own = settings(window=order.choice([1, 3, 8, 100]), max_drops_per_window=0)
     with structlog.testing.capture_logs():
         replayer = new_replayer(queue, own, reader)
-        while queue.done < len(queue.events):
-            replayer.window(OneLane(replayer, target, order))
+        fly(replayer, OneLane(replayer, target, order), order, lambda: queue.left)
     blocked = queue.blocked_tables("dr")
     assert free(target.world, blocked) == free(source.world, blocked)
 
@@ -277,7 +279,6 @@ def test_a_database_whose_create_was_lost_is_made_and_what_was_parked_for_it_goe
     with structlog.testing.capture_logs():
         replayer = new_replayer(queue, own, reader)
         lanes = OneLane(replayer, target, order)
-        while queue.done < len(queue.events):
-            replayer.window(lanes)
+        fly(replayer, lanes, order, lambda: queue.left)
     assert queue.rows == [], "the refresh of the database and of all its tables makes good what was parked in it"
     assert without_untold(target.world) == without_untold(source.world)

@@ -1,0 +1,62 @@
+"""Legs: what is under way to a target: a leg is a draft, and each of its works is a job."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field, replace
+
+from pysync.replay.draft import Draft
+from pysync.replay.parking import Parking, Refusal
+from pysync.replay.plan import Work
+
+
+@dataclass(eq=False, slots=True)
+class Leg:
+    """A draft on its way: done when none of its works is `left`. `refused` are its events that are to be parked.
+
+    `parking` is what its works wait behind; `attempts` how often an error that nobody has classified is tried; `alone`
+    whether nothing else may be under way; `size` the bytes of data that it holds on to.
+    """
+
+    draft: Draft
+    parking: Parking
+    attempts: int
+    alone: bool = False
+    left: dict[Job, None] = field(init=False)
+    refused: list[Refusal] = field(init=False)
+    size: int = field(init=False)
+
+    def __post_init__(self) -> None:
+        self.left = {Job(self, work): None for work in self.draft.works}
+        self.refused = list(self.draft.refused)
+        self.size = sum(len(event.data) for event in self.draft.events)
+
+    @property
+    def last(self) -> int:
+        """The position of its last event."""
+        return self.draft.events[-1].position
+
+    def at_ms(self, position: int) -> int:
+        """When its event at that position was taken in."""
+        return next(event.at_ms for event in self.draft.events if event.position == position)
+
+    def done_upto(self) -> int:
+        """The position up to which its events are done, or refused; the one before its first event if none is."""
+        undone = [position for job in self.left for position in job.work.positions]
+        return min(undone) - 1 if undone else self.last
+
+    def end(self, job: Job) -> None:
+        """Note that a job is done, or refused; of a leg that is done nothing is kept that nobody needs."""
+        del self.left[job]
+        if not self.left:
+            self.draft = replace(self.draft, events=self.draft.events[-1:], works=(), changes={})
+            self.size = sum(len(refusal.event.data) for refusal in self.refused)
+
+
+@dataclass(eq=False, slots=True)
+class Job:
+    """One work on its way: so many of its operations are `done`, and the one after them has been tried so often."""
+
+    leg: Leg
+    work: Work
+    done: int = 0
+    tries: int = 0
