@@ -22,7 +22,8 @@ _LOOK = "look at `pysync plan`, then `pysync resume`"
 class Limits:
     """How many drops a target may get: in a window, in `seconds`, and which share of a database's tables.
 
-    The share counts for databases of `share_from` tables or more, within `seconds`. 0 is no limit.
+    The share counts for databases of `share_from` tables or more, within `seconds`, and for tables that are older than
+    that. 0 is no limit.
     """
 
     window: int = 0
@@ -111,7 +112,7 @@ class Brake:
 
         Raises what `tables_of` raises: then neither.
         """
-        drops = drops_of(draft)
+        drops = drops_of(draft, self._limits.seconds)
         last = draft.events[-1].position
         with self._counting:
             self._counts = [it for it in self._counts if it.last < draft.events[0].position]
@@ -128,7 +129,7 @@ class Brake:
         """Tell of a window that is held what it comes to by now; more events may have come."""
         with self._counting:
             if self._hit is not None and draft.events and draft.events[-1].position > self._hit.upto:
-                drops = drops_of(draft)
+                drops = drops_of(draft, self._limits.seconds)
                 why = self._over(draft, self._ledger.new(drops)) or self._hit.pause.reason.split("; ")[1]
                 self._hold(draft, why, drops)
 

@@ -17,7 +17,8 @@ from pysync.replay.order import database_of
 class Drop:
     """What one event drops: `count` databases, tables and partitions of `key`, and when it came (ms since 1970).
 
-    `table` is whether that is a table which is gone for good then.
+    `table` is whether that is a table which is gone for good then, and had been there for longer than the limits over
+    time look back: what lives for an hour is some job's, and no part of a warehouse.
     """
 
     position: int
@@ -85,22 +86,29 @@ class Ledger:
         self._keep(json.dumps({"upto": upto, "drops": [asdict(it) for it in self._drops]}))
 
 
-def drops_of(draft: Draft) -> list[Drop]:
-    """What a draft would drop; in all as many as its `drops`."""
+def drops_of(draft: Draft, seconds: float) -> list[Drop]:
+    """What a draft would drop; in all as many as its `drops`. `seconds` are those that the limits look back."""
     times = {event.position: event.at_ms for event in draft.events}
-    found = [it for work in draft.works for it in _of_work(work.operations, max(work.positions, default=0), times)]
+    found = [
+        it for work in draft.works for it in _of_work(work.operations, max(work.positions, default=0), times, seconds)
+    ]
     told = ((event, change) for event, change in draft.changes.values() if change.event.uncommitted)
     return found + [
-        Drop(event.position, event.at_ms, str(change.table_name), 1, table=True)
+        Drop(event.position, event.at_ms, str(change.table_name), 1, _is_old(change.created, event.at_ms, seconds))
         for event, change in told
         if change.kind is Kind.DROP_TABLE
     ]
 
 
-def _of_work(operations: Sequence[Operation], position: int, times: dict[int, int]) -> Iterator[Drop]:
-    put = {it.key for it in operations if isinstance(it, PutTable)}
+def _of_work(operations: Sequence[Operation], position: int, times: dict[int, int], seconds: float) -> Iterator[Drop]:
+    put, at_ms = {it.key for it in operations if isinstance(it, PutTable)}, times.get(position, 0)
     for it in operations:
         if it.drops:
-            gone = isinstance(it, DropTable) and it.key not in put
+            gone = isinstance(it, DropTable) and it.key not in put and _is_old(it.mark.created, at_ms, seconds)
             key = it.database if isinstance(it, DropDatabase) else it.key
-            yield Drop(position, times.get(position, 0), key, it.drops, table=gone)
+            yield Drop(position, at_ms, key, it.drops, table=gone)
+
+
+def _is_old(created: int, dropped_ms: int, seconds: float) -> bool:
+    """Whether a table lived longer than that; also one of which its source does not tell when it was created (0)."""
+    return not created or dropped_ms / 1000 - created > seconds

@@ -46,6 +46,7 @@ COMMANDS = [
     "dump",
     "load",
     "parked",
+    "target",
     "check",
     "token",
     "jar",
@@ -117,7 +118,8 @@ def test_status_shows_what_the_docs_promise_and_nothing_else(place):
     found = shown(status)
     assert sorted(promise - found) == [], "promised and not there"
     leaves = ("bridge.answers", "instances[].missing[]", "targets[].counts.", "targets[].last_", "targets[].paused.")
-    free = {key for key in found if key.startswith(leaves)} | {"bridge", "queue", "gaps", "instances", "targets"}
+    names = {"acts", "bridge", "queue", "gaps", "instances", "targets"}
+    free = {key for key in found if key.startswith(leaves)} | names
     assert sorted(found - promise - free) == [], "there and not in docs/status.md"
     assert (status["version"], status["source"], status["pid"]) == (__version__, "onprem", running.process.pid)
     assert status["instances"][0]["missing"] == [[1, 2]]

@@ -171,8 +171,11 @@ def rename(old: str, new: str) -> Maker:
     return lambda sequence: rename_table(old, new, sequence=sequence)
 
 
-def drop(name: str, **fields: Any) -> Maker:
-    return lambda sequence: event(Kind.DROP_TABLE, before=[table(*name.split("."))], sequence=sequence, **fields)
+def drop(name: str, created: int = 0, **fields: Any) -> Maker:
+    """DROP_TABLE of `db.table`, with its createTime (s)."""
+    dropped = table(*name.split("."))
+    dropped.createTime = created
+    return lambda sequence: event(Kind.DROP_TABLE, before=[dropped], sequence=sequence, **fields)
 
 
 def add_partition(name: str, *days: str) -> Maker:

@@ -114,11 +114,11 @@ def test_after_a_resume_other_databases_are_held_for_themselves(built):
 # --- over time, and of a database
 
 
-def one_by_one(bench: FaultyDrain, *names: str) -> None:
-    """Drop each in a window of its own, as long as nothing is held."""
+def one_by_one(bench: FaultyDrain, *names: str, created: int = 0) -> None:
+    """Drop each in a window of its own, as long as nothing is held; `created` is their createTime (s; 0: not told)."""
     for name in names:
         if bench.drain.paused() is None:
-            bench.append(drop(name))
+            bench.append(drop(name, created))
             wait_until(lambda: bench.drain.paused() or bench.queue.depth(bench.name).queued == 0, what="one window")
 
 
@@ -162,6 +162,14 @@ def test_a_small_database_has_no_share_to_hold(built):
     bench = filled(built, max_drop_share=0.5, max_drop_share_from=7)
     one_by_one(bench, *TABLES)
     assert bench.tables() == []
+
+
+@pytest.mark.parametrize(("age", "left"), [(60, 0), (7200, 3)])
+def test_tables_that_live_for_less_than_the_brake_looks_back_are_no_loss(built, age: int, left: int):
+    """Jobs make and drop them all day, each under a name of its own."""
+    bench = filled(built, max_drop_share=0.5, max_drop_share_from=6)
+    one_by_one(bench, *TABLES, created=int(time.time()) - age)
+    assert (len(bench.tables()), bench.drain.paused() is not None) == (left, left > 0)
 
 
 def test_tables_that_are_made_anew_are_no_loss(built):
