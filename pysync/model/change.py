@@ -162,12 +162,16 @@ def decode_change(event: Event, position: int, table_of: Callable[[bytes], Any] 
     """The event's objects, decoded and as HMS stores them; None for kinds and catalogs that are not replayed.
 
     None also for partitions that are none: HMS tells of those added where all that were asked for are there already.
+    And None for one whose table was renamed or dropped before HMS told of its alter: what became of it is read at the
+    source (capture/overlaps).
     `table_of` decodes the table that partitions belong to, and may remember it.
     Raises UnreadableEvent when an object is not what the kind says.
     """
     if event.kind not in OBJECTS or not is_default_catalog(event.catalog):
         return None
     if event.kind in _OF_SEVERAL and event.table and not event.before and not event.after:
+        return None
+    if outlives_its_table(event):
         return None
     struct = OBJECTS[event.kind]
     change = Change(
@@ -183,6 +187,14 @@ def decode_change(event: Event, position: int, table_of: Callable[[bytes], Any] 
     return change
 
 
+def outlives_its_table(event: Event) -> bool:
+    """Whether a partition was altered whose table was renamed or gone when HMS looked for it to tell of that.
+
+    HMS reads the table after the commit of the alter, and sends none where another client was faster.
+    """
+    return event.kind is Kind.ALTER_PARTITION and not event.table and bool(event.before and event.after)
+
+
 def named_in(data: bytes) -> TableName | None:
     """The table that an event is about, though its objects may not be readable; None where it cannot be told."""
     try:
@@ -196,6 +208,8 @@ def named_in_event(event: Event) -> TableName | None:
     try:
         if event.kind.value.endswith("_TABLE"):
             names: Any = decode(_TableNames, (event.before or event.after)[0])
+        elif outlives_its_table(event):
+            names = decode(_PartitionNames, event.before[0])
         else:
             names = decode(_TableNames, event.table or b"")
     except (PysyncError, IndexError):
@@ -211,6 +225,21 @@ class _TableNames(TBase):  # type: ignore[misc]
     def __init__(self) -> None:
         self.tableName: str | None = None
         self.dbName: str | None = None
+
+
+class _PartitionNames(TBase):  # type: ignore[misc]
+    """As much of a Partition as it takes to know whose it is."""
+
+    thrift_spec = (
+        None,
+        None,
+        (2, TType.STRING, "dbName", "UTF8", None),
+        (3, TType.STRING, "tableName", "UTF8", None),
+    )
+
+    def __init__(self) -> None:
+        self.dbName: str | None = None
+        self.tableName: str | None = None
 
 
 def as_stored(item: Any) -> None:

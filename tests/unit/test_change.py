@@ -7,7 +7,7 @@ from hmsclient.genthrift.hive_metastore import ttypes as hive
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pysync.model.change import OBJECTS, as_stored, decode_change
+from pysync.model.change import OBJECTS, as_stored, decode_change, named_in_event
 from pysync.model.event import USER, VISITED, Kind, replicator
 from pysync.model.names import TableName
 from pysync.model.wire import UnreadableEvent
@@ -102,10 +102,16 @@ def test_an_event_of_no_partitions_is_about_nothing(kind):
     assert decode_change(event(kind, of=EACH[kind]["of"]), 1) is None
 
 
-@pytest.mark.parametrize("kind", [Kind.ADD_PARTITION, Kind.ALTER_PARTITION, Kind.DROP_PARTITION])
+@pytest.mark.parametrize("kind", [Kind.ADD_PARTITION, Kind.DROP_PARTITION])
 def test_a_partition_event_without_its_table_is_unreadable(kind):
     with pytest.raises(UnreadableEvent, match="without its table"):
         change(kind, **{**EACH[kind], "of": None})
+
+
+def test_an_alter_of_a_partition_whose_table_is_gone_is_passed_over_but_tells_its_name():
+    late = event(Kind.ALTER_PARTITION, **{**EACH[Kind.ALTER_PARTITION], "of": None})
+    assert decode_change(late, 1) is None
+    assert named_in_event(late) == change(Kind.ALTER_PARTITION, **EACH[Kind.ALTER_PARTITION]).table_name
 
 
 @pytest.mark.parametrize("missing", ["database", "table", "constraint"])

@@ -161,6 +161,19 @@ def test_a_rename_concerns_both_names(overlaps: Overlaps, name: str) -> None:
     assert due(Overlaps(), of_thread(create_table(name), 2), rename) == ["db.new", "db.old"]
 
 
+@pytest.mark.parametrize("apart", [1.0, CLOSE_SECONDS + 1])
+def test_a_partition_whose_table_was_renamed_before_its_alter_was_told(
+    overlaps: Overlaps, clock: Clock, apart: float
+) -> None:
+    """Its event comes without the table, and what it changed is in the table of the new name."""
+    item = partition(keyed("db.old"), ["1"])
+    late = of_thread(event(Kind.ALTER_PARTITION, before=[item], after=[item]), 2, time_ms=2000)
+    overlaps.seen(of_thread(rename_table("db.old", "db.new"), 1))
+    clock.now += apart
+    assert due(overlaps, late) == ["db.new", "db.old"]
+    assert due(Overlaps(), late, of_thread(rename_table("db.old", "db.new"), 1)) == ["db.new", "db.old"]
+
+
 def test_renames_are_told_of_when_asked_for_and_nothing_else_is(overlaps: Overlaps) -> None:
     events = (of_thread(rename_table("db.old", "db.new"), 1), of_thread(create_table("db.t"), 1))
     assert due(overlaps, *events, renames=True) == ["db.new", "db.old"]
