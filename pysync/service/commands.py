@@ -76,11 +76,13 @@ class Commands:
     def refresh(self, request: Request) -> dict[str, Any]:
         """Have all targets read some tables and databases at the source anew, or everything.
 
-        `gap` says how `status` calls that. Refuses a table that is neither at the source nor at a target.
+        `gap` says how `status` calls that. Refuses a table that is neither at the source nor at a target, unless all
+        have been `seen`: a repair has, and the refresh of a table's database may have dropped it since.
         """
         tables = [TableName.parse(str(name)) for name in request.get("tables") or ()]
         databases = [normalized(str(name)) for name in request.get("databases") or ()]
-        self._refuse_unknown(tables)
+        if not request.get("seen"):
+            self._refuse_unknown(tables)
         return {"gap": self._healer.refresh(tables, databases)}
 
     def _refuse_unknown(self, tables: Sequence[TableName]) -> None:

@@ -28,7 +28,7 @@ def repair(config: Config, target: str, drift: Sequence[Compared], tell: Tell) -
     Raises PysyncError when no sidecar runs, or when the target is paused, by hand or by the brake.
     """
     for databases, tables in _requests(drift):
-        ask(config.queue.directory, "refresh", databases=databases, tables=tables)
+        ask(config.queue.directory, "refresh", databases=databases, tables=tables, seen=True)
         _wait_for(config, target, tell)
 
 

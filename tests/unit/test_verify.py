@@ -140,7 +140,7 @@ def no_waits(monkeypatch: pytest.MonkeyPatch) -> None:
 
 def anew(*days: str) -> Place:
     """Tables with a header, of which they alone tell: so the partitions of `mixed`, ORC, stay as those of `kept` do."""
-    place = Place(locations={"file:/here": "file:/there"}, copy={"rewrite": "parquet"})
+    place = Place(locations={"file:/here": "file:/there"}, copy={"rewrite": "parquet"}, transactional="metadata")
     for name, parameters in (("db.text", {}), ("db.kept", {"transactional": "true"}), ("db.mixed", {})):
         made = place.source.add(name, *days, parameters={"skip.header.line.count": "1", **parameters})
         made.sd.location = f"file:/here/{name}"
