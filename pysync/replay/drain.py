@@ -234,7 +234,7 @@ class Drain:
             self._replayer.look_again()
             self._replayer.wait(_IDLE_SECONDS)
             return
-        if not self._replayer.resting:
+        if not (self._replayer.busy and self.progress.state is State.WAITING):  # that ends with what succeeds
             self.progress.state = State.SHADOW if self._replayer.shadow else State.RUNNING
         self._next_window(lanes)
 

@@ -242,6 +242,7 @@ def test_partitions_that_cannot_be_said_do_not_keep_the_others_from_it(
 ) -> None:
     wanted = plain(name, keys=["k"])
     parts = [plain_partition(wanted, value) for value in ("1", "__HIVE_DEFAULT_PARTITION__", "2")]
+    never.apply(source.put_table(wanted))
     add = source.put_partitions(wanted, *parts)
     for _ in range(2):
         with pytest.raises(Rejected, match="__HIVE_DEFAULT_PARTITION__"):

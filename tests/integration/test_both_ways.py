@@ -152,3 +152,35 @@ def test_a_table_is_renamed_in_the_west(clusters: Pair, name: str) -> None:
     wait_until(lambda: east.tables(name) == ["u"], what="the new name in the east")
     assert_calm_and_equal(clusters, name)
     assert east.partition_names(name, "u") == ["day=1"]
+
+
+def test_each_gets_what_the_other_does(clusters: Pair) -> None:
+    east, west = (cluster.metastore for cluster in clusters)
+    name = new_database(east, "shared")
+    create(clusters[0], name, "t", "1")
+    wait_until(lambda: west.table(name, "t") is not None, what="the table's arrival in the west")
+    wait_until(lambda: west.partition_names(name, "t") == ["day=1"], what="the partition's arrival in the west")
+    west.call(lambda c: c.add_partition(partition(west.table(name, "t"), ["2"])))
+    changed = west.table(name, "t")
+    changed.sd.cols.append(hive.FieldSchema("from_west", "string", None))
+    west.call(lambda c: c.alter_table(name, "t", changed))
+    wait_until(lambda: len(east.table(name, "t").sd.cols) == 2, what="the column's arrival in the east")
+    wait_until(lambda: east.partition_names(name, "t") == ["day=1", "day=2"], what="its partition's arrival")
+    assert_calm_and_equal(clusters, name)
+
+
+def test_drops_and_renames_do_not_come_back(clusters: Pair, name: str) -> None:
+    east, west = (cluster.metastore for cluster in clusters)
+    for table_name in ("a", "b"):
+        east.call(lambda c, t=table_name: c.create_table(table(name, t)))
+    wait_until(lambda: west.tables(name) == ["a", "b"], what="the tables' arrival in the west")
+    renamed = east.table(name, "a")
+    renamed.tableName = "c"
+    east.call(lambda c: c.alter_table(name, "a", renamed))
+    east.call(lambda c: c.drop_table(name, "b", False))
+    wait_until(lambda: west.tables(name) == ["c"], what="the rename and the drop")
+    assert_calm_and_equal(clusters, name)
+    east.call(lambda c: c.drop_database(name, True, True))
+    wait_until(lambda: west.database(name) is None, what="the database's drop")
+    assert_rest(clusters)
+    assert east.database(name) is None
