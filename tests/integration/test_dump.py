@@ -151,7 +151,7 @@ def test_kills_of_dump_and_load_cost_no_more_than_another_start(ends: Ends, tmp_
     ends.pysync("load", "-c", ends.there, directory, crash="append.committed:1")
     refused = ends.pysync("load", "-c", ends.there, tmp_path / "older")
     assert_one_line(refused, 1, "older than what target dr has: it was begun earlier")
-    for crash in ("append.committed:1", "apply.done:3", "advance.committed:2"):
+    for crash in ("append.committed:1", "apply.done:3", "advance.committed:1"):  # one move may be that of all windows
         assert ends.pysync("load", "-c", ends.there, directory, crash=crash).returncode == -signal.SIGKILL
     found = ends.load(directory)["targets"][0]
     assert found["parked"] == []
