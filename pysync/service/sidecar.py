@@ -105,25 +105,9 @@ class Sidecar:
             source=origin or self._source,
             listens=lambda: self.poller is None or self.poller.status()["position"] is not None,
         )
-        self._healer = Healer(
-            self.queue,
-            watch,
-            overlaps,
-            refreshes,
-            source=self._source,
-            behind=self._behind,
-            tables_per_second=config.source.compare_tables_per_second,
-            elsewhere=self._heals_elsewhere,
-        )
+        self._healer = self._healer_of(watch, overlaps, refreshes)
         self._rescopers = {
-            it.name: Rescoper(
-                self.queue,
-                refreshes,
-                it,
-                translator,
-                source=self._source,
-                tables_per_second=config.source.compare_tables_per_second,
-            )
+            it.name: self._rescoper(it, translator, refreshes)
             for it, translator in zip(settings, translators, strict=True)
         }
         self._heals = bridge
@@ -261,6 +245,22 @@ class Sidecar:
             self.queue.open_gap(f"notification-log:{reason}", reason)
 
         return Poller(self.queue, source.name, access, on_gap, poll_seconds=source.poll_seconds)
+
+    def _healer_of(self, watch: GapWatch, overlaps: Overlaps, refreshes: Refreshes) -> Healer:
+        return Healer(
+            self.queue,
+            watch,
+            overlaps,
+            refreshes,
+            source=self._source,
+            behind=self._behind,
+            tables_per_second=self._config.source.compare_tables_per_second,
+            elsewhere=self._heals_elsewhere,
+        )
+
+    def _rescoper(self, settings: TargetSettings, translator: Translator, refreshes: Refreshes) -> Rescoper:
+        pace = self._config.source.compare_tables_per_second
+        return Rescoper(self.queue, refreshes, settings, translator, source=self._source, tables_per_second=pace)
 
     def _drain(self, settings: TargetSettings, translator: Translator) -> Drain:
         files = self._origin.files if self._origin else None

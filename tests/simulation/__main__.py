@@ -62,7 +62,7 @@ def _told(found: Found) -> str:
 
 
 def _all(name: str, first: int, histories: int) -> int:
-    """Each core takes every so-manieth seed, in a process of its own."""
+    """The seeds are dealt out to the cores in turn; each core has a process of its own."""
     cores, begun = os.cpu_count() or 1, time.monotonic()
     parts = [f"{first + core},{first + histories},{cores}" for core in range(cores)]
     command = [sys.executable, "-m", "tests.simulation", "--topology", name, "--part"]
