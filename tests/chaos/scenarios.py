@@ -15,7 +15,8 @@ from pysync.model.mark import Mark
 from pysync.service.asking import ask
 from tests.chaos.stand import Stand, Tally
 from tests.support import new_database, table, wait_until
-from tests.support.crashes import PATIENCE_SECONDS, start, start_armed, stopped, wait_for_crash
+from tests.support.crashes import PATIENCE_SECONDS, start, start_armed, wait_for_crash
+from tests.support.hanging import stopped
 from tests.support.proxy import Proxy
 from tests.support.tmpfs import fill, free
 

@@ -16,8 +16,9 @@ import pytest
 from pysync.demo.stage import Stage
 from pysync.metastore.client import Metastore
 from tests.support import wait_until
-from tests.support.crashes import start, stopped
+from tests.support.crashes import start
 from tests.support.eventlog import EventLog, LoggedClient, OrderWatch, versions
+from tests.support.hanging import stopped
 from tests.support.stages import assert_converges, assert_nothing_missing, wait_until_compared
 
 SECONDS = float(os.environ.get("PYSYNC_CHAOS_SECONDS", "60"))

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import os
-import signal
 import threading
 import time
 from collections.abc import Callable, Iterator
@@ -17,6 +15,7 @@ from pysync.model.names import TableName
 from pysync.targets.base import Outcome, OutcomeUnknown, Target, Unavailable
 from pysync.targets.hms import HmsSettings, HmsTarget
 from tests.conformance.objects import Source, partition, table
+from tests.support.hanging import stopped
 
 NAME = TableName("db", "t")
 
@@ -63,14 +62,13 @@ def test_frozen_killed_in_the_middle_and_back(metastores: Callable[..., Embedded
 def _frozen(server: EmbeddedMetastore, target: Target, source: Source) -> None:
     """A process that neither answers nor ends. Once it goes on, it does what it was asked before."""
     put = source.put_table(table(NAME, None, keys=["k"]))
-    os.kill(server.pid, signal.SIGSTOP)
-    started = time.monotonic()
-    with pytest.raises(OutcomeUnknown, match="did not answer"):
-        target.apply(put)
-    assert time.monotonic() - started < 30
-    with pytest.raises(Unavailable, match="did not answer"):
-        target.check()
-    os.kill(server.pid, signal.SIGCONT)
+    with stopped(server.pid):
+        started = time.monotonic()
+        with pytest.raises(OutcomeUnknown, match="did not answer"):
+            target.apply(put)
+        assert time.monotonic() - started < 30
+        with pytest.raises(Unavailable, match="did not answer"):
+            target.check()
     assert target.apply(put) in {Outcome.APPLIED, Outcome.UNCHANGED}
     assert target.apply(put) == Outcome.UNCHANGED
 

@@ -18,6 +18,7 @@ from pysync.crashpoints import VARIABLE
 from pysync.demo.stage import Stage
 from pysync.metastore.client import Metastore
 from tests.support import new_database, partition, table, wait_until
+from tests.support.hanging import stopped
 from tests.support.sidecars import Place, assert_one_line, command, pysync
 from tests.support.stages import assert_converges, ddl_stream, unequal
 
@@ -70,12 +71,9 @@ def interrupted(stage: Stage) -> tuple[int, str]:
     arguments = command(["bootstrap", "-c", stage.config_file])
     process = subprocess.Popen(arguments, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True)
     wait_until(stage._answers, seconds=SECONDS, what="the bootstrap answering")
-    os.kill(stage.target.pid, signal.SIGSTOP)
-    try:
+    with stopped(stage.target.pid):
         process.send_signal(signal.SIGINT)
         _, told = process.communicate(timeout=SECONDS)
-    finally:
-        os.kill(stage.target.pid, signal.SIGCONT)
     return process.returncode, told
 
 

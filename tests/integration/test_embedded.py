@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import signal
 import socket
 import subprocess
 import sys
@@ -18,6 +17,7 @@ from pysync.metastore.client import Metastore
 from pysync.metastore.errors import MetastoreUnavailable
 from tests.conftest import Metastores
 from tests.support import new_database, process_is_gone, table, wait_until
+from tests.support.hanging import hang
 
 
 def test_is_up_with_its_own_warehouse_and_begins_anew_in_memory(metastores: Metastores) -> None:
@@ -69,7 +69,7 @@ def test_a_second_start_is_refused_and_a_second_stop_is_not_and_a_stopped_proces
     pid = server.pid
     with pytest.raises(PysyncError, match="runs already"):
         server.start()
-    os.kill(pid, signal.SIGSTOP)
+    hang(pid)
     server.stop()
     assert process_is_gone(pid)
     server.stop()

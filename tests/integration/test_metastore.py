@@ -2,14 +2,11 @@
 
 from __future__ import annotations
 
-import os
-import signal
 import socket
 import threading
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
-from pathlib import Path
 
 import pytest
 from hmsclient.genthrift.hive_metastore import ttypes
@@ -24,7 +21,8 @@ from pysync.metastore.errors import (
     MetastoreUnsupported,
 )
 from tests.conftest import Metastores
-from tests.support import new_database, partition, table, wait_until
+from tests.support import new_database, partition, table
+from tests.support.hanging import stopped
 
 
 @pytest.fixture
@@ -139,22 +137,14 @@ def test_a_server_that_is_down_is_unavailable_and_back_after_its_restart(metasto
         metastore.databases()
 
 
-def is_stopped(pid: int) -> bool:
-    """Whether no thread of the process runs any more: SIGSTOP reaches them one after the other."""
-    stats = [path.read_text() for path in Path(f"/proc/{pid}/task").glob("*/stat")]
-    return all(stat.rpartition(")")[2].split()[0] == "T" for stat in stats)
-
-
 def test_a_server_that_hangs_leaves_the_outcome_unknown(metastores: Metastores) -> None:
     server = metastores("a")
     with Metastore(server.uri, timeout=0.5) as metastore:
         metastore.databases()
-        os.kill(server.pid, signal.SIGSTOP)
-        wait_until(lambda: is_stopped(server.pid), what="the stop of every thread")
-        for _ in range(2):  # on the connection that there is, and on a new one
-            with pytest.raises(MetastoreCallFailed, match="did not answer get_all_databases: timed out"):
-                metastore.databases()
-        os.kill(server.pid, signal.SIGCONT)
+        with stopped(server.pid):
+            for _ in range(2):  # on the connection that there is, and on a new one
+                with pytest.raises(MetastoreCallFailed, match="did not answer get_all_databases: timed out"):
+                    metastore.databases()
     with Metastore(server.uri) as metastore:
         assert metastore.databases() == ["default"]
 

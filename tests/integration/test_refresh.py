@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import signal
 import time
 from collections.abc import Callable, Iterator
@@ -17,6 +16,7 @@ from hmsclient.genthrift.hive_metastore import ttypes as hive
 from pysync.demo.stage import Stage
 from pysync.metastore.client import Metastore
 from tests.support import partition, table, wait_until
+from tests.support.hanging import stopped
 from tests.support.spools import spooled
 from tests.support.stages import assert_converges, soon_idle, unequal
 
@@ -229,12 +229,8 @@ def _now(stage: Stage) -> float:
 
 
 def test_silence_of_a_hung_source_is_a_gap_that_closes_when_it_is_back(drift: Drift) -> None:
-
-    os.kill(drift.stage.source.pid, signal.SIGSTOP)
-    try:
+    with stopped(drift.stage.source.pid):
         wait_until(lambda: bool(states(drift.stage)), seconds=SECONDS, what="the gap")
         assert states(drift.stage) == ["open"]
-    finally:
-        os.kill(drift.stage.source.pid, signal.SIGCONT)
     assert_healed(drift.stage)
     assert_converges(drift.stage, SECONDS)

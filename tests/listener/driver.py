@@ -13,6 +13,7 @@ from pathlib import Path
 from pysync.embedded import free_port, java
 from tests.listener.stand import BUILD, DEADLINE, ROOT, SPOOL_HEADER, TOKEN, Bridge, Event, records
 from tests.support import wait_until
+from tests.support.hanging import hang
 
 SOURCE = Path(__file__).with_name("Driver.java")
 MIB = 1 << 20
@@ -204,7 +205,7 @@ class Stub:
         return self._events.read_text().split()
 
     def hang(self) -> None:
-        os.kill(self.process.pid, signal.SIGSTOP)
+        hang(self.process.pid)
 
     def go_on(self) -> None:
         os.kill(self.process.pid, signal.SIGCONT)

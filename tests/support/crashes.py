@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import os
 import signal
-from collections.abc import Iterator
-from contextlib import contextmanager
 
 import pytest
 
@@ -48,13 +46,3 @@ def exit_code(stage: Stage) -> int | None:
     """How the sidecar ended; None while it runs."""
     assert stage._sidecar is not None
     return stage._sidecar.poll()
-
-
-@contextmanager
-def stopped(pid: int) -> Iterator[None]:
-    """A process that hangs (SIGSTOP) as long as the block runs."""
-    os.kill(pid, signal.SIGSTOP)
-    try:
-        yield
-    finally:
-        os.kill(pid, signal.SIGCONT)
