@@ -19,7 +19,6 @@ from itertools import islice
 from typing import Any
 
 import structlog
-from pydantic import BaseModel
 
 from pysync.capture.healing import reading
 from pysync.capture.refreshes import Names, Refreshes, Scope, everything, place
@@ -32,6 +31,7 @@ from pysync.model.names import TableName
 from pysync.queue import EventQueue, Gap, QueueClosed
 from pysync.replay.drain import Drain, Released
 from pysync.replay.policy import Policy
+from pysync.service.noted import Noted, Reached, read
 
 _NOTE = "bootstrap"
 _CHUNK = 50
@@ -61,39 +61,6 @@ class Origin:
     files: Callable[[Copier], Copying] | None = None
 
 
-class Reached(BaseModel):
-    """What one target has of it for good, of the events up to `position`; and when it had all."""
-
-    position: int = 0
-    tables: int = 0
-    partitions: int = 0
-    finished_at: float | None = None
-
-
-class Noted(BaseModel):
-    """A bootstrap as it is kept in the queue's file; times are seconds since 1970.
-
-    `tables` is how many there were when it began (None: not counted yet). What stands up to `asked`, a database and
-    a table, is queued; once all is, `upto` is its last position. `seconds` is how long it has run, stops left out.
-    `of` is the id of its origin.
-    """
-
-    of: str | None = None
-
-    targets: tuple[str, ...]
-    started_at: float
-    tables: int | None = None
-    asked: tuple[str, str] | None = None
-    upto: int | None = None
-    seconds: float = 0.0
-    reached: dict[str, Reached] = {}
-
-    @property
-    def finished(self) -> bool:
-        """Whether every target has all of it."""
-        return all(it.finished_at is not None for it in self.reached.values())
-
-
 class Bootstrapper:
     """The thread that runs one bootstrap at a time, and takes up one that was not finished.
 
@@ -119,7 +86,7 @@ class Bootstrapper:
         self._listens = listens
         self._lock = threading.Lock()
         self._note = self._source.note if self._source is not None else _NOTE
-        self._noted = _read(queue, self._note, self._drains)
+        self._noted = read(queue, self._note, self._drains)
         self._waits: str | None = None
         self._waiting: deque[tuple[int, int]] = deque()  # of each chunk that is not done: its last position, its length
         self._ticked = self._noted_at = time.monotonic()
@@ -344,17 +311,6 @@ class Bootstrapper:
 
 def _origin(source: Where | Origin) -> Origin:
     return source if isinstance(source, Origin) else Origin(partial(reading, source))
-
-
-def _read(queue: EventQueue, note: str, drains: Iterable[str]) -> Noted | None:
-    """What was noted, without targets that are not in the configuration any more."""
-    text = queue.noted(note)
-    noted = Noted.model_validate_json(text) if text else None
-    if noted is None:
-        return None
-    left = tuple(name for name in noted.targets if name in drains)
-    reached = {name: noted.reached[name] for name in left}
-    return noted.model_copy(update={"targets": left, "reached": reached}) if left else None
 
 
 def _count(source: Reads, scope: Scope, *, whole: bool) -> int:
