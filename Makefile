@@ -55,7 +55,7 @@ test-aws: setup $(JAR) ## the corpus of test-athena on an AWS account of yours (
 test-spark: setup $(JAR) $(ARCHIVE) ## the tests that need a Spark: copying behind a sidecar, the target kind spark, verify by executors
 	@$(BIN)/python -m pytest -m spark $(ARGS)
 
-test-crash: setup $(JAR) $(ARCHIVE) ## the tests that kill what there is and wait for it to heal: some minutes
+test-crash: setup $(JAR) $(ARCHIVE) ## kills, outages and other long runs on real servers: a quarter of an hour
 	@$(BIN)/python -m pytest -n 2 --dist loadfile -m crash $(ARGS)
 
 chaos: setup $(JAR) $(ARCHIVE) ## the long suite: streams of DDL against kills of everything, and properties with many examples

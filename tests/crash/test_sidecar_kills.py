@@ -6,12 +6,15 @@ import random
 import time
 from pathlib import Path
 
+import pytest
+
 from pysync.demo.stage import Stage
 from tests.support.stages import assert_converges, assert_nothing_missing, ddl_stream
 
 KILLS = 20
 
 
+@pytest.mark.crash
 def test_twenty_kills_during_a_stream_of_ddl_lose_nothing(tmp_path: Path) -> None:
     chance = random.Random(20)
     with Stage(tmp_path) as stage:

@@ -7,6 +7,8 @@ import time
 from contextlib import closing
 from pathlib import Path
 
+import pytest
+
 from pysync.demo.stage import Stage
 from pysync.metastore.client import Metastore
 from tests.support import new_database, table, wait_until
@@ -17,6 +19,7 @@ LIMIT, TABLES = 3, 8
 OPTIONS = f'max_drops_per_window = {LIMIT}\nmax_drops = "{LIMIT} per 1h"\n'
 
 
+@pytest.mark.crash
 def test_slow_drops_are_held_and_one_resume_lets_all_of_them_go(tmp_path: Path) -> None:
     """Before: eight drops two seconds apart all went through."""
     with Stage(tmp_path, options=OPTIONS) as stage:

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from contextlib import closing
 
+import pytest
+
 from pysync.metastore.client import Metastore
 from pysync.queue import EventQueue
 from pysync.replay.drain import Drain
@@ -17,6 +19,7 @@ PARTITIONS = 1500
 SECONDS = 300.0
 
 
+@pytest.mark.crash
 def test_a_small_table_is_changed_while_the_partitions_of_a_big_one_are_on_their_way(metastores, tmp_path):
     """As 17 s were seen to pass before: the next window waited for the whole last one."""
     server, kind = metastores(), target_kind("hms")

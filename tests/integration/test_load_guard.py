@@ -34,6 +34,7 @@ def elsewhere(stage: Stage, directory: Path) -> Path:
     return file
 
 
+@pytest.mark.crash
 def test_an_older_dump_does_not_undo_what_a_listener_has_replayed(stage: Stage, tmp_path: Path) -> None:
     """Before: both loads dropped 36 of 48 tables, without a question."""
     dump = tmp_path / "dump"

@@ -112,6 +112,7 @@ def test_another_include_brings_what_came_and_keeps_or_drops_what_left(stage: St
             wait_until(lambda: held(target) == {"aa": ["theirs"], "bb": ["new", "t"]}, what="aa's end, but for theirs")
 
 
+@pytest.mark.crash
 def test_the_brake_holds_what_leaves_the_scope_and_a_kill_only_delays_it(stage: Stage) -> None:
     names = [f"aa.t{number}" for number in range(6)]
     with closing(Metastore(stage.source.uri)) as source, closing(Metastore(stage.target.uri)) as target:

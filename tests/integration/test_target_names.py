@@ -69,6 +69,7 @@ def test_a_renamed_target_keeps_what_waits_for_it_and_what_is_parked(stage: Stag
         wait_until(lambda: target.tables(name) == ["theirs", "waits"], what="what waited, and what was parked")
 
 
+@pytest.mark.crash
 def test_a_bootstrap_under_way_goes_on_under_the_new_name(stage: Stage) -> None:
     """Its requests in the queue, and one that is parked, name the target they are for."""
     with closing(Metastore(stage.source.uri)) as source:
