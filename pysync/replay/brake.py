@@ -7,9 +7,10 @@ import time
 from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass, field
 
+from pysync.model.operation import Operation
 from pysync.queue import Pause, Queued
 from pysync.replay.draft import Draft
-from pysync.replay.ledger import Drop, Ledger, drops_of
+from pysync.replay.ledger import Drop, Ledger, drops_of, drops_of_refresh
 from pysync.targets.settings import TargetSettings
 
 _SAME_BURST_MS = 60_000
@@ -54,11 +55,11 @@ class _Count:
 
     last: int
     dropped: int = 0
-    refreshed: dict[int, int] = field(default_factory=dict)
+    refreshed: dict[int, list[Drop]] = field(default_factory=dict)
 
     @property
     def total(self) -> int:
-        return self.dropped + sum(self.refreshed.values())
+        return self.dropped + sum(it.count for drops in self.refreshed.values() for it in drops)
 
 
 @dataclass(slots=True)
@@ -133,16 +134,17 @@ class Brake:
                 why = self._over(draft, self._ledger.new(drops)) or self._hit.pause.reason.split("; ")[1]
                 self._hold(draft, why, drops)
 
-    def allows(self, drops: int, position: int) -> bool:
-        """Whether a refresh, the event at `position`, may drop so many in all; if not, its window is held from now on.
+    def allows(self, drops: Sequence[Operation], position: int) -> bool:
+        """Whether a refresh, the event at `position`, may make all these drops; if not, its window is held from now on.
 
         Called by the lanes: what a refresh drops is known only when it reads the source. It may be tried again.
+        Raises what `tables_of` raises.
         """
         with self._counting:
             count = self._count(position)
-            count.refreshed[position] = drops
-            total = count.total
-            why = self._limit_of(total) or self._over_time(self._ledger.most(self._refreshed()))
+            count.refreshed[position] = drops_of_refresh(drops, position, round(self._clock() * 1000))
+            total, lately = count.total, self._refreshed()
+            why = self._limit_of(total) or self._over_time(self._ledger.most(lately)) or self._over_share(lately)
             if why is None or position <= self._let_through:
                 return True
             position = max(position, self._hit.upto if self._hit else 0)
@@ -178,13 +180,15 @@ class Brake:
     def _count(self, position: int) -> _Count:
         """That of the window which an event is in; of its own for one that was parked, and is tried again alone."""
         found = next((it for it in self._counts if it.last >= position), None)
-        return found or _Count(position)
+        if found is None:
+            found = _Count(position)
+            self._counts.append(found)
+        return found
 
     def _refreshed(self, upto: int | None = None) -> list[Drop]:
         """What the refreshes of the windows in hand have dropped, or of those up to a position."""
-        now = round(self._clock() * 1000)
         windows = (it for it in self._counts if upto is None or it.last <= upto)
-        return [Drop(at, now, "", count) for it in windows for at, count in it.refreshed.items() if count]
+        return [drop for it in windows for drops in it.refreshed.values() for drop in drops]
 
     def _why(self, draft: Draft, new: Sequence[Drop]) -> str | None:
         return self._over(draft, new) or self._over_share(new)

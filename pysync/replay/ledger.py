@@ -100,6 +100,11 @@ def drops_of(draft: Draft, seconds: float) -> list[Drop]:
     ]
 
 
+def drops_of_refresh(operations: Sequence[Operation], position: int, at_ms: int) -> list[Drop]:
+    """What the operations of the refresh at `position` drop; how old its tables were, nobody tells."""
+    return list(_of_work(operations, position, {position: at_ms}, 0.0))
+
+
 def _of_work(operations: Sequence[Operation], position: int, times: dict[int, int], seconds: float) -> Iterator[Drop]:
     put, at_ms = {it.key for it in operations if isinstance(it, PutTable)}, times.get(position, 0)
     for it in operations:

@@ -5,7 +5,7 @@ What a refresh comes to is told by pysync.replay.rereading.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, ExitStack, contextmanager, suppress
 from dataclasses import replace
 from queue import Empty, SimpleQueue
@@ -48,8 +48,8 @@ from pysync.targets.base import Outcome, Target, Unavailable, total
 
 log = structlog.get_logger(__name__)
 
-Allow = Callable[[int, int], bool]
-"""Whether so many drops in all may be made for the event at that position (see pysync.replay.brake)."""
+Allow = Callable[[Sequence[Operation], int], bool]
+"""Whether all these drops may be made for the event at that position (see pysync.replay.brake)."""
 
 OpenSource = Callable[[], AbstractContextManager[Reads]]
 """A connection to the source metastore, made at its first call; or a dump of it."""
@@ -97,11 +97,12 @@ class Refresher:
             log.warning("what the events do not tell is not read: [source] metastore is not set", what=refresh.key)
             return Outcome.UNCHANGED
         outcomes: set[Outcome] = set()
-        drops = partitions = 0
+        drops: list[Operation] = []
+        partitions = 0
         with self._reading(self._source) as source:
-            for operation, its_drops in self._operations(source, target, refresh):
-                drops += its_drops
-                if its_drops and not self._allow(drops, refresh.mark.position):
+            for operation, more in self._operations(source, target, refresh):
+                drops += more
+                if more and not self._allow(drops, refresh.mark.position):
                     raise Stopped
                 outcomes.add(_apply(target, operation))
                 if Outcome.CONFLICT in outcomes and refresh.table is not None:
@@ -135,21 +136,21 @@ class Refresher:
         found = Refresh(source_database=source, database=name, anew=True, **origin)
         return found if self._source is not None else None
 
-    def _operations(self, source: Reads, target: Target, refresh: Refresh) -> Iterator[tuple[Operation, int]]:
-        """The operations that the target is to get, each with the drops that it adds to those before it.
+    def _operations(
+        self, source: Reads, target: Target, refresh: Refresh
+    ) -> Iterator[tuple[Operation, list[Operation]]]:
+        """The operations that the target is to get, each with the drops that become known with it.
 
         A refresh of more than a table tells at the first all that it would drop: the brake holds all of it or none.
         """
         every = Rereading(source, target, self._translator, refresh).operations()
         found = (it for it in every if _kind_of(it) not in self._translator.policy.exclude_kinds)
         if refresh.table is not None:
-            yield from ((it, it.drops) for it in found)
+            yield from ((it, _dropping([it])) for it in found)
             return
         listed = list(found)
-        left = sum(it.drops for it in listed)
-        for operation in listed:
-            yield operation, left
-            left = 0
+        for number, operation in enumerate(listed):
+            yield operation, _dropping(listed) if number == 0 else []
 
     def _count(self, refresh: Refresh, count: Count) -> None:
         if refresh.bootstrap and refresh.table is not None:
@@ -174,6 +175,10 @@ class Refresher:
             stack.close()
             raise
         self._idle.put((source, stack))
+
+
+def _dropping(operations: Sequence[Operation]) -> list[Operation]:
+    return [it for it in operations if it.drops]
 
 
 def _apply(target: Target, operation: Operation) -> Outcome:

@@ -6,7 +6,10 @@ import time
 
 import pytest
 
-from pysync.replay.brake import Limits
+from pysync.model.mark import Mark
+from pysync.model.names import TableName
+from pysync.model.operation import DropTable
+from pysync.replay.brake import Brake, Limits
 from tests.support import wait_until
 from tests.support.drains import (
     FaultyDrain,
@@ -170,6 +173,29 @@ def test_tables_that_live_for_less_than_the_brake_looks_back_are_no_loss(built, 
     bench = filled(built, max_drop_share=0.5, max_drop_share_from=6)
     one_by_one(bench, *TABLES, created=int(time.time()) - age)
     assert (len(bench.tables()), bench.drain.paused() is not None) == (left, left > 0)
+
+
+def gone(*names: str) -> list[DropTable]:
+    """What a comparison drops that does not find these tables at the source."""
+    return [DropTable(table=TableName.parse(name), mark=Mark("east", 1, 9), visited=("east",)) for name in names]
+
+
+def test_a_comparison_that_would_drop_more_than_a_share_of_a_database_is_held():
+    brake = Brake(Limits(share=0.5, share_from=6), tables_of=lambda _: [name.partition(".")[2] for name in TABLES])
+    assert brake.allows(gone(*TABLES[:3]), 9)
+    assert not brake.allows(gone(*TABLES[:4]), 9)
+    assert brake.held is not None
+    assert "4 of the 6 tables of db are gone then, max_drop_share is 0.5" in brake.held.reason
+    assert brake.release()
+    assert brake.allows(gone(*TABLES[:4]), 9)
+
+
+def test_what_was_dropped_by_an_earlier_comparison_counts_for_the_share():
+    brake = Brake(Limits(share=0.5, share_from=6), tables_of=lambda _: ["t2", "t3", "t4", "t5"])
+    assert brake.allows(gone(*TABLES[:2]), 9)
+    brake.passed(9)
+    assert brake.allows(gone(TABLES[2]), 10)
+    assert not brake.allows(gone(*TABLES[2:4]), 10)
 
 
 def test_tables_that_are_made_anew_are_no_loss(built):

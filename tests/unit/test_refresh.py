@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import gc
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 import pytest
@@ -303,8 +303,8 @@ def test_the_brake_is_asked_before_anything_is_dropped() -> None:
     target.has("db.t", "1", "2", "3")
     asked: list[tuple[int, int]] = []
 
-    def allow(drops: int, position: int) -> bool:
-        asked.append((drops, position))
+    def allow(drops: Sequence[Operation], position: int) -> bool:
+        asked.append((sum(it.drops for it in drops), position))
         return False
 
     with pytest.raises(Stopped):
