@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
+from functools import cache
 from typing import Any
 
 from hmsclient.genthrift.hive_metastore import ttypes as hive
@@ -14,6 +15,8 @@ from pysync.model.mark import EVENT_KEY, SOURCE_KEY
 SERVER_FIELDS = frozenset({"createTime", "lastAccessTime", "materializationTime", "privileges", "validTxnList"})
 # What an unset field means to a server that knows it; one that does not leaves it unset.
 _DEFAULTS = {(hive.Table, "ownerType"): hive.PrincipalType.USER, (hive.Database, "type"): 1}
+_SCALARS = frozenset({str, int, float, bool, bytes, type(None)})
+_EMPTY: tuple[Any, ...] = ({}, [], "")
 # The last two are of the DDL engine that altered it: Hive's own, or Athena's.
 SERVER_PARAMETERS = frozenset(
     {"transient_lastDdlTime", SOURCE_KEY, EVENT_KEY, WRITTEN_KEY, "last_modified_by", "last_modified_time"}
@@ -84,9 +87,10 @@ def _named(value: Any) -> dict[str, Any]:
 
 
 def _plain(value: Any) -> Any:
+    if type(value) in _SCALARS:
+        return value
     if hasattr(value, "thrift_spec"):
-        names = [spec[2] for spec in value.thrift_spec if spec and spec[2] not in SERVER_FIELDS]
-        return _kept({name: _plain(getattr(value, name)) for name in names if not _is_default(value, name)})
+        return _fields(value)
     if isinstance(value, Mapping):
         return {key: _plain(part) for key, part in value.items()}
     if isinstance(value, (list, tuple)):
@@ -94,9 +98,19 @@ def _plain(value: Any) -> Any:
     return value
 
 
-def _is_default(item: Any, name: str) -> bool:
-    return (type(item), name) in _DEFAULTS and getattr(item, name) == _DEFAULTS[type(item), name]
+def _fields(struct: Any) -> dict[str, Any]:
+    """What is set of a struct; what is empty counts as unset."""
+    found: dict[str, Any] = {}
+    kind: Any = type(struct)
+    for name in _names(kind):
+        value = getattr(struct, name)
+        if not (value is None or _DEFAULTS.get((kind, name)) == value):
+            plain = _plain(value)
+            if plain not in _EMPTY:
+                found[name] = plain
+    return found
 
 
-def _kept(fields: dict[str, Any]) -> dict[str, Any]:
-    return {name: value for name, value in fields.items() if value is not None and value not in ({}, [], "")}
+@cache
+def _names(kind: Any) -> tuple[str, ...]:
+    return tuple(spec[2] for spec in kind.thrift_spec if spec and spec[2] not in SERVER_FIELDS)

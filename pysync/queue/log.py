@@ -140,6 +140,8 @@ class EventQueue(Registry):
     def close_gaps(self) -> int:
         """Close the gaps that every target has been brought past (or theirs alone, of a scope); returns how many."""
         with self._lock:
+            if not self.open_gaps():
+                return 0
             done, now = min(self._positions.values(), default=0), self._now_ms()
             with self._transaction() as connection:
                 own = sum(gaps.close(connection, at, now, of) for of, at in self._positions.items())

@@ -14,10 +14,11 @@ import time
 from collections.abc import Sequence
 
 from tests.simulation.run import Found, find, shrunk
+from tests.simulation.stage import stage
 from tests.simulation.topologies import TOPOLOGIES, Topology
-from tests.simulation.world import silence
 
 _MOST_TOLD = 5
+_MOST_NAMED = 100
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -30,7 +31,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser.add_argument("--part", help=argparse.SUPPRESS)
     asked = parser.parse_args(arguments)
     names = asked.topology or sorted(TOPOLOGIES)
-    with silence():
+    with stage():
         if asked.seed is not None:
             return max(_one(TOPOLOGIES[name], asked.seed) for name in names)
         if asked.part:
@@ -46,14 +47,14 @@ def _one(topology: Topology, seed: int) -> int:
 
 
 def _part(topology: Topology, seeds: range) -> int:
+    """Run these histories; prints the seeds of those that went wrong, the stories of the first on stderr."""
     wrong = []
     for found in filter(None, (find(topology, seed) for seed in seeds)):
         wrong.append(found.seed)
         if len(wrong) <= _MOST_TOLD:
-            print(_told(found), flush=True)
-    if wrong:
-        print(f"{topology.name}: {len(wrong)} went wrong, seeds {wrong[:50]}")
-    return int(bool(wrong))
+            print(_told(found), file=sys.stderr, flush=True)
+    print(*wrong)
+    return 0
 
 
 def _told(found: Found) -> str:
@@ -66,12 +67,12 @@ def _all(name: str, first: int, histories: int) -> int:
     cores, begun = os.cpu_count() or 1, time.monotonic()
     parts = [f"{first + core},{first + histories},{cores}" for core in range(cores)]
     command = [sys.executable, "-m", "tests.simulation", "--topology", name, "--part"]
-    running = [subprocess.Popen([*command, part]) for part in parts]
-    codes = [process.wait() for process in running]
+    running = [subprocess.Popen([*command, part], stdout=subprocess.PIPE, text=True) for part in parts]
+    seeds = sorted(int(seed) for process in running for seed in process.communicate()[0].split())
     seconds = time.monotonic() - begun
-    wrong = "some went wrong" if any(codes) else "none went wrong"
-    print(f"{name}: {histories} histories, {histories / seconds:.0f} a second, {wrong}")
-    return max(map(abs, codes))
+    wrong = f"{len(seeds)} went wrong, seeds {' '.join(map(str, seeds[:_MOST_NAMED]))}" if seeds else "none went wrong"
+    print(f"{name}: {histories} histories, {histories / seconds:.0f} a second on {cores} cores, {wrong}", flush=True)
+    return int(bool(seeds) or any(process.returncode for process in running))
 
 
 if __name__ == "__main__":

@@ -1,23 +1,23 @@
-"""The clock of a simulated world, and how pysync is made to look at it."""
+"""The clock of a simulated world."""
 
 from __future__ import annotations
 
-import sys
-import time as real_time
-from collections.abc import Iterator
-from contextlib import contextmanager
 from dataclasses import dataclass
-from typing import Any
 
-_ROOMS = ("pysync.capture.", "pysync.queue.", "pysync.replay.")
+_SECONDS = 1000.0
+_BEHIND = -1_700_000_000.0
 
 
 @dataclass(slots=True)
 class Clock:
     """Seconds that only grow, and the time of day, which may jump. Nobody waits for either."""
 
-    seconds: float = 1000.0
-    behind: float = -1_700_000_000.0
+    seconds: float = _SECONDS
+    behind: float = _BEHIND
+
+    def begin(self) -> None:
+        """Another world begins, at the time at which each begins."""
+        self.seconds, self.behind = _SECONDS, _BEHIND
 
     def monotonic(self) -> float:
         return self.seconds
@@ -34,17 +34,3 @@ class Clock:
     def jump(self, seconds: float) -> None:
         """Set the time of day forward or back."""
         self.behind -= seconds
-
-
-@contextmanager
-def looked_at(clock: Clock) -> Iterator[None]:
-    """Have the modules of pysync that decide something by the time look at this clock for it."""
-    modules: list[Any] = [it for name, it in list(sys.modules.items()) if name.startswith(_ROOMS)]
-    changed = [it for it in modules if getattr(it, "time", None) is real_time]
-    for module in changed:
-        module.time = clock
-    try:
-        yield
-    finally:
-        for module in changed:
-            module.time = real_time

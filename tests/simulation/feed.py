@@ -53,7 +53,7 @@ class Feed:
     @property
     def behind(self) -> int:
         """How many events it has not had yet."""
-        return self._queue.depth(self.name).queued
+        return self._queue.last - self._queue.positions()[self.name]
 
     @property
     def parked(self) -> int:

@@ -13,8 +13,8 @@ from pathlib import Path
 
 from tests.simulation import calm
 from tests.simulation.history import History, Workload
+from tests.simulation.stage import simulated
 from tests.simulation.topologies import Topology
-from tests.simulation.world import simulated
 
 _numbers = itertools.count()
 

@@ -7,8 +7,8 @@ import pytest
 from tests.simulation.clients import CHOICES, Client
 from tests.simulation.history import Workload
 from tests.simulation.run import find, shrunk
+from tests.simulation.stage import stage
 from tests.simulation.topologies import FORMER
-from tests.simulation.world import silence
 
 
 def calls(*wanted: object) -> tuple[int, ...]:
@@ -40,7 +40,7 @@ FAULTS = {
 @pytest.mark.parametrize("name", FAULTS)
 def test_the_faults_of_the_former_rules_are_found(name: str) -> None:
     workload, wrong = FAULTS[name]
-    with silence():
+    with stage():
         tried = (find(FORMER["pair-adopt"], seed, workload) for seed in range(100))
         found = next((it for it in tried if it is not None and it.wrong.startswith(wrong)), None)
         assert found is not None

@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 
 from tests.simulation.run import find, shrunk, wrong_after
+from tests.simulation.stage import stage
 from tests.simulation.topologies import ONE_WAY, TOPOLOGIES
-from tests.simulation.world import silence
 
 HISTORIES = 1000
 _PART = 250
@@ -17,7 +17,7 @@ FLAWLESS = (ONE_WAY.name,)
 @pytest.mark.parametrize("first", range(0, HISTORIES, _PART))
 @pytest.mark.parametrize("name", FLAWLESS)
 def test_no_history_goes_wrong(name: str, first: int) -> None:
-    with silence():
+    with stage():
         found = (find(TOPOLOGIES[name], seed) for seed in range(first, first + _PART))
         wrong = next((it for it in found if it is not None), None)
         story = shrunk(wrong).told() if wrong else ""
@@ -28,7 +28,7 @@ def test_a_seed_is_the_same_history_with_the_same_end() -> None:
     topology = TOPOLOGIES["one-way"]
     steps = topology.workload.history(7, 2)
     assert steps == topology.workload.history(7, 2) != topology.workload.history(8, 2)
-    with silence():
+    with stage():
         stories: list[list[str]] = [[], []]
         for story in stories:
             wrong_after(topology, 7, steps, story)

@@ -4,24 +4,16 @@ from __future__ import annotations
 
 import random
 import shutil
-import sys
-from collections.abc import Iterator
-from contextlib import ExitStack, contextmanager
 from functools import lru_cache
 from pathlib import Path
 from typing import Any
-from unittest import mock
 
-import structlog
-
-from pysync import crashpoints
-from pysync.capture import healing
 from pysync.errors import PysyncError
-from pysync.queue import EventQueue, schema
+from pysync.queue import EventQueue
 from pysync.targets.faulty import FaultySettings
 from pysync.targets.settings import TargetSettings
 from tests.simulation import rounds
-from tests.simulation.clock import Clock, looked_at
+from tests.simulation.clock import Clock
 from tests.simulation.cluster import Cluster, Killed
 from tests.simulation.history import POINTS, Step
 from tests.simulation.topologies import Topology
@@ -207,46 +199,4 @@ def _new_queue(place: Path, empty: Path) -> None:
     """A new queue file; to copy one takes a tenth of the time to make it."""
     if not empty.exists():
         EventQueue(empty, min_free_bytes=0, clock=lambda: 1.7e9).close()
-    shutil.copytree(empty, place)
-
-
-@contextmanager
-def simulated(topology: Topology, directory: Path, seed: int, *, tells: bool = False) -> Iterator[World]:
-    """A world in whose time, and at whose crash points, pysync lives until the end of the block."""
-    directory.mkdir(parents=True)
-    world: World | None = None
-    with ExitStack() as stack:
-        stack.callback(shutil.rmtree, directory)
-        stack.enter_context(mock.patch.object(healing, "Metastore", lambda connect: connect()))
-        stack.enter_context(mock.patch.object(schema, "_check"))  # no disk is damaged, and it takes a thread
-        stack.callback(_no_crashes, _crashing(lambda point: world.come_by(point) if world else None))
-        clock = Clock()
-        stack.enter_context(looked_at(clock))
-        world = World(topology, directory, clock, seed, tells=tells)
-        stack.callback(world.close)
-        yield world
-
-
-@contextmanager
-def silence() -> Iterator[None]:
-    """Without logs: who wants to know looks at the story."""
-    structlog.configure(wrapper_class=structlog.make_filtering_bound_logger(50))
-    try:
-        yield
-    finally:
-        structlog.reset_defaults()
-
-
-def _crashing(come_by: Any) -> list[Any]:
-    """Have all of pysync come by here; returned are its modules that have crash points."""
-    modules = [
-        it for name, it in list(sys.modules.items()) if name.startswith("pysync.") and hasattr(it, "crash_point")
-    ]
-    for module in modules:
-        module.crash_point = come_by
-    return modules
-
-
-def _no_crashes(modules: list[Any]) -> None:
-    for module in modules:
-        module.crash_point = crashpoints.armed(None)
+    shutil.copytree(empty, place, copy_function=shutil.copyfile)
