@@ -43,10 +43,8 @@ class State:
     def touch(self, change: Change) -> None:
         """Note that the change is part of this state."""
         came = change.event.visited
-        if self.visited is None:
-            self.visited = came
-        elif came != self.visited:
-            self.visited = tuple(name for name in came if name in self.visited)
+        been = came if self.visited is None else self.visited
+        self.visited = tuple(name for name in came if name in been)
         self.positions.append(change.position)
 
     def remember(self, change: Change) -> None:

@@ -105,6 +105,22 @@ def test_drop_and_create_are_told_from_an_alter(story):
     assert (state.born, state.positions) == (4, [1, 2, 3, 4, 5, 6])
 
 
+def test_an_alter_after_a_drop_does_not_tell_when_the_table_was_born(story):
+    """The new create came out of order, or never; the old one was of another table."""
+    story.create()
+    story.drop()
+    story.alter()
+    state = story.only()
+    assert (brief(state), state.born) == ((2, [(3, False)], {}), 0)
+
+
+def test_an_alter_after_a_drop_does_not_tell_when_the_database_was_born(story):
+    for kind in (Kind.CREATE_DATABASE, Kind.DROP_DATABASE, Kind.ALTER_DATABASE):
+        story.database(kind)
+    state = story.only()
+    assert (state.dropped.position, state.defined.position, state.born) == (2, 3, 0)
+
+
 def test_many_alters_are_the_last(story):
     for _ in range(9):
         story.alter()
@@ -192,6 +208,27 @@ def test_a_cascade_is_put_by_itself_where_the_columns_change_once_more(story):
     story.alter(before=B, after=A)
     story.alter()
     assert brief(story.only())[1] == [(1, True), (3, False)]
+
+
+def test_columns_that_change_twice_without_a_cascade_are_put_once(story):
+    story.alter(after=B)
+    story.alter(before=B, after=A)
+    assert brief(story.only())[1] == [(2, False)]
+
+
+def test_columns_of_a_table_that_had_no_storage_before_its_alter_are_not_cascaded(story):
+    bare = keyed("db.t")
+    bare.sd = None
+    story.add(Kind.ALTER_TABLE, before=[bare], after=[keyed("db.t")], environment={"CASCADE": "true"})
+    assert brief(story.only())[1] == [(1, False)]
+
+
+def test_partitions_are_put_with_their_table_as_it_was_told_last(story):
+    story.put("1")
+    story.alter(after=B)
+    assert [column.name for column in story.only().described.sd.cols] == ["id", "more"]
+    story.put("2")
+    assert [column.name for column in story.only().described.sd.cols] == ["id"]
 
 
 def test_a_cascade_stays_one_where_only_something_else_changes_after_it(story):
@@ -292,7 +329,7 @@ def test_a_function_comes_after_its_database(story):
 
 def test_a_state_has_been_only_where_all_of_its_changes_have_been(story):
     """Else a change would not be sent on to where only another one of its window has been."""
-    for been in ("west,north", "north,west", "north"):
+    for been in ("west,north", "north", "north,west"):
         story.alter(environment={VISITED: been})
     assert story.only().visited == ("north", "onprem")
 

@@ -41,6 +41,7 @@ def test_put(parameters: dict[str, str] | None, expected: Standing) -> None:
 def test_absent_is_absent_whatever_its_parameters() -> None:
     assert standing(False, there(), MARK) is Standing.ABSENT
     assert standing_for_drop(False, there(), MARK) is Standing.ABSENT
+    assert standing_for_drop(False, there(created=101), MARK) is Standing.ABSENT
 
 
 @pytest.mark.parametrize(
@@ -52,6 +53,8 @@ def test_absent_is_absent_whatever_its_parameters() -> None:
         (there(position=6, created=0), Standing.OWN),
         (there(position=8, created=50), Standing.NEWER),
         (there(source="other", created=50), Standing.FOREIGN),
+        (there(source="other", created=101), Standing.FOREIGN),
+        (there(source="other", position=99, created=101), Standing.FOREIGN),
     ],
 )
 def test_drop(parameters: dict[str, str], expected: Standing) -> None:

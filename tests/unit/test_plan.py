@@ -7,6 +7,7 @@ import copy
 import pytest
 
 from pysync.model.event import VISITED, Kind
+from pysync.model.files import SourceFiles
 from pysync.model.mark import Mark
 from pysync.model.names import TableName
 from pysync.model.operation import (
@@ -193,6 +194,18 @@ def test_partitions_whose_data_was_deleted_are_dropped_apart_from_those_whose_da
 def test_a_drop_says_whether_the_source_deleted_data(kind, attribute, deletes):
     attributes = {} if attribute is None else {"delete_data": attribute}
     assert one(kind, attributes=attributes).delete_data is deletes
+
+
+def test_what_is_put_brings_along_where_the_files_of_all_its_changes_are_at_the_source():
+    files = {name: SourceFiles(f"hdfs://a/{name}") for name in ("t", "day", "u")}
+    told = [created("db.t", 1), change(Kind.ADD_PARTITION, of=KEYED, after=[partition(KEYED, ["1", "x"])], position=2)]
+    told.append(renamed("db.t", "db.u", 3))
+    for item, name in zip(told, files, strict=True):
+        item.sources = {name: files[name]}
+    put, parts, rename = (operation for work in works(*told) for operation in work.operations)
+    assert (type(put), type(parts), type(rename)) == (PutTable, PutPartitions, RenameTable)
+    assert put.sources == parts.sources == {"t": files["t"], "day": files["day"]}
+    assert rename.sources == {"u": files["u"]}
 
 
 def test_functions_and_constraints_are_dropped_by_name():
