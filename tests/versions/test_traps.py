@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from contextlib import closing
 from pathlib import Path
 from typing import Any
 
@@ -87,12 +88,15 @@ def test_a_managed_table_becomes_external_and_stays_so(
 
 @pytest.mark.parametrize("properties", [{}, {"transactional_properties": "insert_only"}], ids=["acid", "insert_only"])
 def test_a_transactional_table_is_refused_with_the_reason(
-    target: HmsTarget, source: Source, database: str, tmp_path: Path, properties: dict[str, str]
+    server: EmbeddedMetastore, source: Source, database: str, tmp_path: Path, properties: dict[str, str]
 ) -> None:
+    """By us, and by the server itself where the settings would have it."""
     wanted = managed(database, f"file:{tmp_path}/t", transactional="true", **properties)
-    with pytest.raises(Rejected, match="cannot create an ACID table") as error:
-        target.apply(source.put_table(wanted))
-    assert "exclude it" in str(error.value.hint)
+    for setting, reason in (("refuse", "is transactional"), ("metadata", "cannot create an ACID table")):
+        settings = HmsSettings(name="dr", kind="hms", metastore=server.uri, transactional=setting)
+        with closing(HmsTarget(settings)) as target, pytest.raises(Rejected, match=reason) as error:
+            target.apply(source.put_table(wanted))
+        assert "exclude it" in str(error.value.hint)
 
 
 def test_statistics_of_an_added_partition_are_the_sources(
