@@ -8,6 +8,7 @@ import typer
 
 from pysync import __version__
 from pysync.cli.commands import Commands
+from pysync.cli.output import say
 from pysync.errors import PysyncError
 
 app = typer.Typer(
@@ -29,7 +30,7 @@ def root(
 ) -> None:
     """Options of pysync itself."""
     if version:
-        typer.echo(f"pysync {__version__}")
+        say(f"pysync {__version__}")
         raise typer.Exit
     if context.invoked_subcommand is None:
         raise typer.Exit(2)
@@ -41,7 +42,7 @@ def main() -> None:
         app()
     except PysyncError as error:
         for line in str(error).splitlines():
-            typer.echo(f"pysync: {line}", err=True)
+            say(f"pysync: {line}", err=True)
         sys.exit(error.exit_code)
     except KeyboardInterrupt:
         sys.exit(130)

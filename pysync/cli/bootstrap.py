@@ -12,13 +12,14 @@ import typer
 from rich.console import Console
 from rich.progress import BarColumn, Progress, TextColumn
 
-from pysync.cli.output import AsJson, ConfigFile, ask_about, print_json, print_table
+from pysync.cli.output import AsJson, ConfigFile, ask_about, print_json, print_table, say
 from pysync.cli.told import clock, so_far
 from pysync.config import load_config
 from pysync.errors import PysyncError, UsageError
 from pysync.service import logs
 from pysync.service.asking import NoSidecar
 from pysync.service.oneoff import is_finished, run_once
+from pysync.text import plain
 
 _POLL_SECONDS = 0.5
 
@@ -66,7 +67,7 @@ def _by_the_sidecar(config: Path, target: str | None) -> Mapping[str, Any]:
     except NoSidecar as error:
         raise PysyncError("the sidecar ended meanwhile", "start it again, and the bootstrap goes on") from error
     except KeyboardInterrupt:
-        typer.echo("the bootstrap goes on in the sidecar: see pysync status", err=True)
+        say("the bootstrap goes on in the sidecar: see pysync status", err=True)
         raise
     return status
 
@@ -81,15 +82,15 @@ def _by_itself(config: Path, target: str | None) -> Mapping[str, Any]:
         with shown() as tell:
             return run_once(loaded, names, tell)
     except KeyboardInterrupt:
-        typer.echo("stopped: run it again, and it goes on where it was", err=True)
+        say("stopped: run it again, and it goes on where it was", err=True)
         raise
 
 
 @contextmanager
 def shown() -> Iterator[Tell]:
     """A bar for every target on standard error; what is to be called with each new status."""
-    columns = (TextColumn("{task.description}"), BarColumn(), TextColumn("{task.fields[so_far]}"))
-    with Progress(*columns, console=Console(stderr=True)) as bars:
+    name, state = (TextColumn(f"{{task.{it}}}", markup=False) for it in ("description", "fields[so_far]"))
+    with Progress(name, BarColumn(), state, console=Console(stderr=True)) as bars:
         tasks: dict[str, Any] = {}
 
         def tell(status: Mapping[str, Any]) -> None:
@@ -100,7 +101,7 @@ def shown() -> Iterator[Tell]:
                 if name not in tasks:
                     tasks[name] = bars.add_task(name, total=None, so_far="")
                 told = so_far(found, item) + _trouble(found, states[name])
-                bars.update(tasks[name], total=found["tables"], completed=item["tables"], so_far=told)
+                bars.update(tasks[name], total=found["tables"], completed=item["tables"], so_far=plain(told))
 
         yield tell
 
@@ -131,4 +132,4 @@ def _print(found: Mapping[str, Any]) -> None:
     print_table(f"bootstrap: {clock(found['seconds'])}", columns, rows)
     for item in found["targets"]:
         if item["parked"]:
-            typer.echo(f"{item['name']} has refused something: see pysync parked list {item['name']}")
+            say(f"{item['name']} has refused something: see pysync parked list {item['name']}")

@@ -10,7 +10,7 @@ import typer
 from rich.console import Console
 from rich.progress import BarColumn, DownloadColumn, Progress, TextColumn, TimeRemainingColumn, TransferSpeedColumn
 
-from pysync.cli.output import AsJson, ConfigFile, print_json
+from pysync.cli.output import AsJson, ConfigFile, print_json, say
 from pysync.config import load_config
 from pysync.copy.run import Copied
 from pysync.errors import UsageError
@@ -61,7 +61,7 @@ def copy(
 @contextmanager
 def _progress() -> Iterator[Callable[[dict[str, Any]], None]]:
     """A bar of the bytes on standard error, with their rate and the time left."""
-    columns = (TextColumn("{task.description}"), BarColumn(), DownloadColumn(), TransferSpeedColumn())
+    columns = (TextColumn("{task.description}", markup=False), BarColumn(), DownloadColumn(), TransferSpeedColumn())
     with Progress(*columns, TimeRemainingColumn(), console=Console(stderr=True), transient=True) as progress:
         bar = progress.add_task("compares", total=None)
 
@@ -87,8 +87,8 @@ def _as_json(done: Copied) -> dict[str, Any]:
 
 def _print(done: Copied, dry_run: bool) -> None:
     how = "to copy" if dry_run else "copied"
-    typer.echo(f"{done.files} files {how} ({done.bytes} bytes), {done.same} were there already")
+    say(f"{done.files} files {how} ({done.bytes} bytes), {done.same} were there already")
     if done.removed:
-        typer.echo(f"{done.removed} files {'to remove' if dry_run else 'removed'}")
+        say(f"{done.removed} files {'to remove' if dry_run else 'removed'}")
     for pair in done.missing:
-        typer.echo(f"not at the source: {pair.source}")
+        say(f"not at the source: {pair.source}")

@@ -14,7 +14,7 @@ from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn
 
 from pysync.cli.bootstrap import shown
-from pysync.cli.output import AsJson, ConfigFile, print_json, progress
+from pysync.cli.output import AsJson, ConfigFile, print_json, progress, say
 from pysync.config import Config, load_config
 from pysync.dump.index import open_dump
 from pysync.dump.manifest import Counts, Manifest
@@ -90,7 +90,7 @@ def dump(
         with _bar() as tell:
             manifest = dump_once(loaded, directory, wanted, tell)
     except KeyboardInterrupt:
-        typer.echo("stopped: run it again, and it goes on where it was", err=True)
+        say("stopped: run it again, and it goes on where it was", err=True)
         raise
     if as_json:
         print_json(_dumped(directory, manifest))
@@ -124,12 +124,12 @@ def load(
     logs.configure("error", loaded.log.format)
     names = _targets(config, loaded, target)
     try:
-        with progress("the dump is checked") as say:
-            found_whole = open_dump(directory, lambda done, total: say(f"{done / 1e6:,.0f} of {total / 1e6:,.0f} MB"))
+        with progress("the dump is checked") as tells:
+            found_whole = open_dump(directory, lambda done, all_: tells(f"{done / 1e6:,.0f} of {all_ / 1e6:,.0f} MB"))
         with shown() as tell:
             found = load_once(loaded, found_whole, names, tell, force=force, files=files.value)
     except KeyboardInterrupt:
-        typer.echo("stopped: run it again, and it goes on where it was", err=True)
+        say("stopped: run it again, and it goes on where it was", err=True)
         raise
     if as_json:
         print_json(_loaded(found))
@@ -150,7 +150,12 @@ def _targets(path: Path, loaded: Config, name: str | None) -> list[str]:
 @contextmanager
 def _bar() -> Iterator[Callable[[str, Counts, int], None]]:
     """A bar of the tables on standard error."""
-    columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TextColumn("{task.fields[so_far]}"))
+    columns = (
+        TextColumn("{task.description}", markup=False),
+        BarColumn(),
+        MofNCompleteColumn(),
+        TextColumn("{task.fields[so_far]}", markup=False),
+    )
     console = Console(stderr=True)
     with Progress(*columns, console=console, transient=True, disable=not sys.stderr.isatty()) as bars:
         bar = bars.add_task("dump", total=None, so_far="")
@@ -182,13 +187,13 @@ def _print_dumped(directory: Path, manifest: Manifest) -> None:
     parts = [f"{getattr(counts, name):,} {name}" for name in ("databases", "tables", "partitions", "functions")]
     parts += [f"{counts.files:,} data files listed"] if manifest.files == "list" else []
     parts += [f"{counts.files:,} data files ({counts.data_bytes:,} bytes)"] if manifest.files == "copy" else []
-    typer.echo(f"{directory}: {', '.join(parts)}")
+    say(f"{directory}: {', '.join(parts)}")
     if counts.missing:
-        typer.echo(f"{counts.missing:,} directories are not at the source: {directory}/files-*.jsonl names them")
+        say(f"{counts.missing:,} directories are not at the source: {directory}/files-*.jsonl names them")
     if manifest.upto is None:
-        typer.echo("the source has no notification log: the next dump is of everything again")
+        say("the source has no notification log: the next dump is of everything again")
     else:
-        typer.echo(f"last notification: {manifest.upto}; the next dump: --from {manifest.upto}")
+        say(f"last notification: {manifest.upto}; the next dump: --from {manifest.upto}")
 
 
 def _loaded(found: Loaded) -> dict[str, Any]:
@@ -212,6 +217,6 @@ def _loaded(found: Loaded) -> dict[str, Any]:
 
 def _print_loaded(found: Loaded) -> None:
     for it in found.status["bootstrap"]["targets"]:
-        typer.echo(f"{it['name']}: {it['tables']:,} tables and {it['partitions']:,} partitions of the dump are there")
+        say(f"{it['name']}: {it['tables']:,} tables and {it['partitions']:,} partitions of the dump are there")
         for row in found.parked[it["name"]]:
-            typer.echo(f"{it['name']} has refused {row.table}: {row.reason}")
+            say(f"{it['name']} has refused {row.table}: {row.reason}")

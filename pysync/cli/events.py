@@ -8,7 +8,7 @@ from typing import Annotated, Any
 
 import typer
 
-from pysync.cli.output import AsJson, ConfigFile, moment, print_json, print_table, progress
+from pysync.cli.output import AsJson, ConfigFile, moment, print_json, print_table, progress, say
 from pysync.model.names import TableName
 from pysync.sections import load_outline
 from pysync.service.asking import ask
@@ -43,7 +43,7 @@ def events(
     columns = ("position", "came", "kind", "objects", "bytes", "waits for")
     print_table(_title(answer), columns, map(_row, answer["events"]))
     if answer["next"] is not None:
-        typer.echo(f"more: --since {answer['next']}")
+        say(f"more: --since {answer['next']}")
 
 
 def _gathered(directory: Path, since: int | None, limit: int, table: str | None) -> dict[str, Any]:

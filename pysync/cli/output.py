@@ -14,6 +14,7 @@ import typer
 from pysync.errors import UsageError
 from pysync.sections import load_outline
 from pysync.service.asking import ask
+from pysync.text import plain
 
 ConfigFile = Annotated[
     Path, typer.Option("-c", "--config", metavar="FILE", help="The configuration, see conf/pysync.toml.")
@@ -41,16 +42,22 @@ def print_json(value: Any) -> None:
     typer.echo(json.dumps(value, indent=2))
 
 
+def say(line: str, *, err: bool = False) -> None:
+    """Print a line, on standard error if asked to; what came from outside cannot steer the terminal."""
+    typer.echo(plain(line), err=err)
+
+
 def print_table(title: str, columns: Sequence[str], rows: Iterable[Sequence[Any]]) -> None:
-    """A table with a title; None is shown as nothing."""
+    """A table with a title; None is shown as nothing, and text as it is: brackets are no markup."""
     from rich.console import Console  # noqa: PLC0415 - slow to load, and with --json nothing needs it
     from rich.table import Table  # noqa: PLC0415
+    from rich.text import Text  # noqa: PLC0415
 
-    table = Table(title=title, title_justify="left")
+    table = Table(title=Text(plain(title)), title_justify="left")
     for column in columns:
         table.add_column(column, overflow="fold")
     for row in rows:
-        table.add_row(*("" if cell is None else str(cell) for cell in row))
+        table.add_row(*(Text("" if cell is None else plain(str(cell))) for cell in row))
     Console().print(table)
 
 
@@ -58,9 +65,10 @@ def print_table(title: str, columns: Sequence[str], rows: Iterable[Sequence[Any]
 def progress(what: str) -> Iterator[Callable[[str], None]]:
     """A line on standard error that tells, while the block runs, what it was told last."""
     from rich.console import Console  # noqa: PLC0415 - as in print_table
+    from rich.text import Text  # noqa: PLC0415
 
-    with Console(stderr=True).status(what) as status:
-        yield lambda state: status.update(f"{what}: {state}")
+    with Console(stderr=True).status(Text(plain(what))) as status:
+        yield lambda state: status.update(Text(plain(f"{what}: {state}")))
 
 
 def counts(values: Mapping[str, int]) -> str:

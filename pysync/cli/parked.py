@@ -6,7 +6,7 @@ from typing import Annotated, Any
 
 import typer
 
-from pysync.cli.output import AsJson, ConfigFile, TargetName, ask_about, moment, print_json, print_table
+from pysync.cli.output import AsJson, ConfigFile, TargetName, ask_about, moment, print_json, print_table, say
 from pysync.errors import PysyncError, UsageError
 
 Position = Annotated[int, typer.Argument(min=1, help="The event's position, from `pysync parked list`.")]
@@ -105,12 +105,12 @@ def _print_released(answer: dict[str, Any], target: str, as_json: bool) -> None:
             raise typer.Exit(1)
         return
     if answer["skipped"]:
-        typer.echo(f"given up: {answer['skipped']} events")
+        say(f"given up: {answer['skipped']} events")
     if not answer["finished"]:
         why = answer["reason"] or "the target was not asked"
         raise PysyncError(f"not tried yet: {why}", f"they are tried when it can be; see: pysync status, {target}")
     if answer["tried"]:
-        typer.echo(f"applied: {answer['tried'] - answer['left']} of {answer['tried']} events")
+        say(f"applied: {answer['tried'] - answer['left']} of {answer['tried']} events")
     if answer["left"]:
         raise PysyncError(f"still parked: {answer['left']} events: {_line(answer['reason'])}")
 

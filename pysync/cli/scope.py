@@ -5,9 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
-import typer
-
-from pysync.cli.output import print_json, print_table
+from pysync.cli.output import print_json, print_table, say
 from pysync.config import load_config
 from pysync.errors import UsageError
 from pysync.service import logs
@@ -33,17 +31,17 @@ def show_scope(config: Path, target: str | None, *, as_json: bool) -> None:
 def _print(plan: dict[str, Any]) -> None:
     name = plan["target"]
     if plan["is_new"]:
-        typer.echo(f"{name} is new: it is compared with the source, and gets {len(plan['put'])} objects")
+        say(f"{name} is new: it is compared with the source, and gets {len(plan['put'])} objects")
     elif not plan["changes"]:
-        typer.echo(f"{name}: its scope has not changed")
+        say(f"{name}: its scope has not changed")
     for line in plan["changes"]:
-        typer.echo(f"{name}: {line}")
+        say(f"{name}: {line}")
     rows = [row for what in ("put", "keep", "drop") for row in _rows(what, plan[what])]
     if rows and (plan["changes"] or plan["is_new"]):
         print_table(f"scope of {name}", ("", "database or table"), rows)
         parts = [f"{len(plan[what])} to {what}" for what in ("put", "keep", "drop")]
         limit = plan["max_drops_per_window"] or "any number"
-        typer.echo(f"{name}: {', '.join(parts)}, {plan['compare']} to compare; {plan['drops']} drops, allowed {limit}")
+        say(f"{name}: {', '.join(parts)}, {plan['compare']} to compare; {plan['drops']} drops, allowed {limit}")
 
 
 def _rows(what: str, names: list[str]) -> list[tuple[str | None, str]]:

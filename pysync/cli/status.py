@@ -6,7 +6,7 @@ from typing import Any
 
 import typer
 
-from pysync.cli.output import AsJson, ConfigFile, counts, moment, print_json, print_table
+from pysync.cli.output import AsJson, ConfigFile, counts, moment, print_json, print_table, say
 from pysync.cli.told import told
 from pysync.sections import load_outline
 from pysync.service.asking import ask
@@ -31,24 +31,24 @@ def status(config: ConfigFile, as_json: AsJson = False) -> None:
 
 def _print_status(answer: dict[str, Any]) -> None:
     bridge, queue = answer["bridge"], answer["queue"]
-    typer.echo(f"source {answer['source']}, pid {answer['pid']}, pysync {answer['version']}")
-    typer.echo(
+    say(f"source {answer['source']}, pid {answer['pid']}, pysync {answer['version']}")
+    say(
         f"{_capture(bridge, answer['notification_log'])}; "
         f"queue: {queue['events']} events kept{_history(queue['history'])}, {queue['free_bytes'] // 2**20} MiB free"
     )
     for gap in answer["gaps"]:
         if gap["state"] != "closed":
-            typer.echo(f"gap, {gap['state']}: {gap['reason']}")
+            say(f"gap, {gap['state']}: {gap['reason']}")
     if answer["bootstrap"]:
         for line in told(answer["bootstrap"]):
-            typer.echo(line)
+            say(line)
     columns = ("target", "kind", "state", "queued", "parked", "lag s", "done", "last error")
     print_table("targets", columns, [_target_row(target) for target in answer["targets"]])
     for target in answer["targets"]:
         if target["paused"]:
-            typer.echo(f"{target['name']} is paused: {target['paused']['reason']}")
+            say(f"{target['name']} is paused: {target['paused']['reason']}")
         if target["verify"]:
-            typer.echo(f"{target['name']} verified {_verified(target['verify'])}")
+            say(f"{target['name']} verified {_verified(target['verify'])}")
 
 
 def _history(history: dict[str, Any]) -> str:

@@ -9,7 +9,7 @@ from typing import Annotated, Any
 import typer
 
 from pysync.cli.closing import wait_for
-from pysync.cli.output import AsJson, ConfigFile, TargetName, ask_about, print_json, print_table, progress
+from pysync.cli.output import AsJson, ConfigFile, TargetName, ask_about, print_json, print_table, progress, say
 
 
 def register(app: typer.Typer) -> None:
@@ -55,7 +55,7 @@ def pause(
 ) -> None:
     """Let a target apply nothing more until `pysync resume`, also after a restart; its events stay in the queue."""
     answer = ask_about(config, target, "pause", reason=reason)
-    typer.echo(f"{target} is paused: {answer['paused']}")
+    say(f"{target} is paused: {answer['paused']}")
 
 
 def resume(config: ConfigFile, target: TargetName) -> None:
@@ -66,7 +66,7 @@ def resume(config: ConfigFile, target: TargetName) -> None:
     """
     answer = ask_about(config, target, "resume")
     was = answer["was"]
-    typer.echo(f"{target} goes on; it was paused: {was}" if was else f"{target} was not paused")
+    say(f"{target} goes on; it was paused: {was}" if was else f"{target} was not paused")
 
 
 def refresh(
@@ -88,7 +88,7 @@ def refresh(
     if as_json:
         print_json(answer)
     else:
-        typer.echo(f"{answer['gap']}: {'done' if wait else 'see pysync status'}")
+        say(f"{answer['gap']}: {'done' if wait else 'see pysync status'}")
 
 
 def _print_plan(plan_: dict[str, Any]) -> None:
@@ -105,9 +105,9 @@ def _print_plan(plan_: dict[str, Any]) -> None:
     parts.append(f"{plan_['drops']} drops, allowed {plan_['max_drops_per_window'] or 'any number'}")
     if plan_["mode"] == "shadow":
         parts.append("shadow: only logged")
-    typer.echo("; ".join(parts))
+    say("; ".join(parts))
     if plan_["paused"]:
-        typer.echo(f"{plan_['target']} is paused: {plan_['paused']}")
+        say(f"{plan_['target']} is paused: {plan_['paused']}")
 
 
 def _rows(works: list[dict[str, Any]]) -> Iterator[tuple[Any, ...]]:

@@ -6,7 +6,7 @@ from typing import Annotated
 
 import typer
 
-from pysync.cli.output import AsJson, ConfigFile, print_json
+from pysync.cli.output import AsJson, ConfigFile, print_json, say
 from pysync.sections import load_outline
 from pysync.service import logs
 from pysync.service import targets as service
@@ -50,7 +50,7 @@ def rename(
     if as_json:
         print_json({"target": new, "was": old, "queued": found.queued, "parked": found.parked, "paused": found.paused})
     else:
-        typer.echo(f"{old} is {new} now: {found.queued} events wait for it, {found.parked} are parked")
+        say(f"{old} is {new} now: {found.queued} events wait for it, {found.parked} are parked")
 
 
 def remove(
@@ -75,7 +75,7 @@ def remove(
     if as_json:
         print_json({"target": target, "removed": found is not None, **({} if found is None else _counts(found))})
     else:
-        typer.echo(f"{target} is forgotten" if found else f"nothing is kept of {target}")
+        say(f"{target} is forgotten" if found else f"nothing is kept of {target}")
 
 
 def _counts(found: service.Kept) -> dict[str, int]:

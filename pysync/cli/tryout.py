@@ -11,7 +11,7 @@ from typing import Annotated, Literal
 import typer
 from rich.console import Console
 
-from pysync.cli.output import AsJson, print_json, print_table
+from pysync.cli.output import AsJson, print_json, print_table, say
 from pysync.demo.lake import Lake
 from pysync.demo.show import Result, Show
 from pysync.demo.stage import Stage
@@ -93,11 +93,11 @@ def _print_demo(result: Result, as_json: bool) -> None:
         )
     equal = sum(item.result == EQUAL for item in result.compared)
     seconds = sum(step.seconds for step in result.steps)
-    typer.echo(f"{equal} of {len(result.compared)} objects are equal, after {seconds:.0f} s")
+    say(f"{equal} of {len(result.compared)} objects are equal, after {seconds:.0f} s")
 
 
 def _keep(stage: Stage) -> None:
-    typer.echo(f"""
+    say(f"""
 It all runs until you press Ctrl-C. In another terminal:
   pysync status -c {stage.config_file}
   pyspark --conf spark.sql.catalogImplementation=hive --conf spark.hadoop.hive.metastore.uris={stage.source.uri} \\
@@ -157,14 +157,14 @@ def embedded(
         jars=jar or [],
         overrides=overrides,
     ) as metastore:
-        typer.echo(f"{metastore.uri}  pid {metastore.pid}  log {metastore.log_file}")
+        say(f"{metastore.uri}  pid {metastore.pid}  log {metastore.log_file}")
         _until_interrupted()
 
 
 def _run_aws(directory: Path | None, port: int) -> None:
     with EmbeddedAws(directory, port=port) as server:
         variables = "\n".join(f"  export {name}={value}" for name, value in server.environment().items())
-        typer.echo(f"""{server.url}  pid {server.pid}  log {server.log_file}
+        say(f"""{server.url}  pid {server.pid}  log {server.log_file}
 
 In the terminal where pysync runs:
 {variables}

@@ -13,7 +13,7 @@ import typer
 from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn
 
-from pysync.cli.output import AsJson, ConfigFile, print_json, print_table
+from pysync.cli.output import AsJson, ConfigFile, print_json, print_table, say
 from pysync.config import Config, load_config
 from pysync.errors import UsageError
 from pysync.service import logs
@@ -153,7 +153,7 @@ class _Bar:
 def _shown(target: str) -> Iterator[_Bar]:
     """A progress bar on standard error, where that is a terminal."""
     console = Console(stderr=True)
-    columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn())
+    columns = (TextColumn("{task.description}", markup=False), BarColumn(), MofNCompleteColumn())
     with Progress(*columns, console=console, transient=True, disable=not sys.stderr.isatty()) as progress:
         yield _Bar(progress, target)
 
@@ -172,7 +172,7 @@ def _print(report: Report) -> None:
     _print_told(report)
     parts = [f"{len(report.compared):,} objects", f"{report.partitions:,} partitions"]
     parts.append(f"{len(report.drift):,} drifted" if report.drift else "no drift")
-    typer.echo(f"{report.target}: {', '.join(parts)}; {report.seconds:.1f} s")
+    say(f"{report.target}: {', '.join(parts)}; {report.seconds:.1f} s")
 
 
 def _rows(report: Report) -> Iterator[Sequence[str]]:
@@ -184,6 +184,6 @@ def _print_told(report: Report) -> None:
     """What differs, and may: one line each, those of others no more than some."""
     others = [item for item in report.told if item.result == FOREIGN]
     for item in [*(it for it in report.told if it.result != FOREIGN), *others[:_MOST_FOREIGN]]:
-        typer.echo(f"no drift: {item.kind} {item.name} is {item.result}: {item.told}")
+        say(f"no drift: {item.kind} {item.name} is {item.result}: {item.told}")
     if len(others) > _MOST_FOREIGN:
-        typer.echo(f"no drift: {len(others) - _MOST_FOREIGN:,} more that are not of this source (--json lists them)")
+        say(f"no drift: {len(others) - _MOST_FOREIGN:,} more that are not of this source (--json lists them)")

@@ -1,0 +1,14 @@
+"""Text from outside, as people may read it: names, values and messages of servers reach terminals and log lines."""
+
+from __future__ import annotations
+
+import re
+
+# What moves the cursor, recolours or reorders what stands around it (Unicode's control and bidirectional characters,
+# and its line separators); tabs and line feeds stay.
+_CONTROLS = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069]")
+
+
+def plain(text: str) -> str:
+    r"""The text with its control characters spelled out (`\x1b`), so that a terminal shows them and obeys none."""
+    return _CONTROLS.sub(lambda found: found.group().encode("unicode_escape").decode("ascii"), text)

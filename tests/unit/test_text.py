@@ -1,0 +1,80 @@
+"""Text from outside is text: no markup, no escape sequence, no line of its own."""
+
+from __future__ import annotations
+
+import ast
+import json
+import unicodedata
+from pathlib import Path
+
+import pytest
+import structlog
+from hypothesis import given
+from hypothesis import strategies as st
+
+import pysync.cli
+from pysync.cli.output import print_table, progress, say
+from pysync.service import logs
+from pysync.text import plain
+
+ESCAPE = "\x1b[31m\x1b]0;title\x07"
+ODD = ("[/x]", "types [c1:int]", "[red]", "[link=http://x]y[/link]", "\\[", ":smiley:")
+
+
+@given(st.text())
+def test_no_character_that_steers_a_terminal_is_left(text: str) -> None:
+    left = [it for it in plain(text) if it not in "\t\n"]
+    assert not {unicodedata.category(it) for it in left} & {"Cc", "Zl", "Zp"}
+    assert not {unicodedata.bidirectional(it) for it in left} & {"RLO", "LRO", "RLE", "LRE", "RLI", "LRI", "FSI"}
+
+
+@given(st.text(st.characters(exclude_categories=["C", "Z"])))
+def test_printable_text_stays_as_it_is(text: str) -> None:
+    assert plain(f"a\tb\n{text}") == f"a\tb\n{text}"
+
+
+@pytest.mark.parametrize("text", ODD)
+def test_a_table_shows_brackets_and_colons_as_they_are(text: str, capsys: pytest.CaptureFixture[str]) -> None:
+    print_table(text, ("the name of a constraint",), [(text,)])
+    assert capsys.readouterr().out.count(text) == 2
+
+
+def test_no_escape_reaches_the_terminal(capsys: pytest.CaptureFixture[str]) -> None:
+    print_table(ESCAPE, ("name",), [(ESCAPE,)])
+    say(ESCAPE)
+    say(ESCAPE, err=True)
+    with progress(ESCAPE) as tell:
+        tell("[/x]")
+    told = capsys.readouterr()
+    assert "\x1b" not in told.out + told.err
+    assert told.out.count("\\x1b[31m\\x1b]0;title\\x07") == 3
+
+
+@pytest.fixture
+def _logging(capsys: pytest.CaptureFixture[str]):
+    yield
+    structlog.reset_defaults()
+
+
+@pytest.mark.usefixtures("_logging")
+def test_a_log_line_has_no_escape_and_begins_no_other(capsys: pytest.CaptureFixture[str]) -> None:
+    logs.configure("info", "console")
+    structlog.get_logger().info("event_parked", reason=f"{ESCAPE}\n2026-01-01T00:00:00Z [info] forged")
+    told = capsys.readouterr().err
+    assert "\x1b" not in told
+    assert [line for line in told.splitlines() if line.startswith("2026-01-01")] == []
+
+
+@pytest.mark.usefixtures("_logging")
+def test_json_keeps_the_text_whole(capsys: pytest.CaptureFixture[str]) -> None:
+    logs.configure("info", "json")
+    structlog.get_logger().info("event_parked", reason=ESCAPE)
+    assert json.loads(capsys.readouterr().err)["reason"] == ESCAPE
+
+
+def test_commands_print_by_output_alone() -> None:
+    """Whatever prints past `say` and `print_table` would have to think of all this again."""
+    whole = {"agent_conf.py", "install.py", "output.py"}  # files that pysync writes, for other programs
+    for path in Path(pysync.cli.__file__).parent.glob("*.py"):
+        calls = {ast.unparse(it.func) for it in ast.walk(ast.parse(path.read_text())) if isinstance(it, ast.Call)}
+        assert path.name in whole or not calls & {"typer.echo", "print", "click.echo"}, path.name
