@@ -91,10 +91,10 @@ class BothWays:
         if its is None:
             return Verdict.STALE
         home = self.home(place)
-        if its is not Stance.STATE or home == self.cluster:
+        if its is Stance.REQUEST or home == self.cluster:
             return Verdict.DO
         if home != operation.mark.source:
-            return Verdict.DO if self._asks_place(operation) else Verdict.FOREIGN
+            return Verdict.DO if self._asks_place(operation) or its is Stance.ECHO else Verdict.FOREIGN
         return _PARTS[standing_of_part(place.parameters, operation.mark)]
 
     def part(self, operation: Operation, place: Any, wanted: Any | None, there: Any | None) -> Verdict:

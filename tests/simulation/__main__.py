@@ -2,6 +2,7 @@
 
 python -m tests.simulation --histories 100000 [--topology one-way] [--from 0]
 python -m tests.simulation --topology one-way --seed 775      one history, as it is and shrunk
+... --without unheard power                                     no event gets lost
 """
 
 from __future__ import annotations
@@ -13,6 +14,7 @@ import sys
 import time
 from collections.abc import Sequence
 
+from tests.simulation.history import FAULTS
 from tests.simulation.run import Found, find, shrunk
 from tests.simulation.stage import stage
 from tests.simulation.topologies import TOPOLOGIES, Topology
@@ -28,45 +30,48 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser.add_argument("--from", type=int, default=0, dest="first", help="the first seed")
     parser.add_argument("--topology", choices=sorted(TOPOLOGIES), action="append", help="this alone; may be repeated")
     parser.add_argument("--seed", type=int, help="this one history")
+    parser.add_argument("--without", nargs="+", choices=FAULTS, default=[], help="faults that do not happen")
     parser.add_argument("--part", help=argparse.SUPPRESS)
     asked = parser.parse_args(arguments)
     names = asked.topology or sorted(TOPOLOGIES)
     with stage():
         if asked.seed is not None:
-            return max(_one(TOPOLOGIES[name], asked.seed) for name in names)
+            return max(_one(TOPOLOGIES[name], asked.seed, asked.without) for name in names)
         if asked.part:
-            return _part(TOPOLOGIES[names[0]], range(*map(int, asked.part.split(","))))
-    return max(_all(name, asked.first, asked.histories) for name in names)
+            return _part(TOPOLOGIES[names[0]], range(*map(int, asked.part.split(","))), asked.without)
+    return max(_all(name, asked.first, asked.histories, asked.without) for name in names)
 
 
-def _one(topology: Topology, seed: int) -> int:
-    found = find(topology, seed)
+def _one(topology: Topology, seed: int, without: Sequence[str]) -> int:
+    found = find(topology, seed, without=without)
     for it in [found, shrunk(found)] if found else []:
         print(it.told(), end="\n\n")
     return int(found is not None)
 
 
-def _part(topology: Topology, seeds: range) -> int:
+def _part(topology: Topology, seeds: range, without: Sequence[str]) -> int:
     """Run these histories; prints the seeds of those that went wrong, the stories of the first on stderr."""
     wrong = []
-    for found in filter(None, (find(topology, seed) for seed in seeds)):
+    for found in filter(None, (find(topology, seed, without=without) for seed in seeds)):
         wrong.append(found.seed)
         if len(wrong) <= _MOST_TOLD:
-            print(_told(found), file=sys.stderr, flush=True)
+            print(_told(found, without), file=sys.stderr, flush=True)
     print(*wrong)
     return 0
 
 
-def _told(found: Found) -> str:
+def _told(found: Found, without: Sequence[str]) -> str:
     again = f"python -m tests.simulation --topology {found.topology.name} --seed {found.seed}"
+    again += f" --without {' '.join(without)}" if without else ""
     return f"{shrunk(found).told()}\nagain: {again}\n"
 
 
-def _all(name: str, first: int, histories: int) -> int:
+def _all(name: str, first: int, histories: int, without: Sequence[str]) -> int:
     """The seeds are dealt out to the cores in turn; each core has a process of its own."""
     cores, begun = os.cpu_count() or 1, time.monotonic()
     parts = [f"{first + core},{first + histories},{cores}" for core in range(cores)]
-    command = [sys.executable, "-m", "tests.simulation", "--topology", name, "--part"]
+    faults = ["--without", *without] if without else []
+    command = [sys.executable, "-m", "tests.simulation", "--topology", name, *faults, "--part"]
     running = [subprocess.Popen([*command, part], stdout=subprocess.PIPE, text=True) for part in parts]
     seeds = sorted(int(seed) for process in running for seed in process.communicate()[0].split())
     seconds = time.monotonic() - begun

@@ -33,7 +33,7 @@ class Step:
 History = tuple[Step, ...]
 
 _TURNS = (("ship", 5), ("replay", 6), ("heal", 1), ("pass", 2))
-_FAULTS = ("kill", "away", "unanswered", "undone", "unheard", "power", "end", "jump", "stop")
+FAULTS = ("kill", "away", "unanswered", "undone", "unheard", "power", "end", "jump", "stop")
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,7 +73,7 @@ class _Thrown:
             for _ in range(self.dice.choice((0, 0, 1, 2, 4))):
                 yield self._turn()
             if self.dice.random() < self.workload.faults:
-                yield Step(self.dice.choice(_FAULTS), self.dice.randrange(self.clusters), *self._numbers())
+                yield Step(self.dice.choice(FAULTS), self.dice.randrange(self.clusters), *self._numbers())
 
     def _prelude(self) -> Iterator[Step]:
         for _ in range(2):

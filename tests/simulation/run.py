@@ -6,7 +6,7 @@ import atexit
 import itertools
 import os
 import shutil
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
@@ -65,9 +65,12 @@ def story(topology: Topology, seed: int, steps: History) -> list[str]:
     return told
 
 
-def find(topology: Topology, seed: int, workload: Workload | None = None) -> Found | None:
-    """Run the history of that seed."""
-    steps = (workload or topology.workload).history(seed, len(topology.clusters))
+def find(
+    topology: Topology, seed: int, workload: Workload | None = None, without: Collection[str] = ()
+) -> Found | None:
+    """Run the history of that seed, `without` the steps of these kinds."""
+    thrown = (workload or topology.workload).history(seed, len(topology.clusters))
+    steps = tuple(step for step in thrown if step.kind not in without)
     wrong = wrong_after(topology, seed, steps)
     return Found(topology, seed, steps, wrong) if wrong else None
 

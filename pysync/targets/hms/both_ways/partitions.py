@@ -20,7 +20,11 @@ Found = Mapping[str, Any]
 
 
 def put_partitions(session: Session, operation: PutPartitions) -> Outcome:
-    """Add those that are absent, alter those that differ, touch the table for those that may not be."""
+    """Add those that are absent, alter those that differ, touch the table for those that may not be.
+
+    The table is touched, too, where a request does not know its columns: they may have been given to the partitions
+    of a replica by a cascade that came before these.
+    """
     judge, name = judge_of(session), operation.table
     table = session.hms.table(name.database, name.table)
     stance = judge.asked(operation).stance
@@ -35,6 +39,8 @@ def put_partitions(session: Session, operation: PutPartitions) -> Outcome:
     keys = [key.name for key in table.partitionKeys or ()]
     wanted = {named(operation, keys, item.values): item for item in operation.partitions}
     outcomes = [_put(session, operation, table, {it: wanted[it] for it in names}) for names in batches(list(wanted))]
+    if stance is Stance.REQUEST and not same(operation.definition.sd.cols, table.sd.cols):
+        outcomes.append(Outcome.CONFLICT)
     return _touched_once(session, operation, table, outcomes)
 
 

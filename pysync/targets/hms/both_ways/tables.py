@@ -55,10 +55,25 @@ def drop_table(session: Session, operation: DropTable) -> Outcome:
     """Drop the table, or leave it and touch it."""
     there = session.hms.table(operation.table.database, operation.table.table)
     verdict = judge_of(session).drop(operation, there)
+    if verdict is Verdict.FOREIGN and _gives_way(session, operation, there):
+        verdict = Verdict.DO
     if verdict is not Verdict.DO:
         return settled(session, operation, verdict, there)
     tables.drop(session, operation, operation.table, delete_data=operation.delete_data)
     return Outcome.APPLIED
+
+
+def _gives_way(session: Session, operation: DropTable, there: Any) -> bool:
+    """Whether the table would be the dropped one's by now, had its create not been folded with its drop."""
+    judge = judge_of(session)
+    befores = judge.asked(operation).before
+    if None not in befores or befores[-1] is None:
+        return False
+    born = befores[-1]
+    verdict = judge.put(operation, born, there)
+    if verdict is Verdict.PARK or (verdict is Verdict.DO and tables.is_another(born, there)):
+        raise parked(session, f"table {operation.key}")
+    return verdict is Verdict.DO
 
 
 def _drop_another(session: Session, operation: Operation, there: Any) -> None:

@@ -1,0 +1,85 @@
+"""Both ways in memory: races that once ended with a difference, each as a short history that is written down."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from hmsclient.genthrift.hive_metastore import ttypes as hive
+
+from tests.support import partition, table
+from tests.support.worlds import World
+
+PAIR = (("east", "west"), ("west", "east"))
+RING = (("east", "west"), ("west", "north"), ("north", "east"))
+
+
+def world(links: tuple[tuple[str, str], ...], *, relay: bool = True) -> World:
+    return World(*dict(links), links=links, relay=relay)
+
+
+def hand_over(clusters: World, source: str, target: str) -> None:
+    """All that the source has told of so far is replayed to the target."""
+    next(it for it in clusters.links if (it.source.name, it.target.name) == (source, target)).step(1000)
+
+
+def create(clusters: World, at: str, *, value: str = "1", columns: tuple[str, ...] = ("x", "y")) -> None:
+    made = table("db", "t", partition_keys=[("day", "string")], parameters={"value": value})
+    made.sd.cols = [hive.FieldSchema(name, "string", None) for name in columns]
+    clusters.clusters[at].client.create_table(made)
+
+
+def found(clusters: World, at: str) -> Any:
+    return clusters.clusters[at].client.get_table_req(hive.GetTableRequest("db", "t")).table
+
+
+def add(clusters: World, at: str, day: str) -> None:
+    made = partition(found(clusters, at), [day])
+    made.sd.cols = found(clusters, at).sd.cols
+    clusters.clusters[at].client.add_partitions_req(hive.AddPartitionsRequest("db", "t", [made], ifNotExists=False))
+
+
+def create_database(clusters: World, at: str) -> None:
+    clusters.clusters[at].client.create_database(hive.Database("db", parameters={}, locationUri="/db"))
+
+
+def calm(clusters: World) -> None:
+    clusters.calm()
+    assert not clusters.differences()
+
+
+def test_partitions_that_are_added_while_the_home_cascades_are_everywhere_the_same() -> None:
+    pair = world(PAIR)
+    create_database(pair, "east")
+    create(pair, "east")
+    pair.calm()
+    add(pair, "west", "1")
+    narrow = found(pair, "east")
+    narrow.sd.cols = narrow.sd.cols[:1]
+    cascade = hive.EnvironmentContext({"CASCADE": "true"})
+    pair.clusters["east"].client.alter_table_with_environment_context("db", "t", narrow, cascade)
+    calm(pair)
+
+
+def test_partitions_of_a_table_that_is_gone_do_not_come_back_with_the_next_of_that_name() -> None:
+    pair = world(PAIR)
+    create_database(pair, "east")
+    pair.calm()
+    create(pair, "west", value="west")
+    add(pair, "west", "1")
+    create(pair, "east", value="east")
+    hand_over(pair, "west", "east")
+    pair.clusters["east"].client.drop_table("db", "t", False)
+    create(pair, "east", value="anew")
+    calm(pair)
+    assert pair.clusters["west"].client.get_partition_names("db", "t", -1) == []
+
+
+def test_a_table_that_was_born_and_dropped_takes_along_one_that_it_would_have_become() -> None:
+    ring = world(RING)
+    create_database(ring, "east")
+    ring.calm()
+    create(ring, "north", value="north")
+    create(ring, "east", value="east")
+    hand_over(ring, "north", "east")
+    ring.clusters["east"].client.drop_table("db", "t", False)
+    calm(ring)
