@@ -42,10 +42,11 @@ class Parking:
         self._refused: dict[int, frozenset[str]] = {}  # and not stored yet
         self._made_good: dict[int, Covers] = {}  # by refreshes that are on their way
 
-    def heals(self) -> bool:
-        """Whether a refresh is on its way that will make something good that is parked."""
-        names = self._queue.parked_names(self._target) if self._made_good else {}
-        return any(_is_covered(at, keys, self._made_good) for at, keys in names.items())
+    def heals(self, upto: int) -> bool:
+        """Whether a refresh is on its way, at the position `upto` or before it, that will make good what is parked."""
+        refreshes = {at: covers for at, covers in self._made_good.items() if at <= upto}
+        names = self._queue.parked_names(self._target) if refreshes else {}
+        return any(_is_covered(at, keys, refreshes) for at, keys in names.items())
 
     def recall(self) -> None:
         """Block what is parked or refused, and nothing else, but for what a refresh on its way will make good."""

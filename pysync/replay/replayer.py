@@ -312,10 +312,11 @@ class Replayer:
     def _go_on(self) -> None:
         """Take the next of the parked events along, once those before them are done.
 
-        Not while something makes them good: then what is older would come after it.
+        Not while something that was taken makes them good: then what is older would come after it. What was looked at
+        alone may wait for this very retry.
         """
         while self._retry is not None and not (self._retried and self._retried.left):
-            if self._flight.broken or any(leg.alone for leg in self._windows) or self._parking.heals():
+            if self._flight.broken or any(leg.alone for leg in self._windows) or self._parking.heals(self.taken):
                 return
             self._retried = next(self._retry, None)
             if self._retried is None:

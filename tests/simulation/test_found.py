@@ -1,0 +1,35 @@
+"""Histories that went wrong once, as short as they got: they must not go wrong again, whatever a seed means by then."""
+
+from __future__ import annotations
+
+import pytest
+
+from tests.simulation.history import History, Step
+from tests.simulation.run import wrong_after
+from tests.simulation.stage import stage
+from tests.simulation.topologies import TOPOLOGIES
+
+_RETRY_BEFORE_COMPARISON: History = (
+    Step("late", 0, 17, 4, 76),
+    Step("ship", 0, 188, 81, 49),
+    Step("replay", 0, 101, 133, 79, call=5, within=(Step("client", 0, 180, 5, 158),)),
+    Step("replay", 0, 231, 190, 103),
+    Step("replay", 0, 139, 36, 234, call=4, within=(Step("client", 0, 0, 2, 192),)),
+    Step("ship", 0, 152, 236, 142),
+    Step("replay", 0, 185, 62, 78),
+    Step("power", 0, 135, 90, 201),
+)
+FOUND: dict[str, tuple[str, int, History]] = {
+    "what is parked is tried again while the comparison of everything is next": (
+        "one-way",
+        7411,
+        _RETRY_BEFORE_COMPARISON,
+    ),
+}
+
+
+@pytest.mark.parametrize("name", FOUND)
+def test_what_went_wrong_once_goes_well(name: str) -> None:
+    topology, seed, steps = FOUND[name]
+    with stage():
+        assert wrong_after(TOPOLOGIES[topology], seed, steps) is None
