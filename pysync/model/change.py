@@ -49,8 +49,23 @@ _OF_SEVERAL = frozenset({Kind.ADD_PARTITION, Kind.DROP_PARTITION})
 _NAMED_BY: Mapping[Kind, frozenset[str]] = {
     Kind.DROP_CONSTRAINT: frozenset({"database", "table", "constraint"}),
     Kind.COLUMN_STATISTICS: frozenset({"database", "table"}),
+    Kind.INSERT: frozenset({"database", "table"}),
 }
 """The attributes that name what an event without objects is about."""
+
+_NEEDED: Mapping[Any, tuple[str, ...]] = {
+    hive.Database: ("name",),
+    hive.Table: ("dbName", "tableName"),
+    hive.Partition: ("dbName", "values"),
+    hive.Function: ("dbName", "functionName"),
+    hive.SQLPrimaryKey: ("table_db", "table_name"),
+    hive.SQLForeignKey: ("fktable_db", "fktable_name", "pktable_db", "pktable_name"),
+    idl.SQLUniqueConstraint: ("table_db", "table_name"),
+    idl.SQLNotNullConstraint: ("table_db", "table_name"),
+    idl.SQLDefaultConstraint: ("table_db", "table_name"),
+    idl.SQLCheckConstraint: ("table_db", "table_name"),
+}
+"""The fields without which nobody knows what an object is."""
 
 
 @dataclass
@@ -265,8 +280,16 @@ def _check(change: Change) -> None:
         raise UnreadableEvent(f"{kind} with {before} objects before and {after} after")
     if kind.endswith("_PARTITION") and change.table is None:
         raise UnreadableEvent(f"{kind} without its table")
-    if not _NAMED_BY.get(kind, frozenset()) <= change.event.attributes.keys():
+    named = change.event.attributes.keys()
+    if not _NAMED_BY.get(kind, frozenset()) <= named or (
+        kind is Kind.REFRESH and "table" in named and "database" not in named
+    ):
         raise UnreadableEvent(f"{kind} without the name of its table or its own")
+    for item in (change.table, *change.before, *change.after):
+        for name in _NEEDED.get(type(item), ()):
+            value = getattr(item, name)
+            if not (value.strip() if isinstance(value, str) else value):
+                raise UnreadableEvent(f"{kind} with a {type(item).__name__} without its {name}")
 
 
 def _place(change: Change) -> tuple[str, str]:

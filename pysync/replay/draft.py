@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import traceback
-from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 
 from pysync.errors import PysyncError
 from pysync.model.change import Change
@@ -17,6 +17,8 @@ from pysync.replay.order import EVERYTHING, database_of, holds_back
 from pysync.replay.parking import Covers, Parking, Refusal
 from pysync.replay.plan import Work, plan
 from pysync.replay.translate import Translator
+
+_WAITS = "waits behind a parked event"
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,29 +51,78 @@ def draft(
     The draft may end before the last event: a refresh of a database, or of all, is a draft of its own, and one of a
     table comes after what the draft knows of it, so that it can make good what of that is refused.
     """
-    changes: dict[int, tuple[Queued, Change]] = {}
-    flow: list[Change] = []
-    refused: list[Refusal] = []
+    run = _read(events, translator, parking)
+    later = hindsight.after(run.events[-1].position) if run.events else frozenset[str]()
+    works = _planned(run, epoch, later, parking)
+    skipped = len(run.events) - len(run.changes) - len(run.refused)
+    heals = {it.position: _covered(it, translator) for _, it in run.changes.values() if it.kind is Kind.REFRESH}
+    return Draft(run.events, works, run.changes, run.refused, skipped, _drops(works, run.flow), heals)
+
+
+@dataclass(slots=True)
+class _Run:
+    """Events as they are read: what each changes by its position, all these changes in order, and what is refused."""
+
+    events: Sequence[Queued]
+    changes: dict[int, tuple[Queued, Change]] = field(default_factory=dict)
+    flow: list[Change] = field(default_factory=list)
+    refused: list[Refusal] = field(default_factory=list)
+
+
+def _read(events: Sequence[Queued], translator: Translator, parking: Parking) -> _Run:
+    run = _Run(events)
     for at, event in enumerate(events):
         found = _translated(event, translator, parking)
         alone = isinstance(found, Change) and found.comes_alone
-        if at and (alone or _refreshes(found, flow)):
-            events = events[:at]
+        if at and (alone or _refreshes(found, run.flow)):
+            run.events = events[:at]
             break
         if isinstance(found, Refusal):
-            refused.append(found)
+            run.refused.append(found)
         elif found is not None:
-            changes[event.position] = event, found
-            flow += [found] if found.then is None else [found, found.then]
+            run.changes[event.position] = event, found
+            run.flow += [found] if found.then is None else [found, found.then]
             if found.whole is not None:
-                flow += _refreshed(found)
+                run.flow += _refreshed(found)
         if alone:
-            events = events[:1]
+            run.events = events[:1]
             break
-    works = plan(fold(flow), epoch, hindsight.after(events[-1].position) if events else ())
-    skipped = len(events) - len(changes) - len(refused)
-    heals = {it.position: _covered(it, translator) for _, it in changes.values() if it.kind is Kind.REFRESH}
-    return Draft(events, works, changes, refused, skipped, _drops(works, flow), heals)
+    return run
+
+
+def _planned(run: _Run, epoch: int, later: Collection[str], parking: Parking) -> list[Work]:
+    """The works of a run, without the events for which they cannot be made, whatever the reason: those are refused."""
+    while True:
+        try:
+            return plan(fold(run.flow), epoch, later)
+        except Exception:  # noqa: BLE001 - no other try would end differently, and the other events must not wait for it
+            _take_out(run, _culprit(run.flow, epoch), traceback.format_exc(), parking)
+
+
+def _culprit(flow: Sequence[Change], epoch: int) -> int:
+    """The position of a change that cannot be planned together with those before it, which can."""
+    good, bad = 0, len(flow)
+    while bad - good > 1:
+        middle = (good + bad) // 2
+        try:
+            plan(fold(flow[:middle]), epoch)
+        except Exception:  # noqa: BLE001 - it is looked for
+            bad = middle
+        else:
+            good = middle
+    return flow[bad - 1].position
+
+
+def _take_out(run: _Run, position: int, reason: str, parking: Parking) -> None:
+    """Refuse the event at `position`, and what comes behind it and waits for it."""
+    event, change = run.changes.pop(position)
+    run.refused.append(parking.refuse(event, change.keys, "bug", reason))
+    for at, (behind, its) in sorted(run.changes.items()):
+        if at > position and parking.holds(its.keys, at):
+            del run.changes[at]
+            run.refused.append(parking.refuse(behind, its.keys, "waits", _WAITS))
+    run.refused.sort(key=lambda it: it.event.position)
+    run.flow = [it for it in run.flow if it.position in run.changes]
 
 
 def refreshes_all(event: Queued) -> bool:
@@ -106,19 +157,21 @@ def _refreshed(change: Change) -> list[Change]:
 def _translated(event: Queued, translator: Translator, parking: Parking) -> Change | Refusal | None:
     try:
         change = translator.translate(event.data, event.position)
+        keys = change.keys if change is not None else frozenset()
+        covers = _covered(change, translator) if change is not None and change.kind is Kind.REFRESH else None
     except PysyncError as error:
         return parking.refuse(event, translator.keys(event.data), "rejected", str(error))
     except Exception:  # noqa: BLE001 - no other try would end differently
         return parking.refuse(event, translator.keys(event.data), "bug", traceback.format_exc())
-    if change is not None and _waits(change, translator, parking):
-        return parking.refuse(event, change.keys, "waits", "waits behind a parked event")
+    if change is not None and _waits(change, covers, parking):
+        return parking.refuse(event, keys, "waits", _WAITS)
     return change
 
 
-def _waits(change: Change, translator: Translator, parking: Parking) -> bool:
-    """Whether a change waits behind parked ones. A refresh may be just what those wait for."""
-    if change.kind is Kind.REFRESH:
-        parking.make_good(change.position, _covered(change, translator))
+def _waits(change: Change, covers: Covers | None, parking: Parking) -> bool:
+    """Whether a change waits behind parked ones. A refresh may be just what those wait for: it `covers` them."""
+    if covers is not None:
+        parking.make_good(change.position, covers)
     if change.comes_alone:
         return change.database + EVERYTHING in parking.blocked
     return holds_back(parking.blocked, change.keys)

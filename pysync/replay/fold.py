@@ -220,7 +220,7 @@ def _alter(state: TableState, change: Change) -> None:
     before, after = change.before[0], change.after[0]
     if (came_from := pointer(before.parameters)) is not None:
         state.pointers[came_from] = None
-    recolumned = before.sd is not None and before.sd.cols != after.sd.cols
+    recolumned = None not in (before.sd, after.sd) and before.sd.cols != after.sd.cols
     cascade = change.cascades and recolumned
     if cascade:
         for partition in state.partitions.values():

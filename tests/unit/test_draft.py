@@ -1,0 +1,130 @@
+"""Draft: one event that is not what it should be is refused, whoever stumbles over it, and the others go on."""
+
+from __future__ import annotations
+
+import copy
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from pysync.model.wire import encode_event
+from pysync.queue import EventQueue, Queued
+from pysync.replay import draft as draft_module
+from pysync.replay.draft import Draft, draft
+from pysync.replay.parking import Parking
+from pysync.replay.translate import Translator
+from tests.support.drains import create, rename
+from tests.support.events import event, one_of_each_kind, settings
+
+KINDS = one_of_each_kind()
+RENAMED: dict[str, Any] = {"databases": {"db": "dr"}, "locations": {"hdfs://a": "hdfs://b"}}
+
+
+@pytest.fixture(scope="module")
+def queue(tmp_path_factory: pytest.TempPathFactory) -> Iterator[EventQueue]:
+    with EventQueue(tmp_path_factory.mktemp("queue"), min_free_bytes=0) as found:
+        found.register("dr")
+        yield found
+
+
+def drafted(queue: EventQueue, *data: bytes, **values: Any) -> Draft:
+    """What these events come to, the first at position 1."""
+    events = [Queued(at, each, 0) for at, each in enumerate(data, 1)]
+    return draft(events, Translator.of(settings(**values)), 1, Parking(queue, "dr"))
+
+
+def among_good_ones(queue: EventQueue, odd: bytes, **values: Any) -> tuple[str, str] | None:
+    """How one event is refused between two of other tables, which are not; None if it is not refused."""
+    found = drafted(queue, encode_event(create("one.a")(1)), odd, encode_event(create("two.z")(3)), **values)
+    planned = {at for work in found.works for at in work.positions}
+    left = {3} if len(found.events) == 3 else set()  # an event that comes alone ends the draft before it
+    assert {1, *left} <= planned
+    assert {it.event.position for it in found.refused} <= {2}
+    return next(((it.kind, it.reason) for it in found.refused), None)
+
+
+def without_a_field() -> Iterator[tuple[str, dict[str, Any]]]:
+    """Events of every kind, with every field of their objects away in turn: no server sends that, a flipped bit may."""
+    for kind, whole in KINDS.items():
+        for role, index in [("of", None), *((it, 0) for it in ("before", "after") if whole.get(it))]:
+            if not whole.get(role):
+                continue
+            item = whole[role] if index is None else whole[role][index]
+            for field in (spec[2] for spec in item.thrift_spec if spec):
+                found = copy.deepcopy(whole)
+                setattr(found[role] if index is None else found[role][index], field, None)
+                yield f"{kind} {role} {field}", {"kind": kind, **found}
+
+
+ODD = dict(without_a_field())
+
+
+@pytest.mark.parametrize("what", ODD)
+@pytest.mark.parametrize(
+    "values", [{}, {"databases": {"db": "dr"}, "locations": {"hdfs://a": "hdfs://b"}}], ids=["", "renamed"]
+)
+def test_an_object_without_one_of_its_fields_hinders_no_other(queue, what: str, values: dict[str, Any]):
+    refused = among_good_ones(queue, encode_event(event(sequence=2, **ODD[what])), **values)
+    assert refused is None or refused[0] == "rejected", f"nobody has thought of it: {refused[1]}"
+
+
+@given(st.data())
+def test_a_damaged_event_hinders_no_other(queue, data: st.DataObject):
+    kind = data.draw(st.sampled_from(list(KINDS)))
+    damaged = bytearray(encode_event(event(kind, sequence=2, **KINDS[kind])))
+    for _ in range(data.draw(st.integers(1, 4))):
+        damaged[data.draw(st.integers(0, len(damaged) - 1))] = data.draw(st.integers(0, 255))
+    values = data.draw(st.sampled_from([{}, RENAMED]))
+    refused = among_good_ones(queue, bytes(damaged), **values)
+    assert refused is None or refused[0] == "rejected", f"nobody has thought of it: {refused[1]}"
+
+
+def stumbling(monkeypatch: pytest.MonkeyPatch, name: str, at: int) -> None:
+    """Nothing can be planned in which there is the event at that position, and one of the table `name` before it."""
+    real = draft_module.fold
+
+    def fold(flow: Any) -> Any:
+        found = [it.position for it in flow if str(it.table_name) == name]
+        if at in found and min(found) < at:
+            raise ZeroDivisionError("of a fold")
+        return real(flow)
+
+    monkeypatch.setattr(draft_module, "fold", fold)
+
+
+def test_what_cannot_be_planned_with_those_before_it_is_found_and_what_is_behind_it_waits(queue, monkeypatch):
+    stumbling(monkeypatch, "db.bad", 4)
+    made = (
+        create("db.bad"),
+        create("db.a"),
+        create("db.b"),
+        create("db.bad"),
+        create("db.a"),
+        rename("db.bad", "db.c"),
+    )
+    found = drafted(queue, *(encode_event(make(at)) for at, make in enumerate((*made, create("db.c")), 1)))
+    assert [(it.event.position, it.kind) for it in found.refused] == [(4, "bug"), (6, "waits"), (7, "waits")]
+    assert "ZeroDivisionError: of a fold" in found.refused[0].reason
+    assert sorted(at for work in found.works for at in work.positions) == [1, 2, 3, 5]
+
+
+def test_a_whole_window_of_odd_events_is_refused_one_by_one(queue, monkeypatch):
+    def never(_: Any) -> Any:
+        raise ZeroDivisionError
+
+    monkeypatch.setattr(draft_module, "fold", lambda flow: never(flow) if flow else [])
+    found = drafted(queue, *(encode_event(create(f"db.t{at}")(at)) for at in range(1, 30)))
+    assert [it.event.position for it in found.refused] == list(range(1, 30))
+    assert (found.works, found.skipped) == ([], 0)
+
+
+def test_a_running_target_parks_what_cannot_be_planned_and_goes_on(benches, monkeypatch):
+    stumbling(monkeypatch, "db.bad", 2)
+    bench = benches()
+    bench.append(create("db.bad"), create("db.bad"), create("db.a"))
+    bench.run()
+    assert (bench.position(), bench.parked()) == (3, [(2, "db.bad", "bug")])
+    assert bench.target.positions() == [1, 3]
