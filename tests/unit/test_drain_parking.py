@@ -6,6 +6,7 @@ import pytest
 
 from pysync.model.event import Kind
 from pysync.model.operation import RenameTable
+from pysync.replay.translate import Translator
 from tests.support import table, wait_until
 from tests.support.drains import ATTEMPTS, NEVER, create, create_database, drop_database, rename
 from tests.support.events import event
@@ -277,11 +278,26 @@ def test_an_event_whose_objects_cannot_be_read_is_parked_and_others_go_on(bench)
     assert (bench.parked(), bench.target.positions()) == ([(1, "", "rejected")], [2])
 
 
-def test_an_event_that_our_own_code_stumbles_over_is_parked_and_others_go_on(bench):
+def test_an_event_that_is_not_whole_is_parked_and_others_go_on(bench):
     """`Table` without a name: nothing that HMS sends, but it must not stop the target for ever."""
     nameless = table("db", "t")
     nameless.dbName = None
     bench.append(lambda sequence: event(Kind.CREATE_TABLE, after=[nameless], sequence=sequence), create("db.t"))
     bench.run()
-    assert (bench.parked(), bench.target.positions()) == ([(1, "", "bug")], [2])
+    assert (bench.parked(), bench.target.positions()) == ([(1, "", "rejected")], [2])
+    assert bench.queue.parked("dr")[0].reason == "CREATE_TABLE with a Table without its dbName"
+
+
+def test_an_event_that_our_own_code_stumbles_over_is_parked_and_others_go_on(bench, monkeypatch):
+    translate = Translator.translate
+
+    def stumble(self, data, position):
+        if position == 1:
+            raise ZeroDivisionError
+        return translate(self, data, position)
+
+    monkeypatch.setattr(Translator, "translate", stumble)
+    bench.append(create("db.bad"), create("db.t"))
+    bench.run()
+    assert (bench.parked(), bench.target.positions()) == ([(1, "db.bad", "bug")], [2])
     assert "Traceback" in bench.queue.parked("dr")[0].reason
