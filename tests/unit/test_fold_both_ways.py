@@ -36,8 +36,8 @@ KEYS = [("day", "string")]
 class Story:
     """Changes at the west, one after the other, as a target sees them."""
 
-    def __init__(self, to: str) -> None:
-        self._homes = Homes(to)
+    def __init__(self, to: str, *, relay: bool = True) -> None:
+        self._homes = Homes(to, relay)
         self.changes: list[Change] = []
 
     def add(self, kind: Kind, path: str = "", **what: Any) -> None:
@@ -213,6 +213,20 @@ def test_what_is_not_folded_says_what_it_found_too(story):
     assert (type(rename), rename.condition.stance) == (RenameTable, Stance.REQUEST)
     assert values(rename.condition.before) == ["1"]
     assert (type(put), put.condition.stance, put.condition.before) == (PutFunction, None, (None,))
+
+
+def test_the_drop_of_a_database_tells_of_the_tables_that_went_with_it(story):
+    story.drop_database()
+    story.changes[0].told = [of(), of(name="db.u")]
+    (drop,) = story.operations()
+    assert ([it.tableName for it in drop.told], drop.tables_alone) == (["t", "u"], False)
+
+
+def test_the_drop_of_a_database_that_others_tell_of_is_of_the_tables_alone():
+    story = Story(NORTH, relay=False)
+    story.drop_database(EAST)
+    (drop,) = story.operations()
+    assert (type(drop), drop.tables_alone) == (DropDatabase, True)
 
 
 # --- what goes together

@@ -92,6 +92,27 @@ def test_every_operation_says_where_it_comes_from_and_has_been(kind):
     assert operation.visited == ("west", "east")
 
 
+@pytest.mark.parametrize(
+    "kinds",
+    [
+        (Kind.ALTER_DATABASE, Kind.DROP_DATABASE, Kind.CREATE_DATABASE),
+        (Kind.ALTER_TABLE, Kind.DROP_TABLE, Kind.CREATE_TABLE),
+        (Kind.ADD_PARTITION, Kind.COLUMN_STATISTICS),
+        (Kind.ALTER_TABLE, Kind.DROP_PARTITION, Kind.COLUMN_STATISTICS),
+    ],
+)
+def test_what_is_done_for_a_window_has_been_only_where_all_of_it_has_been(kinds):
+    """Else the first of these would never come to the north."""
+    been = ["west", *["west,north"] * len(kinds)]
+    told = [
+        change(kind, position=at, environment={VISITED: path}, **copy.deepcopy(EACH[kind]))
+        for at, (kind, path) in enumerate(zip(kinds, been, strict=False), 1)
+    ]
+    found = [operation for work in works(*told) for operation in work.operations]
+    assert [type(operation) for operation in found][-1] is OPERATION[kinds[-1]]
+    assert {operation.visited for operation in found} == {("west", "onprem")}
+
+
 def test_the_mark_tells_when_the_object_was_created_at_the_source():
     created = table("db", "t")
     created.createTime = 1234
@@ -124,6 +145,19 @@ def test_an_alter_cascades_if_it_did_at_the_source(environment, cascade):
     before, after = table("db", "t"), table("db", "t")
     after.sd.cols = [*after.sd.cols, after.sd.cols[0]]
     assert one(Kind.ALTER_TABLE, before=[before], after=[after], environment=environment).cascade is cascade
+
+
+def test_a_put_says_whether_its_window_made_the_table():
+    altered = change(Kind.ALTER_TABLE, before=[table("db", "t")], after=[table("db", "t")], position=3)
+    assert [op.creates for work in works(created("db.t", 2), altered) for op in work.operations] == [True]
+    assert [op.creates for work in works(altered) for op in work.operations] == [False]
+
+
+def test_a_put_of_an_iceberg_table_says_where_its_pointer_has_been():
+    before, after = (
+        table("db", "t", parameters={"table_type": "ICEBERG", "metadata_location": at}) for at in ("1", "2")
+    )
+    assert one(Kind.ALTER_TABLE, before=[before], after=[after]).pointers == ("1",)
 
 
 def test_an_alter_of_the_same_columns_cascades_nothing_as_at_the_source():
@@ -272,6 +306,22 @@ def test_what_is_in_a_database_that_is_dropped_later_is_fleeting():
     }
 
 
+@pytest.mark.parametrize(
+    ("removed", "table", "function"),
+    [
+        ("db.t", {"db.t"}, set()),  # dropped or renamed
+        ("db", {"db"}, {"db"}),
+        ("db.*", {"db.*"}, {"db.*"}),  # compared: any of its tables may have been found gone
+        ("other", set(), set()),
+        ("db.other", set(), set()),
+    ],
+)
+def test_what_was_removed_after_the_run_is_fleeting_when_it_comes_again(removed, table, function):
+    put = change(Kind.CREATE_FUNCTION, position=2, **copy.deepcopy(EACH[Kind.CREATE_FUNCTION]))
+    found = plan(fold([created("db.t", 1), put]), 5, [removed])
+    assert {work.positions[0]: work.fleeting for work in found} == {1: table, 2: function}
+
+
 def test_a_work_that_drops_its_own_table_is_not_fleeting_for_that():
     (work,) = works(dropped("db.t", 1), created("db.t", 2))
     assert (work.fleeting, work.removes) == (set(), {"db.t"})
@@ -294,9 +344,10 @@ def test_a_constraint_of_a_table_that_is_renamed_later_may_find_it_gone():
 
 
 def test_of_a_rename_into_what_is_gone_the_old_name_is_left_to_drop():
-    (rename,) = [op for work in works(renamed("db.t", "gone.t", 3)) for op in work.operations]
+    rename = one(Kind.ALTER_TABLE, after=[table("gone", "t")], environment={VISITED: "west"})
     left = leftover(rename)
     assert (type(left), left.table, left.mark, left.delete_data) == (DropTable, T, rename.mark, False)
+    assert left.visited == ("west", "onprem")
     assert leftover(one(Kind.CREATE_TABLE)) is None
 
 

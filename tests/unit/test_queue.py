@@ -9,8 +9,9 @@ import time
 import persistqueue
 import pytest
 
-from pysync.queue import Entry, Queued, QueueFailed, QueueFull
+from pysync.queue import Entry, QueueClosed, Queued, QueueFailed, QueueFull
 from pysync.queue.committer import GroupCommit
+from tests.support import wait_until
 from tests.support.queues import fill, numbered, park, seen
 
 
@@ -148,6 +149,35 @@ def test_who_waits_is_committed_together_and_errors_reach_all():
     errors = [results[name] for name in ("a", "bad", "b")]
     assert all(isinstance(error, QueueFull) and error.hint == "free some" for error in errors)
     assert len(set(map(id, errors))) == 3
+
+
+def test_who_closes_waits_for_the_answers_of_all_who_came_before_and_refuses_the_others():
+    gate, busy, answers = threading.Event(), threading.Event(), []
+
+    def commit(rows):
+        busy.set()
+        gate.wait()
+        return rows
+
+    group = GroupCommit(commit)
+    threads = [threading.Thread(daemon=True, target=lambda n=n: answers.extend(group.submit([n]))) for n in (1, 2)]
+    threads[0].start()
+    busy.wait()
+    threads[1].start()
+    wait_until(lambda: len(group._waiting) == 1)
+    closing = threading.Thread(daemon=True, target=group.close)
+    closing.start()
+    wait_until(lambda: group._closed)
+    with pytest.raises(QueueClosed):
+        group.submit([3])
+    closing.join(0.1)
+    assert closing.is_alive()
+    gate.set()
+    for thread in (closing, *threads):
+        thread.join(60)
+    assert sorted(answers) == [1, 2]
+    assert not closing.is_alive()
+    group.close()
 
 
 def test_a_batch_that_fails_leaves_nothing_behind(queue, reopen, monkeypatch):
