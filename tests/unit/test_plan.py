@@ -351,6 +351,30 @@ def test_of_a_rename_into_what_is_gone_the_old_name_is_left_to_drop():
     assert leftover(one(Kind.CREATE_TABLE)) is None
 
 
+def test_a_constraint_takes_nothing_away_from_what_comes_before_it():
+    key = change(Kind.ADD_PRIMARYKEY, position=2, **copy.deepcopy(EACH[Kind.ADD_PRIMARYKEY]))
+    assert [(work.removes, work.fleeting) for work in works(created("db.t", 1), key)] == [(set(), set())] * 2
+
+
+def test_a_refresh_asks_for_what_its_event_says():
+    place = {"database": "db", "table": "t", "source_database": "there", "source_table": "s"}
+    what = {"partitions": "day=1\nday=2", "present": "a\nb", "created": "1234", "former": "[]"}
+    asked = one(Kind.REFRESH, attributes=place | what | {"absent": "true", "bootstrap": "true"})
+    assert (asked.database, asked.table) == ("db", T)
+    assert (asked.source_database, asked.source_table) == ("there", TableName("there", "s"))
+    assert (asked.partitions, asked.present) == (("day=1", "day=2"), ("a", "b"))
+    assert (asked.absent, asked.created, asked.former, asked.bootstrap) == (True, 1234, "[]", True)
+
+
+def test_a_refresh_that_says_no_more_than_its_name_asks_for_all_of_what_has_that_name_at_the_source():
+    whole = one(Kind.REFRESH, attributes={"database": "db", "table": "t"})
+    assert (whole.source_database, whole.source_table) == ("db", T)
+    assert (whole.partitions, whole.present, whole.absent, whole.bootstrap) == ((), (), False, False)
+    assert (whole.created, whole.former, whole.statistics) == (0, "", False)
+    of_database = one(Kind.REFRESH, attributes={"database": "db"})
+    assert (of_database.source_database, of_database.source_table, of_database.table) == ("db", None, None)
+
+
 def test_planning_twice_gives_the_same():
     for kind in EACH:
         assert planned(kind) == planned(kind)
