@@ -59,7 +59,7 @@ class State:
             self.defining.append(change.before[0] if change.before else None)
 
 
-@dataclass(slots=True)
+@dataclass(slots=True, kw_only=True)
 class DatabaseState(State):
     """A database: the drop of the old one, then the definition, whichever there are.
 
@@ -67,13 +67,13 @@ class DatabaseState(State):
     `born` is the position of its create, if that is part of it.
     """
 
-    name: str = ""
+    name: str
     dropped: Change | None = None
     defined: Change | None = None
     born: int = 0
 
 
-@dataclass(slots=True)
+@dataclass(slots=True, kw_only=True)
 class TableState(State):
     """A table: the drop of the old one, then the definition, its partitions and statistics, whichever there are.
 
@@ -82,7 +82,7 @@ class TableState(State):
     `born` is the position of its create, if that is part of it.
     """
 
-    name: TableName = field(default_factory=lambda: TableName("", ""))
+    name: TableName
     dropped: Change | None = None
     definitions: list[tuple[Change, bool]] = field(default_factory=list)
     born: int = 0

@@ -112,6 +112,15 @@ def test_a_request_says_every_state_that_its_table_had_before_one_of_its_changes
     assert (type(put), put.condition.stance, values(put.condition.before)) == (PutTable, Stance.REQUEST, ["1", "2"])
 
 
+def test_what_is_done_to_partitions_says_nothing_of_what_their_table_was(story):
+    story.alter(of(EAST, "1"), of(EAST, "2"))
+    story.add(Kind.ADD_PARTITION, of=of(EAST, "2"), after=[day("x", home=EAST)])
+    story.add(Kind.DROP_PARTITION, of=of(EAST, "2"), before=[day("x", home=EAST)])
+    story.alter(of(EAST, "2"), of(EAST, "3"))
+    put, *_ = story.operations()
+    assert values(put.condition.before) == ["1", "2"]
+
+
 def test_a_table_that_was_dropped_and_made_anew_tells_what_it_was_before_each_of_both(story):
     story.alter(of(value="1"), of(value="2"))
     story.add(Kind.DROP_TABLE, before=[of(value="2")])

@@ -278,6 +278,8 @@ def test_a_table_is_born_where_it_was_created_or_renamed_and_not_where_it_was_al
 
 def test_a_dropped_database_is_born_anew_where_it_was_created_again():
     gone, anew = (change(kind, position=at, **EACH[kind]) for at, kind in enumerate(DROP_AND_CREATE, 2))
+    altered = change(Kind.ALTER_DATABASE, position=4, **EACH[Kind.ALTER_DATABASE])
+    assert [op.mark.born for work in works(altered) for op in work.operations] == [0]
     (work,) = works(gone, anew)
     assert [(type(op), op.mark.born) for op in work.operations] == [(DropDatabase, 0), (PutDatabase, 3)]
     assert (work.keys, work.positions) == ({"db.*"}, (2, 3))

@@ -67,6 +67,12 @@ def test_instances_tell_what_is_missing(queue, reopen, disk):
         assert first.missing == ((1, 1), (4, 5))
         assert (first.first_at_ms, first.last_at_ms) == (1_000_000, 1_005_000)
         assert (second.received, second.missing) == (2, ())
+    disk.now += 5
+    again = reopen()
+    fill(again, 7, 7)
+    assert [(it.first_at_ms, it.last_at_ms) for it in again.instances() if it.instance == "jvm"] == [
+        (1_000_000, 1_010_000)
+    ]
 
 
 @pytest.mark.parametrize("entry", [("", 1), ("jvm", 0), ("jvm", 2**63), ("\ud800", 1)])

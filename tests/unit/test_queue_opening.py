@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import sqlite3
 import stat
 import subprocess
@@ -12,6 +13,7 @@ import time
 import pytest
 
 from pysync.queue import EventQueue, QueueDamaged, QueueFailed, QueueFull, files, schema
+from pysync.queue.errors import translated
 
 
 def opened(directory, **options):
@@ -195,6 +197,7 @@ def test_quarantine_sets_the_damaged_file_aside(tmp_path, damage):
         assert queue.epoch > old
         aside = [p for p in tmp_path.iterdir() if p.name.startswith("queue.db.damaged-")]
     assert sorted(p.read_bytes() for p in aside) == before
+    assert all(re.fullmatch(r"queue\.db\.damaged-\d{8}T\d{6}\.\d{6}Z(-wal)?", p.name) for p in aside)
 
 
 def test_a_new_file_comes_after_those_before_it_though_the_clock_was_set_back(tmp_path):
@@ -219,6 +222,34 @@ def test_a_creation_that_was_cut_short_is_begun_again(tmp_path):
     (tmp_path / "queue.db.new-journal").write_bytes(b"journal")
     opened(tmp_path).close()
     assert sorted(p.name for p in tmp_path.iterdir()) == ["epoch", "queue.db"]
+
+
+def test_a_directory_is_made_with_those_above_it(tmp_path):
+    opened(tmp_path / "a" / "b" / "queue").close()
+    assert (tmp_path / "a" / "b" / "queue" / "queue.db").exists()
+
+
+@pytest.mark.parametrize(
+    ("said", "error", "told"),
+    [
+        (sqlite3.OperationalError("database or disk is full"), QueueFull, "no space left"),
+        (OSError(28, "No space left on device"), QueueFull, "no space left"),
+        (sqlite3.DatabaseError("database disk image is malformed"), QueueDamaged, "is damaged"),
+        (sqlite3.DatabaseError("file is not a database"), QueueDamaged, "is damaged"),
+        (sqlite3.OperationalError("database is locked"), QueueFailed, "in use by another process"),
+        (sqlite3.OperationalError("attempt to write a readonly database"), QueueFailed, "cannot write"),
+        (sqlite3.OperationalError("unable to open database file"), QueueFailed, "cannot write"),
+        (PermissionError(13, "Permission denied"), QueueFailed, "cannot write"),
+        (OSError(5, "Input/output error"), QueueFailed, "Input/output error"),
+    ],
+)
+def test_what_disk_and_database_say_is_told_as_what_to_do(tmp_path, said, error, told):
+    with pytest.raises(error) as caught, translated(tmp_path / "queue.db"):
+        raise said
+    assert type(caught.value) is error
+    assert told in caught.value.message
+    assert str(tmp_path) in caught.value.message
+    assert caught.value.hint
 
 
 def test_a_directory_that_cannot_be_made_is_refused(tmp_path):
