@@ -147,11 +147,8 @@ class Rescoper:
     def _run(self) -> None:
         while not self._stop.wait(_LOOK_SECONDS):
             try:
-                gaps = _gaps(self._queue, self._target)
-                if not gaps:
+                if not self._turn():
                     return
-                if any(gap.upto is None for gap in gaps):
-                    self._bring()
             except QueueClosed:
                 return
             except PysyncError as error:
@@ -160,6 +157,13 @@ class Rescoper:
             except Exception:  # noqa: BLE001 - the thread must not die silently
                 log.error("scope failed, and goes on", target=self._target, traceback=traceback.format_exc())
                 self._stop.wait(_RETRY_SECONDS)
+
+    def _turn(self) -> bool:
+        """Bring the target on; False when there is nothing left to do."""
+        gaps = _gaps(self._queue, self._target)
+        if any(gap.upto is None for gap in gaps):
+            self._bring()
+        return bool(gaps)
 
     def _bring(self) -> None:
         """Queue what is not yet; then the gaps wait only for the target."""

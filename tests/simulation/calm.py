@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from itertools import combinations
 
 from tests.simulation import rounds
+from tests.simulation.scopes import comparable
 from tests.simulation.state import State, differences, state
 from tests.simulation.world import World
 
@@ -17,13 +18,33 @@ def after(world: World) -> str | None:
     """What is wrong once everything has calmed down; None if all is as it should be."""
     for cluster in world.clusters:
         cluster.calm()
+    if world.topology.acts and (touched := _by_hand(world)):
+        return touched
     if not world.settle():
         return f"it does not come to rest: {rounds.busy(world.clusters)}"
     found = _restless(world) or _parked(world)
     if found:
         return found
     states = {cluster.name: state(cluster.store) for cluster in world.clusters}
-    return _overruled(world, states) or _different(states)
+    return _overruled(world, states) or (_unlike(world, states) if world.topology.acts else _different(states))
+
+
+def _by_hand(world: World) -> str | None:
+    """Whether anybody has touched what people made by hand. They drop it then, and it is in nobody's way any more."""
+    world.settle()  # or not: what is parked behind it keeps a gap open
+    touched = world.hands.touched()
+    world.hands.leave()
+    return touched
+
+
+def _unlike(world: World, states: Mapping[str, State]) -> str | None:
+    """In what the target is not what the source's scope makes of it."""
+    hands = world.hands
+    wanted = comparable(hands.scope.of(states[hands.source.name]))
+    there = comparable(states[hands.target.name])
+    left = {key for key in there.keys() - wanted.keys() if key == "default" or hands.may_stay(key)}
+    found = differences(wanted, {key: item for key, item in there.items() if key not in left})
+    return "\n".join(f"{hands.target.name} is not what it shall be: {line}" for line in found) or None
 
 
 def _restless(world: World) -> str | None:

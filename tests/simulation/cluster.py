@@ -37,6 +37,7 @@ class Cluster:
         self.sidecar: Sidecar | None = None
         self.fatal: tuple[str, int] | None = None
         self.lost_answers = 0
+        self.settings: dict[str, TargetSettings] = {}
         self._start: Callable[[], Sidecar] | None = None
 
     def connect(
@@ -48,10 +49,15 @@ class Cluster:
     ) -> None:
         """Give it a sidecar with these targets, and start it."""
         self.links = {name: Link(before) for name in (self.name, *targets)}
-        ends = {name: (settings, store, self.links[name]) for name, (settings, store) in targets.items()}
-        wiring = Wiring(self.name, self.store, self.links[self.name], ends)
-        self._start = lambda: Sidecar(directory, wiring, self._clock, dice)
+        self.settings = {name: settings for name, (settings, _) in targets.items()}
+        stores = {name: store for name, (_, store) in targets.items()}
+        self._start = lambda: Sidecar(directory, self._wiring(stores), self._clock, dice)
         self.start()
+
+    def _wiring(self, stores: Mapping[str, Store]) -> Wiring:
+        """As the settings are when the sidecar starts."""
+        ends = {name: (self.settings[name], store, self.links[name]) for name, store in stores.items()}
+        return Wiring(self.name, self.store, self.links[self.name], ends)
 
     @property
     def replicates(self) -> bool:

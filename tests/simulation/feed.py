@@ -60,6 +60,10 @@ class Feed:
         """How many events it has refused."""
         return self._queue.parked_count(self.name)
 
+    def ask_for_retry(self) -> None:
+        """What is parked is tried again at once, and soon again if it fails."""
+        self._retry_at = self._retry_wait = 0.0
+
     def turn(self) -> bool:
         """What is parked, if it is time for that, or else the next window, or a step on with what is under way; False
         if there was nothing to do.

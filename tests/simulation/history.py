@@ -34,12 +34,14 @@ History = tuple[Step, ...]
 
 _TURNS = (("ship", 5), ("replay", 6), ("heal", 1), ("pass", 2))
 FAULTS = ("kill", "away", "unanswered", "undone", "unheard", "power", "end", "jump", "stop")
+_ACTS = 0.2
 
 
 @dataclass(frozen=True, slots=True)
 class Workload:
     """What histories are made of: the `calls` of clients (see clients.CHOICES; all if none is named), how many, where,
-    on which tables (the numbers that choose them), and whether anything goes wrong.
+    on which tables (the numbers that choose them), whether anything goes wrong, and what people do by hand (`acts`, see
+    hands.Hands).
 
     Those that are `prepared` begin with a table that the first cluster has created, and that all have.
     """
@@ -50,6 +52,7 @@ class Workload:
     tables: tuple[int, ...] = tuple(range(6))
     prepared: float = 0.6
     faults: float = 0.2
+    acts: tuple[str, ...] = ()
 
     def history(self, seed: int, clusters: int) -> History:
         """The history of that seed."""
@@ -74,6 +77,8 @@ class _Thrown:
                 yield self._turn()
             if self.dice.random() < self.workload.faults:
                 yield Step(self.dice.choice(FAULTS), self.dice.randrange(self.clusters), *self._numbers())
+            if self.workload.acts and self.dice.random() < _ACTS:
+                yield Step(self.dice.choice(self.workload.acts), 0, *self._numbers())
 
     def _prelude(self) -> Iterator[Step]:
         for _ in range(2):

@@ -6,13 +6,16 @@ import random
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 from pysync.capture.bridge import Reception
 from pysync.capture.gaps import GapWatch
 from pysync.capture.healing import Healer
 from pysync.capture.overlaps import Overlaps
 from pysync.capture.refreshes import Refreshes
-from pysync.queue import EventQueue
+from pysync.queue import EventQueue, Gap
+from pysync.replay.translate import Translator
+from pysync.service.rescoping import Rescoper, compare_scope
 from pysync.targets.memory import Store
 from pysync.targets.settings import TargetSettings
 from tests.simulation.clock import Clock
@@ -47,15 +50,18 @@ class Sidecar:
             Feed(self.queue, settings, _opener(settings, store, link), self._source(wiring), clock=clock, dice=dice)
             for settings, store, link in wiring.targets.values()
         ]
+        refreshes = Refreshes(self.queue, wiring.source)
         self.healer = Healer(
             self.queue,
             self.watch,
             self.overlaps,
-            Refreshes(self.queue, wiring.source),
-            source=self._source(wiring),  # type: ignore[arg-type]  # see world.simulated
+            refreshes,
+            source=self._source(wiring),  # type: ignore[arg-type]  # see stage.stage
             behind=lambda: 0,
             tables_per_second=1e9,
+            elsewhere=self._is_of_scope,
         )
+        self.rescopers = [self._rescoper(settings, refreshes, wiring) for settings, _, _ in wiring.targets.values()]
         self._healed_at = clock.monotonic()
 
     def heal(self) -> None:
@@ -63,6 +69,8 @@ class Sidecar:
         now = self._clock.monotonic()
         self.healer._turn(now, now - self._healed_at)
         self._healed_at = now
+        for rescoper in self.rescopers:
+            rescoper._turn()
 
     @property
     def resting(self) -> bool:
@@ -73,6 +81,15 @@ class Sidecar:
     def end(self) -> None:
         """The process is gone, whatever it was at; its file is free."""
         self.queue._release()
+
+    def _is_of_scope(self, gap: Gap) -> bool:
+        return any(it.heals(gap) for it in self.rescopers)
+
+    def _rescoper(self, settings: TargetSettings, refreshes: Refreshes, wiring: Wiring) -> Rescoper:
+        compare_scope(self.queue, settings)
+        source: Any = self._source(wiring)
+        translator = Translator.of(settings)
+        return Rescoper(self.queue, refreshes, settings, translator, source=source, tables_per_second=1e9)
 
     @staticmethod
     def _source(wiring: Wiring) -> Callable[[], Connection]:

@@ -13,11 +13,12 @@ NAMES = ("east", "west", "north")
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Topology:
-    """`targets` are the targets of each cluster; `settings` those of every target. Clients are at the `writers`."""
+    """`targets` are the targets of each cluster; `settings` those of every target; `acts` what people do by hand."""
 
     name: str
     targets: Mapping[str, tuple[str, ...]]
     settings: Mapping[str, Any] = field(default_factory=dict)
+    acts: tuple[str, ...] = ()
 
     @property
     def clusters(self) -> tuple[str, ...]:
@@ -32,10 +33,11 @@ class Topology:
     @property
     def workload(self) -> Workload:
         """What its histories are made of."""
-        return Workload(writers=tuple(range(len(self.clusters))) if self.both_ways else (0,))
+        return Workload(writers=tuple(range(len(self.clusters))) if self.both_ways else (0,), acts=self.acts)
 
 
 ONE_WAY = Topology("one-way", {"east": ("west",)})
+BY_HAND = Topology("by-hand", ONE_WAY.targets, {"out_of_scope": "drop"}, ("rescope", "make", "trim"))
 PAIR = Topology("pair", {"east": ("west",), "west": ("east",)})
 MESH = Topology("mesh", {"east": ("west", "north"), "west": ("east", "north"), "north": ("east", "west")})
 RING = Topology("ring", {"east": ("west",), "west": ("north",), "north": ("east",)})
@@ -49,5 +51,5 @@ WITH_HOMES = (  # a mesh needs no relay: each has a way to each
     Topology("mesh", MESH.targets, {**_BOTH_WAYS, "relay": False}),
     Topology("ring", RING.targets, _BOTH_WAYS),
 )
-TOPOLOGIES = {it.name: it for it in (ONE_WAY, *WITH_HOMES)}
+TOPOLOGIES = {it.name: it for it in (ONE_WAY, BY_HAND, *WITH_HOMES)}
 """Those of `make simulate`: nothing may go wrong in them."""

@@ -15,7 +15,9 @@ from pysync.targets.settings import TargetSettings
 from tests.simulation import rounds
 from tests.simulation.clock import Clock
 from tests.simulation.cluster import Cluster, Killed
+from tests.simulation.hands import Hands
 from tests.simulation.history import POINTS, Step
+from tests.simulation.scopes import EVERYTHING, Scope
 from tests.simulation.topologies import Topology
 
 
@@ -38,6 +40,7 @@ class World:
                 _new_queue(place, directory.parent / "empty-queue")
                 ends = {name: (_settings(topology, name), stores[name]) for name in targets}
                 cluster.connect(place, ends, self._before_call, self._dice)
+        self.hands = Hands(self.clusters[0], self.clusters[1], self._rescoped)
 
     def settle(self) -> bool:
         """Let everybody take turns until nothing is left to do; False where that does not come."""
@@ -127,6 +130,21 @@ class World:
             for step in self._step.within:
                 self.do(step)
 
+    # --- what people do by hand
+
+    def _rescope(self, _: Cluster, step: Step) -> None:
+        self.tell(self.hands.rescope(step))
+
+    def _make(self, _: Cluster, step: Step) -> None:
+        self.tell(self.hands.make(step))
+
+    def _trim(self, cluster: Cluster, step: Step) -> None:
+        self._turn(cluster, step, lambda: self.tell(self.hands.trim(step)))
+
+    def _rescoped(self, scope: Scope) -> None:
+        source, target = self.clusters[0], self.clusters[1].name
+        source.settings[target] = _settings(self.topology, target, scope)
+
     # --- what goes wrong
 
     def _kill(self, cluster: Cluster, step: Step) -> None:
@@ -189,9 +207,9 @@ class World:
 
 
 @lru_cache
-def _settings(topology: Topology, name: str) -> TargetSettings:
+def _settings(topology: Topology, name: str, scope: Scope = EVERYTHING) -> TargetSettings:
     return FaultySettings.model_validate(
-        {"name": name, "kind": "faulty", "retry_max_seconds": 1e-6, "lanes": 1, **topology.settings}
+        {"name": name, "kind": "faulty", "retry_max_seconds": 1e-6, "lanes": 1, **topology.settings, **scope.settings}
     )
 
 

@@ -1,0 +1,98 @@
+"""What people do by hand, where one cluster replicates to another: other scopes, tables of their own at the target,
+trimming.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from hmsclient.genthrift.hive_metastore import ttypes as hive
+
+from pysync.targets.memory import MemoryMetastore
+from tests.simulation.clients import DATABASES, TABLES
+from tests.simulation.cluster import Cluster
+from tests.simulation.history import Step
+from tests.simulation.scopes import EVERYTHING, SCOPES, Scope
+from tests.support import partition, table
+
+_TRIM_POINTS = ("trim.written", "trim.committed")
+
+
+class Hands:
+    """Those of one world; what is `own` at the target nobody else may touch."""
+
+    def __init__(self, source: Cluster, target: Cluster, rescoped: Callable[[Scope], None]) -> None:
+        self.source, self.target = source, target
+        self.scope = EVERYTHING
+        self.own: dict[tuple[str, str], Any] = {}
+        self.databases: dict[str, bool] = {}
+        """Where something of their own is, or was; whether the database is their own, too."""
+        self._hms = MemoryMetastore(target.store)
+        self._rescoped = rescoped
+
+    def rescope(self, step: Step) -> str:
+        """The target's settings change, and the sidecar is started anew."""
+        self.scope = SCOPES[step.a % len(SCOPES)]
+        self.source.kill()
+        self._rescoped(self.scope)
+        self.source.start()
+        return f"the sidecar of {self.source.name} begins anew, and {self.target.name} gets {dict(self.scope.settings)}"
+
+    def make(self, step: Step) -> str:
+        """A table at the target; one that they have there already they drop."""
+        name = (*DATABASES, "c")[step.a % 3], (*TABLES, "x")[step.b % 4]
+        if name in self.own:
+            return self._drop(name)
+        if self._hms.table(*name) is not None:
+            return "nothing is made by hand: there is something already"
+        self.databases.setdefault(name[0], False)
+        if self._hms.database(name[0]) is None:
+            self.databases[name[0]] = True
+            self._hms.call(lambda client: client.create_database(hive.Database(name=name[0], parameters={})))
+        made = table(*name, partition_keys=[("k", "string")], parameters={"own": "true"})
+        parts = hive.AddPartitionsRequest(*name, [partition(made, ["1"])], False)
+        self._hms.call(lambda client: client.create_table(made))
+        self._hms.call(lambda client: client.add_partitions_req(parts))
+        held = self.target.store.table(*name)
+        self.own[name] = [held.struct, *held.partitions.values()]
+        return f"table {'.'.join(name)} is made by hand at {self.target.name}"
+
+    def trim(self, step: Step) -> str:
+        """The queue is trimmed; sometimes the sidecar dies at that."""
+        if self.source.sidecar is None:
+            return "nobody is there to trim"
+        if step.b % 4 == 0:
+            self.source.fatal = _TRIM_POINTS[step.c % 2], 0
+        return f"{self.source.sidecar.queue.trim(retain_seconds=(0.0, 5.0)[step.a % 2])} events are trimmed"
+
+    def may_stay(self, key: str) -> bool:
+        """Whether something may be at the target that the source does not have: pysync leaves alone what people own.
+
+        A database with something of theirs in it stays, with its functions, which have no marks. And of a database of
+        theirs nothing goes when the source drops its own.
+        """
+        database, _, name = key.partition(".")
+        return database in self.databases and (self.databases[database] or not name or name.endswith("()"))
+
+    def touched(self) -> str | None:
+        """What of their own is not as they left it; None if all is."""
+        for name, structs in self.own.items():
+            held = self.target.store.find(*name)
+            found = [held.struct, *held.partitions.values()] if held is not None else []
+            if len(found) != len(structs) or any(one is not other for one, other in zip(found, structs, strict=True)):
+                return f"{'.'.join(name)}, which was made by hand, has been touched"
+        return None
+
+    def leave(self) -> None:
+        """They drop what is their own, and have what is parked tried again."""
+        for name in list(self.own):
+            self._drop(name)
+        for feed in self.source.sidecar.feeds if self.source.sidecar else ():
+            feed.ask_for_retry()
+
+    def _drop(self, name: tuple[str, str]) -> str:
+        del self.own[name]
+        if self.target.store.find(*name) is not None:
+            self._hms.call(lambda client: client.drop_table(*name, True))
+        return f"table {'.'.join(name)} is dropped by hand at {self.target.name}"
