@@ -16,9 +16,11 @@ _REST_STEP_SECONDS = 20.0
 
 def after(world: World) -> str | None:
     """What is wrong once everything has calmed down; None if all is as it should be."""
+    if waits := world.hands.kept_waiting():
+        return waits
     for cluster in world.clusters:
         cluster.calm()
-    if world.topology.acts and (touched := _by_hand(world)):
+    if world.topology.work.acts and (touched := _by_hand(world)):
         return touched
     if not world.settle():
         return f"it does not come to rest: {rounds.busy(world.clusters)}"
@@ -26,7 +28,7 @@ def after(world: World) -> str | None:
     if found:
         return found
     states = {cluster.name: state(cluster.store) for cluster in world.clusters}
-    return _overruled(world, states) or (_unlike(world, states) if world.topology.acts else _different(states))
+    return _overruled(world, states) or (_unlike(world, states) if world.topology.work.acts else _different(states))
 
 
 def _by_hand(world: World) -> str | None:
@@ -43,7 +45,9 @@ def _unlike(world: World, states: Mapping[str, State]) -> str | None:
     wanted = comparable(hands.scope.of(states[hands.source.name]))
     there = comparable(states[hands.target.name])
     left = {key for key in there.keys() - wanted.keys() if key == "default" or hands.may_stay(key)}
-    found = differences(wanted, {key: item for key, item in there.items() if key not in left})
+    left |= set(filter(hands.may_differ, wanted.keys() & there.keys()))
+    states = ({key: item for key, item in it.items() if key not in left} for it in (wanted, there))
+    found = differences(*states)
     return "\n".join(f"{hands.target.name} is not what it shall be: {line}" for line in found) or None
 
 

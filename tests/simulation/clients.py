@@ -149,6 +149,11 @@ class Client:
         return self._call(lambda client: client.rename_partition(there.dbName, there.tableName, old, one), said)
 
 
+def numbers_of(*wanted: object) -> tuple[int, ...]:
+    """The numbers that have clients make these calls."""
+    return tuple(number for number, call in enumerate(CHOICES) if call in wanted)
+
+
 def _both(name: TableName) -> tuple[str, str]:
     return name.database, name.table
 

@@ -17,6 +17,8 @@ from tests.simulation.clock import Clock
 from tests.simulation.lanes import OneByOne
 
 _RETRY_FIRST_SECONDS = 2.0
+_IN_HAND, _RESTING = 2, 32
+"""So many works may be in hand for each lane, and as many more that are tried again (docs/architecture.md)."""
 
 
 class Feed:
@@ -77,7 +79,23 @@ class Feed:
         elif self._replayer.wants(self._lanes) and self._dice.random() < 0.5:
             self._replayer.window(self._lanes)
         self._go_on()
+        self._check_bounds()
         return True
+
+    def hang(self, *keys: str, failing: bool = False) -> None:
+        """From now on works of these keys hang, or fail, and no others do."""
+        self._lanes.hanging, self._lanes.failing = frozenset(keys), failing
+
+    @property
+    def is_full(self) -> bool:
+        """Whether as much is under way as may be."""
+        return self._replayer.taken - self._replayer.done >= self._replayer.reach
+
+    def _check_bounds(self) -> None:
+        """What is under way is bounded, in events and in works."""
+        ahead = self._replayer.taken - self._replayer.done
+        assert ahead <= self._replayer.reach, f"{ahead} events are under way: they fill the memory"
+        assert self._lanes.begun <= _IN_HAND * self._lanes.count + _RESTING, f"{self._lanes.begun} works are in hand"
 
     def _go_on(self) -> None:
         if self._replayer.pump(self._lanes):

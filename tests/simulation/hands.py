@@ -14,8 +14,10 @@ from tests.simulation.clients import DATABASES, TABLES
 from tests.simulation.cluster import Cluster
 from tests.simulation.history import Step
 from tests.simulation.scopes import EVERYTHING, SCOPES, Scope
+from tests.simulation.state import differences, state
 from tests.support import partition, table
 
+_TURNS = 10
 _TRIM_POINTS = ("trim.written", "trim.committed")
 
 
@@ -28,6 +30,7 @@ class Hands:
         self.own: dict[tuple[str, str], Any] = {}
         self.databases: dict[str, bool] = {}
         """Where something of their own is, or was; whether the database is their own, too."""
+        self.hung: str | None = None
         self._hms = MemoryMetastore(target.store)
         self._rescoped = rescoped
 
@@ -66,6 +69,34 @@ class Hands:
             self.source.fatal = _TRIM_POINTS[step.c % 2], 0
         return f"{self.source.sidecar.queue.trim(retain_seconds=(0.0, 5.0)[step.a % 2])} events are trimmed"
 
+    def hang(self, step: Step) -> str:
+        """Whatever is to be done to one table hangs from now on, or fails: until it is another's turn."""
+        self.hung = f"{DATABASES[step.b % 2]}.{TABLES[step.b // 2 % 3]}"
+        for feed in self.source.sidecar.feeds if self.source.sidecar else ():
+            feed.hang(self.hung, failing=bool(step.a % 2))
+        return f"{self.hung} {'fails' if step.a % 2 else 'hangs'} at {self.target.name}"
+
+    def kept_waiting(self) -> str | None:
+        """What does not become visible at the target though it has nothing to do with what hangs there; None if all
+        does, within a few turns for each event. What hangs goes on then.
+        """
+        if self.hung is None or self.source.sidecar is None:
+            return None
+        while self.source.listener.spool:
+            self.source.listener.ship(self.source)
+        feed = self.source.sidecar.feeds[0]
+        for _ in range(_TURNS * (10 + feed.behind)):
+            feed.turn()
+        there, wanted = (
+            {k: v for k, v in state(it.store).items() if not self._hangs(k)} for it in (self.target, self.source)
+        )
+        found = [] if feed.is_full else differences(wanted, there)
+        feed.hang()
+        return f"it waits for {self.hung}, which hangs: {found}" if found else None
+
+    def _hangs(self, key: str) -> bool:
+        return key.partition("/")[0] == self.hung
+
     def may_stay(self, key: str) -> bool:
         """Whether something may be at the target that the source does not have: pysync leaves alone what people own.
 
@@ -74,6 +105,10 @@ class Hands:
         """
         database, _, name = key.partition(".")
         return database in self.databases and (self.databases[database] or not name or name.endswith("()"))
+
+    def may_differ(self, key: str) -> bool:
+        """Whether it is a function in a database of theirs: it may be theirs, too."""
+        return self.databases.get(key.partition(".")[0], False) and key.endswith("()")
 
     def touched(self) -> str | None:
         """What of their own is not as they left it; None if all is."""

@@ -5,9 +5,11 @@ from __future__ import annotations
 import random
 from collections.abc import Callable
 
-from pysync.replay.lanes import Apply, Ended, Lane
+from pysync.replay.lanes import Again, Apply, Ended, Lane
 from pysync.replay.legs import Job
 from pysync.targets.base import Target
+
+_AGAIN_SECONDS = 1.0
 
 
 class OneByOne:
@@ -19,11 +21,19 @@ class OneByOne:
         self._lane = Lane(open_target)
         self._dice = dice
         self._begun: list[Job] = []
+        self.hanging = frozenset[str]()
+        """The keys of the works that hang in a lane, or (`failing`) find the target away, again and again."""
+        self.failing = False
 
     @property
     def busy(self) -> bool:
         """Whether a work was begun that has not ended."""
         return bool(self._begun)
+
+    @property
+    def begun(self) -> int:
+        """How many works are in hand."""
+        return len(self._begun)
 
     def __enter__(self) -> OneByOne:
         return self
@@ -35,9 +45,13 @@ class OneByOne:
         self._begun.append(job)
 
     def ended(self) -> list[Ended]:
-        if not self._begun:
+        able = [job for job in self._begun if self.failing or self.hanging.isdisjoint(job.work.keys)]
+        if not able:
             return []
-        job = self._begun.pop(self._dice.randrange(len(self._begun)))
+        job = able[self._dice.randrange(len(able))]
+        self._begun.remove(job)
+        if not self.hanging.isdisjoint(job.work.keys):
+            return [(job, Again(_AGAIN_SECONDS))]
         try:
             self._apply(self._lane, job)
         except Exception as caught:

@@ -4,34 +4,28 @@ from __future__ import annotations
 
 import pytest
 
-from tests.simulation.clients import CHOICES, Client
+from tests.simulation.clients import Client, numbers_of
 from tests.simulation.history import Workload
 from tests.simulation.run import find, shrunk
 from tests.simulation.stage import stage
 from tests.simulation.topologies import FORMER
 
-
-def calls(*wanted: object) -> tuple[int, ...]:
-    """The numbers that have clients make these calls."""
-    return tuple(number for number, call in enumerate(CHOICES) if call in wanted)
-
-
 ONE_TABLE = {"tables": (0,), "faults": 0.0, "prepared": 1.0}
 FAULTS = {
     "a function that is created and dropped comes and goes for ever": (
-        Workload(calls(Client._function), **ONE_TABLE),
+        Workload(numbers_of(Client._function), **ONE_TABLE),
         "it does not come to rest",
     ),
     "a partition that is added and dropped rises again": (
-        Workload(calls(Client._add_partitions, Client._drop_partition), **ONE_TABLE),
+        Workload(numbers_of(Client._add_partitions, Client._drop_partition), **ONE_TABLE),
         "what the clients of east left has changed: a.t/",
     ),
     "a drop does not cross back": (
-        Workload(calls(Client._drop), writers=(1,), most=1, **ONE_TABLE),
+        Workload(numbers_of(Client._drop), writers=(1,), most=1, **ONE_TABLE),
         "east and west differ: a.t: only at the first",
     ),
     "two alters at once change places": (
-        Workload(calls(Client._alter), writers=(0, 1), most=3, **ONE_TABLE),
+        Workload(numbers_of(Client._alter), writers=(0, 1), most=3, **ONE_TABLE),
         "east and west differ: a.t: parameters",
     ),
 }

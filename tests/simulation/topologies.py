@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
+from tests.simulation.clients import CHOICES, Client, numbers_of
 from tests.simulation.history import Workload
 
 NAMES = ("east", "west", "north")
@@ -13,12 +14,12 @@ NAMES = ("east", "west", "north")
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Topology:
-    """`targets` are the targets of each cluster; `settings` those of every target; `acts` what people do by hand."""
+    """`targets` are the targets of each cluster, `settings` those of every target; `work` is done at the writers."""
 
     name: str
     targets: Mapping[str, tuple[str, ...]]
     settings: Mapping[str, Any] = field(default_factory=dict)
-    acts: tuple[str, ...] = ()
+    work: Workload = field(default_factory=Workload)
 
     @property
     def clusters(self) -> tuple[str, ...]:
@@ -33,11 +34,15 @@ class Topology:
     @property
     def workload(self) -> Workload:
         """What its histories are made of."""
-        return Workload(writers=tuple(range(len(self.clusters))) if self.both_ways else (0,), acts=self.acts)
+        return replace(self.work, writers=tuple(range(len(self.clusters))) if self.both_ways else (0,))
 
 
 ONE_WAY = Topology("one-way", {"east": ("west",)})
-BY_HAND = Topology("by-hand", ONE_WAY.targets, {"out_of_scope": "drop"}, ("rescope", "make", "trim"))
+BY_HAND = Topology("by-hand", ONE_WAY.targets, {"out_of_scope": "drop"}, Workload(acts=("rescope", "make", "trim")))
+_OF_ONE_TABLE = numbers_of(*set(CHOICES) - {Client._drop_database, Client._function, Client._rename})
+HANGING = Topology(  # 16 events may be under way
+    "hanging", ONE_WAY.targets, {"lanes": 2, "window": 1}, Workload(_OF_ONE_TABLE, most=40, faults=0.0, acts=("hang",))
+)
 PAIR = Topology("pair", {"east": ("west",), "west": ("east",)})
 MESH = Topology("mesh", {"east": ("west", "north"), "west": ("east", "north"), "north": ("east", "west")})
 RING = Topology("ring", {"east": ("west",), "west": ("north",), "north": ("east",)})
@@ -51,5 +56,5 @@ WITH_HOMES = (  # a mesh needs no relay: each has a way to each
     Topology("mesh", MESH.targets, {**_BOTH_WAYS, "relay": False}),
     Topology("ring", RING.targets, _BOTH_WAYS),
 )
-TOPOLOGIES = {it.name: it for it in (ONE_WAY, BY_HAND, *WITH_HOMES)}
+TOPOLOGIES = {it.name: it for it in (ONE_WAY, BY_HAND, HANGING, *WITH_HOMES)}
 """Those of `make simulate`: nothing may go wrong in them."""

@@ -138,6 +138,9 @@ class World:
     def _make(self, _: Cluster, step: Step) -> None:
         self.tell(self.hands.make(step))
 
+    def _hang(self, _: Cluster, step: Step) -> None:
+        self.tell(self.hands.hang(step))
+
     def _trim(self, cluster: Cluster, step: Step) -> None:
         self._turn(cluster, step, lambda: self.tell(self.hands.trim(step)))
 
