@@ -37,7 +37,7 @@ def copy(
 
     Only what differs is copied, no metadata is written. A sidecar does so by itself before it writes metadata, for
     targets with copy = true; this is for the bulk beforehand, and for changes that no event tells of (docs/copy.md).
-    Exit code 1 if directories are missing at the source.
+    Exit code 1 if directories are missing at the source, or symbolic links were left: nobody follows them.
     """
     loaded = load_config(config)
     copying = [it.name for it in loaded.targets if it.copy_files is not None]
@@ -54,7 +54,7 @@ def copy(
         print_json(_as_json(done))
     else:
         _print(done, dry_run)
-    if done.missing:
+    if done.missing or done.links:
         raise typer.Exit(1)
 
 
@@ -82,6 +82,7 @@ def _as_json(done: Copied) -> dict[str, Any]:
         "same": done.same,
         "removed": done.removed,
         "missing": missing,
+        "links": list(done.links),
     }
 
 
@@ -92,3 +93,5 @@ def _print(done: Copied, dry_run: bool) -> None:
         say(f"{done.removed} files {'to remove' if dry_run else 'removed'}")
     for pair in done.missing:
         say(f"not at the source: {pair.source}")
+    for link in done.links:
+        say(f"a symbolic link, and left: {link}")

@@ -99,6 +99,9 @@ class Copier:
         missing = [it.pair.source for it in run.found if not it.exists]
         if missing:
             log.warning("nothing to copy: not at the source", directories=len(missing), first=missing[0])
+        links = [link for it in run.found for link in it.links]
+        if links:
+            log.warning("links_left", links=len(links), first=links[0])
         self.tally.found(sum(it.same for it in run.found), len(missing))
 
     # --- what tasks do
@@ -121,7 +124,10 @@ class Copier:
 
     def _copy_some(self, run: Round, files: Sequence[File]) -> list[Pair]:
         rate = int(self._settings.max_mb_per_second * _MB / self._settings.parallelism)
-        lines = ((file.source, run.temporary[file], file.size, file.time) for file in files)
+        lines = (
+            (file.source, run.temporary[file], file.size, file.time, file.pair.source, file.pair.target)
+            for file in files
+        )
         lost = gone(self._workers.call("copy", encode([(rate,), *lines])))
         self.tally.copied(len(files), sum(file.size for file in files))
         return [file.pair for file, is_lost in zip(files, lost, strict=True) if is_lost]

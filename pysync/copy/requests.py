@@ -46,7 +46,10 @@ class File:
 
 @dataclass(slots=True)
 class Difference:
-    """What a target directory lacks: `copies`; and has too much: `extras`, names. `fingerprint` is of the source."""
+    """What a target directory lacks: `copies`; and has too much: `extras`, names. `fingerprint` is of the source.
+
+    `links` are the symbolic links at both, by their locations: neither copied nor removed, nor followed.
+    """
 
     pair: Pair
     exists: bool = False
@@ -54,6 +57,7 @@ class Difference:
     same: int = 0
     copies: list[File] = field(default_factory=list)
     extras: list[str] = field(default_factory=list)
+    links: list[str] = field(default_factory=list)
 
 
 class Refused(PysyncError):
@@ -86,6 +90,8 @@ def differences(pairs: Sequence[Pair], answer: str) -> list[Difference]:
             difference.copies.append(File(difference.pair, name, int(size), int(time), replaces == "true"))
         elif what == "extra":
             difference.extras.append(values[0])
+        elif what == "link":
+            difference.links.append(values[0])
         else:
             difference.exists = values[0] == "true"
             difference.fingerprint, difference.same = values[1], int(values[2])

@@ -49,6 +49,11 @@ class Job:
         return self.source.pair
 
     @property
+    def links(self) -> list[str]:
+        """The symbolic links at both ends, which are left."""
+        return [*self.source.links, *self.there.links]
+
+    @property
     def fingerprint(self) -> str:
         """Of the files of the source (names, sizes, times) and of how they are read and written."""
         return _digest([self.source.fingerprint, repr(self.form)])
@@ -129,8 +134,8 @@ class Rewriter:
         if job.is_done():
             ours = [it.name for it in job.there.copies if job.is_ours(it.name)]
             old = job.superseded([*ours, job.marker(it for it in job.there.copies if it.name in ours)], delete)
-            self._publish([("delete", below(job.pair.target, name)) for name in old])
-            return Copied(same=len(ours), removed=len(old))
+            self._publish(_deletes(job, old))
+            return Copied(same=len(ours), removed=len(old), links=tuple(job.links))
         hidden = self._hidden(job.pair, str(next(self._jobs)))
         files = self._files(job.pair.source, hidden)
         try:
@@ -186,13 +191,15 @@ class Rewriter:
         names = {it.name: f"part-{at:05}-{job.fingerprint}.snappy.{job.form.to}" for at, it in enumerate(data)}
         written = [File(job.pair, names[it.name], it.size, it.time) for it in data]
         marker = job.marker(written)
-        steps: list[Step] = [("rename", it.source, below(job.pair.target, names[it.name])) for it in data]
-        steps.append(("rename", below(out, "_SUCCESS"), below(job.pair.target, marker)))
+        top = job.pair.target
+        steps: list[Step] = [("rename", it.source, below(top, names[it.name]), top) for it in data]
+        steps.append(("rename", below(out, "_SUCCESS"), below(top, marker), top))
         old = job.superseded([*names.values(), marker], delete)
-        lost = self._publish([*steps, *(("delete", below(job.pair.target, name)) for name in old)])
+        lost = self._publish([*steps, *_deletes(job, old)])
         if lost:
             raise Unavailable(f"what was written for {job.pair.target} has gone", "does somebody else clean up there?")
-        return Copied(files=len(data), bytes=sum(file.size for file in data), removed=len(old))
+        size = sum(file.size for file in data)
+        return Copied(files=len(data), bytes=size, removed=len(old), links=tuple(job.links))
 
     def _publish(self, steps: Sequence[Step]) -> bool:
         """Take the steps; returns whether a file that should get its name was not there."""
@@ -205,6 +212,10 @@ class Rewriter:
 
     def _hidden(self, pair: Pair, name: str) -> str:
         return below(pair.target, f"{self._prefix}{name}")
+
+
+def _deletes(job: Job, names: Iterable[str]) -> list[Step]:
+    return [("delete", below(job.pair.target, name), job.pair.target) for name in names]
 
 
 def _digest(parts: Iterable[str]) -> str:

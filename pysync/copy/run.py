@@ -8,20 +8,24 @@ from dataclasses import dataclass, field
 from pysync.copy.requests import Difference, File, Pair, below
 
 Step = tuple[str, ...]
-"""`rename, from, to` or `delete, name`."""
+"""`rename, from, to, top` or `delete, name, top`: of files below the directory `top`."""
 
 _STEPS_PER_CALL = 500
 
 
 @dataclass(frozen=True, slots=True)
 class Copied:
-    """What copying came to: `same` files were there already, `missing` directories are not at the source."""
+    """What copying came to: `same` files were there already, `missing` directories are not at the source.
+
+    `links` are symbolic links at both ends, which were left as they are.
+    """
 
     files: int = 0
     bytes: int = 0
     same: int = 0
     removed: int = 0
     missing: tuple[Pair, ...] = ()
+    links: tuple[str, ...] = ()
 
     def plus(self, other: Copied) -> Copied:
         """Both together."""
@@ -31,6 +35,7 @@ class Copied:
             self.same + other.same,
             self.removed + other.removed,
             self.missing + other.missing,
+            self.links + other.links,
         )
 
 
@@ -82,7 +87,8 @@ class Round:
 
     def discards(self, pairs: Collection[Pair] | None = None) -> list[Step]:
         """Remove what was copied for these pairs (not given: all)."""
-        return [("delete", name) for file, name in self.temporary.items() if pairs is None or file.pair in pairs]
+        found = ((file.pair, name) for file, name in self.temporary.items() if pairs is None or file.pair in pairs)
+        return [("delete", name, pair.target) for pair, name in found]
 
     def came_to(self, changed: Collection[Pair]) -> Copied:
         """What was done, where nothing has changed meanwhile."""
@@ -94,15 +100,17 @@ class Round:
             same=sum(difference.same for difference in done),
             removed=sum(len(self.extras(difference)) for difference in done),
             missing=tuple(difference.pair for difference in done if not difference.exists),
+            links=tuple(link for difference in done for link in difference.links),
         )
 
     def _renames(self, difference: Difference) -> list[Step]:
         """New files first, then those that replace one, and at last those that tell of others (_SUCCESS, …)."""
         ordered = sorted(difference.copies, key=lambda file: (_is_hidden(file.name), file.replaces, file.name))
-        return [("rename", self.temporary[file], file.target) for file in ordered]
+        return [("rename", self.temporary[file], file.target, file.pair.target) for file in ordered]
 
     def _deletes(self, difference: Difference) -> list[Step]:
-        return [("delete", below(difference.pair.target, name)) for name in self.extras(difference)]
+        top = difference.pair.target
+        return [("delete", below(top, name), top) for name in self.extras(difference)]
 
 
 def _is_hidden(name: str) -> bool:

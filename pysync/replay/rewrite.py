@@ -6,6 +6,7 @@ import re
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from fnmatch import fnmatchcase
+from itertools import accumulate
 from typing import Any
 
 from hmsclient.genthrift.hive_metastore import ttypes as hive
@@ -17,6 +18,7 @@ from pysync.model.change import Change
 from pysync.model.event import Event, Kind
 from pysync.model.files import Form, SourceFiles
 from pysync.model.names import TableName, normalized
+from pysync.targets.base import Rejected
 from pysync.targets.settings import TargetSettings
 
 # Parameters of tables and serdes that hold a location: Spark's path, Avro's schema, Iceberg's pointers.
@@ -38,13 +40,19 @@ class Locations:
         return cls(tuple(sorted(pairs, key=lambda pair: -len(pair[0]))))
 
     def map(self, location: str | None) -> str | None:
-        """The location at the target; the same if no prefix matches."""
+        """The location at the target; the same if no prefix matches.
+
+        Raises Rejected for one that leaves its prefix by `..`: it would be somewhere else than anybody has mapped.
+        """
         if not location or not self.prefixes:
             return location
         plain = _plain(location)
         for source, target in self.prefixes:
             if plain == source or plain.startswith(source + "/"):
-                return target + plain[len(source) :] or "/"
+                below = plain[len(source) :]
+                if _climbs(below):
+                    raise Rejected(f"the location {location} leaves {source or '/'} by '..'", "mend it at the source")
+                return target + below or "/"
         return location
 
 
@@ -241,6 +249,12 @@ class Rewrite:
 
     def _located(self, parameters: dict[str, str]) -> dict[str, str]:
         return {k: (self.locations.map(v) or v) if k in _LOCATION_KEYS else v for k, v in parameters.items()}
+
+
+def _climbs(path: str) -> bool:
+    """Whether a relative path leads out of where it begins, at its end or by the way."""
+    steps = accumulate(-1 if part == ".." else part not in {"", "."} for part in path.split("/"))
+    return min(steps) < 0
 
 
 def _plain(location: str) -> str:

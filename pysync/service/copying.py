@@ -123,7 +123,9 @@ def _found(copier: Copier, pairs: list[Pair], delete: bool) -> Copied:
     for it in copier.survey(pairs):
         size = sum(file.size for file in it.copies)
         extras = len(it.extras) if delete and it.exists else 0
-        total = total.plus(Copied(len(it.copies), size, it.same, extras, () if it.exists else (it.pair,)))
+        total = total.plus(
+            Copied(len(it.copies), size, it.same, extras, () if it.exists else (it.pair,), tuple(it.links))
+        )
     return total
 
 

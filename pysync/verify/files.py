@@ -31,8 +31,9 @@ def _compared(table: TableName, name: str, differences: Sequence[Difference], dr
     lacking = [line for it in differences for line in _lacking(it)]
     extra = [f"{below(it.pair.target, name)} is extra" for it in differences if it.exists for name in it.extras]
     lost = [f"{it.pair.source} is not at the source" for it in differences if not it.exists]
+    links = [f"{link} is a symbolic link, and left" for it in differences for link in it.links]
     drift = lacking + (extra if drops else [])
-    told = lost + ([] if drops else extra)
+    told = lost + links + ([] if drops else extra)
     result = DIFFERENT if drift or told else EQUAL
     return Compared(
         KIND,
@@ -40,7 +41,7 @@ def _compared(table: TableName, name: str, differences: Sequence[Difference], dr
         result,
         parts=0,
         fields=listed(drift or told),
-        told="" if drift or not told else _why(lost),
+        told="" if drift or not told else _why(lost, links),
         source=str(table),
     )
 
@@ -51,5 +52,7 @@ def _lacking(difference: Difference) -> Iterator[str]:
         yield f"{file.target} {how} ({file.size:,} bytes at the source)"
 
 
-def _why(lost: Sequence[str]) -> str:
-    return "a directory is not at the source" if lost else "drops are suppressed"
+def _why(lost: Sequence[str], links: Sequence[str]) -> str:
+    if lost:
+        return "a directory is not at the source"
+    return "symbolic links are not followed" if links else "drops are suppressed"

@@ -71,7 +71,7 @@ class Looker:
         wanted, there = ends.source.database(name), ends.target.database(item.new)
         if item.new != DEFAULT and wanted is not None:
             blank, stays = Compared("database", item.new, EQUAL, source=name), rules.stays(wanted)
-            compared = compared_with(ends.target, rules, blank, rules.rewritten(wanted), there)
+            compared = compared_with(ends.target, rules, blank, wanted, there)
             yield from Seen((compared,), stays=stays).judged()
         if there is not None:
             yield from self._functions(ends, item, ours=rules.has_parts(there))
@@ -89,7 +89,7 @@ class Looker:
         for database in item.sources:
             for function in ends.source.functions(database):
                 its = there.pop(function.functionName, None)
-                yield self._function(ends.target, database, rules.rewritten(function), its)
+                yield self._function(ends.target, database, function, its)
         for name in sorted(there):
             told = rules.excuse("function", EXTRA) if ours else "its database is not ours"
             yield Compared("function", f"{item.new}.{name}", EXTRA, told=told, source=item.sources[0])
@@ -97,9 +97,10 @@ class Looker:
     def _function(self, target: Target, database: str, wanted: Any, there: Any | None) -> Compared:
         """Functions have no marks: in whose database they are was told of that."""
         result = MISSING if there is None else DIFFERENT
-        blank = Compared("function", f"{wanted.dbName}.{wanted.functionName}", EQUAL, source=database)
+        name = f"{self.rules.rewrite.database(database)}.{wanted.functionName}"
+        blank = Compared("function", name, EQUAL, source=database)
         try:
-            fields = target.differences(wanted, there)
+            fields = target.differences(self.rules.rewritten(wanted), there)
         except Rejected as error:
             return replace(blank, result=result, told=error.message)
         told = self.rules.excuse("function", result)

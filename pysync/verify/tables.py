@@ -45,7 +45,6 @@ def look_at_table(ends: Ends, old: TableName, new: TableName, rules: Rules) -> S
     stays = rules.stays(wanted)
     constraints = ends.source.constraints(wanted)
     frame = rules.rewrite.frame(wanted)
-    rules.rewritten(wanted)
     there = ends.target.table(new)
     compared = compared_with(ends.target, rules, Compared("table", str(new), EQUAL, source=str(old)), wanted, there)
     if there is None or compared.result == FOREIGN:
@@ -78,9 +77,12 @@ def excused(found: Compared, rules: Rules, there: Any, *, in_scope: bool) -> Com
 
 
 def compared_with(target: Target, rules: Rules, blank: Compared, wanted: Any, there: Any | None) -> Compared:
-    """A database or table compared, by the rules of the target and of whose it is; `blank` names it."""
+    """A database or table of the source compared, by the rules of the target and of whose it is; `blank` names it.
+
+    `wanted` is rewritten in place.
+    """
     try:
-        fields = target.differences(wanted, there)
+        fields = target.differences(rules.rewritten(wanted), there)
     except Rejected as error:
         return replace(blank, result=MISSING if there is None else DIFFERENT, told=error.message)
     if there is None:

@@ -90,7 +90,7 @@ def test_new_files_come_before_old_ones_go_and_both_in_one_call():
     run = Round([found], delete=True, prefix=".pysync-copy-x-")
     first, then = run.calls(())
     assert first == []
-    steps = [(step[0], step[-1].rpartition("/")[2]) for step in then[0]]
+    steps = [(step[0], step[-2].rpartition("/")[2]) for step in then[0]]
     assert steps == [("rename", "a"), ("rename", "b"), ("rename", "_SUCCESS"), ("delete", "z")]
     assert all(step[1].startswith("s3a://b/t/.pysync-copy-x-") for step in then[0] if step[0] == "rename")
 
@@ -99,7 +99,7 @@ def test_too_many_new_files_for_one_call_all_come_before_any_goes():
     found = Difference(PAIR, exists=True, copies=[file(str(number)) for number in range(1200)], extras=["old"])
     first, then = Round([found], delete=True, prefix=".p").calls(())
     assert [len(call) for call in first] == [500, 500, 200]
-    assert then == [[("delete", "s3a://b/t/old")]]
+    assert then == [[("delete", "s3a://b/t/old", PAIR.target)]]
 
 
 @pytest.mark.parametrize(("delete", "exists"), [(False, True), (True, False)])
@@ -114,7 +114,7 @@ def test_what_changed_meanwhile_is_not_published_but_thrown_away():
     found = [Difference(PAIR, exists=True, copies=[file()]), Difference(other, exists=True, copies=[file(pair=other)])]
     run = Round(found, delete=True, prefix=".p")
     assert [step[2] for step in run.calls({PAIR})[1][0]] == ["s3a://b/u/f"]
-    assert run.discards({PAIR}) == [("delete", "s3a://b/t/.p0")]
+    assert run.discards({PAIR}) == [("delete", "s3a://b/t/.p0", PAIR.target)]
     assert run.came_to({PAIR}).files == 1
 
 

@@ -14,6 +14,7 @@ from pysync.model import idl
 from pysync.model.event import Kind
 from pysync.model.names import TableName
 from pysync.replay.rewrite import Locations, Rewrite
+from pysync.targets.base import Rejected
 from tests.support import partition, table
 from tests.support.events import change, database, one_of_each_kind, settings
 
@@ -95,6 +96,19 @@ def test_a_file_location_has_two_spellings(source, location):
 )
 def test_locations(mapping, location, expected):
     assert Locations.of(mapping).map(location) == expected
+
+
+@pytest.mark.parametrize(
+    "below", ["/..", "/../x", "/db/../../x", "/./../x", "//../x", "/a/../../wh/b", "/a/b/../../.."]
+)
+def test_a_location_that_leaves_its_prefix_is_refused(below):
+    with pytest.raises(Rejected, match="leaves hdfs://a/wh by"):
+        Locations.of({"hdfs://a/wh": "s3://b"}).map(f"hdfs://a/wh{below}")
+
+
+@pytest.mark.parametrize("below", ["/a/..", "/a/../b", "/a/./b", "/..a", "/a..", "/a/...", "/a/b/../../c"])
+def test_dots_within_a_prefix_stay(below):
+    assert Locations.of({"hdfs://a/wh": "s3://b"}).map(f"hdfs://a/wh{below}") == f"s3://b{below}"
 
 
 @pytest.mark.parametrize("kind", EACH)

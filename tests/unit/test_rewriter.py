@@ -304,7 +304,7 @@ def test_a_second_run_writes_nothing_and_ends_what_a_killed_one_left():
     workers = Workers("f1", [*written(job()), ("000000_0", 1)])
     done = rewriting(workers).copy([PAIR], delete=True)
     assert (done.files, done.same, done.removed) == (0, 2, 1)
-    assert workers.steps == [["delete", "file:/there/t/000000_0"]]
+    assert workers.steps == [["delete", "file:/there/t/000000_0", "file:/there/t"]]
 
 
 def test_a_directory_that_the_source_has_not_is_told_and_nothing_is_taken_away():

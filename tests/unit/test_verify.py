@@ -348,6 +348,15 @@ def test_what_the_target_can_hold_in_no_form_is_told(monkeypatch: pytest.MonkeyP
     assert (found.result, found.drift, found.told) == (MISSING, False, "no such table fits in here")
 
 
+def test_a_table_whose_location_leaves_its_prefix_hinders_no_other() -> None:
+    place = Place("db.a", "db.odd", "db.z", locations={"hdfs://a/wh": "hdfs://b/wh"})
+    place.source.found[TableName("db", "odd")].sd.location = "hdfs://a/wh/../secret"
+    found = {it.name: it for it in place.compare() if it.kind == "table"}
+    assert sorted(found) == ["db.a", "db.odd", "db.z"]
+    assert "leaves hdfs://a/wh by '..'" in found["db.odd"].told
+    assert not found["db.odd"].drift
+
+
 # --- partitions
 
 

@@ -44,7 +44,8 @@ public final class FileCopy {
     /**
      * Copy files to names that no reader looks at.
      *
-     * @param request `bytes a second` (0: no limit), then for each file `source, target, size, time`
+     * @param request `bytes a second` (0: no limit), then for each file `source, target, size, time` and the directories
+     *     `source, target` that these are below
      * @return for each file `done`, or `gone` where it is not there any more or has changed, or `failed, kind, why`
      */
     public static String copy(String request) throws IOException {
@@ -53,9 +54,18 @@ public final class FileCopy {
         List<Callable<Object[]>> work = new ArrayList<>();
         for (String[] file : lines.subList(1, lines.size())) {
             work.add(() -> answer(file[0], () -> contents.copy(
-                    Place.of(file[0]), Place.of(file[1]), Long.parseLong(file[2]), Long.parseLong(file[3]))));
+                    below(file[0], file[4]),
+                    below(file[1], file[5]),
+                    Long.parseLong(file[2]),
+                    Long.parseLong(file[3]))));
         }
         return answers(new Lines(), areLocal(lines) ? Crew.inTurn(work) : Crew.each(work)).toString();
+    }
+
+    private static Place below(String name, String top) throws IOException {
+        Place place = Place.of(name);
+        place.refuseLinks(Place.of(top));
+        return place;
     }
 
     /** Whether nothing is waited for: local files. */
@@ -66,8 +76,8 @@ public final class FileCopy {
     /**
      * Give copied files their names, and remove files: several of a kind at once, different kinds one after the other.
      *
-     * @param request for each `rename, from, to` or `delete, name`; files that tell of others (`_SUCCESS`, what is below
-     *     `_delta_log`) are expected after those
+     * @param request for each `rename, from, to, top` or `delete, name, top`, where `top` is the directory that these are
+     *     below; files that tell of others (`_SUCCESS`, what is below `_delta_log`) are expected after those
      * @return for each `done`, or `gone` where the file to be renamed is not there, or `failed, kind, why`; after such a
      *     failure steps of other kinds are not taken, and not answered
      */
@@ -105,12 +115,13 @@ public final class FileCopy {
     }
 
     private static boolean publish(String[] step) throws IOException {
-        Place from = Place.of(step[1]);
+        String top = step[step.length - 1];
+        Place from = below(step[1], top);
         if ("delete".equals(step[0])) {
             from.delete();
             return true;
         }
-        return from.replace(Place.of(step[2]));
+        return from.replace(below(step[2], top));
     }
 
     /** Runs of steps that may be taken in any order: those to places equally deep in what readers do not look at. */
@@ -129,7 +140,7 @@ public final class FileCopy {
 
     private static String kind(String[] step) {
         int hidden = 0;
-        for (String part : step[step.length - 1].split("/")) {
+        for (String part : step[step.length - 2].split("/")) {
             hidden += part.startsWith("_") || part.startsWith(".") ? 1 : 0;
         }
         return step[0] + hidden;

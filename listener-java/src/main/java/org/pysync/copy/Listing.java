@@ -5,7 +5,9 @@ import java.io.IOException;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Map;
+import java.util.Set;
 import java.util.TreeMap;
+import java.util.TreeSet;
 import org.apache.hadoop.fs.FileStatus;
 import org.apache.hadoop.fs.Path;
 
@@ -22,6 +24,9 @@ final class Listing {
     final boolean exists;
 
     final Map<String, FileStatus> files = new TreeMap<>();
+
+    /** The symbolic links by their relative names: nobody follows them, they may lead anywhere. */
+    final Set<String> links = new TreeSet<>();
 
     /** What copies that were killed have left. */
     final List<Path> leftovers = new ArrayList<>();
@@ -44,20 +49,27 @@ final class Listing {
     }
 
     private boolean walk(String below) throws IOException {
+        Place directory = below.isEmpty() ? top : top.below(below);
         FileStatus[] found;
+        Place real;
         try {
-            found = top.files.listStatus(below.isEmpty() ? top.path : top.below(below).path);
+            found = directory.files.listStatus(directory.path);
+            real = directory.behindView();
         } catch (FileNotFoundException gone) {
             return false;
         }
         for (FileStatus item : found) {
-            note(below, item);
+            note(below, item, real);
         }
         return true;
     }
 
-    private void note(String below, FileStatus item) throws IOException {
+    private void note(String below, FileStatus item, Place real) throws IOException {
         String name = item.getPath().getName();
+        if (item.isSymlink() || real.isLocal() && real.below(name).isLocalLink()) {
+            links.add(below + name);
+            return;
+        }
         if (name.startsWith(UNFINISHED)) {
             leftovers.add(item.getPath());
         }

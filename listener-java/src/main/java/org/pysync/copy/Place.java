@@ -5,8 +5,10 @@ import java.io.IOException;
 import java.io.OutputStream;
 import java.nio.file.FileSystemException;
 import java.nio.file.Files;
+import java.nio.file.LinkOption;
 import java.nio.file.NoSuchFileException;
 import java.nio.file.StandardCopyOption;
+import java.nio.file.StandardOpenOption;
 import java.util.EnumSet;
 import org.apache.hadoop.fs.CreateFlag;
 import org.apache.hadoop.fs.FileAlreadyExistsException;
@@ -17,6 +19,7 @@ import org.apache.hadoop.fs.Path;
 import org.apache.hadoop.fs.RawLocalFileSystem;
 import org.apache.hadoop.fs.permission.FsPermission;
 import org.apache.hadoop.fs.viewfs.ViewFileSystem;
+import org.apache.hadoop.security.AccessControlException;
 
 /**
  * A path with its file system.
@@ -69,7 +72,12 @@ final class Place {
         if (isLocal()) {
             java.nio.file.Path file = local();
             Files.createDirectories(file.getParent());
-            return Files.newOutputStream(file);
+            return Files.newOutputStream(
+                    file,
+                    StandardOpenOption.CREATE,
+                    StandardOpenOption.TRUNCATE_EXISTING,
+                    StandardOpenOption.WRITE,
+                    LinkOption.NOFOLLOW_LINKS);
         }
         return files.create(
                 path,
@@ -129,11 +137,33 @@ final class Place {
 
     /** Where a path of a view is in truth: a view can rename, but not replace at one moment. */
     private Place behindMounts() throws IOException {
-        if (!(files instanceof ViewFileSystem)) {
-            return this;
+        return files instanceof ViewFileSystem ? at(path.getParent()).behindView().below(path.getName()) : this;
+    }
+
+    /** Where a path of a view, which is there, is in truth. */
+    Place behindView() throws IOException {
+        return files instanceof ViewFileSystem ? of(files.resolvePath(path).toString()) : this;
+    }
+
+    /** Whether it is a symbolic link on a disk of this machine, of which Hadoop tells nothing: it follows. */
+    boolean isLocalLink() {
+        return isLocal() && Files.isSymbolicLink(local());
+    }
+
+    /**
+     * Refuse to touch what symbolic links between `top` and this place lead to. They were left out when it was listed;
+     * one may have come since.
+     */
+    void refuseLinks(Place top) throws IOException {
+        if (isLocal() && top.isLocal()) {
+            java.nio.file.Path at = top.local();
+            for (java.nio.file.Path name : at.relativize(local())) {
+                at = at.resolve(name);
+                if (Files.isSymbolicLink(at)) {
+                    throw new AccessControlException(at + " is a symbolic link");
+                }
+            }
         }
-        Place directory = of(files.resolvePath(path.getParent()).toString());
-        return directory.below(path.getName());
     }
 
     void delete() throws IOException {

@@ -10,6 +10,7 @@ import java.util.concurrent.Callable;
 import org.apache.hadoop.fs.FileChecksum;
 import org.apache.hadoop.fs.FileStatus;
 import org.apache.hadoop.fs.Path;
+import org.apache.hadoop.security.AccessControlException;
 
 /** What one directory lacks to be like another. */
 final class Survey {
@@ -38,6 +39,13 @@ final class Survey {
         if (wanted.exists && !there.exists && wanted.files.isEmpty()) {
             target.files.mkdirs(target.path); // some readers take a directory that is not there for an error
         }
+        refuseInTheWay(wanted, there);
+        for (String link : wanted.links) {
+            answer.add("link", number, source.below(link).path);
+        }
+        for (String link : there.links) {
+            answer.add("link", number, target.below(link).path);
+        }
         Set<String> same = same(wanted, there);
         for (Map.Entry<String, FileStatus> file : wanted.files.entrySet()) {
             FileStatus status = file.getValue();
@@ -50,6 +58,17 @@ final class Survey {
             answer.add("extra", number, extra);
         }
         answer.add("pair", number, wanted.exists, wanted.fingerprint(), same.size());
+    }
+
+    /** A file is never written where a link is, nor behind one. */
+    private void refuseInTheWay(Listing wanted, Listing there) throws IOException {
+        for (String link : there.links) {
+            for (String name : wanted.files.keySet()) {
+                if (name.equals(link) || name.startsWith(link + "/")) {
+                    throw new AccessControlException(target.below(link).path + " is a symbolic link");
+                }
+            }
+        }
     }
 
     /** The names of the files that are there already. */
