@@ -18,6 +18,7 @@ from thrift.protocol.TBase import TBase
 from thrift.Thrift import TType
 
 from pysync.errors import PysyncError
+from pysync.model.again import says_again
 from pysync.model.change import named_in_event, outlives_its_table
 from pysync.model.event import Event, Kind
 from pysync.model.names import TableName
@@ -206,6 +207,8 @@ def _database(event: Event) -> TableName | None:
     try:
         item = decode(hive.Database if event.kind in _DATABASES else hive.Function, (event.before or event.after)[0])
     except (PysyncError, IndexError):
+        return None
+    if event.kind in _FUNCTIONS and says_again(item):
         return None
     name = item.name if event.kind in _DATABASES else item.dbName
     return TableName.of(name, "") if name else None

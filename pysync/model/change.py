@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any
 
@@ -13,7 +13,8 @@ from thrift.Thrift import TType
 
 from pysync.errors import PysyncError
 from pysync.model import idl
-from pysync.model.event import Event, Kind
+from pysync.model.again import again_of, says_again
+from pysync.model.event import VISITED, Event, Kind
 from pysync.model.files import SourceFiles
 from pysync.model.home import Whose
 from pysync.model.names import TableName, is_default_catalog, normalized
@@ -45,6 +46,7 @@ OBJECTS: Mapping[Kind, Any] = {
 """The kinds that can be replayed, and the struct that their objects are; the others are left out, and counted."""
 
 _OF_SEVERAL = frozenset({Kind.ADD_PARTITION, Kind.DROP_PARTITION})
+_FUNCTIONS = frozenset({Kind.CREATE_FUNCTION, Kind.DROP_FUNCTION})
 
 _NAMED_BY: Mapping[Kind, frozenset[str]] = {
     Kind.DROP_CONSTRAINT: frozenset({"database", "table", "constraint"}),
@@ -178,7 +180,7 @@ def decode_change(event: Event, position: int, table_of: Callable[[bytes], Any] 
 
     None also for partitions that are none: HMS tells of those added where all that were asked for are there already.
     And None for one whose table was renamed or dropped before HMS told of its alter: what became of it is read at the
-    source (capture/overlaps).
+    source (capture/overlaps). A function that says what is to be read again (pysync.model.again) is a refresh of that.
     `table_of` decodes the table that partitions belong to, and may remember it.
     Raises UnreadableEvent when an object is not what the kind says.
     """
@@ -199,7 +201,24 @@ def decode_change(event: Event, position: int, table_of: Callable[[bytes], Any] 
     _check(change)
     for item in (*change.before, *change.after):
         as_stored(item)
-    return change
+    return _as_refresh(change) if _says_again(change) else change
+
+
+def _says_again(change: Change) -> bool:
+    items = (*change.before, *change.after)
+    return change.kind in _FUNCTIONS and any(map(says_again, items))
+
+
+def _as_refresh(change: Change) -> Change | None:
+    if change.kind is Kind.DROP_FUNCTION:
+        return None
+    try:
+        said = again_of(change.after[0])
+    except ValueError as error:
+        raise UnreadableEvent(str(error)) from error
+    way = {VISITED: ",".join(said.path)}
+    event = replace(change.event, kind=Kind.REFRESH, environment=way, attributes=said.attributes(), before=(), after=())
+    return Change(event, change.position)
 
 
 def outlives_its_table(event: Event) -> bool:

@@ -57,6 +57,7 @@ _WORDS: Mapping[type[op.Operation], Callable[[Any], str]] = {
     op.PutFunction: lambda it: f"put function {it.database}.{it.definition.functionName}",
     op.DropFunction: lambda it: f"drop function {it.database}.{it.function}",
     op.Refresh: _refresh,
+    op.SayAgain: lambda it: f"have {it.table or it.function or 'the database'} of {it.database} read again",
     op.PutTable: _put_table,
     op.RenameTable: lambda it: f"rename table {it.table} to {it.new_name}",
     op.DropTable: lambda it: f"drop table {it.table}{_files(it.delete_data)}",

@@ -33,6 +33,12 @@ class Operation:
         raise NotImplementedError
 
     @property
+    def asks_only(self) -> bool:
+        """Whether it was read at a cluster that is not the home: where the target differs, it is asked for."""
+        its = self.condition
+        return its is not None and its.stance is Stance.REQUEST and not its.before and not its.parts
+
+    @property
     def drops(self) -> int:
         """How many databases, tables and partitions it drops; the partitions of a dropped table are not known."""
         return 0
@@ -94,6 +100,8 @@ class Refresh(Operation):
     alone, those of the `partitions`, or of the table itself if none is given. With `former`, scopes that the target had
     before (JSON, see pysync.replay.scope), it drops what is out of its scope since. With `anew` it is of what another
     operation needs at the target, be that the home of it or not; of a database the definition alone.
+    With `again` a cluster has said that the table, the `function`, or the definition of the database is to be read
+    anew, whose home is `home` as far as that knows (pysync.model.again).
     """
 
     source_database: str = ""
@@ -108,11 +116,26 @@ class Refresh(Operation):
     statistics: bool = False
     former: str = ""
     anew: bool = False
+    again: bool = False
+    function: str = ""
+    home: str = ""
 
     @property
     def key(self) -> str:
         """The table's name, or the database's."""
         return str(self.table) if self.table else self.database
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SayAgain(DatabaseOperation):
+    """Have all read the table, the function, or the definition of the database anew, as it is at its `home`.
+
+    Said by the home it is its word; elsewhere a question that goes on to it (pysync.model.again). "": not known.
+    """
+
+    table: str = ""
+    function: str = ""
+    home: str = ""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -174,9 +197,8 @@ class DropTable(TableOperation):
 
     @property
     def drops(self) -> int:
-        """One; none if it is but a question."""
-        asks = self.condition is not None and self.condition.stance is Stance.REQUEST
-        return 0 if asks and self.condition is not None and not self.condition.before else 1
+        """One; none if it only asks."""
+        return 0 if self.asks_only else 1
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -204,8 +226,8 @@ class DropPartitions(TableOperation):
 
     @property
     def drops(self) -> int:
-        """One for each partition."""
-        return len(self.values)
+        """One for each partition; none if it only asks."""
+        return 0 if self.asks_only else len(self.values)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -38,7 +38,7 @@ class Homes:
         Touched by a replicator after a conflict, a table is read anew: the change becomes a refresh.
         """
         if change.kind is Kind.REFRESH:
-            return change
+            return None if self.cluster in change.event.visited else change
         if change.kind in _OF_HOME_ALONE:
             return None if self.cluster in change.event.visited else change
         item = _object(change)

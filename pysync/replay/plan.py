@@ -208,6 +208,9 @@ def _refresh(change: Change, origin: dict[str, Any]) -> Operation:
         created=int(names.get("created", "0")),
         former=names.get("former", ""),
         bootstrap=names.get("bootstrap") == "true",
+        again=names.get("again") == "true",
+        function=names.get("function", ""),
+        home=names.get("home", ""),
         **origin,
     )
 

@@ -45,6 +45,7 @@ class Policy:
     cluster: str | None = None
     target: str | None = None
     both_ways: bool = False
+    relay: bool = True
 
     @classmethod
     def of(cls, settings: TargetSettings) -> Policy:
@@ -57,6 +58,7 @@ class Policy:
             cluster=settings.cluster or settings.name,
             target=settings.name,
             both_ways=settings.both_ways,
+            relay=settings.relay,
         )
 
     def takes_catalog(self, event: Event) -> bool:

@@ -36,6 +36,7 @@ from pysync.model.operation import (
     PutTable,
     Refresh,
     RenameTable,
+    SayAgain,
 )
 from pysync.replay.lanes import Stopped
 from pysync.replay.order import database_of
@@ -65,6 +66,7 @@ _KINDS: Mapping[type[Operation], Kind] = {
     DropFunction: Kind.DROP_FUNCTION,
     DropConstraint: Kind.DROP_CONSTRAINT,
     PutStatistics: Kind.COLUMN_STATISTICS,
+    SayAgain: Kind.REFRESH,
 }
 _CONSTRAINTS = {struct: kind for kind, struct in OBJECTS.items() if struct in idl.ANY_CONSTRAINT}
 

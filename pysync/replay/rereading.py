@@ -22,24 +22,23 @@ from pysync.metastore.reads import Reads
 from pysync.model.constraints import Constraints, name_of, pairs
 from pysync.model.definition import is_index
 from pysync.model.files import SourceFiles
-from pysync.model.home import Condition, Stance
 from pysync.model.mark import Mark
 from pysync.model.names import TableName, partition_name
 from pysync.model.operation import (
     DropConstraint,
     DropDatabase,
-    DropFunction,
     DropPartitions,
     DropTable,
     Operation,
     PutConstraint,
     PutDatabase,
-    PutFunction,
     PutPartitions,
     PutTable,
     Refresh,
 )
+from pysync.replay.functions import Functions
 from pysync.replay.leaving import leaving
+from pysync.replay.origins import Origins
 from pysync.replay.statistics import Counts, wants_statistics
 from pysync.replay.translate import Translator
 from pysync.targets.base import Target
@@ -68,15 +67,44 @@ class Rereading:
     translator: Translator
     refresh: Refresh
 
+    @property
+    def origins(self) -> Origins:
+        """Whose what it reads is."""
+        return Origins(self.translator.policy, self.refresh)
+
     def operations(self) -> Iterator[Operation]:
         """What it takes, in the order in which it is to be applied. Raises what source and target raise."""
         if self.refresh.former:
             return leaving(self.target, self.translator, self.refresh)
         if self.refresh.table is not None and self.refresh.statistics:
             return self._statistics(self.translator.rewrite.source_table(self.refresh.table), self.refresh.table)
+        if self.refresh.again:
+            return self._said_again()
         if self.refresh.table is not None and self.refresh.source_table is not None:
             return self._table(self.refresh.source_table, self.refresh.table)
         return self._database() if self.refresh.database else self._databases()
+
+    def _said_again(self) -> Iterator[Operation]:
+        """Do what the home has said, and pass that on; pass on to the home what it has not."""
+        refresh, old, new = self.refresh, self.refresh.source_table, self.refresh.table
+        if old is not None and new is not None:
+            found, there = self.source.table(old.database, old.table), self.target.table(new)
+        else:
+            found, there = self.source.database(refresh.source_database), self.target.database(refresh.database)
+        home = self.origins.home(found, there)
+        if self.origins.is_said(home):
+            yield from self._table(old, new) if old is not None and new is not None else self._one(found, there)
+        table = "" if new is None else new.table
+        yield from self.origins.again(home, refresh.database, table=table, function=refresh.function)
+
+    def _one(self, found: Any, there: Any) -> Iterator[Operation]:
+        """A function of the database that is said, or its definition."""
+        if self.refresh.function:
+            yield from self._functions(found, there)
+        elif found is not None:
+            yield from self._definition(found, there)
+        elif there is not None:
+            yield DropDatabase(database=self.refresh.database, **self.origins.of(None, there))
 
     # --- databases
 
@@ -91,38 +119,48 @@ class Rereading:
         for name in self.target.databases():
             if not any(map(self.translator.policy.takes_database, rewrite.source_databases(name))):
                 continue
-            if name not in listed and self._is_ours(self.target.database(name)):
+            if name in listed:
+                continue
+            there = self.target.database(name)
+            if self.origins.is_ours(there):
                 yield from self._drop_tables(name, self._tables_for(name))
                 if name not in now:
-                    yield DropDatabase(database=name, **self._origin(None))
+                    yield DropDatabase(database=name, **self.origins.of(None, there))
+            elif name not in now:
+                yield from self._ask_for(name, there)
+
+    def _ask_for(self, name: str, there: Any) -> Iterator[Operation]:
+        """What the target has of a database that the source has no more, though it was never its own to drop."""
+        yield from self.origins.again(self.origins.home(None, there), name)
+        within = replace(self.refresh, database=name, source_database=self.translator.rewrite.source_database(name))
+        yield from replace(self, refresh=within)._functions(None, there)
+        yield from self._drop_tables(name, set())
 
     def _database(self) -> Iterator[Operation]:
         refresh = self.refresh
         found = self.source.database(refresh.source_database)
         if found is None:
             return
-        if not self._comes_from_target(found):
-            origin = self._origin(found)
-            self.translator.rewrite.rewrite(found)
-            yield PutDatabase(database=refresh.database, definition=found, **origin)
+        there = self.target.database(refresh.database) if self.translator.policy.both_ways else None
+        yield from self._definition(found, there)
         if refresh.anew:
             return
-        for function in self.source.functions(refresh.source_database):
-            self.translator.rewrite.rewrite(function)
-            yield PutFunction(database=refresh.database, definition=function, **self._origin(found))
-        yield from self._drop_functions(refresh.database, self._origin(found))
+        yield from self._functions(found, there)
         yield from self._drop_tables(refresh.database, self._tables_for(refresh.database))
 
-    def _drop_functions(self, database: str, origin: dict[str, Any]) -> Iterator[Operation]:
-        """Those that no database of the source has which goes to this one. Functions cannot be renamed."""
-        there = [function.functionName for function in self.target.functions(database)]
-        if not there:
+    def _definition(self, found: Any, there: Any) -> Iterator[Operation]:
+        """That of a database of the source."""
+        if self.origins.comes_from_target(found):
             return
-        belonging = [name for name in self.source.databases() if self.translator.rewrite.database(name) == database]
-        kept = {function.functionName for name in belonging for function in self.source.functions(name)}
-        for name in there:
-            if name not in kept:
-                yield DropFunction(database=database, function=name, **origin)
+        name, home, origin = self.refresh.database, self.origins.home(found, there), self.origins.of(found)
+        self.translator.rewrite.rewrite(found)
+        if self.refresh.anew or self.origins.is_said(home):
+            yield PutDatabase(database=name, definition=found, **origin)
+        elif self.target.differences(found, there):
+            yield from self.origins.again(home, name)
+
+    def _functions(self, found: Any, there: Any) -> Iterator[Operation]:
+        return Functions(self.source, self.target, self.translator, self.refresh, found, there).operations()
 
     def _tables_for(self, database: str) -> set[str]:
         """The tables that belong into a database of the target, in scope or not, from any database of the source."""
@@ -157,8 +195,15 @@ class Rereading:
             name = TableName(database, table)
             if table in kept or not any(map(self.translator.policy.takes_table, rewrite.sources_of(name))):
                 continue
-            if self._is_ours(self.target.table(name)):
-                yield DropTable(table=name, **self._origin(None))
+            yield from self._drop(name)
+
+    def _drop(self, name: TableName) -> Iterator[Operation]:
+        """Drop a table that the source has no more; both ways, if that is not for it to say, it is asked for."""
+        there = self.target.table(name)
+        if self.origins.is_ours(there):
+            yield DropTable(table=name, **self.origins.of(None, there))
+        elif there is not None:
+            yield from self.origins.again(self.origins.home(None, there), name.database, table=name.table)
 
     def _has_older(self, name: TableName) -> bool:
         """Whether the target still has the one before that which the source had when the refresh was asked for."""
@@ -172,35 +217,41 @@ class Rereading:
         found = self.source.table(old.database, old.table)
         if found is None or self.refresh.created not in {0, found.createTime}:
             if self.refresh.absent or self._has_older(new):
-                yield DropTable(table=new, **self._origin(None))
+                yield from self._drop(new)
             return
-        if self._comes_from_target(found) or is_index(found):
+        if self.origins.comes_from_target(found) or is_index(found):
             return
-        there = self.target.table(new)
+        there, home = self.target.table(new), self.origins.home(found, None)
+        told = self.refresh.anew or self.origins.is_said(home)
+        if not told and (there is None or not self.origins.concerns_target(home)):
+            yield from self.origins.again(home, new.database, table=new.table)
+            return
         if self.refresh.partitions and (there is None or _keys(there) != _keys(found)):
             yield from replace(self, refresh=replace(self.refresh, partitions=()))._table(old, new)
             return
         constraints = {} if self.refresh.partitions else self._constraints(found)
-        origin, frame = self._origin(found), self.translator.rewrite.frame(found)
+        origin, frame = self.origins.of(found), self.translator.rewrite.frame(found)
         sources = self.translator.rewrite.rewrite(found)
         table = _Found(old, new, found, frame, origin)
         if self.translator.policy.both_ways:
             yield from self._place(old.database, new.database)
         if _is_in_the_way(there, found):
-            yield DropTable(table=new, **self._origin(None))
+            yield DropTable(table=new, **self.origins.of(None))
             there = None
         yield PutTable(table=new, definition=found, sources=sources, **origin)
         if found.partitionKeys:
             yield from self._partitions(table, fresh=there is None)
         yield from self._bring_constraints(table, constraints, there)
-        if wants_statistics(self.target):
+        if wants_statistics(self.target) and self.origins.is_said(home):
             yield from Counts.of(self.source, old, new, found, origin).everything(self.refresh.partitions)
 
     def _place(self, old: str, new: str) -> Iterator[Operation]:
         """The database of a table, both ways: no event may tell that it was born at both ends."""
         found = self.source.database(old)
-        if found is not None and self.translator.rewrite.database(old) == new:
-            origin = self._origin(found)
+        if found is None or self.translator.rewrite.database(old) != new:
+            return
+        if self.refresh.anew or self.origins.is_said(self.origins.home(found, None)):
+            origin = self.origins.of(found)
             self.translator.rewrite.rewrite(found)
             yield PutDatabase(database=new, definition=found, **origin)
 
@@ -283,45 +334,9 @@ class Rereading:
     def _statistics(self, old: TableName, new: TableName) -> Iterator[Operation]:
         """Those that have changed; of a table that was renamed or dropped since, a refresh has to find them."""
         found = self.source.table(old.database, old.table)
-        if found is None or self._comes_from_target(found):
+        if found is None or self.origins.comes_from_target(found):
             return iter(())
-        return Counts.of(self.source, old, new, found, self._origin(found)).changed(self.refresh.partitions)
-
-    # --- whose it is
-
-    def _origin(self, item: Any) -> dict[str, Any]:
-        """The mark of what is written, and where it has been: the object itself tells, there is no event of it."""
-        if self.translator.policy.both_ways:
-            return self._origin_both_ways(item)
-        mark = replace(self.refresh.mark, created=getattr(item, "createTime", None) or 0)
-        before = Mark.read(getattr(item, "parameters", None))
-        visited = (before.source,) if before is not None else ()
-        return {"mark": mark, "visited": (*visited, *self.refresh.visited)}
-
-    def _origin_both_ways(self, item: Any) -> dict[str, Any]:
-        """The mark is that of the home, whoever's it is; what the target is the home of is no more than a request."""
-        refresh = self.refresh
-        own = refresh.mark if refresh.mark.source == refresh.visited[-1] else Mark(refresh.visited[-1], 0, 0)
-        its = Mark.read(getattr(item, "parameters", None))
-        if its is None or its.source == own.source:
-            its = replace(own, created=getattr(item, "createTime", None) or 0)
-        known = its.source in refresh.visited
-        on_its_way = not known and (refresh.anew or len(refresh.visited) > 1)  # to the home, which has not said yet
-        asks = on_its_way or its.source == self.translator.policy.cluster
-        visited = refresh.visited if asks or known else (its.source, *refresh.visited)
-        condition = Condition(Stance.REQUEST if asks else Stance.STATE, anew=refresh.anew)
-        return {"mark": its, "visited": visited, "condition": condition}
-
-    def _comes_from_target(self, item: Any) -> bool:
-        """Whether it is the target's own, which it is not to get back; both ways it is compared all the same."""
-        if self.translator.policy.both_ways:
-            return False
-        mark = Mark.read(item.parameters)
-        return mark is not None and mark.source == self.translator.policy.cluster
-
-    def _is_ours(self, item: Any) -> bool:
-        mark = Mark.read(item.parameters) if item is not None else None
-        return mark is not None and mark.source == self.refresh.mark.source
+        return Counts.of(self.source, old, new, found, self.origins.of(found)).changed(self.refresh.partitions)
 
 
 def _is_in_the_way(there: Any, wanted: Any) -> bool:

@@ -111,11 +111,6 @@ class BothWays:
         home = home_of(place.parameters, self.cluster) if self._asks_place(operation) else operation.mark.source
         return self._heard(home, asked, self._by_condition(asked, wanted, there))
 
-    def is_unheard_of(self, operation: Operation) -> bool:
-        """Whether something was read at the source that is at home here: no event has asked for it."""
-        asked = self.asked(operation)
-        return asked.stance is Stance.REQUEST and not asked.before and operation.mark.source == self.cluster
-
     def is_on_its_way(self, operation: Operation) -> bool:
         """Whether it is a request that the home has still to hear of."""
         return self.asked(operation).stance is Stance.REQUEST and operation.mark.source != self.cluster
@@ -160,18 +155,11 @@ class BothWays:
         home = home_of(place.parameters, self.cluster)
         if getattr(place, "name", None) == DEFAULT:  # it was born everywhere
             home = min((self.cluster, *visited))
-        elif self.is_touch(operation):  # who says so takes itself for the home; both ends may
-            home = min(home, visited[0]) if home == self.cluster else visited[0]
         elif operation.condition is not None and operation.condition.place is not None:
             home = min(home, operation.condition.place)  # they differ where it was born at both ends
         if not self.relay and home not in {visited[-1], self.cluster}:
             return None
         return stance(home, visited, self.cluster)
-
-    def is_touch(self, operation: Operation) -> bool:
-        """Whether the change of a part was made by who takes itself for its home, so that it is told anew."""
-        first = operation.visited[:1]
-        return operation.visited[:3] == first * 3
 
     def _asks_place(self, operation: Operation) -> bool:
         return operation.condition is not None and operation.condition.stance is None
@@ -191,7 +179,7 @@ class BothWays:
             return Verdict.DO
         if self._is_so(wanted, there) and (asked.before or not _touched(wanted, there)):
             return Verdict.UNCHANGED
-        return Verdict.STALE if there is None and not asked.before else Verdict.CONFLICT
+        return Verdict.CONFLICT
 
     def _is_one_of(self, states: Sequence[Any | None], there: Any | None) -> bool:
         if there is None:

@@ -19,6 +19,7 @@ from pysync.model.operation import (
     PutStatistics,
     PutTable,
     RenameTable,
+    SayAgain,
 )
 from pysync.targets.base import Outcome
 from pysync.targets.hms.both_ways.constraints import drop_constraint, put_constraint
@@ -27,6 +28,7 @@ from pysync.targets.hms.both_ways.functions import drop_function, put_function
 from pysync.targets.hms.both_ways.partitions import drop_partitions, put_partitions
 from pysync.targets.hms.both_ways.renames import rename_table
 from pysync.targets.hms.both_ways.tables import drop_table, put_table
+from pysync.targets.hms.both_ways.touching import say_again
 from pysync.targets.hms.session import Session
 from pysync.targets.hms.statistics import put_statistics
 
@@ -43,4 +45,5 @@ APPLY: Mapping[type[Operation], Callable[[Session, Any], Outcome]] = {
     PutConstraint: put_constraint,
     DropConstraint: drop_constraint,
     PutStatistics: put_statistics,
+    SayAgain: say_again,
 }

@@ -13,7 +13,7 @@ from pysync.targets.hms.both_ways.touching import (
     judge_of,
     marked,
     settled,
-    touch_database,
+    touch_place,
     touch_table,
     unmark,
     up_to_date,
@@ -34,7 +34,7 @@ def put_database(session: Session, operation: PutDatabase) -> Outcome:
     if verdict is Verdict.CONFLICT and third:
         verdict = Verdict.DO  # that it was dropped there may be told here later, and it is but a place
     if verdict is Verdict.CONFLICT:
-        return touch_database(session, operation, there, operation.definition)
+        return touch_place(session, operation, there)
     if verdict not in {Verdict.DO, Verdict.PARK}:
         return settled(session, operation, verdict, there)
     wanted = marked(judge, operation, operation.definition, there)

@@ -9,10 +9,12 @@ from typing import Any
 import structlog
 from hmsclient.genthrift.hive_metastore import ttypes as hive
 
+from pysync.model.again import PLACE, Again
 from pysync.model.home import CONFLICT_KEY, with_touch
 from pysync.model.mark import EVENT_KEY, SOURCE_KEY, Mark
-from pysync.model.operation import Operation
+from pysync.model.operation import DatabaseOperation, Operation, SayAgain
 from pysync.targets.base import Outcome, Rejected
+from pysync.targets.hms.databases import drop_function_of
 from pysync.targets.hms.same import alike, same
 from pysync.targets.hms.session import Session, environment, stamped
 from pysync.targets.judging import BothWays, Verdict
@@ -50,7 +52,7 @@ def parked(session: Session, what: str) -> Rejected:
 
 def touch_table(session: Session, operation: Operation, there: Any, wanted: Any = None) -> Outcome:
     """Raise the table's counter of conflicts; whoever hears of that reads the table anew."""
-    tell_conflict(session, operation, there)
+    _conflict(session, operation, judge_of(session).home(there) or operation.mark.source)
     if there is None:  # it is gone at its home, which tells
         return Outcome.CONFLICT
     if judge_of(session).home(there) != operation.mark.source:  # the way so far was that of another object
@@ -65,20 +67,29 @@ def touch_table(session: Session, operation: Operation, there: Any, wanted: Any 
     return Outcome.CONFLICT
 
 
-def touch_database(session: Session, operation: Operation, there: Any, wanted: Any = None) -> Outcome:
-    """The same for a database, where it was altered at the source: a Hive that tells nobody of that is not touched."""
-    tell_conflict(session, operation, there)
-    if there is None or not any(judge_of(session).asked(operation).before):
-        return Outcome.CONFLICT
-    touched = deepcopy(there)
-    touched.parameters = with_touch(there.parameters, getattr(wanted, "parameters", None))
-    session.hms.call(lambda client: client.alter_database(there.name, touched))
-    return Outcome.CONFLICT
-
-
-def tell_conflict(session: Session, operation: Operation, place: Any) -> None:
-    """Log what was changed at both ends, and whose state stays."""
+def touch_place(session: Session, operation: DatabaseOperation, place: Any, function: str = "") -> Outcome:
+    """The same for the database `place`, or a function in it: no alter of those is told of everywhere."""
     home = judge_of(session).home(place) or operation.mark.source
+    way: dict[str, Any] = {"mark": operation.mark, "visited": operation.visited}
+    return say_again(session, SayAgain(database=operation.database, function=function, home=home, **way))
+
+
+def say_again(session: Session, operation: SayAgain) -> Outcome:
+    """Tell that all have to read an object anew: as its home, or else on the way that the operation took.
+
+    What tells it is a function that is made and dropped (pysync.model.again).
+    """
+    path = () if operation.home == session.cluster else operation.visited
+    said = Again(operation.database, operation.table, operation.function, operation.home, path)
+    word = said.told_by(",".join(operation.visited))
+    drop_function_of(session, PLACE, word.functionName)  # what a crash has left
+    session.hms.call(lambda client: client.create_function(word))
+    drop_function_of(session, PLACE, word.functionName)
+    return Outcome.APPLIED if operation.home in path else _conflict(session, operation, operation.home)
+
+
+def _conflict(session: Session, operation: Operation, home: str) -> Outcome:
+    """Log what was changed at both ends, and whose state stays."""
     log.warning(
         "conflict_found",
         target=session.settings.name,
@@ -88,6 +99,7 @@ def tell_conflict(session: Session, operation: Operation, place: Any) -> None:
         stays=session.cluster,
         path=",".join(operation.visited),
     )
+    return Outcome.CONFLICT
 
 
 def marked(judge: BothWays, operation: Operation, definition: Any, there: Any | None) -> Any:

@@ -1,0 +1,66 @@
+"""Again: the word by which clusters that replicate to each other have an object read anew (docs/both-ways.md). Pure.
+
+A metastore tells of no touch of a database, of a function, or of what is not there. So a function tells it, which is
+made in `default` and dropped at once: its class name says what is meant, and which way the word took.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass
+from hashlib import sha256
+from typing import Any
+
+from hmsclient.genthrift.hive_metastore import ttypes as hive
+
+PLACE = "default"
+"""The database in which it is said: each metastore has it."""
+
+_SAYS = "pysync.again "
+_NAMED = "pysync_again_"
+
+
+@dataclass(frozen=True, slots=True)
+class Again:
+    """What is to be read anew: a table, a function, or of a database the definition alone.
+
+    `home` is where it is at home, as far as who says it knows (""). `path` are the clusters where this was said before,
+    in order: with the home among them it is the home's word, else a question to the home.
+    """
+
+    database: str
+    table: str = ""
+    function: str = ""
+    home: str = ""
+    path: Sequence[str] = ()
+
+    def told_by(self, speaker: str) -> Any:
+        """The hive.Function that says so; two of different speakers have different names."""
+        text = json.dumps(asdict(self) | {"path": list(self.path)})
+        name = _NAMED + sha256(f"{speaker} {text}".encode()).hexdigest()[:16]
+        return hive.Function(name, PLACE, _SAYS + text, speaker, hive.PrincipalType.USER, 0, 1, [])
+
+    def attributes(self) -> dict[str, str]:
+        """Those of the refresh which it asks for; what was meant may be absent by now."""
+        names = {"database": self.database, "table": self.table, "function": self.function}
+        return {key: name for key, name in names.items() if name} | {
+            "again": "true",
+            "home": self.home,
+            "absent": "true",
+        }
+
+
+def says_again(function: Any) -> bool:
+    """Whether a hive.Function is no function, but such a word."""
+    return str(function.className or "").startswith(_SAYS)
+
+
+def again_of(function: Any) -> Again:
+    """What it says. Raises ValueError where somebody else has made it."""
+    try:
+        said: Mapping[str, Any] = json.loads(str(function.className).removeprefix(_SAYS))
+        names = {key: str(said[key]) for key in ("database", "table", "function", "home")}
+        return Again(**names, path=tuple(map(str, said["path"])))
+    except (TypeError, KeyError) as error:
+        raise ValueError(f"no word of pysync: {function.className}") from error

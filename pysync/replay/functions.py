@@ -1,0 +1,78 @@
+"""Functions: what a refresh comes to for those of one database, which carry no mark and are where that is at home."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from pysync.metastore.reads import Reads
+from pysync.model.again import says_again
+from pysync.model.operation import DropFunction, Operation, PutFunction, Refresh
+from pysync.replay.origins import Origins
+from pysync.replay.translate import Translator
+from pysync.targets.base import Target
+
+
+@dataclass(frozen=True, slots=True)
+class Functions:
+    """Those of the database that a refresh is of; `found` and `there` are that at the source and at the target."""
+
+    source: Reads
+    target: Target
+    translator: Translator
+    refresh: Refresh
+    found: Any
+    there: Any
+
+    def operations(self) -> Iterator[Operation]:
+        """Put those of the source, and drop those that no database of the source has which goes to this one.
+
+        Where that is not for the source to say, it is asked for. Functions cannot be renamed.
+        """
+        its = {it.functionName: it for it in self._meant(self.target.functions(self.refresh.database))}
+        for function in self._meant(self._of_source()):
+            yield from self._put(function, its.get(function.functionName))
+        kept = self._kept() if its else set()
+        for name in sorted(its.keys() - kept):
+            yield from self._drop(name)
+
+    def _of_source(self) -> Sequence[Any]:
+        return [] if self.found is None else self.source.functions(self.refresh.source_database)
+
+    def _meant(self, functions: Sequence[Any]) -> list[Any]:
+        wanted = self.refresh.function
+        return [it for it in functions if not says_again(it) and wanted in {"", it.functionName}]
+
+    def _kept(self) -> set[str]:
+        rewrite, database = self.translator.rewrite, self.refresh.database
+        belonging = [name for name in self.source.databases() if rewrite.database(name) == database]
+        return {function.functionName for name in belonging for function in self.source.functions(name)}
+
+    def _put(self, function: Any, there: Any) -> Iterator[Operation]:
+        self.translator.rewrite.rewrite(function)
+        if self._is_said():
+            origin = self._origins.of(self.found, self.there)
+            yield PutFunction(database=self.refresh.database, definition=function, **origin)
+        elif self.target.differences(function, there):
+            yield from self._asked(function.functionName)
+
+    def _drop(self, name: str) -> Iterator[Operation]:
+        if self._is_said():
+            origin = self._origins.of(self.found, self.there)
+            yield DropFunction(database=self.refresh.database, function=name, **origin)
+        else:
+            yield from self._asked(name)
+
+    def _asked(self, name: str) -> Iterator[Operation]:
+        return self._origins.again(self._home(), self.refresh.database, function=name)
+
+    @property
+    def _origins(self) -> Origins:
+        return Origins(self.translator.policy, self.refresh)
+
+    def _home(self) -> str:
+        return self._origins.home(self.found, self.there)
+
+    def _is_said(self) -> bool:
+        return self._origins.is_said(self._home())
