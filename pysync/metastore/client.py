@@ -38,6 +38,7 @@ from pysync.metastore.errors import (
 from pysync.metastore.reads import whole
 from pysync.metastore.wire import Wire, connect
 from pysync.model import constraints, idl
+from pysync.model.again import is_word
 
 PARTITIONS_PER_CALL = 500
 """Well below the server's 100 MB a message, and far above what the round trip costs."""
@@ -209,14 +210,14 @@ class Metastore:
         return whole(self.call(lambda client: client.get_partitions_by_names(database, table, wanted)))
 
     def functions(self, database: str) -> list[Any]:
-        """Every `ttypes.Function` of a database, with its name in lower case."""
-        names = self.call(lambda client: client.get_functions(database, "*"))
+        """Every `ttypes.Function` of a database, with its name in lower case; not those that only say something."""
+        names = [it for it in self.call(lambda client: client.get_functions(database, "*")) if not is_word(it)]
         if all(name == name.lower() for name in names):
             each = (self.function(database, name) for name in names)
             return [function for function in each if function is not None]
         # Hive 2.3 and 3.1 keep Mixed names, and get_function then does not find them.
         answer = self.call(lambda client: client.get_all_functions())
-        found = [function for function in answer.functions or () if function.dbName == database.lower()]
+        found = [it for it in answer.functions or () if it.dbName == database.lower() and not is_word(it.functionName)]
         for function in found:
             function.functionName = function.functionName.lower()
         return found

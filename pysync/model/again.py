@@ -51,9 +51,14 @@ class Again:
         }
 
 
+def is_word(function: str) -> bool:
+    """Whether a function of that name is none, but such a word."""
+    return function.lower().startswith(_NAMED)
+
+
 def says_again(function: Any) -> bool:
     """Whether a hive.Function is no function, but such a word."""
-    return str(function.className or "").startswith(_SAYS)
+    return is_word(function.functionName) and str(function.className or "").startswith(_SAYS)
 
 
 def again_of(function: Any) -> Again:

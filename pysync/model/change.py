@@ -210,7 +210,8 @@ def _says_again(change: Change) -> bool:
 
 
 def _as_refresh(change: Change) -> Change | None:
-    if change.kind is Kind.DROP_FUNCTION:
+    """None for what says nothing: the drop, and what no sidecar has said."""
+    if change.kind is Kind.DROP_FUNCTION or not change.event.is_replicated:
         return None
     try:
         said = again_of(change.after[0])

@@ -84,6 +84,11 @@ class Event:
         before = self.environment.get(VISITED) or self._path_of_user()
         return (*filter(None, before.split(",")), self.source) if before else (self.source,)
 
+    @property
+    def is_replicated(self) -> bool:
+        """Whether the call was made by a sidecar, as its user tells."""
+        return self._path_of_user() != ""
+
     def _path_of_user(self) -> str:
         user = self.attributes.get(USER, "")
         return user.removeprefix(_REPLICATOR) if user.startswith(_REPLICATOR) else ""

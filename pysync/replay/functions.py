@@ -7,7 +7,6 @@ from dataclasses import dataclass
 from typing import Any
 
 from pysync.metastore.reads import Reads
-from pysync.model.again import says_again
 from pysync.model.operation import DropFunction, Operation, PutFunction, Refresh
 from pysync.replay.origins import Origins
 from pysync.replay.translate import Translator
@@ -42,7 +41,7 @@ class Functions:
 
     def _meant(self, functions: Sequence[Any]) -> list[Any]:
         wanted = self.refresh.function
-        return [it for it in functions if not says_again(it) and wanted in {"", it.functionName}]
+        return [it for it in functions if wanted in {"", it.functionName}]
 
     def _kept(self) -> set[str]:
         rewrite, database = self.translator.rewrite, self.refresh.database

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from contextlib import suppress
 from copy import deepcopy
 from dataclasses import replace
 from typing import Any
@@ -9,7 +10,7 @@ from typing import Any
 import structlog
 from hmsclient.genthrift.hive_metastore import ttypes as hive
 
-from pysync.model.again import PLACE, Again
+from pysync.model.again import PLACE, Again, is_word
 from pysync.model.home import CONFLICT_KEY, with_touch
 from pysync.model.mark import EVENT_KEY, SOURCE_KEY, Mark
 from pysync.model.operation import DatabaseOperation, Operation, SayAgain
@@ -82,9 +83,12 @@ def say_again(session: Session, operation: SayAgain) -> Outcome:
     path = () if operation.home == session.cluster else operation.visited
     said = Again(operation.database, operation.table, operation.function, operation.home, path)
     word = said.told_by(",".join(operation.visited))
-    drop_function_of(session, PLACE, word.functionName)  # what a crash has left
-    session.hms.call(lambda client: client.create_function(word))
     drop_function_of(session, PLACE, word.functionName)
+    with suppress(hive.AlreadyExistsException):  # it is being said at this very moment
+        session.hms.call(lambda client: client.create_function(word))
+    for name in session.hms.call(lambda client: client.get_functions(PLACE, "*")):
+        if is_word(name):  # this one, and those that a crash has left
+            drop_function_of(session, PLACE, name)
     return Outcome.APPLIED if operation.home in path else _conflict(session, operation, operation.home)
 
 
