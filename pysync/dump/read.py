@@ -15,6 +15,7 @@ from pysync.dump.replies import answer
 from pysync.metastore.errors import MetastoreUnavailable
 from pysync.metastore.reads import whole
 from pysync.model import idl
+from pysync.model.again import is_word
 from pysync.model.names import TableName, partition_name
 
 _CALLS = {
@@ -114,7 +115,7 @@ class DumpReader:
             found += [hive.Function(functionName=name, dbName=database) for name in names]
         for function in found:
             function.functionName = function.functionName.lower()
-        return found
+        return [it for it in found if not is_word(it.functionName)]
 
     def constraints(self, table: Any) -> dict[Any, list[Any]]:
         """The constraints of a table that the dump has, by struct."""

@@ -117,9 +117,8 @@ class Rereading:
         listed = set(map(rewrite.database, self.refresh.present))
         now = set(map(rewrite.database, self.source.databases()))
         for name in self.target.databases():
-            if not any(map(self.translator.policy.takes_database, rewrite.source_databases(name))):
-                continue
-            if name in listed:
+            taken = any(map(self.translator.policy.takes_database, rewrite.source_databases(name)))
+            if name in listed or not taken:
                 continue
             there = self.target.database(name)
             if self.origins.is_ours(there):
@@ -143,10 +142,9 @@ class Rereading:
             return
         there = self.target.database(refresh.database) if self.translator.policy.both_ways else None
         yield from self._definition(found, there)
-        if refresh.anew:
-            return
-        yield from self._functions(found, there)
-        yield from self._drop_tables(refresh.database, self._tables_for(refresh.database))
+        if not refresh.anew:
+            yield from self._functions(found, there)
+            yield from self._drop_tables(refresh.database, self._tables_for(refresh.database))
 
     def _definition(self, found: Any, there: Any) -> Iterator[Operation]:
         """That of a database of the source."""
@@ -193,9 +191,8 @@ class Rereading:
         rewrite = self.translator.rewrite
         for table in self.target.tables(database):
             name = TableName(database, table)
-            if table in kept or not any(map(self.translator.policy.takes_table, rewrite.sources_of(name))):
-                continue
-            yield from self._drop(name)
+            if table not in kept and any(map(self.translator.policy.takes_table, rewrite.sources_of(name))):
+                yield from self._drop(name)
 
     def _drop(self, name: TableName) -> Iterator[Operation]:
         """Drop a table that the source has no more; both ways, if that is not for it to say, it is asked for."""
@@ -224,8 +221,7 @@ class Rereading:
         there, home = self.target.table(new), self.origins.home(found, None)
         told = self.refresh.anew or self.origins.is_said(home)
         if not told and (there is None or not self.origins.concerns_target(home)):
-            yield from self.origins.again(home, new.database, table=new.table)
-            return
+            return (yield from self.origins.again(home, new.database, table=new.table))
         if self.refresh.partitions and (there is None or _keys(there) != _keys(found)):
             yield from replace(self, refresh=replace(self.refresh, partitions=()))._table(old, new)
             return

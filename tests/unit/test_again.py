@@ -1,0 +1,79 @@
+"""The word by which clusters have an object read anew: what it says, and who may say it."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+from hmsclient.genthrift.hive_metastore import ttypes as hive
+
+from pysync.metastore.client import Metastore
+from pysync.model.again import Again, again_of, is_word, says_again
+from pysync.model.change import decode_change
+from pysync.model.event import Event, Kind
+from pysync.model.wire import UnreadableEvent, encode
+from pysync.targets.memory import MemoryMetastore
+from pysync.targets.memory.store import Store
+
+SAID = Again("shop", "items", home="east", path=("north", "east"))
+
+
+def event(kind: Kind, function: object, user: str = "pysync-north") -> Event:
+    raw = (encode(function),)
+    sides = {"before": raw} if kind is Kind.DROP_FUNCTION else {"after": raw}
+    return Event(kind, "west", "i", 1, 0, attributes={"user": user}, **sides)
+
+
+def test_what_is_said_is_heard() -> None:
+    word = SAID.told_by("north,east")
+    assert (again_of(word), word.dbName) == (SAID, "default")
+    assert says_again(word)
+
+
+def test_the_words_of_two_do_not_get_in_each_others_way() -> None:
+    assert SAID.told_by("north").functionName != SAID.told_by("east").functionName
+
+
+def test_its_creation_is_a_refresh_with_the_way_that_the_word_took() -> None:
+    change = decode_change(event(Kind.CREATE_FUNCTION, SAID.told_by("north,east")), 7)
+    assert change is not None
+    assert (change.kind, str(change.table_name), change.position) == (Kind.REFRESH, "shop.items", 7)
+    assert change.event.visited == ("north", "east", "west")
+    assert change.event.attributes["home"] == "east"
+
+
+def test_the_home_speaks_for_itself_whoever_wrote_it_there() -> None:
+    change = decode_change(event(Kind.CREATE_FUNCTION, Again("shop", home="west").told_by("north")), 7)
+    assert change is not None
+    assert change.event.visited == ("west",)
+
+
+def test_its_drop_says_nothing() -> None:
+    assert decode_change(event(Kind.DROP_FUNCTION, SAID.told_by("north")), 7) is None
+
+
+def test_what_a_client_says_is_not_heard() -> None:
+    assert decode_change(event(Kind.CREATE_FUNCTION, SAID.told_by("north"), user="ann"), 7) is None
+
+
+@pytest.mark.parametrize("text", ["", "{}", "[]", "1", "{", json.dumps({"database": "a"})])
+def test_what_cannot_be_read_is_refused(text: str) -> None:
+    word = SAID.told_by("north")
+    word.className = f"pysync.again {text}"
+    with pytest.raises(UnreadableEvent):
+        decode_change(event(Kind.CREATE_FUNCTION, word), 7)
+
+
+def test_a_function_with_such_a_class_is_one_all_the_same() -> None:
+    made = hive.Function("f", "default", "pysync.again {}", "ann", 1, 0, 1, [])
+    change = decode_change(event(Kind.CREATE_FUNCTION, made), 7)
+    assert change is not None
+    assert change.kind is Kind.CREATE_FUNCTION
+
+
+def test_who_lists_the_functions_does_not_see_it() -> None:
+    metastore: Metastore = MemoryMetastore(Store())
+    word = SAID.told_by("north")
+    metastore.call(lambda client: client.create_function(word))
+    assert is_word(word.functionName)
+    assert metastore.functions("default") == []
