@@ -284,6 +284,13 @@ def test_the_drop_of_a_database_takes_in_what_was_done_to_its_tables(story):
     assert (str(of_table.name), of_table.positions, of_table.dropped) == ("db.t", [7], None)
 
 
+def test_a_database_that_is_created_and_dropped_is_a_drop(story):
+    story.database(Kind.CREATE_DATABASE)
+    story.database(Kind.DROP_DATABASE)
+    state = story.only()
+    assert (state.dropped.position, state.defined) == (2, None)
+
+
 def test_a_database_comes_before_its_tables(story):
     story.create("db.t")
     story.database(Kind.ALTER_DATABASE)

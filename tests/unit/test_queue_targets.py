@@ -175,6 +175,16 @@ def test_the_file_gives_its_space_back(queue, tmp_path, monkeypatch):
     assert (tmp_path / "queue.db").stat().st_size < 20_000_000  # of 50
 
 
+def test_a_little_unused_space_is_kept_for_what_comes_next(queue):
+    queue.register("dr")
+    queue.append_all([Entry("jvm", n, "onprem", bytes(10_000)) for n in range(1, 301)])
+    queue.advance("dr", 300)
+    before = queue._conn.execute("PRAGMA page_count").fetchone()
+    assert queue.trim() == 300
+    assert queue._conn.execute("PRAGMA freelist_count").fetchone()[0] > 500
+    assert queue._conn.execute("PRAGMA page_count").fetchone() == before
+
+
 def test_below_the_floor_all_unused_space_is_given_back(queue, disk, tmp_path):
     queue.register("dr")
     queue.append_all([Entry("jvm", n, "onprem", bytes(10_000)) for n in range(1, 301)])
