@@ -348,6 +348,13 @@ def test_a_create_after_a_drop_that_is_suppressed_keeps_the_partitions_of_the_ol
     assert (brief(state), state.born) == ((None, [(2, False)], {"1": True}), 0)
 
 
+def test_a_create_after_a_drop_that_is_suppressed_is_not_the_birth_of_the_old_table(story):
+    story.alter()
+    story.create()
+    state = story.only()
+    assert (brief(state), state.born) == ((None, [(2, False)], {}), 0)
+
+
 def test_a_create_with_other_partition_keys_after_a_drop_that_is_suppressed_lets_the_old_partitions_go(story):
     story.put("1")
     story.add(Kind.CREATE_TABLE, after=[table("db", "t")])
