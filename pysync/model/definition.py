@@ -8,6 +8,7 @@ from typing import Any
 
 from hmsclient.genthrift.hive_metastore import ttypes as hive
 
+from pysync.model.births import BIRTHS_KEY
 from pysync.model.iceberg import WRITTEN_KEY
 from pysync.model.mark import EVENT_KEY, SOURCE_KEY
 
@@ -19,7 +20,7 @@ _SCALARS = frozenset({str, int, float, bool, bytes, type(None)})
 _EMPTY: tuple[Any, ...] = ({}, [], "")
 # The last two are of the DDL engine that altered it: Hive's own, or Athena's.
 SERVER_PARAMETERS = frozenset(
-    {"transient_lastDdlTime", SOURCE_KEY, EVENT_KEY, WRITTEN_KEY, "last_modified_by", "last_modified_time"}
+    {"transient_lastDdlTime", SOURCE_KEY, EVENT_KEY, BIRTHS_KEY, WRITTEN_KEY, "last_modified_by", "last_modified_time"}
 )
 
 # What Hive knows of the files (StatsSetupConst, HMS 2.3 to 4.0): each metastore counts its own.

@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
+from pysync.model.births import births_of
 from pysync.model.change import Change
 from pysync.model.event import Kind
 from pysync.model.home import CONFLICT_KEY, Stance, Whose, home_of, stance, touched
@@ -49,6 +50,9 @@ class Homes:
     def _placed(self, change: Change, item: Any) -> Change | None:
         source, visited = change.event.source, change.event.visited
         home = home_of(item.parameters, source)
+        mark = None if home == source else Mark.read(item.parameters)
+        if mark and change.kind is Kind.DROP_DATABASE and self.cluster in births_of(item.parameters, source):
+            home, mark = self.cluster, Mark(self.cluster, 0, 0)  # it was born there, too, whoever came first
         if change.kind is Kind.CREATE_DATABASE and home not in visited:
             visited = (home, *visited)  # who makes a mark is a replicator, though the call had no context
         its = stance(home, visited, self.cluster)
@@ -56,7 +60,6 @@ class Homes:
             return self._given_way(change, home)
         if _is_touch(change, visited, its):
             return _as_refresh(change)
-        mark = None if home == source else Mark.read(item.parameters)
         whole = change.new_table_name if _moves(change, its) else change.whole
         then = self._moved(change, home) if change.kind is Kind.ALTER_TABLE else None
         return replace(change, whose=Whose(its, home, visited, mark), whole=whole, then=then)

@@ -11,9 +11,10 @@ from dataclasses import dataclass
 from enum import Enum, auto
 from typing import Any, Literal
 
+from pysync.model.births import births_of
 from pysync.model.home import Condition, Stance, home_of, stance, touched
 from pysync.model.mark import Mark
-from pysync.model.operation import Operation
+from pysync.model.operation import DropDatabase, Operation
 from pysync.targets.ownership import Standing, standing, standing_for_drop, standing_of_part
 
 OnConflict = Literal["adopt", "skip", "park"]
@@ -84,6 +85,23 @@ class BothWays:
         if asked.stance is Stance.REQUEST:
             return self._by_request(asked, None, there)
         return _DROPS[standing_for_drop(True, there.parameters, operation.mark)]
+
+    def known(self, operation: DropDatabase) -> frozenset[str]:
+        """The births of a database that who drops it knew of."""
+        dropped = self.asked(operation).before[-1:]
+        if not dropped or dropped[0] is None:
+            return frozenset({operation.mark.source, *operation.visited})
+        return births_of(dropped[0].parameters, operation.visited[-1])
+
+    def unseen(self, operation: DropDatabase, there: Any) -> frozenset[str]:
+        """The births of a database that who drops it did not know of; what the target has dropped itself by that way is
+        not here any more.
+        """
+        known = self.known(operation) - ({self.cluster} & set(operation.visited))
+        mark = Mark.read(there.parameters)
+        if mark is not None and any(_is_older(it, mark) for it in self.asked(operation).before[-1:]):
+            known -= {mark.source}
+        return births_of(there.parameters, self.cluster) - known
 
     def parts(self, operation: Operation, place: Any) -> Verdict:
         """By the home of what they belong to."""
@@ -194,3 +212,9 @@ class BothWays:
 
 def _touched(wanted: Any | None, there: Any | None) -> bool:
     return touched(getattr(wanted, "parameters", None), getattr(there, "parameters", None))
+
+
+def _is_older(dropped: Any | None, mark: Mark) -> bool:
+    """Whether an object was dropped before the birth of what has the mark, at the same home."""
+    its = Mark.read(getattr(dropped, "parameters", None))
+    return its is not None and its.source == mark.source and its.is_before_birth_of(mark)

@@ -11,6 +11,7 @@ from tests.support.worlds import World
 
 PAIR = (("east", "west"), ("west", "east"))
 RING = (("east", "west"), ("west", "north"), ("north", "east"))
+MESH = tuple((a, b) for a in ("east", "north", "west") for b in ("east", "north", "west") if a != b)
 
 
 def world(links: tuple[tuple[str, str], ...], *, relay: bool = True) -> World:
@@ -83,3 +84,66 @@ def test_a_table_that_was_born_and_dropped_takes_along_one_that_it_would_have_be
     hand_over(ring, "north", "east")
     ring.clusters["east"].client.drop_table("db", "t", False)
     calm(ring)
+
+
+def create_function(clusters: World, at: str) -> None:
+    made = hive.Function("f", "db", "org.F", "me", hive.PrincipalType.USER, 0, hive.FunctionType.JAVA, [])
+    clusters.clusters[at].client.create_function(made)
+
+
+def drop_database(clusters: World, at: str) -> None:
+    clusters.clusters[at].client.drop_database("db", False, True)
+
+
+def has_database(clusters: World) -> bool:
+    return "db" in clusters.clusters["east"].state()
+
+
+def test_who_drops_a_database_means_the_births_that_had_come_to_him() -> None:
+    mesh = world(MESH, relay=False)
+    create_database(mesh, "west")
+    drop_database(mesh, "west")
+    create_database(mesh, "north")
+    create_function(mesh, "north")
+    create_database(mesh, "west")
+    calm(mesh)
+    assert "db.f()" in mesh.clusters["east"].state()
+
+
+def test_a_database_that_was_known_to_be_born_at_both_ends_goes_at_both() -> None:
+    pair = world(PAIR)
+    create_database(pair, "east")
+    create_database(pair, "west")
+    hand_over(pair, "west", "east")
+    drop_database(pair, "east")
+    calm(pair)
+    assert not has_database(pair)
+
+
+def test_a_database_whose_birth_was_still_on_its_way_stays_at_both_ends() -> None:
+    pair = world(PAIR)
+    create_database(pair, "east")
+    create_database(pair, "west")
+    hand_over(pair, "east", "west")
+    drop_database(pair, "east")
+    calm(pair)
+    assert has_database(pair)
+
+
+def test_a_drop_that_finds_nothing_on_its_way_is_told_to_whoever_it_means() -> None:
+    ring = world(RING)
+    create_database(ring, "west")
+    create_database(ring, "north")
+    hand_over(ring, "west", "north")
+    drop_database(ring, "north")
+    calm(ring)
+
+
+def test_a_database_that_stays_comes_back_to_who_dropped_it() -> None:
+    ring = world(RING)
+    create_database(ring, "west")
+    create_database(ring, "east")
+    hand_over(ring, "west", "north")
+    drop_database(ring, "north")
+    calm(ring)
+    assert has_database(ring)

@@ -2,16 +2,20 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import Any
 
+from pysync.model.births import births_of, with_births
 from pysync.model.home import Stance, home_of
+from pysync.model.mark import Mark
 from pysync.model.names import TableName
-from pysync.model.operation import DropDatabase, PutDatabase
+from pysync.model.operation import DropDatabase, PutDatabase, SayAgain
 from pysync.targets.base import Outcome
 from pysync.targets.hms import databases, tables
 from pysync.targets.hms.both_ways.touching import (
     judge_of,
     marked,
+    say_again,
     settled,
     touch_place,
     touch_table,
@@ -29,6 +33,7 @@ def put_database(session: Session, operation: PutDatabase) -> Outcome:
     if there is not None and operation.database == DEFAULT:
         return Outcome.FOREIGN
     judge = judge_of(session)
+    _note_birth(session, operation, there)
     verdict = judge.put(operation, operation.definition, there)
     third = judge.home(there) not in {None, session.cluster, operation.mark.source}
     if verdict is Verdict.CONFLICT and third:
@@ -38,6 +43,8 @@ def put_database(session: Session, operation: PutDatabase) -> Outcome:
     if verdict not in {Verdict.DO, Verdict.PARK}:
         return settled(session, operation, verdict, there)
     wanted = marked(judge, operation, operation.definition, there)
+    if there is not None:
+        wanted.parameters = with_births(wanted.parameters, births_of(there.parameters, session.cluster))
     if there is not None and judge.home(there) == session.cluster:
         unmark(wanted)  # born at both ends: who has it from here would not be told that it is another's now
     if there is None:
@@ -49,15 +56,30 @@ def put_database(session: Session, operation: PutDatabase) -> Outcome:
     return Outcome.APPLIED
 
 
+def _note_birth(session: Session, operation: PutDatabase, there: Any | None) -> None:
+    """Remember in a database that it was born elsewhere, too, so that its drop tells what was known."""
+    if there is not None:
+        _note(session, there, births_of(operation.definition.parameters, operation.mark.source))
+
+
+def _note(session: Session, there: Any, births: Iterable[str]) -> None:
+    known = births_of(there.parameters, session.cluster)
+    if not known.issuperset(births):
+        there.parameters = with_births(there.parameters, known.union(births))
+        session.hms.call(lambda client: client.alter_database(there.name, there))
+
+
 def drop_database(session: Session, operation: DropDatabase) -> Outcome:
     """Drop the database with what may go of its tables; it stays if others are left, and those are touched.
 
+    With them it is born here anew. It stays, too, where it has been born at a cluster of which the source did not know.
+
     What may go are the tables of the home whose word it is, and those that the source has told of, if they are here as
-    they were there. A database that was born here may go, too: it is a place, and worth nothing without what is in it.
+    they were there. A database is a place, and worth nothing without what is in it: wherever it was born, it may go.
     """
     there = session.hms.database(operation.database)
     if there is None:
-        return Outcome.UNCHANGED
+        return _passed_on(session, operation)
     if operation.tables_alone:
         return _drop_own(session, operation, there)
     judge = judge_of(session)
@@ -65,18 +87,42 @@ def drop_database(session: Session, operation: DropDatabase) -> Outcome:
     if operation.database == DEFAULT or verdict is Verdict.STALE:
         return Outcome.STALE if verdict is Verdict.STALE else Outcome.FOREIGN
     left = _drop_tables(session, operation)
-    asks = judge.asked(operation).stance is Stance.REQUEST
-    if verdict is Verdict.FOREIGN and (asks or judge.home(there) != session.cluster):
-        return Outcome.FOREIGN
-    if not left:
+    births = judge.unseen(operation, there) or frozenset({session.cluster} if left else ())
+    if not births:
         _drop(session, operation)
         return Outcome.APPLIED
+    _leave_to(session, there, births)
     for table in left:
         touch_table(session, operation, table)
-    return Outcome.CONFLICT
+    return Outcome.CONFLICT if left else touch_place(session, operation, there)
+
+
+def _passed_on(session: Session, operation: DropDatabase) -> Outcome:
+    """Have those hear of it whose births are meant, too, and to whom no event of the target tells of it."""
+    unheard = judge_of(session).known(operation) - {session.cluster, *operation.visited}
+    if not unheard or not session.settings.relay:
+        return Outcome.UNCHANGED
+    way: dict[str, Any] = {"mark": operation.mark, "visited": operation.visited}
+    return say_again(session, SayAgain(database=operation.database, home=operation.mark.source, **way))
+
+
+def _leave_to(session: Session, there: Any, births: frozenset[str]) -> None:
+    """Have the database be of these births alone."""
+    if births == births_of(there.parameters, session.cluster):
+        return
+    mark = Mark.read(there.parameters)
+    there.parameters = with_births(there.parameters, births)
+    if session.cluster in births:
+        unmark(there)
+    elif mark is None or mark.source not in births:
+        there.parameters |= Mark(min(births), 0, 0).parameters()
+    session.hms.call(lambda client: client.alter_database(there.name, there))
 
 
 def _drop(session: Session, operation: DropDatabase) -> None:
+    there = session.hms.database(operation.database)
+    if there is not None:  # whom the drop is passed on to hears what was known
+        _note(session, there, judge_of(session).known(operation))
     for function in session.hms.functions(operation.database):
         databases.drop_function_of(session, operation.database, function.functionName)
     deletes = session.deletes(operation.delete_data)
@@ -100,7 +146,10 @@ def _drop_own(session: Session, operation: DropDatabase, place: Any) -> Outcome:
 
 
 def _is_left_over(session: Session, operation: DropDatabase, place: Any) -> bool:
-    home = judge_of(session).home(place)
+    judge = judge_of(session)
+    home = judge.home(place)
+    if judge.unseen(operation, place):
+        return False
     if operation.database == DEFAULT or home == session.cluster or session.hms.tables(operation.database):
         return False
     return home == operation.mark.source or not session.hms.functions(operation.database)
