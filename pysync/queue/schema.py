@@ -95,8 +95,7 @@ def _create(file: Path, epoch: int) -> None:
     os.close(os.open(draft, os.O_CREAT | os.O_EXCL | os.O_RDWR | os.O_CLOEXEC, 0o600))
     connection = _connect(draft, timeout=0)
     try:
-        with translated(draft):
-            _fill(connection, epoch)
+        _fill(connection, epoch)
     finally:
         connection.close()
     epochs.write_text(str(epoch), encoding="ascii")

@@ -78,6 +78,6 @@ class Sequences:
     def from_json(cls, text: str) -> Sequences:
         """Read what `to_json` wrote; raises ValueError for anything else."""
         try:
-            return cls((int(low), int(high)) for low, high in json.loads(text))
+            return cls((low, high) for low, high in json.loads(text))
         except TypeError as error:
             raise ValueError(f"not a list of intervals: {text[:80]}") from error

@@ -21,18 +21,6 @@ _MS = 1000
 _MIB = 1024 * 1024
 
 
-class _Bytes:
-    """Bytes in, the same bytes out: persist-queue's own default would be pickle."""
-
-    @staticmethod
-    def dumps(value: bytes) -> bytes:
-        return value
-
-    @staticmethod
-    def loads(value: bytes) -> bytes:
-        return value
-
-
 def _not_offered(name: str) -> Callable[..., NoReturn]:
     def refuse(*_: object, **__: object) -> NoReturn:
         raise NotImplementedError(f"no {name} here: use append, window and advance, which keep the queue's promises")
@@ -70,8 +58,9 @@ class QueueFile(SQLiteQueue):  # type: ignore[misc]  # persist-queue is checked 
         try:
             with translated(self._file):
                 self._owner = files.own(self._directory, self._file, lock_timeout)
+                # What would serialize is not offered; persist-queue's own default would be pickle.
                 super().__init__(
-                    str(directory), name="events", timeout=lock_timeout, serializer=_Bytes, db_file_name=FILE
+                    str(directory), name="events", timeout=lock_timeout, serializer=None, db_file_name=FILE
                 )
                 self._begin()
         except BaseException:

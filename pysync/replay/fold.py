@@ -142,7 +142,7 @@ class _Folding:
             state.remember(change)
         if change.kind is Kind.DROP_DATABASE:
             taken = [self._tables.pop(name) for name in list(self._tables) if name.database == change.database]
-            state.positions += sorted(position for table in taken for position in table.positions)
+            state.positions += [position for table in taken for position in table.positions]
             state.dropped, state.defined, state.born = change, None, 0
         else:
             state.defined = change

@@ -89,8 +89,10 @@ def test_a_foreign_database_is_left_and_its_tables_go_on(
     assert target.apply(source.put_database(name, parameters={"x": "y"})) == Outcome.FOREIGN
     assert target.database(name).parameters == {"mine": "yes"}
     assert target.apply(source.put_table(table(TableName(name, "t"), None))) == Outcome.APPLIED
+    harness.create(table(TableName(name, "theirs"), harness.location(f"{name}/theirs")))
     assert target.apply(source.drop_database(name)) == Outcome.FOREIGN
-    assert target.tables(name) == ["t"]
+    assert target.tables(name) == ["theirs"], "ours are gone at the source"
+    assert target.database(name).parameters == {"mine": "yes"}
 
 
 def test_a_foreign_database_is_adopted_if_so_set_but_not_dropped_before(harness: TargetHarness, source: Source) -> None:

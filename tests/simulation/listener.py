@@ -33,11 +33,13 @@ class Unanswered(Exception):
 
 @dataclass(slots=True)
 class Listener:
-    """One metastore's; `ids` gives each of its processes a name, `now` the time of day."""
+    """One metastore's; `now` gives the time of day, `room` is how many bytes the spool takes."""
 
     source: str
     now: Callable[[], float]
+    room: int = 1 << 60
     processes: int = 1
+    lost: int = 0
     sequence: int = 0
     told: int = 0
     spool: list[bytes] = field(default_factory=list)
@@ -108,7 +110,7 @@ class Listener:
         if power:
             del self.spool[self.on_disk :]
         self.processes += 1
-        self.sequence, self.flowing, self.held = 0, False, None
+        self.sequence, self.lost, self.flowing, self.held = 0, 0, False, None
 
     def _send(self, told: Told, thread: str) -> None:
         self.sequence += 1
@@ -131,10 +133,14 @@ class Listener:
             before=tuple(map(encode, told.before)),
             after=tuple(map(encode, told.after)),
         )
-        self.spool.append(encode_event(event))
+        data = encode_event(event)
+        if sum(map(len, self.spool)) + len(data) > self.room:
+            self.lost += 1
+        else:
+            self.spool.append(data)
 
     def _report(self, waiting: int) -> str:
-        told = {"instance": self.instance, "source": self.source, "sequence": self.sequence, "lost": 0}
+        told = {"instance": self.instance, "source": self.source, "sequence": self.sequence, "lost": self.lost}
         return json.dumps(told | {"waiting": waiting})
 
 

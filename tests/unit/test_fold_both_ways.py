@@ -264,6 +264,13 @@ def test_a_request_about_a_database_is_not_one_with_the_word_of_its_home(aside):
     assert aside.positions() == [(1, 2), (3,)]
 
 
+def test_a_database_comes_before_what_is_done_in_it_though_that_is_closed_early(aside):
+    aside.add(Kind.CREATE_DATABASE, after=[place()])
+    aside.alter(of(EAST, "1"), of(EAST, "2"))
+    aside.alter(of(EAST, "2"), of(EAST, "3"), EAST)
+    assert aside.positions() == [(1,), (2,), (3,)]
+
+
 def test_statistics_go_with_whatever_is_done_to_their_table_and_say_nothing_of_whose_it_is(story):
     statistics = {"attributes": {"database": "db", "table": "t"}}
     story.add(Kind.COLUMN_STATISTICS, **statistics)

@@ -9,7 +9,7 @@ import time
 import persistqueue
 import pytest
 
-from pysync.queue import Entry, QueueClosed, Queued, QueueFailed, QueueFull
+from pysync.queue import Entry, EventQueue, QueueClosed, Queued, QueueFailed, QueueFull
 from pysync.queue.committer import GroupCommit
 from tests.support import wait_until
 from tests.support.queues import fill, numbered, park, seen
@@ -80,6 +80,13 @@ def test_an_impossible_event_is_refused_alone(queue, entry):
     with pytest.raises(ValueError):  # noqa: PT011 - also UnicodeEncodeError
         queue.append(*entry, "onprem", b"x")
     assert queue.append("jvm", 1, "onprem", b"x")
+
+
+def test_an_event_that_is_too_large_is_refused_alone(queue, monkeypatch):
+    monkeypatch.setattr("pysync.queue.values.MAX_DATA", 10)
+    with pytest.raises(ValueError, match="11 bytes, over 10"):
+        queue.append("jvm", 1, "onprem", bytes(11))
+    assert queue.append("jvm", 1, "onprem", bytes(10))
 
 
 def test_sixteen_writers_keep_their_order(queue):
@@ -216,6 +223,15 @@ def test_below_the_floor_events_are_refused_and_draining_goes_on(queue, disk):
     assert queue.trim() == 2
     disk.free = 10**9
     assert queue.append("jvm", 4, "onprem", b"4")
+
+
+def test_how_much_is_left_and_how_much_has_to_be_is_told_in_mebibytes(tmp_path):
+    left = [50 * 2**20]
+    with EventQueue(tmp_path, min_free_bytes=40 * 2**20, free_bytes=lambda _: left[0]) as queue:
+        assert queue.append("jvm", 1, "onprem", b"1")
+        left[0] = 30 * 2**20
+        with pytest.raises(QueueFull, match=r"^30 MiB left on .*, queue.min_free_mb is 40"):
+            queue.append("jvm", 2, "onprem", b"2")
 
 
 def test_no_space_in_sqlite_is_full_and_half_done_is_nothing(queue, reopen):

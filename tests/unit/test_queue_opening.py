@@ -185,6 +185,13 @@ def test_damage_is_refused_and_nothing_is_touched(tmp_path, damage):
     assert {p.name: p.read_bytes() for p in tmp_path.iterdir()} == before
 
 
+@pytest.mark.parametrize("table", ["meta", "targets", "instances", "parked", "unreadable", "gaps"])
+def test_a_file_without_one_of_its_tables_is_damaged(tmp_path, table):
+    fill(tmp_path, 1)
+    edit(tmp_path, f"DROP TABLE {table}")
+    assert f"no table {table}" in refused(tmp_path, QueueDamaged).message
+
+
 @pytest.mark.parametrize("damage", DAMAGES)
 def test_quarantine_sets_the_damaged_file_aside(tmp_path, damage):
     fill(tmp_path)

@@ -6,7 +6,7 @@ from dataclasses import replace
 
 import pytest
 
-from pysync.queue import EventQueue, Park, QueueFailed, parking
+from pysync.queue import EventQueue, Park, ParkedTable, QueueFailed, parking
 
 
 @pytest.fixture
@@ -25,8 +25,8 @@ def reopened(queue, tmp_path):
 
 
 def park(position, table="sales.orders", target="dr", **changes):
-    fields = {"data": b"%d" % position, "reason": "no", "kind": "rejected", "attempts": 1}
-    return Park(target=target, position=position, table=table, first_at_ms=5, last_at_ms=6, **{**fields, **changes})
+    fields = {"reason": "no", "kind": "rejected", "attempts": 1, "first_at_ms": 5, "last_at_ms": 6}
+    return Park(target=target, position=position, table=table, data=b"%d" % position, **{**fields, **changes})
 
 
 def positions(parked):
@@ -78,6 +78,7 @@ def test_parked_events_come_in_order_page_by_page(queue):
         after = page[-1]
     assert pages == [[(1, "orders"), (3, "orders")], [(3, "items"), (7, "orders")], [(8, "orders"), (9, "orders")]]
     assert positions(queue.parked("dr", "sales.items", after=queue.parked("dr")[0])) == [3]
+    assert positions(queue.parked("dr", "sales.orders", after=queue.parked("dr")[0])) == [3, 7, 8, 9]
 
 
 def test_blocked_tables_are_those_with_parked_events(queue):
@@ -87,6 +88,26 @@ def test_blocked_tables_are_those_with_parked_events(queue):
     assert (queue.blocked_tables("lake"), queue.parked_count("dr"), queue.parked_count("lake")) == (set(), 5, 0)
     assert queue.unpark("dr", [event.id for event in queue.parked("dr", "b.b")]) == 2
     assert queue.blocked_tables("dr") == {"", "a.a", "c.c"}
+
+
+def test_what_is_parked_is_told_by_table_by_event_and_by_position(queue):
+    first = park(2, "a.a", reason="the first", kind="bug", attempts=3, first_at_ms=10, last_at_ms=20)
+    queue.advance("dr", 5, [first, park(4, "b.b"), park(4, "a.a", first_at_ms=5, last_at_ms=30)])
+    queue.advance("lake", 5, [park(1, "a.a", target="lake"), park(4, "c.c", target="lake")])
+    assert queue.parked_tables("dr") == [
+        ParkedTable("a.a", 2, 2, "bug", "the first", 3, first_at_ms=5, last_at_ms=30),
+        ParkedTable("b.b", 1, 4, "rejected", "no", 1, first_at_ms=5, last_at_ms=6),
+    ]
+    assert list(queue.parked_names("dr").items()) == [(2, {"a.a"}), (4, {"a.a", "b.b"})]
+    assert [(it.position, it.table) for it in queue.parked_at("dr", 4)] == [(4, "a.a"), (4, "b.b")]
+    assert queue.parked_at("dr", 1) == []
+
+
+def test_an_event_is_taken_out_from_under_all_of_its_tables(queue):
+    queue.advance("dr", 5, [park(2, "a.a"), park(4, "a.a"), park(4, "b.b")])
+    queue.advance("lake", 5, [park(4, "a.a", target="lake")])
+    queue.unpark_positions("dr", [4, 9])
+    assert (queue.parked_names("dr"), queue.parked_names("lake")) == ({2: {"a.a"}}, {4: {"a.a"}})
 
 
 def test_a_target_unparks_only_its_own(queue):

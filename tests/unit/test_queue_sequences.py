@@ -68,7 +68,9 @@ def test_a_copy_changes_on_its_own():
     assert (seen.spans(), twin.spans()) == (((1, 2),), ((1, 3),))
 
 
-@pytest.mark.parametrize("text", ["[[3,1]]", "[[1,3],[3,5]]", "[[1,3],[4,5]]", "[[0,2]]", "[1,2]", "{", "7", "[[1]]"])
+@pytest.mark.parametrize(
+    "text", ["[[3,1]]", "[[1,3],[3,5]]", "[[1,3],[4,5]]", "[[0,2]]", "[1,2]", "{", "7", "[[1]]", '[["1","2"]]']
+)
 def test_other_json_is_refused(text):
     with pytest.raises(ValueError):  # noqa: PT011 - any message
         Sequences.from_json(text)

@@ -46,6 +46,26 @@ def test_a_renamed_target_keeps_everything_and_a_forgotten_one_nothing(queue, re
     assert queue.paused("lake") is None
 
 
+def test_gaps_and_notes_of_one_target_go_with_it_and_those_of_others_stay(queue):
+    own, kept = ("new:dr:1:0", "scope:dr:2"), ("new:drive:1:0", "scope:drive:2", "lost:dr:1")
+    notes = ("window:{}", "load:{}", "load:{}:begun", "scope:{}", "drops:{}")
+    queue.register("dr")
+    for key in own + kept:
+        queue.open_gap(key, "why")
+    for note in notes:
+        queue.note(note.format("dr"), note)
+        queue.note(note.format("drive"), "another's")
+    queue.rename("dr", "lake")
+    keys = {gap.key for gap in queue.open_gaps()}
+    assert keys == {"new:lake:1:0", "scope:lake:2", *kept}
+    assert [queue.noted(note.format("lake")) for note in notes] == list(notes)
+    assert {queue.noted(note.format("dr")) for note in notes} == {None}
+    queue.forget("lake")
+    assert {gap.key for gap in queue.open_gaps()} == set(kept)
+    assert {queue.noted(note.format("lake")) for note in notes} == {None}
+    assert {queue.noted(note.format("drive")) for note in notes} == {"another's"}
+
+
 def test_only_one_that_is_known_is_renamed_and_to_a_name_that_is_not(queue):
     queue.register("dr")
     queue.register("lake")
@@ -173,6 +193,16 @@ def test_the_file_gives_its_space_back(queue, tmp_path, monkeypatch):
     queue.trim()
     assert 2 < len(slices) < 20
     assert (tmp_path / "queue.db").stat().st_size < 20_000_000  # of 50
+
+
+def test_a_little_unused_space_is_kept_for_what_comes_next(queue):
+    queue.register("dr")
+    queue.append_all([Entry("jvm", n, "onprem", bytes(10_000)) for n in range(1, 301)])
+    queue.advance("dr", 300)
+    before = queue._conn.execute("PRAGMA page_count").fetchone()
+    assert queue.trim() == 300
+    assert queue._conn.execute("PRAGMA freelist_count").fetchone()[0] > 500
+    assert queue._conn.execute("PRAGMA page_count").fetchone() == before
 
 
 def test_below_the_floor_all_unused_space_is_given_back(queue, disk, tmp_path):

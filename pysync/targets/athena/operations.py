@@ -52,7 +52,7 @@ def put_database(session: Session, operation: PutDatabase) -> Outcome:
 
 
 def drop_database(session: Session, operation: DropDatabase) -> Outcome:
-    """Drop the database with what its source has in it; it stays if anything else is left.
+    """Drop the database with what its source has in it; it stays if anything else is left, or somebody else made it.
 
     Table by table, never with CASCADE, which would take what somebody else has just put there.
     """
@@ -60,15 +60,15 @@ def drop_database(session: Session, operation: DropDatabase) -> Outcome:
     if there is None:
         return Outcome.UNCHANGED
     found = standing_for_drop(True, there.parameters, operation.mark)
-    if found is Standing.FOREIGN or operation.database == _DEFAULT:
+    if operation.database == _DEFAULT:
         return Outcome.FOREIGN
     left, reasons = _drop_tables(session, operation)
     if reasons:
         return session.by_glue(operation, reasons)
     if found is Standing.NEWER:
         return Outcome.STALE
-    if left:
-        return Outcome.FOREIGN if Standing.FOREIGN in left else Outcome.STALE
+    if found is Standing.FOREIGN or left:
+        return Outcome.FOREIGN if Standing.FOREIGN in (found, *left) else Outcome.STALE
     return session.carry_out(operation, lambda: _empty_database(session, operation.database), None)
 
 

@@ -42,7 +42,7 @@ def put_database(session: Session, operation: PutDatabase) -> Outcome:
 
 
 def drop_database(session: Session, operation: DropDatabase) -> Outcome:
-    """Drop the database with what its source has in it; it stays if anything else is left.
+    """Drop the database with what its source has in it; it stays if anything else is left, or somebody else made it.
 
     A newer one stays, too, but for its tables from before the drop: a replay after a crash has put them there again.
     """
@@ -50,13 +50,13 @@ def drop_database(session: Session, operation: DropDatabase) -> Outcome:
     if there is None:
         return Outcome.UNCHANGED
     found = standing_for_drop(True, there.get("Parameters"), operation.mark)
-    if found is Standing.FOREIGN or operation.database == _DEFAULT:
+    if operation.database == _DEFAULT:
         return Outcome.FOREIGN
     left = _drop_tables(session, operation)
     if found is Standing.NEWER:
         return Outcome.STALE
-    if left:
-        return Outcome.FOREIGN if Standing.FOREIGN in left else Outcome.STALE
+    if found is Standing.FOREIGN or left:
+        return Outcome.FOREIGN if Standing.FOREIGN in (found, *left) else Outcome.STALE
     session.catalog.call("delete_database", Name=operation.database)  # its functions go with it
     return Outcome.APPLIED
 

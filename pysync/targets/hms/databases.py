@@ -60,7 +60,7 @@ def _lacks_managed_place(wanted: Any, there: Any) -> bool:
 
 
 def drop_database(session: Session, operation: DropDatabase) -> Outcome:
-    """Drop the database with what its source has in it; it stays if anything else is left.
+    """Drop the database with what its source has in it; it stays if anything else is left, or somebody else made it.
 
     A newer one stays, too, but for its tables from before the drop: a replay after a crash has put them there again.
     """
@@ -68,13 +68,13 @@ def drop_database(session: Session, operation: DropDatabase) -> Outcome:
     if there is None:
         return Outcome.UNCHANGED
     found = standing_for_drop(True, there.parameters, operation.mark)
-    if found is Standing.FOREIGN or operation.database == _DEFAULT:
+    if operation.database == _DEFAULT:
         return Outcome.FOREIGN
     left = _drop_tables(session, operation)
     if found is Standing.NEWER:
         return Outcome.STALE
-    if left:
-        return Outcome.FOREIGN if Standing.FOREIGN in left else Outcome.STALE
+    if found is Standing.FOREIGN or left:
+        return Outcome.FOREIGN if Standing.FOREIGN in (found, *left) else Outcome.STALE
     for function in session.hms.functions(operation.database):
         drop_function_of(session, operation.database, function.functionName)
     deletes = session.deletes(operation.delete_data)
