@@ -136,12 +136,17 @@ def _is_whole(dump: Dump, config: Config, targets: Sequence[str]) -> bool:
 def _refuse_older(queue: EventQueue, dump: Dump, settings: TargetSettings, *, whole: bool) -> None:
     """Raises PysyncError, which tells what would be undone, for a dump that would take the target back."""
     manifest, name = dump.manifest, settings.name
-    reason = _since_by_notes(queue, manifest, name) or since_by_queue(queue, manifest, name)
     with closing(target_kind(settings.kind).open(settings)) as target, DumpReader(dump) as reader:
         survey = Survey(reader, target, Translator.of(settings), manifest, queue.epoch, whole)
-        reason = reason or survey.since_by_marks()
+        reason = older(queue, manifest, name, survey)
         if reason is not None:
             raise PysyncError(f"the dump is older than what target {name} has: {reason}; {survey.told()}", _FORCE)
+
+
+def older(queue: EventQueue, manifest: Manifest, target: str, survey: Survey) -> str | None:
+    """In which way a dump is older than what the target has, by all that is known; None if it is not."""
+    by_queue = _since_by_notes(queue, manifest, target) or since_by_queue(queue, manifest, target)
+    return by_queue or survey.since_by_marks()
 
 
 def _since_by_notes(queue: EventQueue, manifest: Manifest, target: str) -> str | None:

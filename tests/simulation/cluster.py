@@ -11,6 +11,7 @@ from pysync.targets.memory import MemoryMetastore, Store
 from pysync.targets.settings import TargetSettings
 from tests.simulation.clients import Client
 from tests.simulation.clock import Clock
+from tests.simulation.dumps import Dumped
 from tests.simulation.links import Link
 from tests.simulation.listener import Listener, Unanswered
 from tests.simulation.sidecar import Sidecar, Wiring
@@ -28,6 +29,7 @@ class Cluster:
     def __init__(self, name: str, clock: Clock, *, alike: bool = False) -> None:
         self.name = name
         self._clock = clock
+        self.now = clock.time
         self.store = Store(clock=clock.time)
         self.listener = Listener(name, clock.time)
         self.store.listener = self.listener.hear
@@ -38,7 +40,7 @@ class Cluster:
         self.fatal: tuple[str, int] | None = None
         self.lost_answers = 0
         self.settings: dict[str, TargetSettings] = {}
-        self._start: Callable[[], Sidecar] | None = None
+        self._start: Callable[[Dumped | None], Sidecar] | None = None
 
     def connect(
         self,
@@ -51,7 +53,7 @@ class Cluster:
         self.links = {name: Link(before) for name in (self.name, *targets)}
         self.settings = {name: settings for name, (settings, _) in targets.items()}
         stores = {name: store for name, (_, store) in targets.items()}
-        self._start = lambda: Sidecar(directory, self._wiring(stores), self._clock, dice)
+        self._start = lambda dumped: Sidecar(directory, self._wiring(stores), self._clock, dice, dumped)
         self.start()
 
     def _wiring(self, stores: Mapping[str, Store]) -> Wiring:
@@ -64,10 +66,10 @@ class Cluster:
         """Whether it has a sidecar, running or not."""
         return self._start is not None
 
-    def start(self) -> None:
-        """Start the sidecar if it does not run."""
+    def start(self, dumped: Dumped | None = None) -> None:
+        """Start the sidecar if it does not run: one that takes events, or loads a dump."""
         if self._start is not None and self.sidecar is None:
-            self.sidecar = self._start()
+            self.sidecar = self._start(dumped)
 
     def kill(self) -> None:
         """The sidecar is gone, at once."""

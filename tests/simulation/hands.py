@@ -1,5 +1,5 @@
 """What people do by hand, where one cluster replicates to another: other scopes, tables of their own at the target,
-trimming.
+trimming, loads of old dumps; and tables that hang.
 """
 
 from __future__ import annotations
@@ -9,11 +9,17 @@ from typing import Any
 
 from hmsclient.genthrift.hive_metastore import ttypes as hive
 
-from pysync.targets.memory import MemoryMetastore
+from pysync.capture.refreshes import Refreshes, everything
+from pysync.replay.translate import Translator
+from pysync.service.loading import older
+from pysync.service.undoing import Survey
+from pysync.targets.memory import MemoryMetastore, MemoryTarget
 from tests.simulation.clients import DATABASES, TABLES
 from tests.simulation.cluster import Cluster
+from tests.simulation.dumps import Dumped
 from tests.simulation.history import Step
 from tests.simulation.scopes import EVERYTHING, SCOPES, Scope
+from tests.simulation.sidecar import Sidecar
 from tests.simulation.state import differences, state
 from tests.support import partition, table
 
@@ -30,6 +36,7 @@ class Hands:
         self.own: dict[tuple[str, str], Any] = {}
         self.databases: dict[str, bool] = {}
         """Where something of their own is, or was; whether the database is their own, too."""
+        self.dumps: list[Dumped] = []
         self.hung: str | None = None
         self._hms = MemoryMetastore(target.store)
         self._rescoped = rescoped
@@ -100,15 +107,52 @@ class Hands:
     def may_stay(self, key: str) -> bool:
         """Whether something may be at the target that the source does not have: pysync leaves alone what people own.
 
-        A database with something of theirs in it stays, with its functions, which have no marks. And of a database of
-        theirs nothing goes when the source drops its own.
+        A database with something of theirs in it stays, and one of theirs, with its functions, which have no marks.
         """
         database, _, name = key.partition(".")
-        return database in self.databases and (self.databases[database] or not name or name.endswith("()"))
+        return database in self.databases and (not name or name.endswith("()"))
 
     def may_differ(self, key: str) -> bool:
         """Whether it is a function in a database of theirs: it may be theirs, too."""
         return self.databases.get(key.partition(".")[0], False) and key.endswith("()")
+
+    def dump(self, _: Step) -> str:
+        """What the source has is written down."""
+        self.dumps.append(Dumped.of(self.source.name, self.source.store, self.source.now()))
+        return f"dump {len(self.dumps)} of {self.source.name} is made"
+
+    def load(self, step: Step) -> str:
+        """One of the dumps is loaded, if the guard takes it, while the sidecar is away; the first is made."""
+        if not self.dumps:
+            return self.dump(step)
+        number, runs = step.a % len(self.dumps), self.source.sidecar is not None
+        self.source.kill()
+        self.source.start(self.dumps[number])
+        told = self._load(self.dumps[number], self.source.sidecar)
+        self.source.kill()
+        if runs:
+            self.source.start()
+        return f"dump {1 + number} is {told}"
+
+    def _load(self, dumped: Dumped, sidecar: Sidecar | None) -> str:
+        assert sidecar is not None
+        feed, settings = sidecar.feeds[0], self.source.settings[self.target.name]
+        survey = Survey(  # type: ignore[arg-type]  # a metastore that reads as a dump does
+            dumped.opened(),
+            MemoryTarget(settings, self.target.store),
+            Translator.of(settings),
+            dumped.manifest,
+            sidecar.queue.epoch,
+            whole=True,
+        )
+        if reason := older(sidecar.queue, dumped.manifest, feed.name, survey):
+            return f"refused: {reason}"
+        marks = {"targets": feed.name, "bootstrap": "true"}
+        wanted = everything(dumped.opened(), lambda: sidecar.queue.last)
+        Refreshes(sidecar.queue, dumped.manifest.source).ask([{**names, **marks} for names in wanted], lives=False)
+        while feed.behind:
+            feed.turn()
+        return "loaded"
 
     def touched(self) -> str | None:
         """What of their own is not as they left it; None if all is."""

@@ -40,8 +40,8 @@ _ACTS = 0.2
 @dataclass(frozen=True, slots=True)
 class Workload:
     """What histories are made of: the `calls` of clients (see clients.CHOICES; all if none is named), how many, where,
-    on which tables (the numbers that choose them), whether anything goes wrong, and what people do by hand (`acts`, see
-    hands.Hands).
+    on which tables (the numbers that choose them), how often something goes wrong (which `kinds`), and what people do
+    by hand (`acts`, see hands.Hands).
 
     Those that are `prepared` begin with a table that the first cluster has created, and that all have.
     """
@@ -53,6 +53,7 @@ class Workload:
     prepared: float = 0.6
     faults: float = 0.2
     acts: tuple[str, ...] = ()
+    kinds: tuple[str, ...] = FAULTS
 
     def history(self, seed: int, clusters: int) -> History:
         """The history of that seed."""
@@ -76,7 +77,7 @@ class _Thrown:
             for _ in range(self.dice.choice((0, 0, 1, 2, 4))):
                 yield self._turn()
             if self.dice.random() < self.workload.faults:
-                yield Step(self.dice.choice(FAULTS), self.dice.randrange(self.clusters), *self._numbers())
+                yield Step(self.dice.choice(self.workload.kinds), self.dice.randrange(self.clusters), *self._numbers())
             if self.workload.acts and self.dice.random() < _ACTS:
                 yield Step(self.dice.choice(self.workload.acts), 0, *self._numbers())
 

@@ -19,6 +19,7 @@ from pysync.service.rescoping import Rescoper, compare_scope
 from pysync.targets.memory import Store
 from pysync.targets.settings import TargetSettings
 from tests.simulation.clock import Clock
+from tests.simulation.dumps import Dumped
 from tests.simulation.feed import Feed
 from tests.simulation.links import Connection, Link, LinkedTarget
 
@@ -38,7 +39,10 @@ class Wiring:
 class Sidecar:
     """One process; what it knows but for the queue file ends with it."""
 
-    def __init__(self, directory: Path, wiring: Wiring, clock: Clock, dice: random.Random) -> None:
+    def __init__(
+        self, directory: Path, wiring: Wiring, clock: Clock, dice: random.Random, dumped: Dumped | None = None
+    ) -> None:
+        """With a dump its feeds read that, not the source: it is there for a load alone."""
         self._clock = clock
         self.queue = EventQueue(
             directory, min_free_bytes=0, lock_timeout=0, free_bytes=lambda _: 1 << 40, clock=clock.time
@@ -46,8 +50,9 @@ class Sidecar:
         self.watch, self.overlaps = GapWatch(self.queue, SILENCE_SECONDS), Overlaps()
         self.overlaps.recall(self.queue)
         self.reception = Reception(self.queue, self.watch, self.overlaps)
+        source: Any = dumped.opened if dumped else self._source(wiring)
         self.feeds = [
-            Feed(self.queue, settings, _opener(settings, store, link), self._source(wiring), clock=clock, dice=dice)
+            Feed(self.queue, settings, _opener(settings, store, link), source, clock=clock, dice=dice)
             for settings, store, link in wiring.targets.values()
         ]
         refreshes = Refreshes(self.queue, wiring.source)
@@ -61,7 +66,8 @@ class Sidecar:
             tables_per_second=1e9,
             elsewhere=self._is_of_scope,
         )
-        self.rescopers = [self._rescoper(settings, refreshes, wiring) for settings, _, _ in wiring.targets.values()]
+        rescoped = [] if dumped else wiring.targets.values()
+        self.rescopers = [self._rescoper(settings, refreshes, wiring) for settings, _, _ in rescoped]
         self._healed_at = clock.monotonic()
 
     def heal(self) -> None:

@@ -6,10 +6,10 @@ import pytest
 
 from tests.simulation.run import find, shrunk, wrong_after
 from tests.simulation.stage import stage
-from tests.simulation.topologies import BY_HAND, HANGING, ONE_WAY, TOPOLOGIES
+from tests.simulation.topologies import BY_HAND, HANGING, LOADS, ONE_WAY, TOPOLOGIES
 
 _PART = 250
-FLAWLESS = ((ONE_WAY, 1000), (BY_HAND, 250), (HANGING, 250))
+FLAWLESS = ((ONE_WAY, 1000), (BY_HAND, 250), (HANGING, 250), (LOADS, 250))
 """Both ways, `make simulate` still finds some: docs/simulation.md."""
 
 

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 from tests.simulation.clients import CHOICES, Client, numbers_of
-from tests.simulation.history import Workload
+from tests.simulation.history import FAULTS, Workload
 
 NAMES = ("east", "west", "north")
 
@@ -39,6 +39,8 @@ class Topology:
 
 ONE_WAY = Topology("one-way", {"east": ("west",)})
 BY_HAND = Topology("by-hand", ONE_WAY.targets, {"out_of_scope": "drop"}, Workload(acts=("rescope", "make", "trim")))
+_BUT_JUMPS = tuple(kind for kind in FAULTS if kind != "jump")  # the guard of a load goes by the time of day
+LOADS = Topology("loads", ONE_WAY.targets, work=Workload(acts=("dump", "load"), kinds=_BUT_JUMPS))
 _OF_ONE_TABLE = numbers_of(*set(CHOICES) - {Client._drop_database, Client._function, Client._rename})
 HANGING = Topology(  # 16 events may be under way
     "hanging", ONE_WAY.targets, {"lanes": 2, "window": 1}, Workload(_OF_ONE_TABLE, most=40, faults=0.0, acts=("hang",))
@@ -56,5 +58,5 @@ WITH_HOMES = (  # a mesh needs no relay: each has a way to each
     Topology("mesh", MESH.targets, {**_BOTH_WAYS, "relay": False}),
     Topology("ring", RING.targets, _BOTH_WAYS),
 )
-TOPOLOGIES = {it.name: it for it in (ONE_WAY, BY_HAND, HANGING, *WITH_HOMES)}
+TOPOLOGIES = {it.name: it for it in (ONE_WAY, BY_HAND, HANGING, LOADS, *WITH_HOMES)}
 """Those of `make simulate`: nothing may go wrong in them."""

@@ -141,6 +141,12 @@ class World:
     def _hang(self, _: Cluster, step: Step) -> None:
         self.tell(self.hands.hang(step))
 
+    def _dump(self, _: Cluster, step: Step) -> None:
+        self.tell(self.hands.dump(step))
+
+    def _load(self, cluster: Cluster, step: Step) -> None:
+        self._turn(cluster, step, lambda: self.tell(self.hands.load(step)))
+
     def _trim(self, cluster: Cluster, step: Step) -> None:
         self._turn(cluster, step, lambda: self.tell(self.hands.trim(step)))
 
