@@ -20,6 +20,7 @@ from pysync.replay.progress import Progress, State
 from pysync.replay.refresh import Refresher
 from pysync.replay.whole import from_events
 from pysync.targets.base import (
+    Forbidden,
     Incomplete,
     Missing,
     MissingDatabase,
@@ -125,16 +126,23 @@ class Applier:
         except (Rejected, Stopped):
             raise
         except Exception as error:
+            job.applied = self._progress.applied if job.tries == 0 else job.applied
             job.tries += 1
+            if isinstance(error, Forbidden) and self._is_its_own(job):
+                raise Rejected(error.message, error.hint) from error
             away = isinstance(error, (Unavailable, OutcomeUnknown))
             if self._stop.is_set():
                 raise Stopped from error
             if not away and job.tries >= job.leg.attempts:
                 raise
             self._tell(error, job.tries, away=away)
-            raise Again(self._wait(job.tries)) from error
+            raise Again(self._wait(job.tries), forbidden=isinstance(error, Forbidden)) from error
         self._progress.state = State.RUNNING
         return outcome
+
+    def _is_its_own(self, job: Job) -> bool:
+        """Whether it is the job that is forbidden, not all: others have succeeded since, or it was parked for that."""
+        return job.tries >= job.leg.attempts and (job.leg.parked or self._progress.applied > job.applied)
 
     def _once(self, lane: Lane, operation: Operation) -> Outcome:
         if isinstance(operation, Refresh):

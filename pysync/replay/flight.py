@@ -20,6 +20,8 @@ _AHEAD = 2
 """So many works for each lane are in its hands, or next: it need not wait until somebody hands it one."""
 _MOST_RESTING = 32
 """While so many works wait to be tried again, no other begins: it is not they, it is the target that is away."""
+_MOST_FORBIDDEN = 256
+"""While so many wait that are forbidden: where one may do nothing, others need not be tried; where most, they must."""
 
 
 class Flight:
@@ -38,7 +40,7 @@ class Flight:
         self._refuse = refuse
         self._order: Order[Job] = Order()
         self._ready: deque[Job] = deque()
-        self._resting: list[tuple[float, int, Job]] = []  # by when they are tried again
+        self._resting: list[tuple[float, int, Job, bool]] = []  # by when they are tried again; whether forbidden
         self._numbers = itertools.count()
         self._in_hand = 0
         self.broken = False
@@ -72,7 +74,7 @@ class Flight:
         now = self._clock()
         while self._resting and self._resting[0][0] <= now:
             self._begin(lanes, heapq.heappop(self._resting)[2])
-        while self._ready and self._in_hand < _AHEAD * lanes.count and len(self._resting) < _MOST_RESTING:
+        while self._ready and self._in_hand < _AHEAD * lanes.count and not self._is_away():
             self._begin(lanes, self._ready.popleft())
 
     def seconds(self) -> float:
@@ -89,6 +91,13 @@ class Flight:
         self._ready.clear()
         self._resting.clear()
 
+    def _is_away(self) -> bool:
+        """Whether so many wait that it is the target's fault."""
+        if len(self._resting) < _MOST_RESTING:
+            return False
+        forbidden = sum(it[3] for it in self._resting)
+        return len(self._resting) - forbidden >= _MOST_RESTING or forbidden >= _MOST_FORBIDDEN
+
     def _begin(self, lanes: Lanes, job: Job) -> None:
         self._in_hand += 1
         lanes.begin(job)
@@ -97,7 +106,8 @@ class Flight:
         if isinstance(error, Stopped):
             self.broken = True
         elif isinstance(error, Again):
-            heapq.heappush(self._resting, (self._clock() + error.seconds, next(self._numbers), job))
+            at = self._clock() + error.seconds
+            heapq.heappush(self._resting, (at, next(self._numbers), job, error.forbidden))
         else:
             if error is not None:
                 self._refuse(job, error)

@@ -17,11 +17,15 @@ class Stopped(Exception):
 
 
 class Again(Exception):
-    """A work is not done yet, and is to be tried again after so many `seconds`; no lane waits for it."""
+    """A work is not done yet, and is to be tried again after so many `seconds`; no lane waits for it.
 
-    def __init__(self, seconds: float) -> None:
+    `forbidden`: it may be this work alone that the target does not let through.
+    """
+
+    def __init__(self, seconds: float, *, forbidden: bool = False) -> None:
         super().__init__(seconds)
         self.seconds = seconds
+        self.forbidden = forbidden
 
 
 class Lane:

@@ -14,13 +14,14 @@ class Leg:
     """A draft on its way: done when none of its works is `left`. `refused` are its events that are to be parked.
 
     `parking` is what its works wait behind; `attempts` how often an error that nobody has classified is tried; `alone`
-    whether nothing else may be under way; `size` the bytes of data that it holds on to.
+    whether nothing else may be under way; `parked` whether it was parked before; `size` the bytes that it holds on to.
     """
 
     draft: Draft
     parking: Parking
     attempts: int
     alone: bool = False
+    parked: bool = False
     left: dict[Job, None] = field(init=False)
     refused: list[Refusal] = field(init=False)
     size: int = field(init=False)
@@ -54,9 +55,13 @@ class Leg:
 
 @dataclass(eq=False, slots=True)
 class Job:
-    """One work on its way: so many of its operations are `done`, and the one after them has been tried so often."""
+    """One work on its way: so many of its operations are `done`, and the one after them has been tried so often.
+
+    `applied` is how many operations of all works had been when that was first tried.
+    """
 
     leg: Leg
     work: Work
     done: int = 0
     tries: int = 0
+    applied: int = 0

@@ -41,6 +41,12 @@ class Progress:
             if number:
                 self._counts[what] = self._counts.get(what, 0) + number
 
+    @property
+    def applied(self) -> int:
+        """How many operations have changed something at the target."""
+        with self._lock:
+            return self._counts.get("applied", 0)
+
     def advanced(self, position: int, at_ms: int) -> None:
         """The target is done up to `position`, an event that was taken in at `at_ms`."""
         now = time.time()

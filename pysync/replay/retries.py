@@ -65,7 +65,7 @@ def legs_of(
         rows = batch
         while rows:
             events = {row.position: Queued(row.position, row.data, row.first_at_ms) for row in rows}
-            leg = Leg(draft(list(events.values()), parking), parking, attempts)
+            leg = Leg(draft(list(events.values()), parking), parking, attempts, parked=True)
             last = leg.last  # a draft may end before the last event
             yield leg
             parking.retried([row for row in rows if row.position <= last], leg.refused)

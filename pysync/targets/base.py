@@ -1,7 +1,8 @@
 """What a target is: a place that operations are applied to, and how it says that it cannot.
 
     PysyncError
-    ├── Unavailable      not now: network, throttling, credentials, permission; retried for ever, with backoff
+    ├── Unavailable      not now: network, throttling, credentials; retried for ever, with backoff
+    │   └── Forbidden    a permission lacks: where others succeed meanwhile, it is this object's, which is parked
     ├── Rejected         never like this: the event is parked, its table waits, the others go on
     │   └── Missing      the table or database that it belongs to is not there: maybe a later event has taken it away
     │       ├── Incomplete   the table is not there as a whole, and the operation does not tell all of it
@@ -27,6 +28,10 @@ from pysync.targets.settings import TargetSettings
 
 class Unavailable(PysyncError):
     """The target cannot be used now; nothing is wrong with the operation."""
+
+
+class Forbidden(Unavailable):
+    """Somebody has to grant something: for this object if others succeed meanwhile, else for the whole target."""
 
 
 class Rejected(PysyncError):

@@ -24,7 +24,7 @@ from typing import Literal
 from pydantic import BaseModel, ConfigDict, Field
 
 from pysync.model.operation import Operation
-from pysync.targets.base import Outcome, OutcomeUnknown, Rejected, TargetKind, Unavailable
+from pysync.targets.base import Forbidden, Outcome, OutcomeUnknown, Rejected, TargetKind, Unavailable
 from pysync.targets.memory import MemoryTarget, Store
 from pysync.targets.settings import TargetSettings
 
@@ -32,14 +32,14 @@ from pysync.targets.settings import TargetSettings
 class Fault(BaseModel):
     """One way to fail, for some operations.
 
-    `refuse`: never done. `unavailable`: not now. `unknown_before`, `unknown_after`: no answer, and it was not done, or
-    was. `bug`: an error that nobody has classified. `delay`: done, `seconds` later. `hang`: no answer within `seconds`,
-    and not done.
+    `refuse`: never done. `unavailable`: not now. `forbid`: not unless somebody grants it. `unknown_before`,
+    `unknown_after`: no answer, and it was not done, or was. `bug`: an error that nobody has classified. `delay`: done,
+    `seconds` later. `hang`: no answer within `seconds`, and not done.
     """
 
     model_config = ConfigDict(extra="forbid", frozen=True)
 
-    kind: Literal["refuse", "unavailable", "unknown_before", "unknown_after", "bug", "hang", "delay"]
+    kind: Literal["refuse", "unavailable", "forbid", "unknown_before", "unknown_after", "bug", "hang", "delay"]
     tables: tuple[str, ...] = Field(default=("*",), description="of these only: db.table, or db for itself; * and ?")
     share: float = Field(default=1.0, gt=0, le=1, description="how many of those operations, 0.1 is one in ten")
     times: int | None = Field(default=None, ge=1, description="no more than so often, then never again")
@@ -119,6 +119,8 @@ class FaultyTarget(MemoryTarget):
                 raise Rejected(f"refused {where}", "take the fault out of its settings")
             case "unavailable":
                 raise Unavailable(f"cannot reach {where}")
+            case "forbid":
+                raise Forbidden(f"access denied to {where}", "grant it")
             case "unknown_before" | "hang":
                 time.sleep(fault.seconds)
                 raise OutcomeUnknown(f"no answer about {where}")

@@ -6,7 +6,7 @@ import pytest
 
 from pysync.errors import PysyncError
 from pysync.targets.athena.errors import Ending, failure
-from pysync.targets.base import Missing, OutcomeUnknown, Rejected, Unavailable
+from pysync.targets.base import Forbidden, Missing, OutcomeUnknown, Rejected, Unavailable
 
 TASK = "FAILED: Execution Error, return code 1 from org.apache.hadoop.hive.ql.exec.DDLTask. "
 
@@ -24,7 +24,8 @@ def kind_of(reason, number=None, state="FAILED"):
 @pytest.mark.parametrize(
     ("number", "kind"),
     [
-        *((number, Unavailable) for number in (1400, 1401, 1403, 1404, 1405, 1406, 1500, 1501, 234)),
+        *((number, Unavailable) for number in (1400, 1401, 1403, 1404, 1405, 1406)),
+        *((number, Forbidden) for number in (1500, 1501, 234)),
         *((number, OutcomeUnknown) for number in (100, 233, 299, 401)),
         (1006, Rejected),
         (1402, Rejected),
@@ -40,14 +41,14 @@ def test_types_that_tell(number, kind):
 @pytest.mark.parametrize(
     ("reason", "kind"),
     [
-        (wrapped("AccessDeniedException", "Insufficient Lake Formation permission(s): x"), Unavailable),
+        (wrapped("AccessDeniedException", "Insufficient Lake Formation permission(s): x"), Forbidden),
         (wrapped("ThrottlingException", "x"), Unavailable),
         (wrapped("InternalServiceException", "x"), OutcomeUnknown),
         (wrapped("InvalidInputException", "x"), Rejected),
-        (wrapped("GlueEncryptionException", "x"), Unavailable),
+        (wrapped("GlueEncryptionException", "x"), Forbidden),
         (TASK + "MetaException(message:Rate exceeded)", Unavailable),
         ("com.amazonaws.services.s3.model.AmazonS3Exception: Please reduce your request rate", Unavailable),
-        ("Access denied when writing output to url: s3://staging/x.txt", Unavailable),
+        ("Access denied when writing output to url: s3://staging/x.txt", Forbidden),
         ("FAILED: SemanticException [Error 10072]: Database does not exist: db", Missing),
         ("FAILED: SemanticException [Error 10001]: Table not found db.t", Missing),
         ("FAILED: SemanticException [Error 10035]: Column repeated in partitioning columns", Rejected),

@@ -12,7 +12,7 @@ from botocore import exceptions as boto
 
 from pysync.errors import PysyncError
 from pysync.targets.aws.errors import classified, code, of_code
-from pysync.targets.base import OutcomeUnknown, Rejected, Unavailable
+from pysync.targets.base import Forbidden, OutcomeUnknown, Rejected, Unavailable
 from pysync.targets.glue import GlueSettings, GlueTarget
 from tests.conformance.objects import Source
 from tests.support.glue import answered
@@ -36,8 +36,8 @@ def _credentials(monkeypatch: pytest.MonkeyPatch) -> None:
         (answered("ExpiredTokenException"), Unavailable),
         (answered("UnrecognizedClientException"), Unavailable),
         (answered("InvalidSignatureException"), Unavailable),
-        (answered("AccessDeniedException", "Insufficient Lake Formation permission(s)"), Unavailable),
-        (answered("GlueEncryptionException"), Unavailable),
+        (answered("AccessDeniedException", "Insufficient Lake Formation permission(s)"), Forbidden),
+        (answered("GlueEncryptionException"), Forbidden),
         (answered("ConcurrentModificationException"), Unavailable),
         (answered("ResourceNotReadyException"), Unavailable),
         (answered("InternalServiceException", status=500), OutcomeUnknown),

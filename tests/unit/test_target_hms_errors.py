@@ -14,7 +14,7 @@ from pysync.metastore.errors import (
     MetastoreUnavailable,
     MetastoreUnsupported,
 )
-from pysync.targets.base import OutcomeUnknown, Rejected, Unavailable
+from pysync.targets.base import Forbidden, OutcomeUnknown, Rejected, Unavailable
 from pysync.targets.hms import KIND, HmsSettings
 from pysync.targets.hms.errors import classified
 from pysync.targets.kinds import kind_names, target_kind
@@ -38,7 +38,7 @@ REFUSED = (
         (hive.AlreadyExistsException("t"), Rejected),
         (hive.MetaException(REFUSED), Unavailable),
         (hive.MetaException("org.apache.hadoop.hdfs.server.namenode.SafeModeException: in safe mode"), Unavailable),
-        (hive.MetaException("Permission denied: user=hive, access=WRITE"), Unavailable),
+        (hive.MetaException("Permission denied: user=hive, access=WRITE"), Forbidden),
         (hive.MetaException("java.lang.IllegalArgumentException: java.net.UnknownHostException: old-nn"), PysyncError),
         (hive.MetaException("One or more instances could not be made persistent"), PysyncError),
         (hive.MetaException("Processor has no capabilities, cannot create an ACID table."), Rejected),

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 from pysync.errors import PysyncError
 from pysync.targets.aws.errors import of_code
-from pysync.targets.base import Missing, OutcomeUnknown, Rejected, Unavailable
+from pysync.targets.base import Forbidden, Missing, OutcomeUnknown, Rejected, Unavailable
 
 _LONGEST = 500  # characters: a message travels in logs, in status and on the web page
 
@@ -31,7 +31,7 @@ _REASONS: tuple[tuple[str, _Kind], ...] = (
     (r"ParseException|mismatched input|no viable alternative|extraneous input", (Rejected, None)),
     (r"Rate exceeded|Throttl|TooManyRequests|SlowDown|reduce your request rate", (Unavailable, None)),
     (r"Number of TABLE_VERSION|ResourceNumberLimitExceeded", (Rejected, _VERSIONS_HINT)),
-    (r"Insufficient (Lake Formation )?permission|Access ?Denied|not authorized", (Unavailable, _DENIED_HINT)),
+    (r"Insufficient (Lake Formation )?permission|Access ?Denied|not authorized", (Forbidden, _DENIED_HINT)),
     (r"ExpiredToken|UnrecognizedClient|InvalidClientTokenId", (Unavailable, None)),
     (r"\[Error 100(01|72)\]|Database does not exist|(Database|Table|Schema) \S* ?not found", (Missing, None)),
     (r"InternalService|InternalFailure|ServiceUnavailable|OperationTimeout", (OutcomeUnknown, None)),
@@ -85,7 +85,7 @@ def _of_type(number: int | None) -> _Kind | None:
 
 _TYPES: tuple[tuple[Callable[[int], bool], _Kind], ...] = (
     (_THROTTLED.__contains__, (Unavailable, None)),
-    (_DENIED.__contains__, (Unavailable, _DENIED_HINT)),
+    (_DENIED.__contains__, (Forbidden, _DENIED_HINT)),
     (_MISSING.__contains__, (Missing, None)),
     (_VERSIONS.__eq__, (Rejected, _VERSIONS_HINT)),
     (_SYNTAX.__eq__, (Rejected, None)),

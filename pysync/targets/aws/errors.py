@@ -9,7 +9,7 @@ from botocore import exceptions as boto
 from botocore.parsers import ResponseParserError
 
 from pysync.errors import PysyncError
-from pysync.targets.base import OutcomeUnknown, Rejected, Unavailable
+from pysync.targets.base import Forbidden, OutcomeUnknown, Rejected, Unavailable
 
 NOT_FOUND = "EntityNotFoundException"
 EXISTS = "AlreadyExistsException"
@@ -150,7 +150,7 @@ def _kind(name: str, message: str, status: int) -> tuple[type[PysyncError], str 
     if name in _CREDENTIALS:
         return Unavailable, _CREDENTIALS_HINT
     if name in _DENIED:
-        return Unavailable, _DENIED_HINT
+        return Forbidden, _DENIED_HINT
     if name in _REFUSALS:
         return Rejected, _QUOTA_HINT if name == "ResourceNumberLimitExceededException" else None
     if name in _SERVICE or status >= _SERVER_ERROR:

@@ -11,7 +11,7 @@ from thrift.Thrift import TApplicationException, TException
 
 from pysync.errors import PysyncError
 from pysync.metastore.errors import MetastoreCallFailed, MetastoreError, MetastoreUnavailable
-from pysync.targets.base import OutcomeUnknown, Rejected, Unavailable
+from pysync.targets.base import Forbidden, OutcomeUnknown, Rejected, Unavailable
 
 REFUSALS = (
     hive.AlreadyExistsException,
@@ -31,8 +31,8 @@ _LONGEST = 500  # characters: a message travels in logs, in status and on the we
 # system, its rights there. An unknown host is not: it is the location of one table, which nobody mapped.
 _SURROUNDINGS = re.compile(
     r"ConnectException|Connection (refused|reset|timed out)|NoRouteToHost|SocketTimeout|ConnectTimeout|"
-    r"SafeMode|safe mode|StandbyException|AccessControlException|Permission denied|is not writable|"
-    r"JDOFatal|Communications link|test connection|cannot get a connection|connection pool|No space left",
+    r"SafeMode|safe mode|StandbyException|No space left|JDOFatal|Communications link|"
+    r"test connection|cannot get a connection|connection pool",
     re.IGNORECASE,
 )
 
@@ -40,6 +40,12 @@ _NO_TRANSACTIONS = "a transactional table is of no use without its transactions:
 
 # What Hive 4 says to whoever does not claim to be able to write transactional tables.
 _TRANSACTIONAL = re.compile(r"cannot create an ACID table", re.IGNORECASE)
+
+# About its rights, or those of the user that we are to it.
+_FORBIDDEN = re.compile(
+    r"AccessControlException|AuthorizationException|HiveAccessControlException|Permission denied|is not writable",
+    re.IGNORECASE,
+)
 
 # MetaExceptions that are about the operation after all.
 _REFUSED = re.compile(r"Foreign key references|should be located within managed warehouse", re.IGNORECASE)
@@ -63,10 +69,15 @@ def classified(what: str, *, reading: bool = False) -> Iterator[None]:
             raise Rejected(_line(f"{what}: {_said(error)}"), _NO_TRANSACTIONS) from error
         if _REFUSED.search(_said(error)):
             raise Rejected(_line(f"{what}: {_said(error)}")) from error
-        kind = Unavailable if _SURROUNDINGS.search(_said(error)) else PysyncError
-        raise kind(_line(f"{what}: {_said(error)}"), "the metastore's log has more") from error
+        raise _kind(_said(error))(_line(f"{what}: {_said(error)}"), "the metastore's log has more") from error
     except TException as error:
         raise PysyncError(_line(f"{what}: {_said(error)}"), "the metastore's log has more") from error
+
+
+def _kind(said: str) -> type[PysyncError]:
+    if _FORBIDDEN.search(said):
+        return Forbidden
+    return Unavailable if _SURROUNDINGS.search(said) else PysyncError
 
 
 def _of_connection(error: MetastoreError, what: str, reading: bool) -> PysyncError:
