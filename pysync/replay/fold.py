@@ -47,10 +47,10 @@ class State:
         self.visited = tuple(name for name in came if name in been)
         self.positions.append(change.position)
 
-    def remember(self, change: Change) -> None:
+    def remember(self, change: Change, whose: Whose) -> None:
         """Note what the object was before the change, for a target that asks for it."""
-        self.whose = change.whose
-        if self.whose is not None and self.whose.blind:
+        self.whose = whose
+        if whose.blind:
             return
         if change.kind in _DROPS:
             self.dropping += [*self.defining, change.before[0]]
@@ -139,7 +139,7 @@ class _Folding:
             self._part(change, change.whose)
         state = self._databases.setdefault(change.database, DatabaseState(name=change.database))
         if change.whose is not None:
-            state.remember(change)
+            state.remember(change, change.whose)
         if change.kind is Kind.DROP_DATABASE:
             taken = [self._tables.pop(name) for name in list(self._tables) if name.database == change.database]
             state.positions += [position for table in taken for position in table.positions]
@@ -157,7 +157,7 @@ class _Folding:
         if state is None:
             state = self._tables[name] = TableState(name=name)
         if change.whose is not None:
-            state.remember(change)
+            state.remember(change, change.whose)
             _remember_partitions(state, change)
         _FOLDS[change.kind](state, change)
         state.sources.update(change.sources)
@@ -245,11 +245,8 @@ def _drop(state: TableState, change: Change) -> None:
 
 def _put_partitions(state: TableState, change: Change) -> None:
     state.parts, state.described = change, change.table
-    for before, after in zip(change.before, change.after, strict=False):
-        if before.values != after.values:
-            state.partitions[tuple(before.values)] = Gone()
-    for partition in change.after:
-        state.partitions[tuple(partition.values)] = partition
+    state.partitions.update((tuple(it.values), Gone()) for it in change.before)  # where it was renamed
+    state.partitions.update((tuple(it.values), it) for it in change.after)
 
 
 def _drop_partitions(state: TableState, change: Change) -> None:

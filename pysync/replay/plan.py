@@ -64,8 +64,7 @@ def plan(folded: Iterable[Folded], epoch: int, later: Iterable[str] = ()) -> lis
     removed = set(later)
     for index in reversed(range(len(works))):
         fleeting = removed.intersection(name for key in works[index].keys for name in _places(key))
-        if fleeting:
-            works[index] = replace(works[index], fleeting=frozenset(fleeting))
+        works[index] = replace(works[index], fleeting=frozenset(fleeting))
         removed |= works[index].removes
     return works
 

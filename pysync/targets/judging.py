@@ -34,13 +34,11 @@ class Verdict(Enum):
 
 
 _CONFLICTS = {"adopt": Verdict.DO, "skip": Verdict.FOREIGN, "park": Verdict.PARK}
-_PARTS = {
-    Standing.ABSENT: Verdict.DO,
+_OF_HOME = {
     Standing.OWN: Verdict.DO,
     Standing.NEWER: Verdict.STALE,
     Standing.FOREIGN: Verdict.FOREIGN,
 }
-_DROPS = _PARTS | {Standing.ABSENT: Verdict.UNCHANGED}
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,7 +64,7 @@ class BothWays:
         if there is None or its is None:
             return Verdict.DO
         if its == home:
-            return _PARTS[standing(True, there.parameters, operation.mark)]
+            return _OF_HOME[standing(True, there.parameters, operation.mark)]
         if its in operation.visited:  # who passes this on has nothing of its own under the name any more
             return Verdict.DO
         if home > its:  # what a third cluster is the home of is not for this one to give away
@@ -84,7 +82,7 @@ class BothWays:
             return Verdict.FOREIGN
         if asked.stance is Stance.REQUEST:
             return self._by_request(asked, None, there)
-        return _DROPS[standing_for_drop(True, there.parameters, operation.mark)]
+        return _OF_HOME[standing_for_drop(True, there.parameters, operation.mark)]
 
     def known(self, operation: DropDatabase) -> frozenset[str]:
         """The births of a database that who drops it knew of."""
@@ -113,7 +111,7 @@ class BothWays:
             return Verdict.DO
         if home != operation.mark.source:
             return Verdict.DO if self._asks_place(operation) or its is Stance.ECHO else Verdict.FOREIGN
-        return _PARTS[standing_of_part(place.parameters, operation.mark)]
+        return _OF_HOME[standing_of_part(place.parameters, operation.mark)]
 
     def part(self, operation: Operation, place: Any, wanted: Any | None, there: Any | None) -> Verdict:
         """Each by itself."""

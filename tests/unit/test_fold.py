@@ -146,6 +146,13 @@ def test_a_renamed_partition_is_a_new_one_and_an_old_one_gone(story):
     assert brief(story.only())[2] == {"1": False, "2": False, "3": True}
 
 
+def test_partitions_that_were_put_and_renamed_keep_their_order(story):
+    story.put("1", "2", "3")
+    story.move("2", "2")
+    story.move("1", "4")
+    assert brief(story.only())[2] == {"1": False, "2": True, "3": True, "4": True}
+
+
 def test_a_partition_that_was_altered_is_not_gone(story):
     story.move("1", "1")
     assert brief(story.only())[2] == {"1": True}
@@ -198,6 +205,7 @@ def test_a_table_created_over_one_whose_drop_is_suppressed_keeps_partitions_of_t
     typed.partitionKeys[0].type, other.partitionKeys[0].name = "int", "month"
     story.add(Kind.CREATE_TABLE, after=[typed])
     assert list(story.only().partitions) == [("1",)]
+    assert story.only().described.partitionKeys[0].type == "int"
     story.add(Kind.CREATE_TABLE, after=[other])
     assert story.only().partitions == {}
 
@@ -359,6 +367,11 @@ def test_a_create_with_other_partition_keys_after_a_drop_that_is_suppressed_lets
     story.put("1")
     story.add(Kind.CREATE_TABLE, after=[table("db", "t")])
     assert brief(story.only()) == (None, [(2, False)], {})
+    story.put("1")
+    bare = keyed("db.t")
+    bare.partitionKeys = None
+    story.add(Kind.CREATE_TABLE, after=[bare])
+    assert brief(story.only())[2] == {}
 
 
 def count(story: Story, *partitions: str, name: str = "t") -> None:

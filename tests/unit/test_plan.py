@@ -24,7 +24,7 @@ from pysync.model.operation import (
     Refresh,
     RenameTable,
 )
-from pysync.replay.fold import fold
+from pysync.replay.fold import TableState, fold
 from pysync.replay.plan import leftover, plan
 from tests.support import partition, table
 from tests.support.events import change, database, one_of_each_kind
@@ -375,6 +375,10 @@ def test_a_refresh_that_says_no_more_than_its_name_asks_for_all_of_what_has_that
     assert (whole.created, whole.former, whole.statistics) == (0, "", False)
     of_database = one(Kind.REFRESH, attributes={"database": "db"})
     assert (of_database.source_database, of_database.source_table, of_database.table) == ("db", None, None)
+
+
+def test_what_has_become_nothing_is_left_out():
+    assert plan([TableState(name=T, positions=[1])], 5) == []
 
 
 def test_planning_twice_gives_the_same():
