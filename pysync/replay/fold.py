@@ -79,11 +79,13 @@ class TableState(State):
 
     `definitions` is the last one; before it that of the last cascade, where the columns have changed since: partitions
     that this window knows nothing of shall have those. Each with whether it cascades.
-    `born` is the position of its create, if that is part of it.
+    `born` is the position of its create, if that is part of it. `buried` is when the latest of the tables was created
+    that are dropped (s; 0: the source does not tell): a clock may have been set back between them.
     """
 
     name: TableName
     dropped: Change | None = None
+    buried: int = 0
     definitions: list[tuple[Change, bool]] = field(default_factory=list)
     born: int = 0
     pointers: dict[str, None] = field(default_factory=dict)  # those that an Iceberg table had before its alters
@@ -237,6 +239,7 @@ def _alter(state: TableState, change: Change) -> None:
 
 
 def _drop(state: TableState, change: Change) -> None:
+    state.buried = change.created and max(change.created, state.buried)
     state.dropped, state.definitions, state.born = change, [], 0
     state.partitions.clear()
     state.statistics.clear()

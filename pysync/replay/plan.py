@@ -131,6 +131,8 @@ def _table(state: TableState, epoch: int) -> Work:
     found: list[Operation] = []
     if state.dropped is not None:
         origin = _origin(state.dropped, epoch, state.visited) | _condition(state.whose, state.dropping)
+        if state.whose is None:
+            origin["mark"] = replace(origin["mark"], created=state.buried)
         found.append(DropTable(table=state.name, delete_data=state.dropped.deletes_data, **origin))
     for change, cascade in state.definitions:
         origin = _origin(change, epoch, state.visited, state.born) | {"sources": state.sources}

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 
+from tests.simulation.clients import Client, numbers_of
 from tests.simulation.history import History, Step
 from tests.simulation.run import wrong_after
 from tests.simulation.stage import stage
@@ -19,12 +20,21 @@ _RETRY_BEFORE_COMPARISON: History = (
     Step("replay", 0, 185, 62, 78),
     Step("power", 0, 135, 90, 201),
 )
+_DROP = numbers_of(Client._drop)[0]
+_CLOCK_SET_BACK: History = (
+    Step("client"),
+    Step("client"),
+    Step("settle"),
+    Step("jump", 0, 1),
+    *(Step("client", 0, _DROP) for _ in ("drop", "create", "drop")),
+)
 FOUND: dict[str, tuple[str, int, History]] = {
     "what is parked is tried again while the comparison of everything is next": (
         "one-way",
         7411,
         _RETRY_BEFORE_COMPARISON,
     ),
+    "a table is dropped, created and dropped when the clock was set back": ("one-way", 1, _CLOCK_SET_BACK),
 }
 
 
