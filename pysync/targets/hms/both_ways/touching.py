@@ -52,10 +52,12 @@ def parked(session: Session, what: str) -> Rejected:
 
 
 def touch_table(session: Session, operation: Operation, there: Any, wanted: Any = None) -> Outcome:
-    """Raise the table's counter of conflicts; whoever hears of that reads the table anew."""
+    """Raise the table's counter of conflicts; whoever hears of that reads the table anew. Of one that is not
+    there it is said.
+    """
+    if there is None:
+        return _say(session, operation, operation.mark.source)
     _conflict(session, operation, judge_of(session).home(there) or operation.mark.source)
-    if there is None:  # it is gone at its home, which tells
-        return Outcome.CONFLICT
     if judge_of(session).home(there) != operation.mark.source:  # the way so far was that of another object
         operation = replace(operation, visited=(session.cluster,))
         session = session.on_behalf_of(operation.visited)
@@ -70,9 +72,13 @@ def touch_table(session: Session, operation: Operation, there: Any, wanted: Any 
 
 def touch_place(session: Session, operation: DatabaseOperation, place: Any, function: str = "") -> Outcome:
     """The same for the database `place`, or a function in it: no alter of those is told of everywhere."""
-    home = judge_of(session).home(place) or operation.mark.source
+    return _say(session, operation, judge_of(session).home(place) or operation.mark.source, function)
+
+
+def _say(session: Session, operation: Operation, home: str, function: str = "") -> Outcome:
+    database, _, table = operation.key.partition(".")
     way: dict[str, Any] = {"mark": operation.mark, "visited": operation.visited}
-    return say_again(session, SayAgain(database=operation.database, function=function, home=home, **way))
+    return say_again(session, SayAgain(database=database, table=table, function=function, home=home, **way))
 
 
 def say_again(session: Session, operation: SayAgain) -> Outcome:
