@@ -21,6 +21,11 @@ def births_of(parameters: Mapping[str, str] | None, cluster: str) -> frozenset[s
     return frozenset({cluster if mark is None else mark.source, *others} - {""})
 
 
+def first_home(parameters: Mapping[str, str] | None, cluster: str) -> str:
+    """The home of what a database has in it that bears no mark: the smallest name of those births."""
+    return min(births_of(parameters, cluster))
+
+
 def with_births(parameters: Mapping[str, str] | None, births: Collection[str]) -> dict[str, str]:
     """The parameters with these births in them; a single one needs no word."""
     others = {key: value for key, value in (parameters or {}).items() if key != BIRTHS_KEY}

@@ -10,7 +10,8 @@ from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from typing import Any
 
-from pysync.model.home import Condition, Stance, home_of
+from pysync.model.births import first_home
+from pysync.model.home import Condition, Stance
 from pysync.model.mark import Mark
 from pysync.model.operation import Operation, Refresh, SayAgain
 from pysync.replay.policy import Policy
@@ -54,8 +55,8 @@ class Origins:
         """The home of an object, by what of it is at the source and at the target, and by who had it said again; the
         smallest name, where they do not agree; "" where nobody knows.
         """
-        mine = "" if item is None else home_of(item.parameters, self._source)
-        its = "" if there is None else home_of(there.parameters, self.policy.cluster or "")
+        mine = "" if item is None else first_home(item.parameters, self._source)
+        its = "" if there is None else first_home(there.parameters, self.policy.cluster or "")
         return min(filter(None, (mine, its, self.refresh.home)), default="")
 
     def is_said(self, home: str) -> bool:

@@ -18,9 +18,9 @@ from thrift.Thrift import TApplicationException
 from pysync.metastore.errors import MetastoreError
 from pysync.metastore.reads import Reads
 from pysync.model import idl
+from pysync.model.births import first_home
 from pysync.model.change import OBJECTS
 from pysync.model.event import Kind
-from pysync.model.home import home_of
 from pysync.model.operation import (
     DropConstraint,
     DropDatabase,
@@ -121,7 +121,7 @@ class Refresher:
             return operation
         with self._reading(self._source) as source:
             found = source.database(self._translator.rewrite.source_database(operation.database))
-        place = None if found is None else home_of(found.parameters, operation.visited[-1])
+        place = None if found is None else first_home(found.parameters, operation.visited[-1])
         return replace(operation, condition=replace(condition, place=place))
 
     def whole(self, operation: Operation) -> Refresh | None:

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from enum import Enum, auto
 from typing import Any, Literal
 
-from pysync.model.births import births_of
+from pysync.model.births import births_of, first_home
 from pysync.model.home import Condition, Stance, home_of, stance, touched
 from pysync.model.mark import Mark
 from pysync.model.operation import DropDatabase, Operation
@@ -124,7 +124,7 @@ class BothWays:
         values = getattr(wanted if wanted is not None else there, "values", None)
         before = asked.before if values is None else asked.parts.get(tuple(values), ())
         asked = Condition(its, before, anew=asked.anew)
-        home = home_of(place.parameters, self.cluster) if self._asks_place(operation) else operation.mark.source
+        home = first_home(place.parameters, self.cluster) if self._asks_place(operation) else operation.mark.source
         return self._heard(home, asked, self._by_condition(asked, wanted, there))
 
     def is_on_its_way(self, operation: Operation) -> bool:
@@ -168,7 +168,7 @@ class BothWays:
         if not self._asks_place(operation):
             return self.asked(operation).stance
         visited = operation.visited
-        home = home_of(place.parameters, self.cluster)
+        home = first_home(place.parameters, self.cluster)
         if getattr(place, "name", None) == DEFAULT:  # it was born everywhere
             home = min((self.cluster, *visited))
         elif operation.condition is not None and operation.condition.place is not None:

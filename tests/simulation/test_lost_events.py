@@ -30,7 +30,16 @@ LOST = {  # what a client does there: numbers for tests.simulation.clients
     "a function is dropped": (30, 0, 60),
     "a database is dropped": (33, 0, 0),
 }
-SEEDS = [("ring", 72), ("ring", 90), ("ring", 254), ("ring", 256), ("mesh", 90), ("pair", 374), ("pair", 332)]
+SEEDS = [
+    ("ring", 72),
+    ("ring", 90),
+    ("ring", 254),
+    ("ring", 256),
+    ("mesh", 90),
+    ("pair", 374),
+    ("ring", 7496),
+    ("ring", 7864),
+]
 
 
 @pytest.mark.parametrize("at", [1, 2])

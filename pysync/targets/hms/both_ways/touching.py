@@ -11,6 +11,7 @@ import structlog
 from hmsclient.genthrift.hive_metastore import ttypes as hive
 
 from pysync.model.again import PLACE, Again, is_word
+from pysync.model.births import first_home
 from pysync.model.home import CONFLICT_KEY, with_touch
 from pysync.model.mark import EVENT_KEY, SOURCE_KEY, Mark
 from pysync.model.operation import DatabaseOperation, Operation, SayAgain
@@ -72,7 +73,8 @@ def touch_table(session: Session, operation: Operation, there: Any, wanted: Any 
 
 def touch_place(session: Session, operation: DatabaseOperation, place: Any, function: str = "") -> Outcome:
     """The same for the database `place`, or a function in it: no alter of those is told of everywhere."""
-    return _say(session, operation, judge_of(session).home(place) or operation.mark.source, function)
+    home = first_home(place.parameters, session.cluster) if function else judge_of(session).home(place)
+    return _say(session, operation, home or operation.mark.source, function)
 
 
 def _say(session: Session, operation: Operation, home: str, function: str = "") -> Outcome:
