@@ -146,7 +146,7 @@ def _table(state: TableState, epoch: int) -> Work:
 
 def _partitions(state: TableState, epoch: int) -> list[Operation]:
     """First those that are there, then those that are gone: a renamed one is never missing in between."""
-    if not state.partitions or state.parts is None:
+    if state.parts is None:
         return []
     origin = _origin(state.parts, epoch, state.visited) | _condition(state.whose, (), state.parting)
     keys = tuple(key.name for key in state.described.partitionKeys or ())
@@ -164,7 +164,7 @@ def _partitions(state: TableState, epoch: int) -> list[Operation]:
 
 def _statistics(state: TableState, epoch: int) -> list[Operation]:
     """Last, when what they are of is there: their events tell only that they have changed."""
-    if not state.statistics or state.counted is None:
+    if state.counted is None:
         return []
     origin = _origin(state.counted, epoch, state.visited) | {"table": state.name, "statistics": True}
     partitions = tuple(name for name in state.statistics if name)

@@ -181,7 +181,7 @@ class BothWays:
         return operation.condition is not None and operation.condition.stance is None
 
     def _lacks_mark(self, asked: Condition, home: str, its: str | None) -> bool:
-        return asked.stance is Stance.ECHO and its is not None and its != home and home < its
+        return asked.stance is Stance.ECHO and its is not None and home < its
 
     def _by_condition(self, asked: Condition, wanted: Any | None, there: Any | None) -> Verdict:
         if asked.stance is Stance.REQUEST:

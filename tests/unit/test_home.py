@@ -12,8 +12,9 @@ from pysync.model.event import VISITED, Kind
 from pysync.model.home import CONFLICT_KEY, Stance, home_of, stance, touched, with_touch
 from pysync.model.mark import Mark
 from pysync.replay.homes import Homes, Told
+from pysync.targets.faulty import FaultySettings
 from tests.support import partition, table
-from tests.support.events import change, database
+from tests.support.events import change, database, settings
 
 EAST, WEST, NORTH = "east", "west", "north"
 
@@ -78,6 +79,13 @@ def placed(kind: Kind, *, relay: bool = True, to: str = EAST, path: str = "", **
 def stance_of(kind: Kind, **what: Any) -> Stance | None:
     found = placed(kind, **what)
     return found and found.whose.stance
+
+
+def test_only_a_target_both_ways_asks_whose_a_change_is() -> None:
+    assert Homes.of(settings(name=EAST)) is None
+    wanted = {"kind": "faulty", "both_ways": True, "on_conflict": "adopt"}
+    assert Homes.of(FaultySettings(name=EAST, **wanted)) == Homes(EAST, relay=True)
+    assert Homes.of(FaultySettings(name="dr", cluster=EAST, relay=False, **wanted)) == Homes(EAST, relay=False)
 
 
 def test_a_clients_change_of_a_replica_is_a_request() -> None:

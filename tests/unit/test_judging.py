@@ -115,6 +115,7 @@ def test_the_home_does_what_it_is_asked_if_it_has_what_the_replica_had(
 def test_a_request_for_what_is_made_anew_finds_it_absent() -> None:
     anew = Condition(Stance.REQUEST, [found(None, "1")], anew=True)
     assert at(EAST).put(put(EAST, anew), found(None, "wanted"), None) is Verdict.DO
+    assert at(EAST).put(put(EAST, anew), found(None, "wanted"), found(None, "2")) is Verdict.CONFLICT
 
 
 def test_a_request_that_is_done_already_on_its_way_is_a_conflict_so_that_the_home_hears_of_it() -> None:
@@ -254,7 +255,8 @@ def test_a_request_asks_of_each_partition_what_that_was(
 
 
 def test_what_is_neither_there_nor_wanted_is_no_conflict() -> None:
-    assert at(EAST).part(partitions(EAST, saw("1"), (WEST,)), found(None), None, None) is Verdict.UNCHANGED
+    for asked in (saw("1"), STATE):
+        assert at(EAST).part(partitions(EAST, asked, (WEST,)), found(None), None, None) is Verdict.UNCHANGED
 
 
 def test_the_homes_word_about_a_partition_asks_for_nothing() -> None:
@@ -282,6 +284,15 @@ def test_a_function_is_judged_by_the_home_of_its_database(
     operation = partitions(visited[0], Condition(None), visited)
     assert at(EAST, relay=relay).stance(operation, place) is expected
     assert (at(EAST, relay=relay).parts(operation, place) is Verdict.STALE) == (expected is None)
+
+
+def test_a_function_that_is_there_already_is_no_conflict_at_the_home_of_its_database() -> None:
+    """But elsewhere it is, so that the home hears of it."""
+    operation = partitions(WEST, Condition(None, [found(None, "1")]), (WEST,))
+    wanted, there = found(None, "2"), found(None, "2")
+    assert at(EAST).part(operation, database("db", parameters={}), wanted, there) is Verdict.UNCHANGED
+    replica = database("db", parameters=Mark(NORTH, 5, 7).parameters())
+    assert at(EAST).part(operation, replica, wanted, there) is Verdict.CONFLICT
 
 
 def test_where_a_database_was_born_at_both_ends_the_smaller_is_its_home_for_functions() -> None:
