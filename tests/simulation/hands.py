@@ -92,14 +92,19 @@ class Hands:
         while self.source.listener.spool:
             self.source.listener.ship(self.source)
         feed = self.source.sidecar.feeds[0]
-        for _ in range(_TURNS * (10 + feed.behind)):
-            feed.turn()
-        there, wanted = (
-            {k: v for k, v in state(it.store).items() if not self._hangs(k)} for it in (self.target, self.source)
-        )
-        found = [] if feed.is_full else differences(wanted, there)
+        late: list[str] = []
+        for _ in range(_TURNS):
+            for _ in range(10 + feed.behind):
+                feed.turn()
+            if not (late := [] if feed.is_full else self._late()):
+                break
         feed.hang()
-        return f"it waits for {self.hung}, which hangs: {found}" if found else None
+        return f"it waits for {self.hung}, which hangs: {late}" if late else None
+
+    def _late(self) -> list[str]:
+        """What is not yet as at the source, but for what hangs."""
+        ends = (state(it.store) for it in (self.source, self.target))
+        return differences(*({key: item for key, item in end.items() if not self._hangs(key)} for end in ends))
 
     def _hangs(self, key: str) -> bool:
         return key.partition("/")[0] == self.hung
