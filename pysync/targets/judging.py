@@ -177,6 +177,11 @@ class BothWays:
             return None
         return stance(home, visited, self.cluster)
 
+    def agrees(self, operation: Operation, place: Any) -> bool:
+        """Whether source and target take the same cluster for the home of a part of the database `place`."""
+        said = operation.condition.place if operation.condition is not None else None
+        return said in {None, first_home(place.parameters, self.cluster)}
+
     def _asks_place(self, operation: Operation) -> bool:
         return operation.condition is not None and operation.condition.stance is None
 

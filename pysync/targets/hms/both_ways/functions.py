@@ -9,14 +9,14 @@ from pysync.model.names import normalized
 from pysync.model.operation import DropFunction, PutFunction
 from pysync.targets.base import MissingDatabase, Outcome
 from pysync.targets.hms.both_ways.touching import judge_of, settled, touch_place
-from pysync.targets.hms.databases import alter_function, drop_function_of
+from pysync.targets.hms.databases import drop_function_of
 from pysync.targets.hms.same import same
 from pysync.targets.hms.session import Session, missing, within
 from pysync.targets.judging import Verdict
 
 
 def put_function(session: Session, operation: PutFunction) -> Outcome:
-    """Create the function, alter it, or leave it and touch it."""
+    """Create the function, make it anew, or leave it and touch it. An alter would be told to nobody further on."""
     database = session.hms.database(operation.database)
     if database is None:
         raise missing(session, f"database {operation.database}", MissingDatabase)
@@ -34,7 +34,8 @@ def put_function(session: Session, operation: PutFunction) -> Outcome:
         return Outcome.APPLIED
     if same(wanted, there):
         return Outcome.UNCHANGED
-    alter_function(session, wanted, there)
+    drop_function_of(session, operation.database, wanted.functionName)
+    session.hms.call(lambda client: client.create_function(wanted))
     return Outcome.APPLIED
 
 
@@ -57,6 +58,10 @@ def drop_function(session: Session, operation: DropFunction) -> Outcome:
 def _verdict(
     session: Session, operation: PutFunction | DropFunction, database: Any, wanted: Any, there: Any
 ) -> Verdict:
+    """Where the two ends do not agree who has to say it, and it is not so here already, the home is asked."""
     judge = judge_of(session)
     found = judge.parts(operation, database)
-    return judge.part(operation, database, wanted, there) if found is Verdict.DO else found
+    if found is Verdict.DO:
+        return judge.part(operation, database, wanted, there)
+    is_so = wanted is there or (wanted is not None and there is not None and same(wanted, there))
+    return found if is_so or judge.agrees(operation, database) else Verdict.CONFLICT

@@ -73,8 +73,9 @@ def touch_table(session: Session, operation: Operation, there: Any, wanted: Any 
 
 def touch_place(session: Session, operation: DatabaseOperation, place: Any, function: str = "") -> Outcome:
     """The same for the database `place`, or a function in it: no alter of those is told of everywhere."""
-    home = first_home(place.parameters, session.cluster) if function else judge_of(session).home(place)
-    return _say(session, operation, home or operation.mark.source, function)
+    known = first_home(place.parameters, session.cluster) if function else judge_of(session).home(place)
+    said = operation.condition.place if operation.condition is not None else None
+    return _say(session, operation, min(filter(None, (known, said)), default=operation.mark.source), function)
 
 
 def _say(session: Session, operation: Operation, home: str, function: str = "") -> Outcome:
