@@ -86,8 +86,8 @@ def test_a_table_that_was_born_and_dropped_takes_along_one_that_it_would_have_be
     calm(ring)
 
 
-def create_function(clusters: World, at: str) -> None:
-    made = hive.Function("f", "db", "org.F", "me", hive.PrincipalType.USER, 0, hive.FunctionType.JAVA, [])
+def create_function(clusters: World, at: str, name: str = "org.F") -> None:
+    made = hive.Function("f", "db", name, "me", hive.PrincipalType.USER, 0, hive.FunctionType.JAVA, [])
     clusters.clusters[at].client.create_function(made)
 
 
@@ -147,3 +147,15 @@ def test_a_database_that_stays_comes_back_to_who_dropped_it() -> None:
     drop_database(ring, "north")
     calm(ring)
     assert has_database(ring)
+
+
+def test_a_function_that_a_relay_replaces_is_told_on() -> None:
+    ring = world(RING)
+    create_database(ring, "west")
+    create_database(ring, "east")
+    hand_over(ring, "west", "north")
+    create_function(ring, "north", "org.North")
+    create_function(ring, "west", "org.West")
+    hand_over(ring, "east", "west")
+    hand_over(ring, "west", "north")
+    calm(ring)
