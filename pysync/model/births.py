@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Mapping
 
+from pysync.model.home import home_of
 from pysync.model.mark import Mark
 
 BIRTHS_KEY = "pysync.births"
@@ -21,9 +22,12 @@ def births_of(parameters: Mapping[str, str] | None, cluster: str) -> frozenset[s
     return frozenset({cluster if mark is None else mark.source, *others} - {""})
 
 
-def first_home(parameters: Mapping[str, str] | None, cluster: str) -> str:
-    """The home of what a database has in it that bears no mark: the smallest name of those births."""
-    return min(births_of(parameters, cluster))
+def first_home(parameters: Mapping[str, str] | None, cluster: str, *, relay: bool) -> str:
+    """The home of what a database has in it that bears no mark: round a ring the smallest name of those births.
+
+    In pairs each tells of its own, also that it is there no more, so it is what has been told of last.
+    """
+    return min(births_of(parameters, cluster)) if relay else home_of(parameters, cluster)
 
 
 def with_births(parameters: Mapping[str, str] | None, births: Collection[str]) -> dict[str, str]:

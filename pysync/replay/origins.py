@@ -55,8 +55,8 @@ class Origins:
         """The home of an object, by what of it is at the source and at the target, and by who had it said again; the
         smallest name, where they do not agree; "" where nobody knows.
         """
-        mine = "" if item is None else first_home(item.parameters, self._source)
-        its = "" if there is None else first_home(there.parameters, self.policy.cluster or "")
+        mine = "" if item is None else first_home(item.parameters, self._source, relay=self.policy.relay)
+        its = "" if there is None else first_home(there.parameters, self.policy.cluster or "", relay=self.policy.relay)
         return min(filter(None, (mine, its, self.refresh.home)), default="")
 
     def is_said(self, home: str) -> bool:

@@ -121,7 +121,8 @@ class Refresher:
             return operation
         with self._reading(self._source) as source:
             found = source.database(self._translator.rewrite.source_database(operation.database))
-        place = None if found is None else first_home(found.parameters, operation.visited[-1])
+        relay = self._translator.policy.relay
+        place = None if found is None else first_home(found.parameters, operation.visited[-1], relay=relay)
         return replace(operation, condition=replace(condition, place=place))
 
     def whole(self, operation: Operation) -> Refresh | None:

@@ -124,7 +124,7 @@ class BothWays:
         values = getattr(wanted if wanted is not None else there, "values", None)
         before = asked.before if values is None else asked.parts.get(tuple(values), ())
         asked = Condition(its, before, anew=asked.anew)
-        home = first_home(place.parameters, self.cluster) if self._asks_place(operation) else operation.mark.source
+        home = self.home_within(place) if self._asks_place(operation) else operation.mark.source
         return self._heard(home, asked, self._by_condition(asked, wanted, there))
 
     def is_on_its_way(self, operation: Operation) -> bool:
@@ -163,12 +163,16 @@ class BothWays:
         """The home of what the target has; None if it has nothing."""
         return None if there is None else home_of(there.parameters, self.cluster)
 
+    def home_within(self, place: Any) -> str:
+        """The home of what bears no mark in the database or table `place`."""
+        return first_home(place.parameters, self.cluster, relay=self.relay)
+
     def stance(self, operation: Operation, place: Any) -> Stance | None:
         """What a change of a part is to the target; None if that has had it."""
         if not self._asks_place(operation):
             return self.asked(operation).stance
         visited = operation.visited
-        home = first_home(place.parameters, self.cluster)
+        home = self.home_within(place)
         if getattr(place, "name", None) == DEFAULT:  # it was born everywhere
             home = min((self.cluster, *visited))
         elif operation.condition is not None and operation.condition.place is not None:
@@ -180,7 +184,7 @@ class BothWays:
     def agrees(self, operation: Operation, place: Any) -> bool:
         """Whether source and target take the same cluster for the home of a part of the database `place`."""
         said = operation.condition.place if operation.condition is not None else None
-        return said in {None, first_home(place.parameters, self.cluster)}
+        return said in {None, self.home_within(place)}
 
     def _asks_place(self, operation: Operation) -> bool:
         return operation.condition is not None and operation.condition.stance is None

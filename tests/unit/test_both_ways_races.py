@@ -159,3 +159,13 @@ def test_a_function_that_a_relay_replaces_is_told_on() -> None:
     hand_over(ring, "east", "west")
     hand_over(ring, "west", "north")
     calm(ring)
+
+
+def test_in_pairs_a_function_is_at_home_where_its_database_was_born_last() -> None:
+    mesh = world(MESH, relay=False)
+    create_database(mesh, "east")
+    mesh.calm()
+    drop_database(mesh, "west")
+    create_function(mesh, "east")
+    create_database(mesh, "west")
+    calm(mesh)

@@ -11,7 +11,6 @@ import structlog
 from hmsclient.genthrift.hive_metastore import ttypes as hive
 
 from pysync.model.again import PLACE, Again, is_word
-from pysync.model.births import first_home
 from pysync.model.home import CONFLICT_KEY, with_touch
 from pysync.model.mark import EVENT_KEY, SOURCE_KEY, Mark
 from pysync.model.operation import DatabaseOperation, Operation, SayAgain
@@ -73,7 +72,8 @@ def touch_table(session: Session, operation: Operation, there: Any, wanted: Any 
 
 def touch_place(session: Session, operation: DatabaseOperation, place: Any, function: str = "") -> Outcome:
     """The same for the database `place`, or a function in it: no alter of those is told of everywhere."""
-    known = first_home(place.parameters, session.cluster) if function else judge_of(session).home(place)
+    judge = judge_of(session)
+    known = judge.home_within(place) if function else judge.home(place)
     said = operation.condition.place if operation.condition is not None else None
     return _say(session, operation, min(filter(None, (known, said)), default=operation.mark.source), function)
 
