@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from pysync.model.event import VISITED, Kind
-from pysync.model.home import CONFLICT_KEY, Stance, home_of, stance, touched, with_touch
+from pysync.model.home import CONFLICT_KEY, Stance, Whose, home_of, stance, touched, with_touch
 from pysync.model.mark import Mark
 from pysync.replay.homes import Homes, Told
 from pysync.targets.faulty import FaultySettings
@@ -178,3 +178,39 @@ def test_the_tables_that_went_with_a_database_are_given_to_its_drop() -> None:
     again = dropped(5)
     told.note(again)
     assert [it.tableName for it in again.told] == ["b"]
+
+
+def test_a_change_that_is_no_drop_is_neither_told_nor_told_of(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("pysync.replay.homes._MOST_TOLD", 2)
+    told = Told()
+    day = change(Kind.ADD_PARTITION, of=own(), after=[partition(own(), ["1"])], attributes={"uncommitted": "true"})
+    altered = change(Kind.ALTER_TABLE, before=[own()], after=[own()], position=9)
+    last = dropped(8)
+    for event in (day, gone("a", 1), gone("b", 2), gone("c", 3), last, altered):
+        told.note(event)
+    assert [it.tableName for it in last.told] == ["b", "c"], "the oldest are forgotten"
+    assert altered.told == []
+
+
+def test_who_had_a_table_that_gave_way_is_told_whose_it_was() -> None:
+    was, gave_way = replica(NORTH), {"before": [replica(NORTH)], "after": [replica()]}
+    mark = Mark.read(was.parameters)
+    to_its_home = placed(Kind.ALTER_TABLE, to=NORTH, path=EAST, relay=False, **gave_way)
+    assert to_its_home.whose == Whose(Stance.REQUEST, NORTH, (EAST, WEST), mark, blind=True)
+    elsewhere = placed(Kind.ALTER_TABLE, to="south", path=EAST, **gave_way)
+    assert elsewhere.then.whose == Whose(Stance.STATE, NORTH, (NORTH, WEST), mark)
+    own_one = placed(Kind.ALTER_TABLE, to=NORTH, path=EAST, before=[own()], after=[replica()])
+    assert own_one.then.whose == Whose(Stance.STATE, WEST, (WEST,), None)
+
+
+def test_a_table_that_came_back_after_a_conflict_is_read_anew() -> None:
+    came_back = [replica(**{CONFLICT_KEY: "1"})]
+    assert placed(Kind.CREATE_TABLE, to=NORTH, path="north,east", after=came_back).kind is Kind.REFRESH
+    assert placed(Kind.CREATE_TABLE, to=NORTH, path="north,east", after=[replica()]).kind is Kind.CREATE_TABLE
+    assert placed(Kind.CREATE_TABLE, to=NORTH, path="east", after=came_back).kind is Kind.CREATE_TABLE
+
+
+def test_a_table_that_was_touched_and_renamed_at_once_is_renamed() -> None:
+    renamed = own(**{CONFLICT_KEY: "1"})
+    renamed.tableName = "u"
+    assert placed(Kind.ALTER_TABLE, path=EAST, before=[own()], after=[renamed]).kind is Kind.ALTER_TABLE
