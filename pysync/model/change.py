@@ -157,13 +157,15 @@ class Change:
 
     @cached_property
     def keys(self) -> frozenset[str]:
-        """What its order hangs on: `db.table` (both names of a rename, both tables of a foreign key), `db` for the
-        database and its functions, `db.*` for the drop of a database with all that is in it.
+        """What its order hangs on: `db.table` (both names of a rename, both tables of a foreign key), `db.function()`,
+        `db` for the database, `db.*` for its drop with all that is in it.
         """
         if self.refreshes_all:
             return frozenset()
         if self.kind is Kind.DROP_DATABASE:
             return frozenset({f"{self.database}.*"})
+        if self.kind in _FUNCTIONS:
+            return frozenset({f"{self.database}.{(self.after or self.before)[0].functionName}()"})
         names = (self.table_name, self.new_table_name, self.referenced_table_name)
         return frozenset(str(name) for name in names if name is not None) or frozenset({self.database})
 

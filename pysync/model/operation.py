@@ -87,6 +87,11 @@ class PutFunction(DatabaseOperation):
 
     definition: Any
 
+    @property
+    def key(self) -> str:
+        """The function's name, `database.function()`."""
+        return f"{self.database}.{self.definition.functionName}()"
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Refresh(Operation):
@@ -143,6 +148,11 @@ class DropFunction(DatabaseOperation):
     """Drop the function."""
 
     function: str
+
+    @property
+    def key(self) -> str:
+        """The function's name, `database.function()`."""
+        return f"{self.database}.{self.function}()"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

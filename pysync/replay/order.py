@@ -1,7 +1,7 @@
 """Order: which works must follow which. Pure.
 
-A key is a table (`db.table`), a database (`db`: itself and its functions), or a database with all in it (`db.*`: its
-drop). Works of one key keep their order, and so do those of a database and those of the tables in it.
+A key is a table (`db.table`), a function (`db.function()`), a database (`db`), or a database with all in it (`db.*`:
+its drop). Works of one key keep their order, and so do those of a database and those of what is in it.
 """
 
 from __future__ import annotations
@@ -71,8 +71,8 @@ class Order(Generic[Item]):
 def holds_back(blocked: Iterable[str], keys: Iterable[str]) -> bool:
     """Whether a work of `keys` must wait behind one of `blocked` keys that could not be done.
 
-    A table waits behind itself and behind its database's drop; that drop waits behind every table in it.
-    A database that could not be altered holds back nothing but itself: its tables may well be writable.
+    A table or function waits behind itself and behind its database's drop; that drop waits behind everything in it.
+    A database that could not be altered holds back nothing but itself: what is in it may well be writable.
     """
     names, drops = set(blocked), {database_of(key) for key in blocked if key.endswith(EVERYTHING)}
     if not names:
@@ -86,7 +86,7 @@ def holds_back(blocked: Iterable[str], keys: Iterable[str]) -> bool:
 
 
 def is_database(key: str) -> bool:
-    """Whether the key is of a database rather than of a table."""
+    """Whether the key is of a database rather than of a table or function."""
     return "." not in key or key.endswith(EVERYTHING)
 
 

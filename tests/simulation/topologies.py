@@ -41,7 +41,7 @@ ONE_WAY = Topology("one-way", {"east": ("west",)})
 BY_HAND = Topology("by-hand", ONE_WAY.targets, {"out_of_scope": "drop"}, Workload(acts=("rescope", "make", "trim")))
 _BUT_JUMPS = tuple(kind for kind in FAULTS if kind != "jump")  # the guard of a load goes by the time of day
 LOADS = Topology("loads", ONE_WAY.targets, work=Workload(acts=("dump", "load"), kinds=_BUT_JUMPS))
-_OF_ONE_TABLE = numbers_of(*set(CHOICES) - {Client._drop_database, Client._function, Client._rename})
+_OF_ONE_TABLE = numbers_of(*set(CHOICES) - {Client._drop_database, Client._rename})
 HANGING = Topology(  # 16 events may be under way
     "hanging", ONE_WAY.targets, {"lanes": 2, "window": 1}, Workload(_OF_ONE_TABLE, most=40, faults=0.0, acts=("hang",))
 )

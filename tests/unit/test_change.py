@@ -34,7 +34,7 @@ def test_every_kind_knows_what_it_is_about(kind):
 def test_keys_are_what_the_order_of_a_change_hangs_on():
     assert change(Kind.ALTER_DATABASE, **EACH[Kind.ALTER_DATABASE]).keys == {"db"}
     assert change(Kind.DROP_DATABASE, **EACH[Kind.DROP_DATABASE]).keys == {"db.*"}
-    assert change(Kind.DROP_FUNCTION, **EACH[Kind.DROP_FUNCTION]).keys == {"db"}
+    assert change(Kind.DROP_FUNCTION, **EACH[Kind.DROP_FUNCTION]).keys == {"db.f()"}
     assert change(Kind.ADD_FOREIGNKEY, **EACH[Kind.ADD_FOREIGNKEY]).keys == {"db.t", "db.p"}
 
 
