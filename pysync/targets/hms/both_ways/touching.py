@@ -13,7 +13,7 @@ from hmsclient.genthrift.hive_metastore import ttypes as hive
 from pysync.model.again import PLACE, Again, is_word
 from pysync.model.home import CONFLICT_KEY, with_touch
 from pysync.model.mark import EVENT_KEY, SOURCE_KEY, Mark
-from pysync.model.operation import DatabaseOperation, Operation, SayAgain
+from pysync.model.operation import DatabaseOperation, Operation, SayAgain, TableOperation
 from pysync.targets.base import Outcome, Rejected
 from pysync.targets.hms.databases import drop_function_of
 from pysync.targets.hms.same import alike, same
@@ -79,9 +79,10 @@ def touch_place(session: Session, operation: DatabaseOperation, place: Any, func
 
 
 def _say(session: Session, operation: Operation, home: str, function: str = "") -> Outcome:
-    database, _, table = operation.key.partition(".")
-    way: dict[str, Any] = {"mark": operation.mark, "visited": operation.visited}
-    return say_again(session, SayAgain(database=database, table=table, function=function, home=home, **way))
+    database, _, name = operation.key.partition(".")
+    table = name if isinstance(operation, TableOperation) else ""
+    what: dict[str, Any] = {"database": database, "table": table, "function": function}
+    return say_again(session, SayAgain(**what, home=home, mark=operation.mark, visited=operation.visited))
 
 
 def say_again(session: Session, operation: SayAgain) -> Outcome:
