@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import OrderedDict
 from collections.abc import Sequence
+from copy import deepcopy
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -58,10 +59,10 @@ class Homes:
         its = stance(home, visited, self.cluster)
         if its is None or not (self.relay or home in {source, self.cluster}):
             return self._given_way(change, home)
-        if _is_touch(change, visited, its):
-            return _as_refresh(change)
-        whole = change.new_table_name if _moves(change, its) else change.whole
         then = self._moved(change, home) if change.kind is Kind.ALTER_TABLE else None
+        if _is_touch(change, visited, its):
+            return replace(_as_refresh(change), then=then)
+        whole = change.new_table_name if _moves(change, its) else change.whole
         return replace(change, whose=Whose(its, home, visited, mark), whole=whole, then=then)
 
     def _given_way(self, change: Change, home: str) -> Change | None:
@@ -150,7 +151,8 @@ def _frees(change: Change) -> bool:
 
 
 def _as_drop(change: Change, whose: Whose) -> Change:
-    return replace(change, event=replace(change.event, kind=Kind.DROP_TABLE), after=[], whose=whose)
+    event = replace(change.event, kind=Kind.DROP_TABLE)
+    return replace(change, event=event, before=deepcopy(change.before), after=[], whose=whose)
 
 
 def _as_refresh(change: Change) -> Change:

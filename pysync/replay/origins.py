@@ -10,6 +10,8 @@ from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from typing import Any
 
+from hmsclient.genthrift.hive_metastore import ttypes as hive
+
 from pysync.model.births import first_home
 from pysync.model.home import Condition, Stance
 from pysync.model.mark import Mark
@@ -81,6 +83,8 @@ class Origins:
         """The mark is that of the home, whoever's it is; what that has not said is no more than a request."""
         refresh = self.refresh
         own = refresh.mark if refresh.mark.source == self._source else Mark(self._source, 0, 0)
+        if isinstance(item, hive.Database):
+            own = replace(own, born=0)  # it is a table of it that was born then
         its = Mark.read(getattr(there if item is None else item, "parameters", None))
         if its is None or its.source == own.source:
             its = replace(own, created=getattr(item, "createTime", None) or 0)

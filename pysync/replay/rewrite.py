@@ -129,7 +129,8 @@ class Rewrite:
             sources.update(self._rewrite(item, frame))
         event = self._event(change.event)
         found = Change(event, change.position, table, change.before, change.after, change.whole, sources)
-        found.whose, found.then = change.whose, change.then
+        found.whose = change.whose
+        found.then = self.apply(change.then) if change.then is not None else None
         return found
 
     def _event(self, event: Event) -> Event:

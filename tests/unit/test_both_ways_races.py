@@ -169,3 +169,44 @@ def test_in_pairs_a_function_is_at_home_where_its_database_was_born_last() -> No
     create_function(mesh, "east")
     create_database(mesh, "west")
     calm(mesh)
+
+
+def test_a_database_that_stays_for_a_table_is_told_of_though_the_table_goes() -> None:
+    mesh = world(MESH, relay=False)
+    create_database(mesh, "east")
+    mesh.calm()
+    create(mesh, "north", value="north")
+    create(mesh, "west", value="west")
+    drop_database(mesh, "north")
+    for source, target in (("west", "east"), ("west", "north"), ("north", "east"), ("north", "west")):
+        hand_over(mesh, source, target)
+    hand_over(mesh, "east", "north")
+    calm(mesh)
+
+
+def test_the_functions_of_a_database_that_stays_are_told_of() -> None:
+    mesh = world(MESH, relay=False)
+    create_database(mesh, "east")
+    mesh.calm()
+    create_function(mesh, "north")
+    hand_over(mesh, "north", "west")
+    create(mesh, "north")
+    drop_database(mesh, "east")
+    calm(mesh)
+    assert "db.f()" in mesh.clusters["west"].state()
+
+
+def test_a_table_that_was_touched_and_gave_way_to_one_that_is_renamed_goes_everywhere() -> None:
+    ring = world(RING)
+    create_database(ring, "west")
+    create_database(ring, "east")
+    drop_database(ring, "east")
+    create(ring, "west", value="west")
+    create_database(ring, "east")
+    create(ring, "east", value="east")
+    renamed = found(ring, "east")
+    renamed.tableName = "u"
+    ring.clusters["east"].client.alter_table_with_environment_context("db", "t", renamed, None)
+    hand_over(ring, "east", "west")
+    calm(ring)
+    assert "db.t" not in ring.clusters["east"].state()

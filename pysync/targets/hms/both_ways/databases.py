@@ -70,9 +70,10 @@ def _note(session: Session, there: Any, births: Iterable[str]) -> None:
 
 
 def drop_database(session: Session, operation: DropDatabase) -> Outcome:
-    """Drop the database with what may go of its tables; it stays if others are left, and those are touched.
+    """Drop the database with what may go of its tables; it stays if others are left.
 
-    With them it is born here anew. It stays, too, where it has been born at a cluster of which the source did not know.
+    With them it is born here anew, and all that is in it is told again: no other may have heard of it. It stays, too,
+    where it has been born at a cluster of which the source did not know.
 
     What may go are the tables of the home whose word it is, and those that the source has told of, if they are here as
     they were there. A database is a place, and worth nothing without what is in it: wherever it was born, it may go.
@@ -94,7 +95,9 @@ def drop_database(session: Session, operation: DropDatabase) -> Outcome:
     _leave_to(session, there, births)
     for table in left:
         touch_table(session, operation, table)
-    return Outcome.CONFLICT if left else touch_place(session, operation, there)
+    for function in session.hms.functions(operation.database):
+        touch_place(session, operation, there, function.functionName)
+    return touch_place(session, operation, there)
 
 
 def _passed_on(session: Session, operation: DropDatabase) -> Outcome:

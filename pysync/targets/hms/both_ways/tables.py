@@ -37,9 +37,6 @@ def bring_to(session: Session, operation: Operation, definition: Any, there: Any
         return Outcome.UNCHANGED
     if there is not None and not tables.is_another(wanted, there):
         tables.alter(session, operation, wanted, there, cascade=cascade)
-        its_own = judge.asked(operation).before  # what was read at the source brings the partitions itself
-        if its_own and wanted.partitionKeys and judge.home(wanted) != judge.home(there):
-            raise Incomplete.of(session.settings.name, TableName.of(wanted.dbName, wanted.tableName))
         return Outcome.APPLIED
     if there is not None:
         if judge.asked(operation).stance is Stance.REQUEST:
@@ -55,25 +52,28 @@ def drop_table(session: Session, operation: DropTable) -> Outcome:
     """Drop the table, or leave it and touch it."""
     there = session.hms.table(operation.table.database, operation.table.table)
     verdict = judge_of(session).drop(operation, there)
-    if verdict is Verdict.FOREIGN and _gives_way(session, operation, there):
-        verdict = Verdict.DO
+    if verdict is Verdict.FOREIGN:
+        verdict = _verdict_of_birth(session, operation, there)
     if verdict is not Verdict.DO:
         return settled(session, operation, verdict, there)
     tables.drop(session, operation, operation.table, delete_data=operation.delete_data)
     return Outcome.APPLIED
 
 
-def _gives_way(session: Session, operation: DropTable, there: Any) -> bool:
-    """Whether the table would be the dropped one's by now, had its create not been folded with its drop."""
+def _verdict_of_birth(session: Session, operation: DropTable, there: Any) -> Verdict:
+    """What would have come of the dropped table's create, had it not been folded with the drop.
+
+    It had become the table that is there now, or had been a conflict with it, of which all have to hear.
+    """
     judge = judge_of(session)
     befores = judge.asked(operation).before
     if None not in befores or befores[-1] is None:
-        return False
+        return Verdict.FOREIGN
     born = befores[-1]
     verdict = judge.put(operation, born, there)
     if verdict is Verdict.PARK or (verdict is Verdict.DO and tables.is_another(born, there)):
         raise parked(session, f"table {operation.key}")
-    return verdict is Verdict.DO
+    return verdict if verdict is not Verdict.UNCHANGED else Verdict.FOREIGN
 
 
 def _drop_another(session: Session, operation: Operation, there: Any) -> None:
