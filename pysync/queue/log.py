@@ -11,7 +11,7 @@ from pysync.crashpoints import crash_point
 from pysync.queue import gaps, history, parking
 from pysync.queue.committer import GroupCommit
 from pysync.queue.instances import Instances
-from pysync.queue.registry import Registry
+from pysync.queue.parked import ParkedEvents
 from pysync.queue.values import (
     Depth,
     Entry,
@@ -19,8 +19,6 @@ from pysync.queue.values import (
     History,
     Instance,
     Park,
-    Parked,
-    ParkedTable,
     Queued,
     Unreadable,
 )
@@ -31,7 +29,7 @@ _SPARE_PAGES = 4096
 _MS = 1000
 
 
-class EventQueue(Registry):
+class EventQueue(ParkedEvents):
     """One ordered log of events on disk, with a position for every target, in one file with one owner.
 
     Durable: what `append`, `advance` and the other writers return is on disk (fsync), or they raise and nothing
@@ -219,55 +217,6 @@ class EventQueue(Registry):
             position = self._position(target)
             oldest = connection.execute(query, (position,)).fetchone()
             return Depth(self._last - position, round(oldest[0] * _MS) if oldest else None)
-
-    # --- events set aside
-
-    def parked(
-        self, target: str, table: str | None = None, after: Parked | None = None, limit: int = 1000
-    ) -> list[Parked]:
-        """Up to `limit` parked events of `target` (of one `table`) in event order; `after` the last one for more."""
-        with self._reading() as connection:
-            return parking.parked(connection, target, table, after, limit)
-
-    def parked_at(self, target: str, position: int) -> list[Parked]:
-        """The parked event of `target` at `position`, once under each of its tables; empty if it is not parked."""
-        with self._reading() as connection:
-            return parking.parked_at(connection, target, position)
-
-    def parked_tables(self, target: str) -> list[ParkedTable]:
-        """What is parked of `target`, table by table."""
-        with self._reading() as connection:
-            return parking.parked_tables(connection, target)
-
-    def parked_names(self, target: str) -> dict[int, set[str]]:
-        """The tables of every parked event of `target`, by its position, in event order."""
-        with self._reading() as connection:
-            return parking.parked_names(connection, target)
-
-    def parked_count(self, target: str) -> int:
-        """How many events of `target` are parked."""
-        with self._reading() as connection:
-            return parking.parked_count(connection, target)
-
-    def blocked_tables(self, target: str) -> set[str]:
-        """The tables of `target` that have a parked event, so that their later events must wait."""
-        with self._reading() as connection:
-            return parking.blocked_tables(connection, target)
-
-    def unpark(self, target: str, ids: Iterable[int]) -> int:
-        """Remove parked events of `target`, applied or skipped; returns how many were there."""
-        with self._transaction() as connection:
-            return parking.unpark(connection, target, ids)
-
-    def unpark_positions(self, target: str, positions: Iterable[int]) -> None:
-        """Remove the parked events of `target` at `positions`, under all of their tables."""
-        with self._transaction() as connection:
-            parking.unpark_positions(connection, target, positions)
-
-    def update_parked(self, changed: Sequence[Parked]) -> None:
-        """Store the new reason, kind, attempts and last time of parked events, after a retry that failed."""
-        with self._transaction() as connection:
-            parking.update(connection, changed)
 
     # --- room
 
