@@ -17,7 +17,9 @@ Name = Annotated[str, StringConstraints(pattern=r"^[A-Za-z0-9][A-Za-z0-9_.-]{0,6
 
 _UNITS = {"s": 1.0, "m": 60.0, "h": 3600.0, "d": 86400.0}
 
-_SECRET = re.compile(r"(secret(\.key)?|password|session\.token|access\.?key)$", re.IGNORECASE)
+_SECRET = re.compile(
+    r"(secret(\.?key)?|password|passphrase|token|access\.?key|account\.key(\..*)?|credentials?)$", re.IGNORECASE
+)
 
 
 def _spark_settings(value: dict[str, str]) -> dict[str, str]:
@@ -25,12 +27,12 @@ def _spark_settings(value: dict[str, str]) -> dict[str, str]:
         if not key.startswith("spark."):
             raise ValueError(f"{key!r} is no setting of Spark: they begin with spark.; Hadoop's with spark.hadoop.")
         if _SECRET.search(key):
-            raise ValueError(f"{key!r} would be on Spark's command line: put it into SPARK_CONF_DIR or HADOOP_CONF_DIR")
+            raise ValueError(f"{key!r} looks like a secret: put it into a file of SPARK_CONF_DIR or HADOOP_CONF_DIR")
     return value
 
 
 SparkConf = Annotated[dict[str, str], AfterValidator(_spark_settings)]
-"""Settings of Spark; no secrets, for Spark gets them on its command line."""
+"""Settings of Spark; no secrets: pysync.toml is read by whoever may run pysync, and shown in parts."""
 
 
 @dataclass(frozen=True, slots=True)

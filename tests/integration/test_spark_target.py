@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import os
 import signal
+import subprocess
+import sys
 import time
 from collections.abc import Iterator
 from pathlib import Path
@@ -201,3 +203,22 @@ def test_from_the_source_to_the_rows_that_sparks_catalog_has_at_the_target(tmp_p
         "lake.sales": 2,
         "lake.seen": 2,
     }
+
+
+def test_settings_are_on_no_command_line(tmp_path: Path) -> None:
+    """Every user of the machine can read those; a process of its own, as this one has its Spark."""
+    settings = {"spark.hadoop.fs.azure.x": "canary-7d1f", "spark.sql.shuffle.partitions": "7", **SHORT_LIFE}
+    script = tmp_path / "script.py"
+    script.write_text(f"""
+from pathlib import Path
+from pysync.targets.settings import SparkWish
+from pysync.targets.spark.session import SparkHost
+
+session = SparkHost(SparkWish(None, {tuple(settings.items())!r}), Path({str(tmp_path)!r})).session()
+lines = [it.read_bytes() for it in Path("/proc").glob("[0-9]*/cmdline") if it.exists()]
+print(sum(b"canary-7d1f" in it for it in lines), sum(b"spark.pysync" in it for it in lines))
+print(session.sparkContext._jsc.hadoopConfiguration().get("fs.azure.x"))
+print(session.conf.get("spark.sql.shuffle.partitions"))
+""")
+    done = subprocess.run([sys.executable, script], capture_output=True, text=True, timeout=300, check=True)
+    assert done.stdout.split()[-4:] == ["0", "0", "canary-7d1f", "7"]  # behind what is logged

@@ -44,8 +44,8 @@ def test_the_session_has_a_catalog_and_knows_its_metastore() -> None:
         ({"copy": {"spark": {"spark.x": "y"}}}, "by the target's own session"),
         ({"metastore": "thrift://a:1", "spark": {URIS: "thrift://b:1"}}, "leave one of them out"),
         ({"metastore": "a:1"}, "metastore"),
-        ({"spark": {"spark.hadoop.fs.s3a.bucket.lake.secret.key": "x"}}, "on Spark's command line"),
-        ({"spark": {"spark.ssl.keyPassword": "x"}}, "on Spark's command line"),
+        ({"spark": {"spark.hadoop.fs.s3a.bucket.lake.secret.key": "x"}}, "looks like a secret"),
+        ({"spark": {"spark.ssl.keyPassword": "x"}}, "looks like a secret"),
     ],
 )
 def test_settings_that_cannot_be_are_refused(values: dict[str, Any], said: str) -> None:
@@ -58,7 +58,7 @@ def test_secrets_are_refused_wherever_spark_is_set(tmp_path: Path, key: str) -> 
     """And are not told again."""
     text = f'copy = {{ spark = {{ "spark.hadoop.fs.s3a.{key}" = "hush" }} }}'
     said = problems(tmp_path, HMS.format(more=text))
-    assert "on Spark's command line: put it into SPARK_CONF_DIR" in said
+    assert "looks like a secret: put it into a file of SPARK_CONF_DIR" in said
     assert "hush" not in said
     paths = {
         "spark.hadoop.hadoop.security.credential.provider.path": "jceks://x",

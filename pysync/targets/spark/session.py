@@ -29,6 +29,10 @@ if TYPE_CHECKING:
 _END_SECONDS = 5
 _STARTING_SECONDS = 1
 _LISTS = {"spark.jars": ",", "spark.driver.extraJavaOptions": " "}
+_AT_LAUNCH = tuple(
+    f"spark.{it}" for it in ("app.", "driver.", "jars", "kerberos.", "kubernetes.", "master", "submit.", "yarn.")
+)
+"""How the settings begin without which the JVM cannot start rightly: on its command line, which everybody can read."""
 _MARK = "spark.pysync.session"
 """By which a session is known that is wanted alike: it is shared. One of somebody else's would be another catalog."""
 _LOG4J = """\
@@ -107,17 +111,18 @@ class SparkHost:
         return Path(made)
 
     def _start(self) -> SparkSession:
-        from pyspark import SparkContext  # noqa: PLC0415 - an extra, and slow to load
+        from pyspark import SparkConf, SparkContext  # noqa: PLC0415 - an extra, and slow to load
         from pyspark.sql import SparkSession  # noqa: PLC0415
 
         running = SparkContext._active_spark_context
         if running is not None and running.getConf().get(_MARK) != self._mark:
             raise RuntimeError("another Spark session runs in this process, and a process can have one")
-        builder: Any = SparkSession.builder
-        for key, value in self._all_settings().items():
-            builder = builder.config(key, value)
+        settings = self._all_settings()
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", ResourceWarning)  # pyspark leaves its launcher's pipes open
+            at_launch = [(key, value) for key, value in settings.items() if key.startswith(_AT_LAUNCH)]
+            SparkContext._ensure_initialized(conf=SparkConf().setAll(at_launch))
+            builder: Any = SparkSession.builder.config(conf=SparkConf().setAll(list(settings.items())))
             session: SparkSession = builder.getOrCreate()
         log.info("Spark runs", master=session.sparkContext.master, application=session.sparkContext.applicationId)
         return session
