@@ -77,7 +77,7 @@ class Origins:
 
     @property
     def _source(self) -> str:
-        return self.refresh.visited[-1]
+        return self.refresh.visited[-1] if self.refresh.visited else self.refresh.mark.source
 
     def _both_ways(self, item: Any, there: Any) -> dict[str, Any]:
         """The mark is that of the home, whoever's it is; what that has not said is no more than a request."""

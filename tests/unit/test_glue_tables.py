@@ -13,7 +13,7 @@ from pysync.errors import PysyncError
 from pysync.model.mark import Mark
 from pysync.model.names import TableName
 from pysync.model.operation import Operation
-from pysync.targets.base import Missing, Outcome, OutcomeUnknown, Rejected, Unavailable
+from pysync.targets.base import Forbidden, Missing, Outcome, OutcomeUnknown, Rejected, Unavailable
 from tests.conformance.objects import Source, function, partition, primary_key, table, view
 from tests.support.glue import Bench, answered, broken_off
 
@@ -201,7 +201,7 @@ def test_an_unknown_outcome_again_ends_the_same(
     "failure",
     [
         (answered("ThrottlingException", "Rate exceeded"), Unavailable),
-        (answered("AccessDeniedException", "Insufficient Lake Formation permission(s)"), Unavailable),
+        (answered("AccessDeniedException", "Insufficient Lake Formation permission(s)"), Forbidden),
         (answered("ExpiredTokenException"), Unavailable),
         (answered("ResourceNumberLimitExceededException"), Rejected),
         (answered("InvalidInputException"), Rejected),
