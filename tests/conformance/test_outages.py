@@ -49,6 +49,7 @@ def test_nobody_there(source: Source) -> None:
                 call()
 
 
+@pytest.mark.crash
 def test_frozen_killed_in_the_middle_and_back(metastores: Callable[..., EmbeddedMetastore], source: Source) -> None:
     server = metastores("outages", database="disk")
     with a_target(server.uri, timeout_seconds=2.0) as target:

@@ -84,6 +84,7 @@ def result(done: subprocess.CompletedProcess[str]) -> dict[str, Any]:
     return found
 
 
+@pytest.mark.crash
 def test_without_a_sidecar_it_goes_on_after_ctrl_c_and_kills_and_ends_equal(stage: Stage) -> None:
     with filled(stage, tables=12, large=PAGES):
         code, told = interrupted(stage)
@@ -110,6 +111,7 @@ def size(stage: Stage) -> tuple[int, int]:
         return len(names), sum(len(source.partition_names(*name)) for name in keyed)
 
 
+@pytest.mark.crash
 def test_the_sidecar_does_it_while_changes_flow(stage: Stage) -> None:
     """What the target lost meanwhile, which no event tells of, is back, and changes that come meanwhile are there."""
     with filled(stage, tables=4, large=5) as name:

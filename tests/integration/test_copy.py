@@ -19,6 +19,8 @@ from pysync.service.install import listener_jar
 from pysync.targets.base import Rejected, Unavailable
 from pysync.targets.settings import CopySettings
 
+pytestmark = pytest.mark.spark
+
 ODD_NAMES = ["plain", "a b%20c", "Zürich/ß.txt", "tab\tnew\nline", "day=2026-01-01/part-0", "_SUCCESS", "x+y&z=ä?#"]
 
 

@@ -17,6 +17,8 @@ from pysync.verify.files import compared_files
 from pysync.verify.found import DIFFERENT
 from tests.integration.test_copy import Place, place, spark
 
+pytestmark = pytest.mark.spark
+
 __all__ = ["place", "spark"]
 
 

@@ -33,6 +33,7 @@ def test_is_up_with_its_own_warehouse_and_begins_anew_in_memory(metastores: Meta
         assert metastore.databases() == ["default"]
 
 
+@pytest.mark.crash
 def test_on_disk_keeps_its_data_over_a_kill_and_a_restart_in_a_directory_of_any_ordinary_name(
     metastores: Metastores,
 ) -> None:

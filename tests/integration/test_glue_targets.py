@@ -124,6 +124,7 @@ def undisturbed(west: EmbeddedAws, tmp_path_factory: pytest.TempPathFactory) -> 
     return of(catalog(west.client("glue")), "calm")
 
 
+@pytest.mark.crash
 @pytest.mark.parametrize("fault", FAULTS)
 def test_faults_change_nothing_about_the_end(
     replay: Drains, east: EmbeddedAws, undisturbed: dict[str, Any], fault: str

@@ -53,6 +53,7 @@ def test_a_table_that_only_a_target_has(stage: Stage, database: str) -> None:
     assert (done.returncode, done.stderr) == (0, "")
 
 
+@pytest.mark.crash
 def test_waiting_ends_while_something_is_parked(stage: Stage, database: str) -> None:
     create(stage.target.uri, f"{database}.bad")
     create(stage.source.uri, f"{database}.bad", f"{database}.good")

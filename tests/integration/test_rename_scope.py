@@ -6,6 +6,8 @@ from contextlib import closing
 from pathlib import Path
 from typing import Any
 
+import pytest
+
 from pysync.demo.stage import Stage
 from pysync.metastore.client import Metastore
 from tests.support import new_database, partition, table, wait_until
@@ -18,6 +20,7 @@ def move(source: Metastore, old: tuple[str, str], new: tuple[str, str]) -> None:
     source.call(lambda client: client.alter_table(*old, moved))
 
 
+@pytest.mark.crash
 def test_a_table_renamed_into_the_scope_comes_whole_and_one_renamed_out_of_it_goes(tmp_path: Path) -> None:
     with Stage(tmp_path, options='include = ["in_*"]\n') as stage:
         stage.target.start()

@@ -30,6 +30,7 @@ def call_it(stage: Stage, old: str, new: str) -> None:
     stage.config_file.write_text(text.replace(f'name = "{old}"', f'name = "{new}"'))
 
 
+@pytest.mark.crash
 def test_a_renamed_target_keeps_what_waits_for_it_and_what_is_parked(stage: Stage) -> None:
     """Before: run went on with one warning; a position, a pause, parked events and what waited were gone."""
     stage.start_sidecar()

@@ -47,6 +47,7 @@ def test_fifty_threads_wait_for_a_hung_sidecar_once(place: Place) -> None:
         assert came.index(f"first{thread}_0") < came.index(mine[0])
 
 
+@pytest.mark.crash
 def test_fifty_clients_of_a_metastore_do_not_notice_a_hung_sidecar(stand: Stand, place: Place) -> None:
     """What a DDL takes is Derby's, on few cores."""
     stand.bridge.stop()

@@ -12,6 +12,8 @@ from tests.listener.stand import Event, database_in
 from tests.simulation.listener_cases import Case, Seen, cases
 from tests.support import wait_until
 
+pytestmark = pytest.mark.crash
+
 _TRIES = 3
 
 

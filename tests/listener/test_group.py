@@ -15,8 +15,6 @@ from tests.listener.stand import DEADLINE, Event, database_in
 SLACK = 1.5
 APART = 0.05
 """Seconds between two calls of a listener for which nobody waits."""
-QUICK = 0.5
-"""Seconds for a write to a file, on a machine that is busy."""
 _THREADS, _STEPS = 8, 40
 
 
@@ -48,7 +46,7 @@ def test_what_comes_within_a_moment_goes_together(place: Place) -> None:
     place.wait_for_count(400)
     assert [database_in(event) for event in place.bridge.events] == [f"t0_{at}" for at in range(400)]
     assert len(place.bridge.calls) <= took / APART + 400 / 256 + 2
-    assert longest < QUICK
+    assert longest < DEADLINE
 
 
 def test_a_call_that_is_refused_puts_all_of_it_into_the_spool_in_order(place: Place) -> None:

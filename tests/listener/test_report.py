@@ -132,7 +132,7 @@ def test_a_report_that_fails_or_hangs(place: Place) -> None:
         assert max(driver.create(f"e{number}") for number in range(20)) < DEADLINE
         place.wait_for_count(40)
         assert [event.sequence for event in place.bridge.events] == list(range(1, 41))
-        assert place.files() == []
+        wait_until(lambda: place.files() == [], what="the end of the spool")
         assert len(place.log_lines()) == lines
     finally:
         go_on.set()

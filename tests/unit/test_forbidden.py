@@ -57,7 +57,7 @@ def test_more_forbidden_tables_than_may_wait_hinder_no_other(built):
 
 
 def test_what_was_parked_comes_once_it_is_granted(built):
-    bench = built(faults=[{**SECRET, "times": 30}], parked_retry_seconds=0.2)
+    bench = built(faults=[{**SECRET, "times": 12}], parked_retry_seconds=0.2)
     bench.append(create_database(), create("db.secret"))
     bench.start()
     wait_until(lambda: bench.status()["state"] == "waiting", what="the first refusals")
