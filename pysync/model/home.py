@@ -25,6 +25,10 @@ class Stance(Enum):
     REQUEST = auto()  # of a replica: done where the target still has what the replica had
 
 
+_ROUNDS = 4
+"""So often a change comes to one cluster, more than as a request, as the home's word and after a conflict of those."""
+
+
 @dataclass(frozen=True, slots=True)
 class Condition:
     """What an operation has to find at a target with `both_ways`.
@@ -73,8 +77,11 @@ def home_of(parameters: Mapping[str, str] | None, cluster: str) -> str:
 def stance(home: str, visited: Sequence[str], target: str) -> Stance | None:
     """What a change with the path `visited`, of an object with that home, is to a target; None if that has had it.
 
-    What counts is where a change has been since its home had it: what was there before then was a request.
+    What counts is where a change has been since its home had it: what was there before then was a request. Where the
+    clusters take each other for its home, it goes round a few times, and then no more.
     """
+    if visited.count(target) >= _ROUNDS:
+        return None
     if home not in visited:
         return None if target in visited else Stance.REQUEST
     last = len(visited) - 1 - list(reversed(visited)).index(home)

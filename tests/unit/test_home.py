@@ -214,3 +214,11 @@ def test_a_table_that_was_touched_and_renamed_at_once_is_renamed() -> None:
     renamed = own(**{CONFLICT_KEY: "1"})
     renamed.tableName = "u"
     assert placed(Kind.ALTER_TABLE, path=EAST, before=[own()], after=[renamed]).kind is Kind.ALTER_TABLE
+
+
+def test_a_change_does_not_go_round_for_ever_whatever_others_take_for_its_home() -> None:
+    once = ("east", "west", "north")
+    assert stance("north", once, "east") is Stance.ECHO
+    assert stance("north", once * 3, "east") is Stance.ECHO
+    assert stance("north", once * 4, "east") is None
+    assert stance("south", once * 4, "east") is None
