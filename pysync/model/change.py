@@ -173,6 +173,7 @@ class Change:
 def stored_table(raw: bytes) -> Any:
     """The Table in `raw`, as HMS stores it. Raises UnreadableEvent."""
     table = decode(hive.Table, raw)
+    _check_names(table)
     as_stored(table)
     return table
 
@@ -307,11 +308,15 @@ def _check(change: Change) -> None:
         kind is Kind.REFRESH and "table" in named and "database" not in named
     ):
         raise UnreadableEvent(f"{kind} without the name of its table or its own")
-    for item in (change.table, *change.before, *change.after):
-        for name in _NEEDED.get(type(item), ()):
-            value = getattr(item, name)
-            if not (value.strip() if isinstance(value, str) else value):
-                raise UnreadableEvent(f"{kind} with a {type(item).__name__} without its {name}")
+    for item in (*change.before, *change.after):
+        _check_names(item)
+
+
+def _check_names(item: Any) -> None:
+    for name in _NEEDED.get(type(item), ()):
+        value = getattr(item, name)
+        if not (value.strip() if isinstance(value, str) else value):
+            raise UnreadableEvent(f"a {type(item).__name__} without its {name}")
 
 
 def _place(change: Change) -> tuple[str, str]:

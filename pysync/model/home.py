@@ -26,7 +26,7 @@ class Stance(Enum):
 
 
 _ROUNDS = 4
-"""So often a change comes to one cluster, more than as a request, as the home's word and after a conflict of those."""
+"""The most times that one change may reach a cluster. It needs two, or three after a conflict; more is a loop."""
 
 
 @dataclass(frozen=True, slots=True)
