@@ -27,6 +27,7 @@ from py4j.java_gateway import (
 )
 from py4j.protocol import ENTRY_POINT_OBJECT_ID, Py4JNetworkError
 
+from pysync.capture.crowd import Crowd
 from pysync.capture.gaps import GapWatch
 from pysync.capture.overlaps import Overlaps
 from pysync.capture.refreshes import INSTANCE
@@ -222,11 +223,12 @@ class Bridge:
             self._server.shutdown()
 
     def status(self) -> dict[str, Any]:
-        """Port, open connections, refused connections, and how often each answer was given."""
+        """Port, open connections, refused ones and when the last was, and how often each answer was given."""
         return {
             "port": int(self._server.get_listening_port()),
             "connections": len(self._server.connections),
             "refused_connections": self._server.refused,
+            "refused_last_at": self._server.refused_at,
             "answers": self._reception.answers(),
         }
 
@@ -243,10 +245,18 @@ class _Server(CallbackServer):  # type: ignore[misc]
     """py4j's server, with lines of bounded length and a word about each caller it turns away."""
 
     refused = 0
+    refused_at: float | None = None  # seconds since 1970
+
+    def __init__(self, *arguments: Any, **named: Any) -> None:
+        super().__init__(*arguments, **named)
+        self.crowd = Crowd()
 
     def _create_connection(self, socket: Any, stream: BinaryIO) -> CallbackConnection:
         parameters = self.callback_server_parameters
-        return _Connection(self.pool, _Lines(stream, socket), socket, None, parameters, self)
+        lines = _Lines(stream, socket, lambda: self.crowd.greeted(socket))
+        made = _Connection(self.pool, lines, socket, None, parameters, self)
+        self.crowd.enter(socket)
+        return made
 
 
 class _Connection(CallbackConnection):  # type: ignore[misc]
@@ -257,21 +267,27 @@ class _Connection(CallbackConnection):  # type: ignore[misc]
                 return
             if reset:
                 self.callback_server.refused += 1
+                self.callback_server.refused_at = time.time()
                 log.warning("bridge refused a caller: wrong or missing token")
+            socket = self.socket
             super().close(reset)
+        self.callback_server.crowd.leave(socket)
 
 
 class _Lines:
     """A stream whose lines end: a caller without the token cannot make us buffer, or wait for, more than a greeting."""
 
-    def __init__(self, stream: BinaryIO, socket: Any) -> None:
+    def __init__(self, stream: BinaryIO, socket: Any, greeted: Callable[[], None]) -> None:
         self._stream = stream
+        self._greeted = greeted
         self._socket = socket
         self._greeted_by = time.monotonic() + _GREETING_SECONDS
         self._seen = 0
 
     def readline(self) -> bytes:
         """The next line; raises ValueError, which ends the connection, when it is too long."""
+        if self._seen == _GREETING_LINES:  # py4j hangs up on who had the wrong token, so that it comes here no more
+            self._greeted()
         greeting = self._seen < _GREETING_LINES
         longest = _LONGEST_GREETING if greeting else _LONGEST_FRAME
         line = self._greeting_line() if greeting else self._stream.readline(longest)

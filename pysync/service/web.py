@@ -33,11 +33,12 @@ class WebServer:
             raise UsageError("[web] port is set, and what serves it is not installed", "pip install 'pysync[web]'")
         import uvicorn  # noqa: PLC0415 - an extra
 
+        from pysync.service.visitors import MOST, Visitor  # noqa: PLC0415
+
         self._socket = _bound(port)
         self.port: int = self._socket.getsockname()[1]
-        self._server = uvicorn.Server(
-            uvicorn.Config(application(status), log_config=None, access_log=False, lifespan="off")
-        )
+        quiet: dict[str, Any] = {"log_config": None, "access_log": False, "lifespan": "off", "ws": "none"}
+        self._server = uvicorn.Server(uvicorn.Config(application(status), http=Visitor, backlog=MOST, **quiet))
         self._thread = threading.Thread(target=self._run, name="web", daemon=True)
 
     def start(self) -> None:

@@ -7,7 +7,7 @@ import socket
 import urllib.error
 import urllib.request
 from collections.abc import Iterator
-from contextlib import closing
+from contextlib import ExitStack, closing
 from pathlib import Path
 from typing import Any
 
@@ -15,6 +15,7 @@ import pytest
 from prometheus_client.parser import text_string_to_metric_families
 
 from pysync.errors import PysyncError
+from pysync.service import visitors
 from pysync.service.metrics import families, problems
 from pysync.service.web import HOST, WebServer
 
@@ -149,6 +150,30 @@ def test_a_port_that_is_taken_is_told_in_a_line() -> None:
     ):
         WebServer(taken.getsockname()[1], a_status)
     assert error.value.hint == "name another one: [web] port"
+
+
+def hung_up(connection: socket.socket) -> bool:
+    try:
+        return connection.recv(1) == b""
+    except ConnectionResetError:
+        return True
+
+
+def test_who_asks_nothing_is_let_go(web: WebServer, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(visitors, "LIFE_SECONDS", 0.1)
+    with closing(socket.create_connection((HOST, web.port), timeout=60)) as silent:
+        assert hung_up(silent)
+    assert get(web, "/health")[0] == 200
+
+
+def test_of_too_many_connections_the_oldest_give_way_and_a_good_caller_is_answered(web: WebServer) -> None:
+    with ExitStack() as held:
+        crowd = [
+            held.enter_context(closing(socket.create_connection((HOST, web.port), timeout=60)))
+            for _ in range(2 * visitors.MOST)
+        ]
+        assert get(web, "/health")[0] == 200
+        assert all(hung_up(silent) for silent in crowd[: visitors.MOST])
 
 
 def test_it_ends_though_somebody_holds_a_connection_open(status: dict[str, Any]) -> None:
