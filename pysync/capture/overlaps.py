@@ -19,8 +19,8 @@ from thrift.Thrift import TType
 
 from pysync.errors import PysyncError
 from pysync.model.again import says_again
-from pysync.model.change import named_in_event, outlives_its_table
 from pysync.model.event import Event, Kind
+from pysync.model.named import named_in_event
 from pysync.model.names import TableName
 from pysync.model.wire import decode, decode_event
 from pysync.queue import EventQueue
@@ -140,7 +140,7 @@ class Overlaps:
     def _note(self, at: float, event: Event, renames: bool) -> None:
         tables = _tables(event)
         # A table that was away when its partition's alter was told of: that is older than whatever took it away.
-        time_ms = 0 if outlives_its_table(event) else event.time_ms
+        time_ms = 0 if event.outlives_its_table else event.time_ms
         came = _Came(at, time_ms, (event.instance, event.attributes.get("thread")), frozenset(tables))
         tainted = len(tables) > 1 and (renames or not tables.isdisjoint(self._asked))
         for table in tables:

@@ -75,6 +75,14 @@ class Event:
         return self.attributes.get("uncommitted") == "true"
 
     @property
+    def outlives_its_table(self) -> bool:
+        """Whether a partition was altered whose table was renamed or gone when HMS looked for it to tell of that.
+
+        HMS reads the table after the commit of the alter, and sends none where another client was faster.
+        """
+        return self.kind is Kind.ALTER_PARTITION and not self.table and bool(self.before and self.after)
+
+    @property
     def visited(self) -> tuple[str, ...]:
         """The clusters that the change has been to, its own source last.
 

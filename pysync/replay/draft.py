@@ -157,14 +157,13 @@ def _refreshed(change: Change) -> list[Change]:
 def _translated(event: Queued, translator: Translator, parking: Parking) -> Change | Refusal | None:
     try:
         change = translator.translate(event.data, event.position)
-        keys = change.keys if change is not None else frozenset()
         covers = _covered(change, translator) if change is not None and change.kind is Kind.REFRESH else None
     except PysyncError as error:
         return parking.refuse(event, translator.keys(event.data), "rejected", str(error))
     except Exception:  # noqa: BLE001 - no other try would end differently
         return parking.refuse(event, translator.keys(event.data), "bug", traceback.format_exc())
     if change is not None and _waits(change, covers, parking):
-        return parking.refuse(event, keys, "waits", _WAITS)
+        return parking.refuse(event, change.keys, "waits", _WAITS)
     return change
 
 
@@ -172,6 +171,8 @@ def _waits(change: Change, covers: Covers | None, parking: Parking) -> bool:
     """Whether a change waits behind parked ones. A refresh may be just what those wait for: it `covers` them."""
     if covers is not None:
         parking.make_good(change.position, covers)
+    if not parking.blocked:
+        return False
     if change.comes_alone:
         return change.database + EVERYTHING in parking.blocked
     return holds_back(parking.blocked, change.keys)

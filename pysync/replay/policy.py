@@ -76,8 +76,9 @@ class Policy:
 
     def takes_table(self, name: TableName) -> bool:
         """Whether the target has this table."""
-        within = not self.include or any(pattern.takes(name) for pattern in self.include)
-        return within and not any(pattern.takes(name) for pattern in self.exclude)
+        if self.include and not any(pattern.takes(name) for pattern in self.include):
+            return False
+        return not (self.exclude and any(pattern.takes(name) for pattern in self.exclude))
 
     def takes_constraint(self, column: Any) -> bool:
         """Whether the target has it, in whose scope its table is: a foreign key goes only where both its tables are."""
@@ -91,22 +92,19 @@ class Policy:
         A table renamed out of the scope is dropped; one renamed into it is created. A foreign key goes only where both
         of its tables are.
         """
-        if change.kind in self.exclude_kinds or (not self.both_ways and self._has_had(change)):
+        if change.kind in self.exclude_kinds or _is_of_index(change):
             return None
-        if _is_of_index(change) or (change.for_targets and self.target not in change.for_targets):
+        if not self.both_ways and self.cluster is not None and self.cluster in change.event.visited:
             return None
-        if change.refreshes_all:
-            return change
+        if change.kind is Kind.REFRESH and change.for_targets and self.target not in change.for_targets:
+            return None
         old, new = change.table_name, change.new_table_name
         if old is None or new is None:
-            return change if self.takes_database(change.database) else None
+            return change if change.refreshes_all or self.takes_database(change.database) else None
+        if old != new:
+            return self._scope_of_rename(change, self.takes_table(old), self.takes_table(new))
         parent = change.referenced_table_name
-        if old == new:
-            return change if self.takes_table(old) and (parent is None or self.takes_table(parent)) else None
-        return self._scope_of_rename(change, self.takes_table(old), self.takes_table(new))
-
-    def _has_had(self, change: Change) -> bool:
-        return self.cluster is not None and self.cluster in change.event.visited
+        return change if self.takes_table(old) and (parent is None or self.takes_table(parent)) else None
 
     def _scope_of_rename(self, change: Change, takes_old: bool, takes_new: bool) -> Change | None:
         if takes_old and takes_new:

@@ -19,8 +19,8 @@ from pysync.metastore.errors import MetastoreError
 from pysync.metastore.reads import Reads
 from pysync.model import idl
 from pysync.model.births import first_home
-from pysync.model.change import OBJECTS
 from pysync.model.event import Kind
+from pysync.model.objects import OBJECTS
 from pysync.model.operation import (
     DropConstraint,
     DropDatabase,

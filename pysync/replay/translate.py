@@ -9,8 +9,9 @@ from typing import Any
 
 import structlog
 
-from pysync.model.change import Change, decode_change, named_in, stored_table
+from pysync.model.change import Change, decode_change, stored_table
 from pysync.model.event import USER, Event, replicator
+from pysync.model.named import named_in
 from pysync.model.wire import decode_event
 from pysync.replay.homes import Homes, Told
 from pysync.replay.inserts import as_refresh

@@ -7,8 +7,9 @@ from collections.abc import Mapping
 from typing import Any
 
 from pysync.errors import PysyncError
-from pysync.model.change import decode_change, named_in_event
+from pysync.model.change import decode_change
 from pysync.model.event import Event, Kind
+from pysync.model.named import named_in_event
 from pysync.model.names import TableName
 from pysync.model.wire import decode_event
 from pysync.queue import EventQueue, Queued

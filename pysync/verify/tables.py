@@ -6,10 +6,10 @@ from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from typing import Any
 
-from pysync.model.change import OBJECTS
 from pysync.model.constraints import Constraints, name_of, pairs
 from pysync.model.definition import is_index
 from pysync.model.names import TableName
+from pysync.model.objects import OBJECTS
 from pysync.targets.base import Rejected, Target
 from pysync.verify.crew import Ends
 from pysync.verify.found import DIFFERENT, EQUAL, EXTRA, FOREIGN, MISSING, Compared, listed

@@ -18,8 +18,9 @@ from thrift.protocol.TJSONProtocol import TJSONProtocol
 from thrift.transport.TTransport import TMemoryBuffer
 
 from pysync.capture.notifications import Notification, Stamp, UndecodableMessage, decode_notification, messages, tjson
-from pysync.model.change import OBJECTS, Change, decode_change
+from pysync.model.change import Change, decode_change
 from pysync.model.event import Event, Kind
+from pysync.model.objects import OBJECTS
 from pysync.model.wire import UnreadableEvent, decode, decode_event, encode, encode_event
 from tests.support import partition, storage, table
 from tests.support.notifications import VERSIONS, recorded, row

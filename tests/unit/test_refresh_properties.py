@@ -16,9 +16,10 @@ from hypothesis import given, note
 from pysync.capture.overlaps import Overlaps
 from pysync.capture.refreshes import everything
 from pysync.capture.refreshes import table as table_refresh
-from pysync.model.change import decode_change, named_in_event
+from pysync.model.change import decode_change
 from pysync.model.event import Event, Kind
 from pysync.model.mark import Mark
+from pysync.model.named import named_in_event
 from pysync.model.names import TableName
 from pysync.model.operation import DropDatabase, DropTable
 from pysync.replay.order import holds_back

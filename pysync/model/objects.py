@@ -1,0 +1,85 @@
+"""Objects: which struct an event of each kind holds, and the form in which HMS stores it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from hmsclient.genthrift.hive_metastore import ttypes as hive
+
+from pysync.model import idl
+from pysync.model.event import Kind
+from pysync.model.names import normalized
+from pysync.model.wire import UnreadableEvent, decode
+
+OBJECTS: Mapping[Kind, Any] = {
+    Kind.CREATE_DATABASE: hive.Database,
+    Kind.ALTER_DATABASE: hive.Database,
+    Kind.DROP_DATABASE: hive.Database,
+    Kind.CREATE_TABLE: hive.Table,
+    Kind.ALTER_TABLE: hive.Table,
+    Kind.DROP_TABLE: hive.Table,
+    Kind.ADD_PARTITION: hive.Partition,
+    Kind.ALTER_PARTITION: hive.Partition,
+    Kind.DROP_PARTITION: hive.Partition,
+    Kind.INSERT: hive.Partition,
+    Kind.CREATE_FUNCTION: hive.Function,
+    Kind.DROP_FUNCTION: hive.Function,
+    Kind.ADD_PRIMARYKEY: hive.SQLPrimaryKey,
+    Kind.ADD_FOREIGNKEY: hive.SQLForeignKey,
+    Kind.ADD_UNIQUECONSTRAINT: idl.SQLUniqueConstraint,
+    Kind.ADD_NOTNULLCONSTRAINT: idl.SQLNotNullConstraint,
+    Kind.ADD_DEFAULTCONSTRAINT: idl.SQLDefaultConstraint,
+    Kind.ADD_CHECKCONSTRAINT: idl.SQLCheckConstraint,
+    Kind.DROP_CONSTRAINT: None,
+    Kind.COLUMN_STATISTICS: None,
+    Kind.REFRESH: None,
+}
+"""The kinds that can be replayed, and the struct that their objects are; the others are left out, and counted."""
+
+_NEEDED: Mapping[Any, tuple[str, ...]] = {
+    hive.Database: ("name",),
+    hive.Table: ("dbName", "tableName"),
+    hive.Partition: ("dbName", "values"),
+    hive.Function: ("dbName", "functionName"),
+    hive.SQLPrimaryKey: ("table_db", "table_name"),
+    hive.SQLForeignKey: ("fktable_db", "fktable_name", "pktable_db", "pktable_name"),
+    idl.SQLUniqueConstraint: ("table_db", "table_name"),
+    idl.SQLNotNullConstraint: ("table_db", "table_name"),
+    idl.SQLDefaultConstraint: ("table_db", "table_name"),
+    idl.SQLCheckConstraint: ("table_db", "table_name"),
+}
+"""The fields without which nobody knows what an object is."""
+
+_LOWER_CASE: Mapping[Any, tuple[str, ...]] = {
+    hive.Database: ("name",),
+    hive.Table: ("dbName", "tableName"),
+    hive.Partition: ("dbName", "tableName"),
+    hive.Function: ("dbName", "functionName"),
+}
+"""The names that HMS normalizes."""
+
+
+def stored(struct: Any, raw: bytes) -> Any:
+    """The object in `raw`, as HMS stores it. Raises UnreadableEvent, also where nobody could tell what it is."""
+    item = decode(struct, raw)
+    for name in _NEEDED[struct]:
+        value = getattr(item, name)
+        if not (value.strip() if isinstance(value, str) else value):
+            raise UnreadableEvent(f"a {struct.__name__} without its {name}")
+    as_stored(item)
+    return item
+
+
+def as_stored(item: Any) -> None:
+    """Bring an object that a client sent to the form in which HMS stores it, in place.
+
+    Names are lower case, and a table is external only if its parameter EXTERNAL says so, whatever its
+    tableType says (seen on HMS 2.3, 3.1 and 4.0).
+    """
+    for name in _LOWER_CASE.get(type(item), ()):
+        if (value := getattr(item, name)) is not None:
+            setattr(item, name, normalized(value))
+    if isinstance(item, hive.Table) and item.tableType in {"EXTERNAL_TABLE", "MANAGED_TABLE"}:
+        external = (item.parameters or {}).get("EXTERNAL", "").upper() == "TRUE"
+        item.tableType = "EXTERNAL_TABLE" if external else "MANAGED_TABLE"
