@@ -107,7 +107,7 @@ class Reception:
         events = [it.event for it in found]
         try:
             news = self._queue.append_all(
-                [Entry(it.event.instance, it.event.sequence, it.event.source, it.data) for it in found]
+                [Entry(it.event.instance, it.event.sequence, it.event.source, it.data, firm=True) for it in found]
             )
             for event in events:
                 if event.kind is Kind.GOODBYE:

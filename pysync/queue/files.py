@@ -5,6 +5,7 @@ from __future__ import annotations
 import fcntl
 import os
 import time
+from contextlib import suppress
 from datetime import datetime, timezone
 from pathlib import Path
 
@@ -92,9 +93,13 @@ def _unusable(directory: Path, why: str) -> QueueFailed:
     )
 
 
-def later_epoch(file: Path, epoch: int) -> int:
-    """An epoch after the last one noted in `file`, whatever the clock says: what comes must be newer than what came."""
-    try:
-        return max(epoch, int(file.read_text(encoding="ascii")) + 1)
-    except (OSError, ValueError):
-        return epoch
+def begin_epoch(file: Path, epoch: int) -> int:
+    """An epoch after the last one noted in `file`, whatever the clock says: what comes must be newer than what came.
+
+    It is noted before it is returned.
+    """
+    with suppress(OSError, ValueError):
+        epoch = max(epoch, int(file.read_text(encoding="ascii")) + 1)
+    file.write_text(str(epoch), encoding="ascii")
+    file.chmod(0o600)
+    return epoch

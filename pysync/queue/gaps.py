@@ -10,7 +10,8 @@ from pysync.queue.values import Gap
 CREATE = (
     """CREATE TABLE gaps (
     id INTEGER PRIMARY KEY AUTOINCREMENT, key TEXT NOT NULL UNIQUE, reason TEXT NOT NULL,
-    found_at_ms INTEGER NOT NULL, upto INTEGER, closed_at_ms INTEGER, waited INTEGER NOT NULL DEFAULT 0)""",
+    found_at_ms INTEGER NOT NULL, upto INTEGER, closed_at_ms INTEGER, waited INTEGER NOT NULL DEFAULT 0,
+    seal INTEGER)""",
 )
 KEEP_CLOSED = 1000
 """Closed gaps that are remembered: the same one is not found twice."""
@@ -29,6 +30,12 @@ def add(connection: sqlite3.Connection, key: str, reason: str, at_ms: int) -> bo
     )
     connection.execute(_FORGET, (KEEP_CLOSED,))
     return added.rowcount > 0
+
+
+def found(connection: sqlite3.Connection) -> int:
+    """How many gaps were ever recorded, or a little more."""
+    row = connection.execute("SELECT seq FROM sqlite_sequence WHERE name = 'gaps'").fetchone()
+    return int(row[0]) if row else 0
 
 
 def latest(connection: sqlite3.Connection, limit: int) -> list[Gap]:

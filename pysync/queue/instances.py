@@ -11,7 +11,7 @@ from pysync.queue.values import Entry, Instance
 
 CREATE = """CREATE TABLE instances (
     instance TEXT PRIMARY KEY, source TEXT NOT NULL, seen TEXT NOT NULL,
-    first_at_ms INTEGER NOT NULL, last_at_ms INTEGER NOT NULL) WITHOUT ROWID"""
+    first_at_ms INTEGER NOT NULL, last_at_ms INTEGER NOT NULL, seal INTEGER) WITHOUT ROWID"""
 
 _READ = "SELECT instance, source, seen, first_at_ms, last_at_ms FROM instances"
 _WRITE = "INSERT OR REPLACE INTO instances (instance, source, seen, first_at_ms, last_at_ms) VALUES (?, ?, ?, ?, ?)"

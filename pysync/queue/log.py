@@ -7,10 +7,13 @@ import threading
 import time
 from collections.abc import Iterable, Sequence
 
+import structlog
+
 from pysync.crashpoints import crash_point
-from pysync.queue import gaps, history, parking
+from pysync.queue import digests, events, gaps, history, parking, repair
 from pysync.queue.committer import GroupCommit
-from pysync.queue.instances import Instances
+from pysync.queue.errors import damaged
+from pysync.queue.instances import Additions, Instances
 from pysync.queue.parked import ParkedEvents
 from pysync.queue.values import (
     Depth,
@@ -28,6 +31,8 @@ _VACUUM_PAGES = 1000
 _SPARE_PAGES = 4096
 _MS = 1000
 
+log = structlog.get_logger(__name__)
+
 
 class EventQueue(ParkedEvents):
     """One ordered log of events on disk, with a position for every target, in one file with one owner.
@@ -35,7 +40,8 @@ class EventQueue(ParkedEvents):
     Durable: what `append`, `advance` and the other writers return is on disk (fsync), or they raise and nothing
     of it is. Ordered: positions are 1, 2, 3, … in the order of appending, without a gap. Once: an event (instance
     and sequence) is kept once for ever, also after it was trimmed; but a target sees it again in `window` until it
-    has advanced past it. SQLite cannot tell when its log was damaged: `instances` shows the holes.
+    has advanced past it. Checked: what is damaged in the file is noticed when it is read, set aside, and a gap;
+    `window` has an event without data for it. So is what was answered and is not there any more.
 
     All methods may be called from any thread. Every one raises QueueClosed after `close`, QueueFull where the disk
     has no room, QueueFailed for any other fault of disk or database, and ValueError for an unknown target.
@@ -67,23 +73,35 @@ class EventQueue(ParkedEvents):
             additions = self._seen.additions(at_ms)
             answers = [additions.add(entry) for entry in entries]
             new = [entry for entry, is_new in zip(entries, answers, strict=True) if is_new]
-            if not new:
-                return answers
-            self._need_room(sum(len(entry.data) for entry in new))
-            rows = [(at, entry.data, at_ms / _MS) for at, entry in enumerate(new, self._last + 1)]
-            with self._transaction() as connection:
-                connection.executemany(
-                    f"INSERT INTO {self._table_name} (_id, data, timestamp) VALUES (?, ?, ?)",  # noqa: S608
-                    rows,
-                )
-                additions.write(connection)
-                crash_point("append.written")
-            crash_point("append.committed")
-            additions.accept()
-            self._last += len(new)
-        with self._arrived:
-            self._arrived.notify_all()
+            if new:
+                self._write(new, additions, at_ms)
+            if len(new) < len(entries):
+                self._compare([entry for entry, is_new in zip(entries, answers, strict=True) if not is_new])
+        if new:
+            with self._arrived:
+                self._arrived.notify_all()
         return answers
+
+    def _write(self, new: Sequence[Entry], additions: Additions, at_ms: int) -> None:
+        self._need_room(sum(len(entry.data) for entry in new))
+        with self._transaction() as connection:
+            events.insert(connection, self._last + 1, (entry.data for entry in new), at_ms)
+            additions.write(connection)
+            digests.keep(connection, new)
+            crash_point("append.written")
+        crash_point("append.committed")
+        additions.accept()
+        self._last += len(new)
+        self._remember()
+
+    def _compare(self, again: Sequence[Entry]) -> None:
+        """One that comes again must be the same: if it is not, or nobody knows any more, that is a gap."""
+        with self._reading() as connection:
+            differing = digests.differing(connection, again)
+        for instance, entry in differing.items():
+            came = f"event {entry.sequence} of metastore {instance}"
+            if self.open_gap(f"differs:{instance}:{entry.sequence}", f"{came} came again, not as it came before"):
+                log.error("event_differs", instance=instance, sequence=entry.sequence)
 
     def keep_unreadable(self, data: bytes, reason: str) -> None:
         """Keep bytes that are no event, durably: the newest 1000 and 64 MiB of them. QueueFull as `append`."""
@@ -117,8 +135,11 @@ class EventQueue(ParkedEvents):
 
     def open_gap(self, key: str, reason: str) -> bool:
         """Record that events may be missing; False if that gap is known already, closed or not."""
-        with self._transaction() as connection:
-            return gaps.add(connection, key, reason, self._now_ms())
+        with self._lock:
+            with self._transaction() as connection:
+                found = gaps.add(connection, key, reason, self._now_ms())
+            self._remember_gaps()
+            return found
 
     def gaps(self, limit: int = 100) -> list[Gap]:
         """The newest gaps, newest first, closed ones among them."""
@@ -162,17 +183,22 @@ class EventQueue(ParkedEvents):
 
     def events(self, after: int, limit: int, max_bytes: int) -> list[Queued]:
         """The events kept after the position `after`, whoever is done with them; otherwise as `window`."""
-        query = f"SELECT _id, data, timestamp FROM {self._table_name} WHERE _id > ? ORDER BY _id LIMIT ?"  # noqa: S608
-        events: list[Queued] = []
         with self._reading() as connection:
-            rows = connection.execute(query, (after, limit))
-            for position, data, at in rows:
-                max_bytes -= len(data)
-                if events and max_bytes < 0:
-                    break
-                events.append(Queued(position, data, round(at * _MS)))
-            rows.close()
-        return events
+            after = max(after, self._first - 1)
+            kept = events.Kept(self._last, self._unsummed)
+            found, is_well = events.read(connection, kept, after, limit, max_bytes)
+            if not is_well:
+                self._set_aside(after + 1)
+                found, is_well = events.read(connection, kept, after, limit, max_bytes)
+            if not is_well:
+                raise damaged(self._file, f"event {after + 1} cannot be replaced")
+        return found
+
+    def _set_aside(self, position: int) -> None:
+        """Put an event without data in the place of one that is damaged, which is a gap."""
+        with self._transaction() as connection:
+            repair.set_event_aside(connection, self._epoch, position, self._now_ms())
+        self._remember_gaps()
 
     def wait(self, target: str, timeout: float, after: float | None = None) -> bool:
         """Wait up to `timeout` seconds for an event after the target's position, or `after` one; True if there is one.
@@ -242,8 +268,8 @@ class EventQueue(ParkedEvents):
     def history(self) -> History:
         """What is kept though every target is done with it. Cheap, however much it is."""
         with self._reading() as connection:
-            events = max(0, min(self._positions.values(), default=0) + 1 - self._first)
-            return history.kept(connection, self._table_name, events, self.size)
+            done = max(0, min(self._positions.values(), default=0) + 1 - self._first)
+            return history.kept(connection, self._table_name, done, self.size)
 
     def _trim_slice(self, retain_rows: int, retain_seconds: float) -> int:
         with self._lock:

@@ -11,7 +11,7 @@ CREATE = (
     """CREATE TABLE parked (
     id INTEGER PRIMARY KEY AUTOINCREMENT, target TEXT NOT NULL, position INTEGER NOT NULL,
     table_key TEXT NOT NULL, data BLOB NOT NULL, reason TEXT NOT NULL, kind TEXT NOT NULL,
-    attempts INTEGER NOT NULL, first_at_ms INTEGER NOT NULL, last_at_ms INTEGER NOT NULL,
+    attempts INTEGER NOT NULL, first_at_ms INTEGER NOT NULL, last_at_ms INTEGER NOT NULL, seal INTEGER,
     UNIQUE (target, table_key, position))""",
     "CREATE INDEX parked_in_order ON parked (target, position, id)",
     """CREATE TABLE unreadable (

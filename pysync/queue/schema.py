@@ -1,8 +1,8 @@
 """The queue file: its tables, how it is made, and what must hold before it is used.
 
-SQLite database `queue.db`, application id "pysq", user_version 1. The table of events is persist-queue's own
-(`queue_events`); the others are ours. A file is made whole under another name and renamed, so that an empty
-or half-made `queue.db` is always damage and never a crash of ours.
+SQLite database `queue.db`, application id "pysq", user_version 2. The table of events is persist-queue's own
+(`queue_events`) with a checksum; the others are ours. A file is made whole under another name and renamed, so that
+an empty or half-made `queue.db` is always damage and never a crash of ours.
 """
 
 from __future__ import annotations
@@ -12,20 +12,23 @@ import sqlite3
 import threading
 from pathlib import Path
 
-from pysync.queue import files, gaps, instances, parking
+from pysync.queue import checksums, digests, events, files, gaps, instances, migration, parking, repair
 from pysync.queue.errors import QueueDamaged, QueueFailed, damaged, translated
 
 APPLICATION = 0x70797371
-VERSION = 1
+VERSION = 2
+_OLDEST = 1
 CHECK_SECONDS = 1.0
 """How long opening looks for damage: a small file is checked whole, a large one as far as this takes."""
 
 _TABLES = (
-    "CREATE TABLE meta (key TEXT PRIMARY KEY, value TEXT NOT NULL) WITHOUT ROWID",
+    "CREATE TABLE meta (key TEXT PRIMARY KEY, value TEXT NOT NULL, seal INTEGER) WITHOUT ROWID",
     """CREATE TABLE targets (
     target TEXT PRIMARY KEY, position INTEGER NOT NULL, registered_at_ms INTEGER NOT NULL,
-    paused_reason TEXT, paused_at_ms INTEGER) WITHOUT ROWID""",
+    paused_reason TEXT, paused_at_ms INTEGER, seal INTEGER) WITHOUT ROWID""",
+    events.CREATE,
     instances.CREATE,
+    digests.CREATE,
     *parking.CREATE,
     *gaps.CREATE,
 )
@@ -54,6 +57,11 @@ def open_database(file: Path, timeout: float, epoch: int, quarantine: bool) -> s
         return _open(file, timeout, epoch)
 
 
+def any_text(data: bytes) -> str:
+    """The text in `data`, UTF-8 or not: what is damaged must be read to be noticed."""
+    return data.decode("utf-8", "surrogateescape")
+
+
 def read_epoch(connection: sqlite3.Connection) -> int:
     """When the queue file was made, in milliseconds since 1970: it tells this file from those before it."""
     row = connection.execute("SELECT value FROM meta WHERE key = 'epoch'").fetchone()
@@ -70,9 +78,15 @@ def _open(file: Path, timeout: float, epoch: int) -> sqlite3.Connection:
     connection = _connect(file, timeout)
     try:
         with translated(file):
-            _identify(connection, file)
+            version = _identify(connection, file)
             _set(connection, file)
             _check(connection, file)
+            if version < VERSION:
+                migration.migrate(connection, VERSION)
+            else:
+                checksums.teach(connection)
+            repair.set_rows_aside(connection, file, epoch)
+            _check_content(connection, file)
     except BaseException:
         connection.close()
         raise
@@ -83,23 +97,23 @@ def _connect(file: Path, timeout: float) -> sqlite3.Connection:
     with translated(file):
         file.chmod(0o600)
         uri = f"{file.absolute().as_uri()}?mode=rw"
-        return sqlite3.connect(uri, uri=True, timeout=timeout, isolation_level=None, check_same_thread=False)
+        connection = sqlite3.connect(uri, uri=True, timeout=timeout, isolation_level=None, check_same_thread=False)
+    connection.text_factory = any_text
+    connection.execute("PRAGMA temp_store = MEMORY")
+    return connection
 
 
 def _create(file: Path, epoch: int) -> None:
-    draft, epochs = file.with_name(f"{file.name}.new"), file.with_name("epoch")
-    epoch = files.later_epoch(epochs, epoch)
+    draft = file.with_name(f"{file.name}.new")
     for leftover in (draft, files.companion(draft), draft.with_name(f"{draft.name}-journal")):
         leftover.unlink(missing_ok=True)
     # SQLite gives its log the mode of the database.
     os.close(os.open(draft, os.O_CREAT | os.O_EXCL | os.O_RDWR | os.O_CLOEXEC, 0o600))
     connection = _connect(draft, timeout=0)
     try:
-        _fill(connection, epoch)
+        _fill(connection, files.begin_epoch(file.with_name("epoch"), epoch))
     finally:
         connection.close()
-    epochs.write_text(str(epoch), encoding="ascii")
-    epochs.chmod(0o600)
     draft.rename(file)
     files.sync(file.parent)
 
@@ -110,23 +124,25 @@ def _fill(connection: sqlite3.Connection, epoch: int) -> None:
     connection.execute("BEGIN")
     for table in _TABLES:
         connection.execute(table)
+    checksums.teach(connection)
     connection.execute("INSERT INTO meta (key, value) VALUES ('epoch', ?)", (str(epoch),))
     connection.execute(f"PRAGMA application_id = {APPLICATION}")
     connection.execute(f"PRAGMA user_version = {VERSION}")
     connection.execute("COMMIT")
 
 
-def _identify(connection: sqlite3.Connection, file: Path) -> None:
+def _identify(connection: sqlite3.Connection, file: Path) -> int:
     connection.execute("PRAGMA locking_mode = EXCLUSIVE")
     application = _pragma(connection, "application_id")
-    version = _pragma(connection, "user_version")
+    version = int(str(_pragma(connection, "user_version")))
     if application != APPLICATION:
         raise QueueFailed(f"{file} is not a pysync queue", hint="set another queue.directory, or move it away")
-    if version != VERSION:
+    if not _OLDEST <= version <= VERSION:
         raise QueueFailed(
             f"{file} has queue format {version}, this pysync knows {VERSION}",
             hint="a newer pysync wrote it: start that one, or set another queue.directory",
         )
+    return version
 
 
 def _set(connection: sqlite3.Connection, file: Path) -> None:
@@ -141,16 +157,23 @@ def _set(connection: sqlite3.Connection, file: Path) -> None:
 
 
 def _check(connection: sqlite3.Connection, file: Path) -> None:
+    found = _quick_check(connection)
+    tables = {name for (name,) in connection.execute("SELECT name FROM sqlite_master WHERE type = 'table'")}
+    missing = {"meta", "targets", "instances", "parked", "unreadable", "gaps"} - tables
+    if found != "ok" or missing:
+        raise damaged(file, found if found != "ok" else f"no table {', '.join(sorted(missing))}")
+
+
+def _check_content(connection: sqlite3.Connection, file: Path) -> None:
     try:
-        found = _quick_check(connection)
-        tables = {name for (name,) in connection.execute("SELECT name FROM sqlite_master WHERE type = 'table'")}
-        missing = {"meta", "targets", "instances", "parked", "unreadable", "gaps"} - tables
-        if found != "ok" or missing:
-            raise damaged(file, found if found != "ok" else f"no table {', '.join(sorted(missing))}")
         read_epoch(connection)
         instances.Instances(connection)
+        first, last = events.span(connection)
+        positions = [it for (it,) in connection.execute("SELECT position FROM targets")]
     except (TypeError, ValueError) as error:
         raise damaged(file, str(error)) from error
+    if not all(first - 1 <= it <= last for it in positions):
+        raise damaged(file, f"it holds events {first} to {last}, and its targets are at {positions}")
 
 
 def _quick_check(connection: sqlite3.Connection) -> str:

@@ -13,7 +13,8 @@ from typing import NoReturn
 
 from persistqueue import SQLiteQueue
 
-from pysync.queue import files, schema
+from pysync.queue import events, files, gaps, migration, repair, schema
+from pysync.queue.answered import Answered
 from pysync.queue.errors import QueueClosed, QueueFull, translated
 
 FILE = "queue.db"
@@ -68,12 +69,30 @@ class QueueFile(SQLiteQueue):  # type: ignore[misc]  # persist-queue is checked 
             raise
 
     def _begin(self) -> None:
-        events = f"{self._TABLE_NAME}_{self.name}"
-        last = self._conn.execute("SELECT seq FROM sqlite_sequence WHERE name = ?", (events,)).fetchone()
-        self._last: int = last[0] if last else 0
-        first = self._conn.execute(f"SELECT min(_id) FROM {self._table_name}").fetchone()[0]  # noqa: S608
-        self._first: int = first or self._last + 1
+        self._conn.text_factory = schema.any_text  # persist-queue has set its own
+        self._first, self._last = events.span(self._conn)
+        self._unsummed = migration.unsummed(self._conn)
         self._epoch = schema.read_epoch(self._conn)
+        self._answered = Answered(self._directory / "answered")
+        self._compare_with_answered()
+
+    def _compare_with_answered(self) -> None:
+        """Whether all is there that was answered; if not, that is a gap, and a new epoch begins."""
+        last, found = self._answered.read(self._epoch)
+        if last > self._last or found > gaps.found(self._conn):
+            told = {"answered": last, "last": self._last, "at_ms": self._now_ms()}
+            repair.tell_lost(self._conn, self._file, self._epoch, **told)
+            self._epoch = schema.read_epoch(self._conn)
+        self._remember_gaps()
+
+    def _remember(self) -> None:
+        """Note outside of SQLite what is answered from now on."""
+        self._answered.note(self._epoch, self._last, self._gaps)
+
+    def _remember_gaps(self) -> None:
+        """The same, after one was opened."""
+        self._gaps = gaps.found(self._conn)
+        self._remember()
 
     @property
     def epoch(self) -> int:
@@ -130,6 +149,9 @@ class QueueFile(SQLiteQueue):  # type: ignore[misc]  # persist-queue is checked 
     def _release(self) -> None:
         if hasattr(self, "_conn"):
             self._conn.close()
+        if hasattr(self, "_answered"):
+            self._answered.close()
+            del self._answered
         if self._owner >= 0:
             os.close(self._owner)
             self._owner = -1

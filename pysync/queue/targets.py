@@ -16,7 +16,9 @@ _GAPS = ("new:{}:", "scope:{}:")
 
 def register(connection: sqlite3.Connection, target: str, position: int, at_ms: int) -> None:
     """Give `target` a position."""
-    connection.execute("INSERT INTO targets VALUES (?, ?, ?, NULL, NULL)", (target, position, at_ms))
+    connection.execute(
+        "INSERT INTO targets (target, position, registered_at_ms) VALUES (?, ?, ?)", (target, position, at_ms)
+    )
 
 
 def pause(connection: sqlite3.Connection, target: str, reason: str | None, at_ms: int | None) -> None:
@@ -50,5 +52,6 @@ def rename(connection: sqlite3.Connection, old: str, new: str) -> None:
 def amend(connection: sqlite3.Connection, events: str, changed: Mapping[int, bytes]) -> None:
     """Store other bytes for the events at these positions, in the table `events` and where they are parked."""
     rows = [(data, position) for position, data in changed.items()]
-    connection.executemany(f"UPDATE {events} SET data = ? WHERE _id = ?", rows)  # noqa: S608
+    update = f"UPDATE {events} SET data = ?1, crc = event_checksum(_id, ?1, timestamp) WHERE _id = ?2"  # noqa: S608
+    connection.executemany(update, rows)
     connection.executemany("UPDATE parked SET data = ? WHERE position = ?", rows)

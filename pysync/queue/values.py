@@ -17,6 +17,7 @@ MAX_DATA = 256 * 1024 * 1024
 class Entry:
     """One event to append: `instance` and `sequence` (from 1) identify it for ever, `data` is kept as it is.
 
+    With `firm` whoever sends it again sends the same data: if not, one of the two is not true.
     Raises ValueError for what could never be stored, so that it cannot spoil the batch it would be in.
     """
 
@@ -24,6 +25,7 @@ class Entry:
     sequence: int
     source: str
     data: bytes
+    firm: bool = False
 
     def __post_init__(self) -> None:
         if not self.instance or not 1 <= self.sequence < 2**63:
@@ -35,7 +37,7 @@ class Entry:
 
 @dataclass(frozen=True, slots=True)
 class Queued:
-    """One event of the queue, as it was appended."""
+    """One event of the queue, as it was appended; without `data` where it was damaged, and is set aside."""
 
     position: int
     data: bytes

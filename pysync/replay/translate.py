@@ -54,8 +54,11 @@ class Translator:
     def translate(self, data: bytes, position: int) -> Change | None:
         """The event in `data`, rewritten for the target; None when it does not concern it.
 
-        Raises UnreadableEvent or UnsupportedEvent.
+        Nor does one without data: it was damaged in the queue, and is made good by comparison. Raises UnreadableEvent
+        or UnsupportedEvent.
         """
+        if not data:
+            return None
         event = self._by_replicator(decode_event(data))
         if not self.policy.takes_catalog(event):
             self._leave_out(event)

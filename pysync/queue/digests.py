@@ -1,0 +1,66 @@
+"""Digests: by which an event that comes again is known to be the same, also after it was trimmed.
+
+One row holds those of a run of numbers of one listener that came together, so that a batch costs one row.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import sqlite3
+from collections.abc import Iterable, Iterator
+
+from pysync.queue.values import Entry
+
+CREATE = """CREATE TABLE digests (
+    instance TEXT NOT NULL, first INTEGER NOT NULL, hashes BLOB NOT NULL,
+    PRIMARY KEY (instance, first)) WITHOUT ROWID"""
+KEEP = 100_000
+"""How many numbers of each listener are remembered: the newest."""
+SIZE = 16
+
+_WRITE = "INSERT INTO digests (instance, first, hashes) VALUES (?, ?, ?)"
+_READ = "SELECT first, hashes FROM digests WHERE instance = ? AND first <= ? ORDER BY first DESC LIMIT 1"
+_FORGET = "DELETE FROM digests WHERE instance = ? AND first < (SELECT max(first) FROM digests WHERE instance = ?) - ?"
+
+
+def digest(data: bytes) -> bytes:
+    """The content hash of an event: the first 16 bytes of its SHA-256."""
+    return hashlib.sha256(data).digest()[:SIZE]
+
+
+def keep(connection: sqlite3.Connection, new: Iterable[Entry]) -> None:
+    """Remember what came, of those that are firm, and forget what is older than the newest `KEEP` numbers."""
+    came: dict[str, list[Entry]] = {}
+    for entry in new:
+        if entry.firm:
+            came.setdefault(entry.instance, []).append(entry)
+    rows = [(it, *run) for it, entries in came.items() for run in _runs(entries)]
+    connection.executemany(_WRITE, rows)
+    connection.executemany(_FORGET, [(it, it, KEEP) for it in came])
+
+
+def differing(connection: sqlite3.Connection, again: Iterable[Entry]) -> dict[str, Entry]:
+    """Of each instance the first that has come before, but not with this content, or whose content is forgotten."""
+    found: dict[str, Entry] = {}
+    for entry in again:
+        if entry.firm and entry.instance not in found and not _is_same(connection, entry):
+            found[entry.instance] = entry
+    return found
+
+
+def _runs(entries: list[Entry]) -> Iterator[tuple[int, bytes]]:
+    """Of each run of numbers the first, and the digests of all."""
+    entries.sort(key=lambda it: it.sequence)
+    start = 0
+    for end, entry in enumerate(entries, 1):
+        if end == len(entries) or entries[end].sequence != entry.sequence + 1:
+            yield entries[start].sequence, b"".join(digest(it.data) for it in entries[start:end])
+            start = end
+
+
+def _is_same(connection: sqlite3.Connection, entry: Entry) -> bool:
+    row = connection.execute(_READ, (entry.instance, entry.sequence)).fetchone()
+    if row is None:
+        return False
+    at = (entry.sequence - row[0]) * SIZE
+    return bool(row[1][at : at + SIZE] == digest(entry.data))

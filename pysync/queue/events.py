@@ -1,0 +1,91 @@
+"""The table of events: persist-queue's, with a checksum. SQL only.
+
+An event that is not as it was written is replaced by one without data: positions stay dense, and nobody stops at it.
+"""
+
+from __future__ import annotations
+
+import sqlite3
+import struct
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+from pysync.queue import checksums
+from pysync.queue.values import Queued
+
+TABLE = "queue_events"
+CREATE = f"""CREATE TABLE {TABLE} (
+    _id INTEGER PRIMARY KEY AUTOINCREMENT, data BLOB, timestamp FLOAT, crc INTEGER)"""
+
+_INSERT = f"INSERT INTO {TABLE} (_id, data, timestamp, crc) VALUES (?, ?, ?, ?)"  # noqa: S608
+_REPLACE = _INSERT.replace("INSERT", "INSERT OR REPLACE")
+_READ = f"SELECT _id, data, timestamp, crc FROM {TABLE} WHERE _id > ? ORDER BY _id LIMIT ?"  # noqa: S608
+_ONE = f"SELECT CAST(data AS BLOB) FROM {TABLE} WHERE _id = ?"  # noqa: S608
+_MS = 1000
+
+
+@dataclass(frozen=True, slots=True)
+class Kept:
+    """Events are kept up to the position `last`; up to `unsummed` they may be without a checksum."""
+
+    last: int
+    unsummed: int
+
+
+def span(connection: sqlite3.Connection) -> tuple[int, int]:
+    """The positions of the first event that is kept (or is to come) and of the last that ever was.
+
+    Raises ValueError where the file contradicts itself.
+    """
+    counted = connection.execute("SELECT seq FROM sqlite_sequence WHERE name = ?", (TABLE,)).fetchone()
+    last = int(counted[0]) if counted else 0
+    first, newest = connection.execute(f"SELECT min(_id), max(_id) FROM {TABLE}").fetchone()  # noqa: S608
+    if newest is not None and newest != last:
+        raise ValueError(f"its last event is {newest}, and it has counted {last}")
+    return first or last + 1, last
+
+
+def insert(connection: sqlite3.Connection, first: int, data: Iterable[bytes], at_ms: int) -> None:
+    """Append events, at the positions from `first` on."""
+    at = at_ms / _MS
+    rows = [(position, it, at, checksums.of_event(position, it, at)) for position, it in enumerate(data, first)]
+    connection.executemany(_INSERT, rows)
+
+
+def read(
+    connection: sqlite3.Connection, kept: Kept, after: int, limit: int, max_bytes: int
+) -> tuple[list[Queued], bool]:
+    """The events after the position `after`, up to `limit` and `max_bytes`, but at least one; and whether all is well.
+
+    They end before one that is missing, or not as it was written. If that is the first of them, all is not well.
+    """
+    found: list[Queued] = []
+    expected = after + 1
+    rows = connection.execute(_READ, (after, limit))
+    for position, data, at, crc in rows:
+        if position != expected or not _is_whole(position, data, at, crc, kept.unsummed):
+            break
+        max_bytes -= len(data)
+        if found and max_bytes < 0:
+            break
+        found.append(Queued(position, data, round(at * _MS)))
+        expected += 1
+    rows.close()
+    return found, bool(found) or expected > kept.last or limit < 1
+
+
+def replace(connection: sqlite3.Connection, position: int, at_ms: int) -> bytes:
+    """Put an event without data at `position`, and return the data of the one that was there, if any."""
+    row = connection.execute(_ONE, (position,)).fetchone()
+    at = at_ms / _MS
+    connection.execute(_REPLACE, (position, b"", at, checksums.of_event(position, b"", at)))
+    return row[0] or b"" if row else b""
+
+
+def _is_whole(position: int, data: bytes, at: float, crc: int | None, unsummed: int) -> bool:
+    if crc is None and position <= unsummed:
+        return isinstance(data, bytes) and isinstance(at, float)
+    try:
+        return checksums.of_event(position, data, at) == crc
+    except (TypeError, struct.error):  # not even of the type that was written
+        return False

@@ -1,0 +1,60 @@
+"""What is done about damage in the queue's file that leaves the rest of it sound: set aside, and a gap opened for it.
+
+The gap has source and targets compared, so whatever the damage has hidden is made good.
+"""
+
+from __future__ import annotations
+
+import sqlite3
+from pathlib import Path
+
+import structlog
+
+from pysync.queue import checksums, events, files, gaps, parking
+
+log = structlog.get_logger(__name__)
+
+
+def set_rows_aside(connection: sqlite3.Connection, file: Path, at_ms: int) -> None:
+    """Take what is damaged out of the small tables. A target whose row goes is new then, and so is an epoch."""
+    connection.execute("BEGIN IMMEDIATE")
+    for table in checksums.SEALED:
+        for row in checksums.take_unsealed(connection, table):
+            data = repr(row).encode()
+            reason = f"a row of the queue's table {table} was damaged, and is set aside"
+            key = f"damaged:{table}:{at_ms}:{checksums.of_event(0, data, 0.0)}"
+            _tell(connection, key, reason, data, at_ms)
+            if table == "meta":
+                _add_epoch(connection, file, at_ms)
+    connection.execute("COMMIT")
+
+
+def set_event_aside(connection: sqlite3.Connection, epoch: int, position: int, at_ms: int) -> None:
+    """Replace the event at `position`, within the caller's transaction."""
+    data = events.replace(connection, position, at_ms)
+    reason = f"event {position} of the queue was damaged, and is set aside"
+    _tell(connection, f"damaged:event:{epoch}:{position}", reason, data, at_ms)
+
+
+def tell_lost(connection: sqlite3.Connection, file: Path, epoch: int, *, answered: int, last: int, at_ms: int) -> None:
+    """Open a gap for what the file has lost, and begin a new epoch: the positions of what is lost come again."""
+    reason = f"the queue answered for {answered} events and has {last}: its log was damaged, or an older file put there"
+    connection.execute("BEGIN IMMEDIATE")
+    connection.execute("DELETE FROM meta WHERE key = 'epoch'")
+    _add_epoch(connection, file, max(at_ms, epoch + 1))
+    gaps.add(connection, f"damaged:log:{epoch}:{answered}:{at_ms}", reason, at_ms)
+    connection.execute("COMMIT")
+    log.error("queue_damaged", reason=reason)
+
+
+def _tell(connection: sqlite3.Connection, key: str, reason: str, data: bytes, at_ms: int) -> None:
+    parking.keep_unreadable(connection, data, reason, at_ms)
+    gaps.add(connection, key, reason, at_ms)
+    log.error("queue_damaged", reason=reason)
+
+
+def _add_epoch(connection: sqlite3.Connection, file: Path, epoch: int) -> None:
+    """A new epoch, if there is none in the file now."""
+    if connection.execute("SELECT 1 FROM meta WHERE key = 'epoch'").fetchone() is None:
+        epoch = files.begin_epoch(file.with_name("epoch"), epoch)
+        connection.execute("INSERT INTO meta (key, value) VALUES ('epoch', ?)", (str(epoch),))

@@ -1,0 +1,291 @@
+"""Damage in the queue's file: noticed where it is read, set aside, a gap; and nothing else stops."""
+
+from __future__ import annotations
+
+import shutil
+import sqlite3
+
+import pytest
+
+from pysync.queue import Entry, EventQueue, migration, schema
+from tests.support import format1
+from tests.support.queues import fill, numbered, park, seen
+
+SEALED = {
+    "meta": "UPDATE meta SET value = '99' WHERE key = 'note:living'",
+    "targets": "UPDATE targets SET position = 4 WHERE target = 'dr'",
+    "instances": "UPDATE instances SET seen = '[[1,9]]'",
+    "parked": "UPDATE parked SET data = x'33'",
+    "gaps": "UPDATE gaps SET closed_at_ms = 1",
+}
+
+
+@pytest.fixture
+def queue(reopen):
+    queue = reopen()
+    queue.register("dr")
+    fill(queue, 1, 5)
+    return queue
+
+
+def edit(directory, *statements):
+    """As damage does it: without the triggers that keep the seals."""
+    connection = sqlite3.connect(directory / "queue.db", isolation_level=None)
+    for statement in statements:
+        connection.execute(statement)
+    connection.close()
+
+
+def reasons(queue):
+    return [gap.reason for gap in queue.open_gaps()]
+
+
+@pytest.mark.parametrize(
+    "damage",
+    [
+        "UPDATE queue_events SET data = x'37' WHERE _id = 3",
+        "UPDATE queue_events SET data = NULL WHERE _id = 3",
+        "UPDATE queue_events SET data = CAST(x'ff' AS TEXT) WHERE _id = 3",
+        "UPDATE queue_events SET timestamp = 1 WHERE _id = 3",
+        "UPDATE queue_events SET timestamp = 'no' WHERE _id = 3",
+        "UPDATE queue_events SET crc = NULL WHERE _id = 3",
+        "UPDATE queue_events SET (data, crc) = (SELECT data, crc FROM queue_events WHERE _id = 4) WHERE _id = 3",
+        "DELETE FROM queue_events WHERE _id = 3",
+    ],
+)
+def test_an_event_that_is_not_as_it_was_written_is_set_aside_and_a_gap(queue, reopen, tmp_path, damage):
+    queue.close()
+    edit(tmp_path, damage)
+    queue = reopen()
+    assert seen(queue, "dr") == numbered(1, 2)
+    queue.advance("dr", 2)
+    expected = [(3, b""), *numbered(4, 5)]
+    assert seen(queue, "dr") == expected
+    assert reasons(queue) == ["event 3 of the queue was damaged, and is set aside"]
+    assert len(queue.unreadable()) == 1
+    queue = reopen()
+    assert seen(queue, "dr") == expected
+    assert len(queue.open_gaps()) == len(queue.unreadable()) == 1
+    queue.advance("dr", 5)
+    assert queue.trim() == 5
+
+
+def test_two_events_that_changed_places_are_both_set_aside(queue, reopen, tmp_path):
+    queue.close()
+    edit(
+        tmp_path,
+        "UPDATE queue_events SET _id = 99 WHERE _id = 3",
+        "UPDATE queue_events SET _id = 3 WHERE _id = 4",
+        "UPDATE queue_events SET _id = 4 WHERE _id = 99",
+        "UPDATE sqlite_sequence SET seq = 5 WHERE name = 'queue_events'",
+    )
+    queue = reopen()
+    queue.advance("dr", 2)
+    assert [queue.events(at, 1, 10)[0].data for at in (2, 3, 4)] == [b"", b"", b"5"]
+
+
+def test_what_is_kept_beside_the_events_is_sealed_whoever_writes_it(queue, reopen):
+    queue.advance("dr", 3, [park(2), park(3)])
+    queue.update_parked(queue.parked("dr"))
+    queue.amend({2: b"other"})
+    queue.pause("dr", "by hand")
+    queue.note("living", "77")
+    queue.open_gap("a", "b")
+    queue.healed_by(["a"], 4)
+    queue.close_gaps()
+    queue.rename("dr", "lake")
+    queue = reopen()
+    assert [it.key for it in queue.gaps()] == ["a"]
+    assert queue.unreadable() == []
+    assert [it.data for it in queue.parked("lake")] == [b"other", b"x"]
+    assert queue.events(1, 1, 100)[0].data == b"other"
+
+
+@pytest.mark.parametrize("table", SEALED)
+def test_a_row_of_a_small_table_that_is_damaged_is_set_aside(queue, reopen, tmp_path, table):
+    queue.advance("dr", 2, [park(2)])
+    queue.note("living", "77")
+    queue.open_gap("ended:old:3", "it ended")
+    queue.close()
+    edit(tmp_path, SEALED[table])
+    queue = reopen()
+    assert f"a row of the queue's table {table} was damaged, and is set aside" in reasons(queue)
+    assert len(queue.unreadable()) == 1
+    queue.register("dr")
+    assert queue.append("jvm", 6, "onprem", b"6")
+    assert seen(queue, "dr")[-1] == (6, b"6")
+    assert len(reopen().unreadable()) == 1
+
+
+def test_without_its_epoch_a_queue_begins_a_new_one(queue, reopen, tmp_path):
+    old = queue.epoch
+    queue.close()
+    edit(tmp_path, "UPDATE meta SET value = '7' WHERE key = 'epoch'")
+    queue = reopen()
+    assert queue.epoch > old
+    assert reopen().epoch == queue.epoch
+
+
+def test_a_file_that_contradicts_itself_is_refused(queue, reopen, tmp_path):
+    queue.close()
+    edit(tmp_path, "UPDATE sqlite_sequence SET seq = 3 WHERE name = 'queue_events'")
+    with pytest.raises(schema.QueueDamaged, match="its last event is 5, and it has counted 3"):
+        reopen()
+    edit(tmp_path, "DELETE FROM queue_events", "UPDATE sqlite_sequence SET seq = 9 WHERE name = 'queue_events'")
+    with pytest.raises(schema.QueueDamaged, match=r"it holds events 10 to 9, and its targets are at \[0\]"):
+        reopen()
+
+
+# --- what SQLite rolls back without a word
+
+
+def copy(tmp_path, name):
+    """The files of a queue that is open, as a kill leaves them."""
+    directory = tmp_path / name
+    directory.mkdir()
+    for file in tmp_path.iterdir():
+        if file.is_file():
+            shutil.copy(file, directory)
+    return directory
+
+
+def opened(directory):
+    return EventQueue(directory, min_free_bytes=0, lock_timeout=0)
+
+
+def test_what_was_answered_and_is_not_there_any_more_is_a_gap_and_a_new_epoch(queue, tmp_path):
+    for name, cut in {"sound": 0, "tail": 100, "all": None}.items():
+        directory = copy(tmp_path, name)
+        log = directory / "queue.db-wal"
+        if cut is None:
+            log.unlink()
+        else:
+            log.write_bytes(log.read_bytes()[: log.stat().st_size - cut])
+        with opened(directory) as again:
+            told = reasons(again)
+            assert again.epoch > queue.epoch if cut != 0 else again.epoch == queue.epoch
+        with opened(directory) as twice:
+            assert reasons(twice) == told
+        assert [("answered for 5 events and has" in it) for it in told] == ([] if cut == 0 else [True])
+
+
+def test_a_gap_that_was_recorded_and_is_lost_is_one_again(queue, tmp_path):
+    before = copy(tmp_path, "before")
+    queue.open_gap("ended:jvm:5", "it ended")
+    shutil.copy(tmp_path / "answered", before)
+    with opened(before) as again:
+        assert len(again.open_gaps()) == 1
+
+
+@pytest.mark.parametrize("content", [b"", b"\0" * 28, b"x" * 28])
+def test_a_file_of_answers_that_is_not_whole_says_nothing(queue, tmp_path, content):
+    directory = copy(tmp_path, "again")
+    (directory / "answered").write_bytes(content)
+    with opened(directory) as again:
+        assert (again.last, reasons(again)) == (5, [])
+
+
+# --- an event that comes again
+
+
+def entry(sequence, data, instance="jvm"):
+    return Entry(instance, sequence, "onprem", data, firm=True)
+
+
+def test_an_event_that_comes_again_with_other_bytes_is_a_gap(reopen):
+    queue = reopen()
+    queue.register("dr")
+    assert queue.append_all([entry(n, b"%d" % n) for n in (1, 2, 3, 7, 8)]) == [True] * 5
+    queue.advance("dr", 5)
+    queue.trim()
+    queue = reopen()
+    assert queue.append_all([entry(n, b"%d" % n) for n in (8, 2, 4)]) == [False, False, True]
+    assert reasons(queue) == []
+    assert queue.append_all([entry(7, b"true"), entry(4, b"4"), entry(5, b"5"), entry(5, b"other")]) == [
+        False,
+        False,
+        True,
+        False,
+    ]
+    assert reasons(queue) == ["event 7 of metastore jvm came again, not as it came before"]
+    assert queue.append_all([entry(4, b"other"), entry(3, b"other", "new")]) == [False, True]
+    assert len(queue.open_gaps()) == 2
+
+
+def test_the_newest_numbers_of_a_listener_are_remembered(reopen, monkeypatch):
+    monkeypatch.setattr("pysync.queue.digests.KEEP", 10)
+    queue = reopen()
+    for start in range(1, 41, 4):
+        queue.append_all([entry(n, b"%d" % n) for n in range(start, start + 4)])
+    assert queue.append_all([entry(n, b"%d" % n) for n in (40, 29, 33)]) == [False] * 3
+    assert queue.open_gaps() == []
+    assert queue.append_all([entry(5, b"5")]) == [False]
+    assert [gap.key for gap in queue.open_gaps()] == ["differs:jvm:5"]
+
+
+# --- a file of format 1
+
+
+def test_a_file_of_format_1_is_brought_to_the_present_one(reopen, tmp_path):
+    format1.write(tmp_path / "queue.db", 5)
+    for _ in range(2):
+        queue = reopen()
+        assert seen(queue, "dr") == numbered(3, 5)
+        assert queue.epoch == 1234567
+        assert [it.data for it in queue.parked("dr")] == [b"2"]
+        assert queue.paused("dr").reason == "by hand"
+        assert [gap.key for gap in queue.open_gaps()] == ["ended:old:3"]
+        assert queue.noted("living") == "77"
+        assert queue.append("jvm", 5, "onprem", b"5") is False
+        assert queue.unreadable() == []
+    assert queue.append("jvm", 6, "onprem", b"6")
+    queue.close()
+    edit(tmp_path, "UPDATE queue_events SET crc = NULL WHERE _id = 6", "UPDATE targets SET position = 4")
+    assert [it.key.split(":")[1] for it in reopen().open_gaps()] == ["old", "targets"]
+    assert reopen().events(5, 9, 99)[0].data == b""
+
+
+def test_a_file_of_format_1_without_its_table_of_events_is_brought_along_too(reopen, tmp_path):
+    format1.write(tmp_path / "queue.db", 2)
+    edit(tmp_path, "DROP TABLE queue_events", "DELETE FROM targets", "DELETE FROM instances")
+    queue = reopen()
+    queue.register("dr")
+    fill(queue, 1, 2)
+    assert seen(queue, "dr") == numbered(1, 2)
+
+
+@pytest.mark.parametrize("stop", range(1, 25))
+def test_a_migration_that_is_cut_short_has_done_nothing(reopen, tmp_path, monkeypatch, stop):
+    """As a crash, at each of its statements: the next start finds the file as it was."""
+    format1.write(tmp_path / "queue.db", 5)
+
+    class Cut:
+        def __init__(self, connection):
+            self.connection, self.left = connection, stop
+
+        def __getattr__(self, name):
+            return getattr(self.connection, name)
+
+        def execute(self, *args):
+            self.left -= 1
+            if not self.left:
+                raise sqlite3.OperationalError("cut short")
+            return self.connection.execute(*args)
+
+    whole = migration.migrate
+    monkeypatch.setattr(migration, "migrate", lambda connection, version: whole(Cut(connection), version))
+    with pytest.raises(schema.QueueFailed, match="cut short"):
+        reopen()
+    connection = sqlite3.connect(tmp_path / "queue.db")
+    assert connection.execute("PRAGMA user_version").fetchone() == (1,)
+    connection.close()
+    monkeypatch.setattr(migration, "migrate", whole)
+    assert seen(reopen(), "dr") == numbered(3, 5)
+
+
+def test_a_file_of_a_newer_format_is_refused_in_one_line(queue, reopen, tmp_path, monkeypatch):
+    """As the release of format 1 does with a file of format 2."""
+    queue.close()
+    monkeypatch.setattr(schema, "VERSION", 1)
+    with pytest.raises(schema.QueueFailed, match="has queue format 2, this pysync knows 1; a newer pysync wrote it"):
+        reopen()
