@@ -89,11 +89,15 @@ def is_another(wanted: Any, there: Any) -> bool:
 
 
 def create(session: Session, operation: Operation, wanted: Any) -> None:
-    """Create the table. HMS makes its directory; files in one that is there stay, and what it counts is put right."""
+    """Create the table. HMS makes its directory; files in one that is there stay.
+
+    It counts those of a table without partition keys (`MetaStoreUtils.updateTableStatsFast`): that is put right.
+    """
     wanted, context = _with_known_sources(wanted), environment(operation)
     with within(session, wanted.dbName):
         session.hms.call(lambda client: client.create_table_with_environment_context(wanted, context))
-    there = None if is_view(wanted) else session.hms.table(wanted.dbName, wanted.tableName)
+    counts = not (is_view(wanted) or wanted.partitionKeys)
+    there = session.hms.table(wanted.dbName, wanted.tableName) if counts else None
     if there is not None and not same_counts(wanted.parameters, there.parameters):
         _alter(session, operation, wanted, there)
 
