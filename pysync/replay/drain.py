@@ -107,8 +107,8 @@ class Drain:
         """Register the target in the queue and begin; does not wait for the target."""
         self._queue.register(self.name)
         noted = f"window:{self.name}"
-        self._replayer.began = max(self._replayer.reach, int(self._queue.noted(noted) or 0))
-        self._queue.note(noted, str(self._replayer.began))
+        self._replayer.lookout.reach = max(self._replayer.reach, int(self._queue.noted(noted) or 0))
+        self._queue.note(noted, str(self._replayer.lookout.reach))
         self._thread.start()
 
     def stop(self) -> None:

@@ -6,14 +6,14 @@ them come again from there, and the place of an early one may be gone, because a
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
 from pysync.errors import PysyncError
 from pysync.model.change import Change
 from pysync.model.event import Kind
 from pysync.model.wire import decode_event
-from pysync.queue import Queued
+from pysync.queue import EventQueue, Queued
 from pysync.replay.order import EVERYTHING
 from pysync.replay.translate import Translator
 
@@ -47,6 +47,46 @@ class Hindsight:
 
 NONE = Hindsight()
 _REMOVES = frozenset({Kind.DROP_DATABASE, Kind.DROP_TABLE, Kind.ALTER_TABLE, Kind.REFRESH})
+_EVENTS = 1000
+_BYTES = 16 * 1024 * 1024
+
+
+class Lookout:
+    """Finds the hindsight of one target's windows; reads the events for it once, when the first of them is taken.
+
+    `reach` is how many events after the target's position may have been applied when the process died.
+    """
+
+    def __init__(self, queue: EventQueue, translator: Translator, reach: int) -> None:
+        self.reach = reach
+        self._queue = queue
+        self._translator = translator
+        self._begun: int | None = None  # the position up to which anything may have been applied; None: nobody knows
+        self._found: Hindsight | None = None
+
+    def after(self, position: int) -> Hindsight:
+        """That of a window which begins after this position."""
+        if self._begun is None:
+            self._begun = min(position + self.reach, self._queue.last)
+        if position >= self._begun:
+            return NONE
+        if self._found is None:
+            self._found = Hindsight.joined(self._removed(position, self._begun))
+        return self._found
+
+    def begin(self, position: int) -> None:
+        """Note that all events up to there may be applied from now on."""
+        self._begun = max(position, self._begun or 0)
+
+    def forget(self) -> None:
+        """Look anew: what is under way is given up, and comes again."""
+        self._found = None
+
+    def _removed(self, after: int, upto: int) -> Iterator[Hindsight]:
+        while after < upto:
+            events = self._queue.events(after, min(_EVENTS, upto - after), _BYTES)
+            yield Hindsight.of(events, self._translator)
+            after = events[-1].position
 
 
 def _translated(event: Queued, translator: Translator) -> Change | None:

@@ -22,7 +22,7 @@ from pysync.replay.apply import Applier, Shadow
 from pysync.replay.brake import Brake, Limits
 from pysync.replay.draft import Draft, draft, refreshes_all, waits
 from pysync.replay.flight import Flight
-from pysync.replay.hindsight import NONE, Hindsight
+from pysync.replay.hindsight import Lookout
 from pysync.replay.lanes import Apply, Lanes, OpenLanes, Threads
 from pysync.replay.ledger import Ledger
 from pysync.replay.legs import Job, Leg
@@ -39,7 +39,6 @@ _WINDOW_BYTES = 16 * 1024 * 1024
 _FLIGHT_BYTES = 32 * 1024 * 1024
 """While the windows under way hold more data than that, no other is taken."""
 _FLIGHT_WINDOWS = 16
-_LOOK_EVENTS = 1000
 _IDLE_SECONDS = 1.0
 _AWAY_SECONDS = 1.0
 
@@ -49,10 +48,9 @@ log = structlog.get_logger(__name__)
 class Replayer:
     """Replays for one target, in one thread. Once `halt` is set all of it ends early: `land`, then go on.
 
-    `reach` is how many events may be under way, or done behind one that is; `began` how many may have been when the
-    process died. `source` connects to the source metastore, from which comes what the events do not tell. `clock`
-    gives seconds that only grow, `chance` numbers from 0 to 1; `open_lanes` makes the lanes; `ledger` knows what was
-    dropped lately.
+    `reach` is how many events may be under way, or done behind one that is. `source` connects to the source metastore,
+    from which comes what the events do not tell. `clock` gives seconds that only grow, `chance` numbers from 0 to 1;
+    `open_lanes` makes the lanes; `ledger` knows what was dropped lately.
     """
 
     def __init__(
@@ -73,7 +71,8 @@ class Replayer:
         self.brake = Brake(Limits.of(settings), ledger, tables_of=self._tables_of)
         self._open_target: Callable[[], Target] | None = None
         self._looked_at = 0  # the queue's last position then
-        self.reach = self.began = settings.window * _FLIGHT_WINDOWS
+        self.reach = settings.window * _FLIGHT_WINDOWS
+        self.lookout = Lookout(queue, translator, self.reach)
         self._queue = queue
         self._name = settings.name
         self._settings = settings
@@ -89,8 +88,6 @@ class Replayer:
         self._windows: deque[Leg] = deque()  # that the position has not moved past
         self._done: int | None = None  # the target's position; None: ask the queue
         self._taken = 0  # the last position that is in `_windows`
-        self._begun: int | None = None  # that up to which anything may have been applied; None: nobody knows
-        self._hindsight: Hindsight | None = None  # of what is to be taken again; None: not looked for yet
         self.retried = False  # whether the last retry came to its end
         self._retry: Iterator[Leg] | None = None
         self._retried: Leg | None = None
@@ -190,7 +187,8 @@ class Replayer:
         self._refresher.rest()
         self._flight = Flight(self._clock, self._holds, self._refuse)
         self._windows.clear()
-        self._retry = self._retried = self._done = self._hindsight = None
+        self._retry = self._retried = self._done = None
+        self.lookout.forget()
 
     # --- windows
 
@@ -209,13 +207,13 @@ class Replayer:
         if not events or (refreshes_all(events[0]) and self.busy):
             return False
         self._parking.recall()
-        found = draft(events, self._translator, self._queue.epoch, self._parking, self._look_back(after))
+        found = draft(events, self._translator, self._queue.epoch, self._parking, self.lookout.after(after))
         crash_point("window.read")
         if self._is_held(found):
             return False
         leg = Leg(found, self._parking, self._settings.retry_attempts, alone=refreshes_all(events[0]))
         self._taken = leg.last
-        self._begun = max(leg.last, self._begun or 0)
+        self.lookout.begin(leg.last)
         self._windows.append(leg)
         self._flight.add(leg)
         self._flight.begin(lanes)
@@ -245,22 +243,6 @@ class Replayer:
             return ()
         with closing(self._open_target()) as target:
             return target.tables(database)
-
-    def _look_back(self, after: int) -> Hindsight:
-        """What was removed by events after this one that may have been applied already."""
-        if self._begun is None:
-            self._begun = min(after + self.began, self._queue.last)
-        if after >= self._begun:
-            return NONE
-        if self._hindsight is None:
-            self._hindsight = Hindsight.joined(self._removed(after, self._begun))
-        return self._hindsight
-
-    def _removed(self, after: int, upto: int) -> Iterator[Hindsight]:
-        while after < upto:
-            events = self._queue.events(after, min(_LOOK_EVENTS, upto - after), _WINDOW_BYTES)
-            yield Hindsight.of(events, self._translator)
-            after = events[-1].position
 
     def _settle(self) -> int:
         """Move the position past all windows that are done; returns how many events were parked."""

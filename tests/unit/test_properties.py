@@ -219,7 +219,7 @@ def test_a_process_that_dies_amid_overlapping_windows_and_begins_anew_ends_as_th
             deaths -= 1
             target.dies_after = order.randint(0, 40) if deaths >= 0 else None
             replayer = new_replayer(queue, window=order.choice([1, 3, 8, 100]))
-            replayer.began = began = max(began, replayer.reach)  # as it is noted in the queue
+            replayer.lookout.reach = began = max(began, replayer.reach)  # as it is noted in the queue
             note(f"from {queue.done + 1}, dies after {target.dies_after}")
             with contextlib.suppress(Crash):
                 fly(replayer, OneLane(replayer, target, order), order, lambda: queue.left)
