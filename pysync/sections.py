@@ -77,6 +77,10 @@ class BridgeConfig(_Section):
 
     port: int = Field(default=25333, ge=0, le=65535, description="0 takes a free one")
     token_file: Path = Field(default=Path("/etc/pysync/token"), description="mode 0600; make one with `pysync token`")
+    old_listeners: bool = Field(
+        default=False,
+        description="during an upgrade: let listeners of older releases in, which send the token as it is",
+    )
 
 
 class QueueConfig(_Section):

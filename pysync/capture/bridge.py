@@ -1,7 +1,7 @@
-"""The bridge: the py4j endpoint that the listener calls, on 127.0.0.1, behind a token.
+"""The bridge: the py4j endpoint that the listener calls, on 127.0.0.1, and what it answers.
 
-Only this side listens. What arrives is data: three methods of one small object can be called, with strings.
-Answers and their meaning: docs/wire-format.md.
+Only this side listens. What arrives is data: three methods can be called, with strings, by whoever knows the secret
+(pysync.capture.connections). Answers and their meaning: docs/wire-format.md.
 """
 
 from __future__ import annotations
@@ -10,24 +10,16 @@ import base64
 import binascii
 import logging
 import threading
-import time
 from collections import Counter
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Any, BinaryIO
+from typing import Any
 
 import structlog
-from py4j.java_gateway import (
-    CallbackConnection,
-    CallbackServer,
-    CallbackServerParameters,
-    PythonProxyPool,
-    server_started,
-    server_stopped,
-)
-from py4j.protocol import ENTRY_POINT_OBJECT_ID, Py4JNetworkError
+from py4j.java_gateway import server_started, server_stopped
+from py4j.protocol import Py4JNetworkError
 
-from pysync.capture.crowd import Crowd
+from pysync.capture.connections import HOST, Door, Server
 from pysync.capture.gaps import GapWatch
 from pysync.capture.overlaps import Overlaps
 from pysync.capture.refreshes import INSTANCE
@@ -37,16 +29,11 @@ from pysync.model.event import Event, Kind
 from pysync.model.wire import UnreadableEvent, UnsupportedEvent, decode_event
 from pysync.queue import Entry, EventQueue, QueueFailed, QueueFull
 
-HOST = "127.0.0.1"
 PROTOCOL = "pysync 1"
 
 _WORST_FIRST = ("failed", "full", "unsupported", "unreadable", "queued")
 
 _BACKLOG = 512  # py4j's own 5 costs a caller a second under load: the kernel drops its SYN (measured with 50 threads)
-_LONGEST_FRAME = 256 * 1024 * 1024
-_LONGEST_GREETING = 1024
-_GREETING_LINES = 3  # of py4j's authentication: command, token, end
-_GREETING_SECONDS = 10.0
 _START_SECONDS = 5.0
 
 log = structlog.get_logger(__name__)
@@ -92,7 +79,7 @@ class Reception:
         with self._counting:
             return dict(self._answers)
 
-    def _taken(self, payloads: Sequence[object]) -> list[str]:
+    def _taken(self, payloads: Sequence[str]) -> list[str]:
         """The answer to each. None is taken beside one that is unsupported: what follows that must not overtake it."""
         try:
             found = [_read(payload) for payload in payloads]
@@ -148,10 +135,8 @@ class _NoEvent:
     reason: str
 
 
-def _read(payload: object) -> _Read | _NoEvent:
+def _read(payload: str) -> _Read | _NoEvent:
     """What the payload holds. Raises UnsupportedEvent for an event of a newer listener."""
-    if not isinstance(payload, str):  # py4j brings numbers, bytes and null too
-        return _NoEvent(b"", f"not a string but {type(payload).__name__}")
     try:
         data = base64.b64decode(payload, validate=True)
     except (binascii.Error, ValueError):
@@ -165,35 +150,27 @@ def _read(payload: object) -> _Read | _NoEvent:
     return _Read(event, data)
 
 
-class _EntryPoint:
-    """What py4j calls by name: of all a Python object has (`__init__`, `__setattr__`, …) three methods and no more."""
-
-    __slots__ = ("_methods",)
-
-    def __init__(self, reception: Reception) -> None:
-        self._methods = {"append": reception.append, "ping": reception.ping, "report": reception.report}
-
-    def __getattribute__(self, name: str) -> Any:
-        methods = object.__getattribute__(self, "_methods")
-        if name not in methods:
-            raise AttributeError("there are append, ping and report")
-        return methods[name]
-
-
 class Bridge:
     """The listening socket and its supervision. `on_stopped` is called if py4j's accept loop ever ends by itself."""
 
-    def __init__(self, reception: Reception, port: int, token: str, on_stopped: Callable[[], None]) -> None:
+    def __init__(
+        self,
+        reception: Reception,
+        port: int,
+        token: str,
+        on_stopped: Callable[[], None],
+        *,
+        old_listeners: bool = False,
+    ) -> None:
+        """`token` is the secret. With `old_listeners` those of older releases are let in, which send it as it is."""
         self._reception = reception
         self._on_stopped = on_stopped
         self._closing = False
         self._listening = threading.Event()
-        pool = PythonProxyPool()
-        pool.put(_EntryPoint(reception), ENTRY_POINT_OBJECT_ID)
-        parameters = CallbackServerParameters(
-            address=HOST, port=port, auth_token=token, daemonize=True, daemonize_connections=True
-        )
-        self._server = _Server(pool, None, callback_server_parameters=parameters)
+        methods: dict[str, Callable[..., str]]
+        methods = {"append": reception.append, "ping": reception.ping, "report": reception.report}
+        self._door = Door(token.encode(), methods, old_listeners)
+        self._server = Server(self._door, port)
 
     def start(self) -> int:
         """Listen; returns the port. Raises PysyncError when it is taken."""
@@ -227,10 +204,14 @@ class Bridge:
         return {
             "port": int(self._server.get_listening_port()),
             "connections": len(self._server.connections),
-            "refused_connections": self._server.refused,
-            "refused_last_at": self._server.refused_at,
+            "refused_connections": self._door.refusals.total,
+            "refused_last_at": self._door.refusals.last_at,
             "answers": self._reception.answers(),
         }
+
+    def tell_refused(self) -> None:
+        """Say in the log how many callers were refused since it last said so, if any: for who keeps house."""
+        self._door.refusals.tell()
 
     def _raise_backlog(self, **_: Any) -> None:
         self._server.server_socket.listen(_BACKLOG)
@@ -239,80 +220,6 @@ class Bridge:
     def _stopped(self, **_: Any) -> None:
         if not self._closing:
             self._on_stopped()
-
-
-class _Server(CallbackServer):  # type: ignore[misc]
-    """py4j's server, with lines of bounded length and a word about each caller it turns away."""
-
-    refused = 0
-    refused_at: float | None = None  # seconds since 1970
-
-    def __init__(self, *arguments: Any, **named: Any) -> None:
-        super().__init__(*arguments, **named)
-        self.crowd = Crowd()
-
-    def _create_connection(self, socket: Any, stream: BinaryIO) -> CallbackConnection:
-        parameters = self.callback_server_parameters
-        lines = _Lines(stream, socket, lambda: self.crowd.greeted(socket))
-        made = _Connection(self.pool, lines, socket, None, parameters, self)
-        self.crowd.enter(socket)
-        return made
-
-
-class _Connection(CallbackConnection):  # type: ignore[misc]
-    def close(self, reset: bool = False) -> None:
-        """py4j resets a connection when, and only when, its token was wrong or missing (or did not come in time)."""
-        with self.callback_server.lock:  # its own thread and the server's shutdown may both close it: py4j minds
-            if self.socket is None:
-                return
-            if reset:
-                self.callback_server.refused += 1
-                self.callback_server.refused_at = time.time()
-                log.warning("bridge refused a caller: wrong or missing token")
-            socket = self.socket
-            super().close(reset)
-        self.callback_server.crowd.leave(socket)
-
-
-class _Lines:
-    """A stream whose lines end: a caller without the token cannot make us buffer, or wait for, more than a greeting."""
-
-    def __init__(self, stream: BinaryIO, socket: Any, greeted: Callable[[], None]) -> None:
-        self._stream = stream
-        self._greeted = greeted
-        self._socket = socket
-        self._greeted_by = time.monotonic() + _GREETING_SECONDS
-        self._seen = 0
-
-    def readline(self) -> bytes:
-        """The next line; raises ValueError, which ends the connection, when it is too long."""
-        if self._seen == _GREETING_LINES:  # py4j hangs up on who had the wrong token, so that it comes here no more
-            self._greeted()
-        greeting = self._seen < _GREETING_LINES
-        longest = _LONGEST_GREETING if greeting else _LONGEST_FRAME
-        line = self._greeting_line() if greeting else self._stream.readline(longest)
-        self._seen += 1
-        if self._seen == _GREETING_LINES:
-            self._socket.settimeout(None)
-        if len(line) == longest:
-            log.warning("bridge closed a connection: line too long", longest=longest)
-            raise ValueError("line too long")
-        return line
-
-    def _greeting_line(self) -> bytes:
-        """Byte by byte, with what is left of the time: a timeout counts anew for each byte that drips in."""
-        line = bytearray()
-        while len(line) < _LONGEST_GREETING and not line.endswith(b"\n"):
-            self._socket.settimeout(max(0.001, self._greeted_by - time.monotonic()))
-            byte = self._stream.read(1)
-            if not byte:
-                break
-            line += byte
-        return bytes(line)
-
-    def close(self) -> None:
-        """Close the stream."""
-        self._stream.close()
 
 
 def _silence_py4j() -> None:

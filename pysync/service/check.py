@@ -9,7 +9,7 @@ from contextlib import closing
 from dataclasses import dataclass
 from pathlib import Path
 
-from pysync.capture.bridge import HOST
+from pysync.capture.connections import HOST
 from pysync.capture.notifications import NotificationLog
 from pysync.config import Config, read_token
 from pysync.errors import PysyncError

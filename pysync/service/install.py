@@ -6,7 +6,7 @@ import os
 import secrets
 from pathlib import Path
 
-from pysync.capture.bridge import HOST
+from pysync.capture.connections import HOST
 from pysync.config import Config
 from pysync.errors import PysyncError, UsageError
 from pysync.hive_site import to_xml

@@ -146,6 +146,8 @@ class Sidecar:
                 return
             if time.monotonic() > due and not self._keep_house():
                 due = time.monotonic() + _HOUSEKEEPING_SECONDS
+                if self.bridge:
+                    self.bridge.tell_refused()
         if failure := self.ending.failure():
             raise PysyncError(failure, "start the sidecar again; the listener keeps its events meanwhile")
 
@@ -236,7 +238,8 @@ class Sidecar:
             return 0
 
     def _bridge(self, token: str, reception: Reception) -> Bridge:
-        return Bridge(reception, self._config.bridge.port, token, self._bridge_ended)
+        settings = self._config.bridge
+        return Bridge(reception, settings.port, token, self._bridge_ended, old_listeners=settings.old_listeners)
 
     def _poller(self, access: MetastoreAccess) -> Poller:
         source = self._config.source

@@ -17,8 +17,9 @@ from hypothesis import HealthCheck, given
 from hypothesis import settings as hypothesis_settings
 from hypothesis import strategies as st
 
-from pysync.capture import bridge as bridge_module
-from pysync.capture.bridge import HOST, Bridge, Reception
+from pysync.capture import connections
+from pysync.capture.bridge import Bridge, Reception
+from pysync.capture.connections import HOST
 from pysync.capture.gaps import GapWatch
 from pysync.capture.overlaps import Overlaps
 from pysync.errors import PysyncError
@@ -81,7 +82,7 @@ def stand(tmp_path):
 
 def test_an_event_that_is_queued_is_on_disk(stand):
     caller = stand.caller()
-    assert caller.greeting == "!yv"
+    assert caller.let_in
     assert caller.append(payload(1)) == "queued"
     stand.bridge.stop()
     stand.queue.close()
@@ -156,7 +157,7 @@ def test_an_event_of_a_megabyte_comes_whole(stand):
 @pytest.mark.parametrize("token", ["wrong", "", TOKEN[:-1], TOKEN + "x", TOKEN.upper(), "é" * 64])
 def test_a_wrong_token_is_refused_and_nothing_of_the_caller_is_heard(stand, token):
     caller = stand.caller(token)
-    assert not caller.greeting.startswith("!y")
+    assert not caller.let_in
     assert caller.send(f"c\nt\nappend\ns{payload(1)}\ne\n") == ""
     assert stand.events() == 0
     wait_until(lambda: stand.bridge.status()["refused_connections"] == 1, what="counting the refusal")
@@ -214,7 +215,7 @@ def test_a_line_without_end_is_cut_off_before_the_token(stand):
 
 
 def test_a_line_without_end_is_cut_off_after_the_token(stand, monkeypatch):
-    monkeypatch.setattr(bridge_module, "_LONGEST_FRAME", 1024 * 1024)
+    monkeypatch.setattr(connections, "_LONGEST_CALL", 1024 * 1024)
     caller = stand.caller()
     caller.socket.sendall(b"c\nt\nappend\ns")
     assert flood(caller, limit=200 * 1024 * 1024) < 100 * 1024 * 1024
@@ -234,7 +235,7 @@ def flood(caller: Caller, limit: int) -> int:
 
 def test_a_caller_that_never_gives_its_token_is_let_go(stand, monkeypatch):
     """Else anyone on the host could use up our file descriptors, which ends py4j's accept loop."""
-    monkeypatch.setattr(bridge_module, "_GREETING_SECONDS", 0.1)
+    monkeypatch.setattr(connections, "_GREETING_SECONDS", 0.1)
     assert hung_up(stand.caller(token=None))
 
 
@@ -247,11 +248,11 @@ def hung_up(caller: Caller) -> bool:
 
 
 def test_a_caller_that_gave_its_token_may_be_silent(stand, monkeypatch):
-    monkeypatch.setattr(bridge_module, "_GREETING_SECONDS", 0.1)
+    monkeypatch.setattr(connections, "_GREETING_SECONDS", 0.1)
     caller = stand.caller()
-    caller.socket.settimeout(0.4)
+    caller.plain.settimeout(0.4)
     with pytest.raises(TimeoutError):
-        caller.socket.recv(1)
+        caller.plain.recv(1)
     caller.close()
     stand.check_well()
 
@@ -304,7 +305,7 @@ def test_a_call_cut_off_in_its_payload_is_not_taken_for_an_event(stand):
 )
 def test_nothing_but_append_and_ping_can_be_called(stand, method, arguments):
     answer = stand.caller().call(method, *arguments)
-    assert answer.startswith("!x"), f"{method} was called: {answer}"
+    assert answer == "!xsno_such_method", f"{method} was called: {answer}"
     stand.check_well()
     assert stand.events() == 1
 
@@ -315,18 +316,53 @@ def test_the_entry_point_cannot_be_taken_away(stand):
     stand.check_well()
 
 
-@pytest.mark.parametrize("argument", ["i5", "d1.5", "bTrue", "n", "j" + base64.b64encode(b"x").decode()])
-def test_what_is_not_a_string_is_no_event(stand, argument):
-    assert stand.caller().call("append", argument) == "!ysunreadable"
+_DIGITS = "9" * 5000
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        ("i5",),
+        ("d1.5",),
+        ("bTrue",),
+        ("n",),
+        ("j" + base64.b64encode(b"x").decode(),),
+        ("ro123",),
+        ("lo1",),
+        ("f;x",),
+        (f"i{_DIGITS}",),
+        (f"L{_DIGITS}",),
+        (f"d{_DIGITS}",),
+        (f"D1e{_DIGITS}",),
+        ("",),
+        (),
+        (f"s{payload(1)}", "ro123"),
+    ],
+    ids=lambda arguments: "-".join(arguments)[:12],
+)
+def test_what_is_not_strings_is_refused_in_a_word(stand, arguments):
+    """py4j's own server made numbers and references of them, and answered with its traceback."""
+    assert stand.caller().call("append", *arguments) == "!xsbad_arguments"
     assert stand.events() == 0
     stand.check_well()
 
 
-@pytest.mark.parametrize("arguments", [("ro123",), ("lo1",), ("f;x",), (), (f"s{payload(1)}", "ro123")])
-def test_a_reference_and_a_wrong_number_of_arguments_are_refused(stand, arguments):
-    assert stand.caller().call("append", *arguments).startswith("!x")
-    assert stand.events() == 0
+def test_too_many_arguments_end_the_connection(stand):
+    assert stand.caller().append(*[payload(1)] * 1000) == "queued"
+    assert stand.caller().call("append", *["sx"] * 1025) == ""
+    assert stand.queue.unreadable() == []
     stand.check_well()
+
+
+def test_whatever_a_method_raises_the_caller_gets_a_word_and_the_log_no_payload(stand, monkeypatch, capfd):
+    def fail(_events):
+        raise KeyError(UNLOGGED)
+
+    monkeypatch.setattr(stand.queue, "append_all", fail)
+    assert stand.caller().call("append", f"s{payload(1)}") == "!xsfailed"
+    written = "".join(capfd.readouterr())
+    assert "call_failed" in written
+    assert UNLOGGED not in written
 
 
 # --- the other answers
@@ -418,7 +454,7 @@ def test_stopping_ends_open_connections_of_every_sort(stand):
     wait_until(lambda: len(stand.bridge._server.connections) == 40, what="accepting all")
     stand.bridge.stop()
     assert [caller for caller in callers if not hung_up(caller)] == []
-    assert stand.bridge._server.refused == 0, "a stop refuses nobody"
+    assert stand.bridge.status()["refused_connections"] == 0, "a stop refuses nobody"
 
 
 def test_the_port_is_free_after_a_stop(stand):

@@ -114,6 +114,7 @@ class Place:
         self.directory, self.classes, self.jar = directory, classes, jar
         self.token = directory / "token"
         self.token.write_text(TOKEN)
+        self.token.chmod(0o600)
         self.spool = directory / "var" / "spool"
         self.bridge = Bridge(free_port())
         self._started: list[Driver] = []

@@ -1,4 +1,4 @@
-"""What the tests of the listener share: a stub of the bridge on py4j alone, and a metastore with the jar."""
+"""What the tests of the listener share: a bridge with nothing behind it, and a metastore with the jar."""
 
 from __future__ import annotations
 
@@ -17,12 +17,12 @@ from pathlib import Path
 from typing import Any
 
 from hmsclient.genthrift.hive_metastore import ttypes
-from py4j.clientserver import ClientServer, JavaParameters, PythonParameters
 from thrift.protocol.TBase import TBase
 from thrift.protocol.TBinaryProtocol import TBinaryProtocol
 from thrift.Thrift import TType
 from thrift.transport.TTransport import TMemoryBuffer
 
+from pysync.capture.connections import Door, Server
 from pysync.embedded import EmbeddedMetastore, free_port
 from pysync.metastore.client import Metastore
 from tests.support import wait_until
@@ -78,26 +78,8 @@ def decode(kind: type, data: bytes) -> Any:
     return thing
 
 
-class _OldEntryPoint:
-    """Does to the listener what a test wants; of a release that knows no reports."""
-
-    def __init__(self, bridge: Bridge) -> None:
-        self._bridge = bridge
-
-    def append(self, *texts: str) -> str:
-        return self._bridge.append(texts)
-
-    def ping(self) -> str:
-        return self._bridge.ping()
-
-
-class _EntryPoint(_OldEntryPoint):
-    def report(self, text: str) -> str:
-        return self._bridge.report(text)
-
-
 class Bridge:
-    """A sidecar's bridge that can be stopped and started on one port; events stay over a stop."""
+    """A bridge without a queue behind it, that can be stopped and started on one port; events stay over a stop."""
 
     def __init__(self, port: int) -> None:
         self.port = port
@@ -110,24 +92,30 @@ class Bridge:
         self.pings = 0
         self._ids: set[tuple[str, int]] = set()
         self._lock = threading.Lock()
-        self._server: ClientServer | None = None
+        self._server: Server | None = None
 
     def start(self, token: str = TOKEN, *, old: bool = False) -> Bridge:
-        entry_point = _OldEntryPoint(self) if old else _EntryPoint(self)
-        python = PythonParameters(port=self.port, auth_token=token, daemonize=True, daemonize_connections=True)
-        java = JavaParameters(port=0, auto_field=False)
-        self._server = ClientServer(java, python, python_server_entry_point=entry_point)
+        """An `old` one knows no reports."""
+        methods: dict[str, Callable[..., str]] = {"append": self.append, "ping": self.ping, "report": self.report}
+        if old:
+            del methods["report"]
+        self._server = Server(Door(token.encode(), methods), self.port)
+        self._server.start()
         return self
 
     def stop(self) -> None:
         if self._server is not None:
-            closing = threading.Thread(target=self._server.shutdown_callback_server, daemon=True)
+            closing = threading.Thread(target=self._server.shutdown, daemon=True)
             closing.start()
             while closing.is_alive():
                 self._hang_up()
                 closing.join(0.05)
-            self._server.close()
             self._server = None
+
+    def refused(self) -> int:
+        """How many callers were turned away since the start."""
+        assert self._server is not None
+        return self._server.door.refusals.total
 
     def _hang_up(self) -> None:
         """Py4j closes a stream before its socket, and would wait for ever for the thread that reads it.
@@ -135,7 +123,7 @@ class Bridge:
         Again and again while it closes: one more may have been accepted meanwhile.
         """
         assert self._server is not None
-        for connection in list(self._server._callback_server.connections):
+        for connection in list(self._server.connections):
             with suppress(OSError, AttributeError):  # None once it is closed
                 connection.socket.shutdown(socket.SHUT_RDWR)
 
@@ -147,7 +135,7 @@ class Bridge:
         self.reports.append(text)
         return self.answer_report(text)
 
-    def append(self, texts: Sequence[str]) -> str:
+    def append(self, *texts: str) -> str:
         """Takes the events up to the first that is refused, which is the answer then."""
         self.calls.append(len(texts))
         answers = (self._take(Event.parse(base64.b64decode(text))) for text in texts)
@@ -209,6 +197,7 @@ class Stand:
         directory.mkdir(parents=True)
         self.token = directory / "token"
         self.token.write_text(TOKEN + "\n")
+        self.token.chmod(0o600)
         self.spool = directory / "var" / "spool"
         self.bridge = Bridge(free_port())
         settings = {

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 import socketserver
 import threading
 import time
@@ -9,8 +10,10 @@ from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from typing import cast
 
+from pysync.capture.handshake import SidecarSide
+from pysync.capture.sealed import SealedInput, Sealer
 from tests.listener.driver import MIB, Place
-from tests.listener.stand import DEADLINE, Event, database_in
+from tests.listener.stand import DEADLINE, TOKEN, Event, database_in
 
 SLACK = 1.5
 APART = 0.05
@@ -106,28 +109,31 @@ class _Dripping(socketserver.ThreadingTCPServer):
 
 
 class _Drips(socketserver.StreamRequestHandler):
-    """Greets, and answers a ping, as py4j does; the rest byte by byte."""
+    """Greets, and answers a ping, as the sidecar does; the rest byte by byte."""
 
     def handle(self) -> None:
-        while command := self._command():
-            if command[0] == b"A\n":
-                self.wfile.write(b"!yv\n")
-            elif command[2] == b"ping\n":
-                self.wfile.write(b"!yspysync 1\n")
+        answer, keys = SidecarSide(TOKEN.encode()).answer(self.rfile.readline().decode().rstrip("\n"))
+        self.wfile.write(f"{answer}\n".encode())
+        self.rfile.readline()
+        calls = io.BufferedReader(SealedInput(self.rfile, keys.from_listener()))
+        sealer = Sealer(keys.from_sidecar())
+        while command := self._command(calls):
+            if command[2] == b"ping\n":
+                self.wfile.write(sealer.seal(b"!yspysync 1\n"))
             else:
-                self._drip()
+                self._drip(sealer.seal(b"!ysqueued" + b" " * 100))
 
-    def _command(self) -> list[bytes]:
+    def _command(self, calls: io.BufferedIOBase) -> list[bytes]:
         lines = []
-        while (line := self.rfile.readline()) not in {b"e\n", b""}:
+        while (line := calls.readline()) not in {b"e\n", b""}:
             lines.append(line)
         return lines
 
-    def _drip(self) -> None:
+    def _drip(self, answer: bytes) -> None:
         with suppress(ConnectionError):  # it has hung up
-            for _ in range(100):
+            for byte in answer:
                 time.sleep(DEADLINE / 5)
-                self.wfile.write(b"x")
+                self.wfile.write(bytes([byte]))
                 cast(_Dripping, self.server).dripped += 1
 
 

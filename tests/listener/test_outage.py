@@ -128,7 +128,7 @@ def test_wrong_token(stand: Stand, names: list[str]) -> None:
     stand.bridge.stop()
     stand.bridge.start("another")
     assert max(stand.create(name) for name in names) < QUICK
-    wait_until(lambda: any("does not accept the token" in line for line in stand.log_lines()), what="the line")
+    wait_until(lambda: any("does not know the token" in line for line in stand.log_lines()), what="the line")
     assert arrived(stand, names) == []
     stand.bridge.stop()
     stand.bridge.start()
@@ -297,6 +297,7 @@ def test_nothing_works_and_the_metastore_does(tmp_path: Path, jar: Path, names: 
         assert sum("cannot be used" in line for line in lines) == 1
         assert sum("events are lost" in line and "cannot be written" in line for line in lines) == 1
         stand.token.write_text(TOKEN)
+        stand.token.chmod(0o600)
         stand.bridge.start()
         wait_until(lambda: any("takes events;" in line for line in stand.log_lines()), what="the way back")
         assert stand.create(names[3]) < 5

@@ -1,22 +1,38 @@
-"""Who calls the bridge: a raw socket that speaks py4j's wire."""
+"""Who calls the bridge: a raw socket that speaks its wire."""
 
 from __future__ import annotations
 
+import io
 import socket
 
-from pysync.capture.bridge import HOST
+from pysync.capture.connections import HOST
+from pysync.capture.handshake import ListenerSide, Unproven
+from pysync.capture.sealed import SealedInput, SealedSocket
 
 TOKEN = "0123456789abcdef" * 4
 
 
 class Caller:
-    """One connection to the bridge, as py4j's CallbackClient makes it."""
+    """One connection to the bridge, as the listener makes it; without a token a mere socket."""
 
     def __init__(self, port: int, token: str | None = TOKEN) -> None:
-        self.socket = socket.create_connection((HOST, port), timeout=60)
-        self.lines = self.socket.makefile("rb")
-        if token is not None:
-            self.greeting = self.send(f"A\n{token}\ne\n")
+        self.plain = socket.create_connection((HOST, port), timeout=60)
+        self.socket: socket.socket | SealedSocket = self.plain
+        self.lines: io.BufferedIOBase = self.plain.makefile("rb")
+        self.let_in = token is not None and self._prove(token)
+
+    def _prove(self, token: str) -> bool:
+        side = ListenerSide(token.encode())
+        answer = self.send(f"{side.hello()}\n")
+        try:
+            keys = side.keys(answer)
+        except Unproven:  # it does not know this token: prove what we have all the same
+            self.socket.sendall(b"0" * 64 + b"\n")
+            return False
+        self.socket.sendall(f"{keys.proof_of_listener()}\n".encode())
+        self.socket = SealedSocket(self.plain, keys.from_listener())
+        self.lines = io.BufferedReader(SealedInput(self.lines, keys.from_sidecar()))
+        return True
 
     def send(self, text: str | bytes) -> str:
         """Send, and give the next line of the answer; "" when the bridge hung up instead."""
@@ -37,5 +53,6 @@ class Caller:
         return answer.removeprefix("!ys")
 
     def close(self) -> None:
+        """End it."""
         self.lines.close()
-        self.socket.close()
+        self.plain.close()

@@ -1,12 +1,12 @@
 package org.pysync.listener;
 
+import java.io.EOFException;
 import java.io.IOException;
 import java.net.ConnectException;
 import java.net.InetAddress;
+import java.net.SocketException;
 import java.net.SocketTimeoutException;
 import java.net.UnknownHostException;
-import java.nio.charset.StandardCharsets;
-import java.nio.file.Files;
 import java.util.Base64;
 import java.util.List;
 import java.util.concurrent.Future;
@@ -107,10 +107,10 @@ final class Bridge {
     }
 
     private BridgeConnection open(long deadlineMs) throws BridgeException {
-        String token = token();
+        byte[] secret = TokenFile.read(settings.tokenFile);
         BridgeConnection made = new BridgeConnection();
         try {
-            made.open(address, settings.port, token, deadlineMs);
+            made.open(address, settings.port, secret, deadlineMs);
             return made;
         } catch (IOException e) {
             made.close();
@@ -148,6 +148,9 @@ final class Bridge {
 
     private static BridgeException reason(Throwable problem) {
         Throwable root = rootOf(problem);
+        if (root instanceof UnprovenException) {
+            return new BridgeException(root.getMessage());
+        }
         return root instanceof SocketTimeoutException
                 ? new BridgeException("it does not answer in time")
                 : new BridgeException("the connection broke (" + root.getClass().getSimpleName() + ")");
@@ -157,23 +160,13 @@ final class Bridge {
         if (problem instanceof ConnectException) {
             return new BridgeException("nothing listens there: start pysync");
         }
-        if (problem.getClass() == IOException.class) {
-            return new BridgeException("it does not accept the token in " + settings.tokenFile);
+        if (problem instanceof UnprovenException) {
+            return new BridgeException(problem.getMessage() + " in " + settings.tokenFile);
+        }
+        if (problem instanceof EOFException || problem.getClass() == SocketException.class) {
+            return new BridgeException("it hangs up when we greet it: an older pysync, to be upgraded first, or none");
         }
         return reason(problem);
-    }
-
-    private String token() throws BridgeException {
-        try {
-            String token = new String(Files.readAllBytes(settings.tokenFile), StandardCharsets.UTF_8).trim();
-            if (!token.isEmpty()) {
-                return token;
-            }
-        } catch (IOException e) {
-            throw new BridgeException("the token file " + settings.tokenFile + " cannot be read ("
-                    + e.getClass().getSimpleName() + ")");
-        }
-        throw new BridgeException("the token file " + settings.tokenFile + " is empty");
     }
 
     /** {@code y} for success, {@code s} for a string. */

@@ -1,6 +1,5 @@
 package org.pysync.listener;
 
-import java.io.BufferedOutputStream;
 import java.io.Closeable;
 import java.io.FilterInputStream;
 import java.io.IOException;
@@ -31,9 +30,11 @@ final class BridgeConnection implements Closeable {
     private CallbackConnection py4j;
     private int room;
 
-    void open(InetAddress address, int port, String token, long deadlineMs) throws IOException {
+    /** Connects, and shakes hands. */
+    void open(InetAddress address, int port, byte[] secret, long deadlineMs) throws IOException {
+        socket.secret = secret;
         socket.startClock(deadlineMs);
-        py4j = new CallbackConnection(port, address, socket, (int) deadlineMs, token);
+        py4j = new CallbackConnection(port, address, socket, (int) deadlineMs);
         py4j.start();
         room = socket.made.getSendBufferSize() / BUFFER_SHARE;
     }
@@ -61,6 +62,7 @@ final class BridgeConnection implements Closeable {
     /** The factory of the connection's only socket, as py4j wants one. */
     private static final class OneSocket extends SocketFactory {
         private final DeadlineSocket made = new DeadlineSocket();
+        private byte[] secret;
 
         private void startClock(long deadlineMs) {
             made.end = System.nanoTime() + TimeUnit.MILLISECONDS.toNanos(deadlineMs);
@@ -71,6 +73,7 @@ final class BridgeConnection implements Closeable {
             made.setTcpNoDelay(true);
             made.setSendBufferSize(SEND_BUFFER);
             made.connect(new InetSocketAddress(address, port), made.millisLeft());
+            made.sealed = Handshake.with(made.bounded(), made.plain(), secret);
             return made;
         }
 
@@ -94,6 +97,7 @@ final class BridgeConnection implements Closeable {
     private static final class DeadlineSocket extends Socket {
         /** Of what is waited for now, as {@link System#nanoTime} has it. */
         private volatile long end;
+        private Sealed sealed;
 
         private int millisLeft() throws SocketTimeoutException {
             long left = TimeUnit.NANOSECONDS.toMillis(end - System.nanoTime());
@@ -103,9 +107,18 @@ final class BridgeConnection implements Closeable {
             return (int) left;
         }
 
-        @Override
-        public InputStream getInputStream() throws IOException {
+        private OutputStream plain() throws IOException {
+            return super.getOutputStream();
+        }
+
+        private InputStream bounded() throws IOException {
             return new FilterInputStream(super.getInputStream()) {
+                @Override
+                public int read() throws IOException {
+                    setSoTimeout(millisLeft());
+                    return super.read();
+                }
+
                 @Override
                 public int read(byte[] bytes, int at, int length) throws IOException {
                     setSoTimeout(millisLeft());
@@ -114,10 +127,15 @@ final class BridgeConnection implements Closeable {
             };
         }
 
-        /** py4j writes in pieces of 8 KB, each of which would wake the sidecar. */
+        /** What py4j reads and writes; its pieces of 8 KB go out together. */
         @Override
-        public OutputStream getOutputStream() throws IOException {
-            return new BufferedOutputStream(super.getOutputStream(), SEND_BUFFER);
+        public InputStream getInputStream() {
+            return sealed.in;
+        }
+
+        @Override
+        public OutputStream getOutputStream() {
+            return sealed.out;
         }
     }
 }

@@ -1,0 +1,220 @@
+"""The bridge's connections: who is let in, and what of py4j's protocol is heard.
+
+A caller proves that it knows the secret, as we do; from then on everything is sealed (pysync.capture.sealed). Of py4j's
+protocol one command is obeyed: a call of the entry point, by name, with strings.
+"""
+
+from __future__ import annotations
+
+import hmac
+import inspect
+import io
+import time
+import traceback
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from pathlib import PurePath
+from typing import Any, BinaryIO
+
+import structlog
+from py4j.java_gateway import CallbackConnection, CallbackServer, CallbackServerParameters, PythonProxyPool
+from py4j.protocol import ENTRY_POINT_OBJECT_ID, unescape_new_line
+
+from pysync.capture.crowd import Crowd
+from pysync.capture.handshake import SidecarSide, Unproven, check
+from pysync.capture.refusals import Refusals
+from pysync.capture.sealed import SealedInput, SealedSocket
+
+HOST = "127.0.0.1"
+
+_LONGEST_CALL = 256 * 1024 * 1024
+_MOST_ARGUMENTS = 1024
+_LONGEST_WORD = 100
+_LONGEST_GREETING = 1024
+_GREETING_SECONDS = 10.0
+_OLD_GREETING = "A"  # py4j's own: the token follows, as it is
+
+log = structlog.get_logger(__name__)
+
+
+@dataclass(frozen=True, slots=True)
+class Door:
+    """Who may come in, and what may be called then: a function for each name, which takes strings and gives one."""
+
+    secret: bytes
+    methods: Mapping[str, Callable[..., str]]
+    old_listeners: bool = False
+    """Whether a listener of an older release is let in, which sends the secret itself and seals nothing."""
+    refusals: Refusals = field(default_factory=Refusals)
+
+
+class Server(CallbackServer):  # type: ignore[misc]
+    """py4j's server on loopback, behind the door."""
+
+    def __init__(self, door: Door, port: int) -> None:
+        parameters = CallbackServerParameters(address=HOST, port=port, daemonize=True, daemonize_connections=True)
+        super().__init__(PythonProxyPool(), None, callback_server_parameters=parameters)
+        self.door = door
+        self.crowd = Crowd()
+
+    def _create_connection(self, socket: Any, stream: BinaryIO) -> CallbackConnection:
+        made = _Connection(self.pool, stream, socket, None, self.callback_server_parameters, self)
+        self.crowd.enter(socket)
+        return made
+
+
+class _Connection(CallbackConnection):  # type: ignore[misc]
+    """One caller, in a thread of its own."""
+
+    socket: Any
+    input: Any
+
+    def run(self) -> None:
+        """Let the caller prove itself, then obey it, until it leaves or breaks the rules."""
+        door: Door = self.callback_server.door
+        refused = ""
+        try:
+            calls = self._let_in(door)
+            while call := calls.next():
+                self.socket.sendall(_answered(door, call))
+        except Unproven as error:  # a broken seal, too
+            refused = str(error)
+        except TimeoutError:
+            refused = "no greeting in time"
+        except (OSError, ValueError, AttributeError) as error:  # AttributeError: the server's shutdown closed it
+            log.debug("connection_broken", reason=type(error).__name__)
+        self._close(refused)
+
+    def _let_in(self, door: Door) -> _Calls:
+        greeting = _Greeting(self.input, self.socket)
+        hello = greeting.line()
+        if hello == _OLD_GREETING:
+            calls = self._let_in_old(door, greeting)
+        else:
+            calls = self._let_in_proven(door, greeting, hello)
+        greeting.over()
+        self.callback_server.crowd.greeted(greeting.socket)
+        return calls
+
+    def _let_in_proven(self, door: Door, greeting: _Greeting, hello: str) -> _Calls:
+        answer, keys = SidecarSide(door.secret).answer(hello)
+        self.socket.sendall(f"{answer}\n".encode())
+        check(keys.proof_of_listener(), greeting.line())
+        with self.callback_server.lock:
+            self.socket = self.socket and SealedSocket(self.socket, keys.from_sidecar())
+            self.input = io.BufferedReader(SealedInput(self.input, keys.from_listener()))
+        return _Calls(self.input)
+
+    def _let_in_old(self, door: Door, greeting: _Greeting) -> _Calls:
+        token, end = greeting.line(), greeting.line()
+        if not door.old_listeners:
+            self.socket.sendall(b"!x\n")
+            raise Unproven("a listener of an older release, which sends the token itself ([bridge] old_listeners)")
+        if end != "e" or not hmac.compare_digest(token.encode("utf-8", "replace"), door.secret):
+            self.socket.sendall(b"!x\n")
+            raise Unproven("a wrong proof")
+        self.socket.sendall(b"!yv\n")
+        return _Calls(self.input)
+
+    def _close(self, refused: str) -> None:
+        if refused and not self.callback_server.is_shutdown:
+            self.callback_server.door.refusals.add(refused)
+        self.close(reset=bool(refused))
+
+    def close(self, reset: bool = False) -> None:
+        """End the connection; from any thread, more than once."""
+        with self.callback_server.lock:
+            if self.socket is None:
+                return
+            socket = self.socket
+            super().close(reset)
+        self.callback_server.crowd.leave(socket.plain if isinstance(socket, SealedSocket) else socket)
+
+
+class _Greeting:
+    """The first lines of a caller: short ones, and soon. Nobody can make us buffer, or wait for, more."""
+
+    def __init__(self, stream: BinaryIO, socket: Any) -> None:
+        self._stream = stream
+        self.socket = socket
+        self._until = time.monotonic() + _GREETING_SECONDS
+
+    def line(self) -> str:
+        """The next line. Byte by byte, with what is left of the time: a timeout counts anew for each that drips in."""
+        line = bytearray()
+        while len(line) < _LONGEST_GREETING:
+            self.socket.settimeout(max(0.001, self._until - time.monotonic()))
+            byte = self._stream.read(1)
+            if byte == b"\n":
+                return line.decode("utf-8", "replace")
+            if not byte:
+                break
+            line += byte
+        raise Unproven("no greeting")
+
+    def over(self) -> None:
+        """The caller may take its time from now on."""
+        self.socket.settimeout(None)
+
+
+@dataclass(frozen=True, slots=True)
+class _Call:
+    method: str
+    arguments: list[str] | None
+    """None if some are no strings."""
+
+
+class _Calls:
+    """The calls of one caller, one after the other, each of bounded length."""
+
+    def __init__(self, stream: io.BufferedIOBase | BinaryIO) -> None:
+        self._stream = stream
+        self._left = 0
+
+    def next(self) -> _Call | None:
+        """The next call; None at the end. Raises ValueError for anything else: what follows it cannot be told."""
+        self._left = _LONGEST_CALL
+        if not (command := self._stream.readline(_LONGEST_WORD)):
+            return None
+        if (command, self._line()) != (b"c\n", ENTRY_POINT_OBJECT_ID):
+            raise ValueError("not a call")
+        method = self._line()
+        arguments = []
+        while (argument := self._line()) != "e":
+            arguments.append(argument)
+            if len(arguments) > _MOST_ARGUMENTS:
+                raise ValueError("too many arguments")
+        if not all(it.startswith("s") for it in arguments):
+            return _Call(method, None)
+        return _Call(method, [unescape_new_line(it[1:]) for it in arguments])
+
+    def _line(self) -> str:
+        line: bytes = self._stream.readline(self._left)
+        self._left -= len(line)
+        if not line.endswith(b"\n"):
+            raise ValueError("a line that is cut off, or too long")
+        return line[:-1].decode()
+
+
+def _answered(door: Door, call: _Call) -> bytes:
+    """What goes back: `!ys` and the answer, or `!xs` and a word for what is wrong. Never more, whatever happens."""
+    method = door.methods.get(call.method)
+    if method is None:
+        return b"!xsno_such_method\n"
+    try:
+        arguments = inspect.signature(method).bind(*call.arguments).args if call.arguments is not None else None
+    except TypeError:
+        arguments = None
+    if arguments is None:
+        return b"!xsbad_arguments\n"
+    try:
+        return f"!ys{method(*arguments)}\n".encode()
+    except Exception as error:  # noqa: BLE001 - a caller gets a word, and the next one is served
+        log.error("call_failed", method=call.method, error=type(error).__name__, at=_place(error))
+        return b"!xsfailed\n"
+
+
+def _place(error: Exception) -> str:
+    """Where it was raised: its message may hold what the caller sent."""
+    last = traceback.extract_tb(error.__traceback__)[-1]
+    return f"{PurePath(last.filename).name}:{last.lineno}"
