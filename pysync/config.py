@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import stat
 from pathlib import Path
 from typing import Any
 
@@ -41,23 +40,6 @@ def load_config(path: Path, *, lives: bool = True) -> Config:
     if problems or sections is None:
         raise refusal(path, problems)
     return Config(**dict(sections), targets=targets)
-
-
-def read_token(path: Path) -> str:
-    """The bridge's token. Raises UsageError when the file is missing, empty, or readable by others."""
-    hint = f"make one: pysync token {path}"
-    try:
-        mode = path.stat().st_mode
-        token = path.read_text(encoding="ascii").strip()
-    except FileNotFoundError:
-        raise UsageError(f"the token file {path} does not exist", hint) from None
-    except (OSError, UnicodeDecodeError) as error:
-        raise UsageError(f"cannot read the token file {path}: {error}", hint) from error
-    if mode & (stat.S_IRWXG | stat.S_IRWXO):
-        raise UsageError(f"the token file {path} can be read by others", f"chmod 600 {path}")
-    if len(token) < 16 or not token.isprintable() or " " in token:
-        raise UsageError(f"the token file {path} holds no token of at least 16 characters", hint)
-    return token
 
 
 def _target(table: Any, where: str, problems: list[str]) -> TargetSettings | None:

@@ -20,7 +20,7 @@ from py4j.java_gateway import server_started, server_stopped
 from py4j.protocol import Py4JNetworkError
 
 from pysync.capture.connections import HOST, Door, Server
-from pysync.capture.gaps import GapWatch
+from pysync.capture.gaps import MOST, GapWatch
 from pysync.capture.overlaps import Overlaps
 from pysync.capture.refreshes import INSTANCE
 from pysync.crashpoints import crash_point
@@ -35,6 +35,9 @@ _WORST_FIRST = ("failed", "full", "unsupported", "unreadable", "queued")
 
 _BACKLOG = 512  # py4j's own 5 costs a caller a second under load: the kernel drops its SYN (measured with 50 threads)
 _START_SECONDS = 5.0
+_LONGEST_REPORT = 64 * 1024
+_LONGEST_NAME = 200
+_LATEST_MS = 253402300799999  # the end of the year 9999
 
 log = structlog.get_logger(__name__)
 
@@ -69,7 +72,7 @@ class Reception:
         `full` or `failed` where it tells of an earlier one that has ended, and that cannot be recorded now.
         """
         try:
-            return "ok" if self._watch.report(payload) else "unreadable"
+            return "ok" if len(payload) <= _LONGEST_REPORT and self._watch.report(payload) else "unreadable"
         except (QueueFull, QueueFailed) as error:
             log.error("the end of a metastore not recorded", reason=str(error))
             return "full" if isinstance(error, QueueFull) else "failed"
@@ -145,6 +148,8 @@ def _read(payload: str) -> _Read | _NoEvent:
         event = decode_event(data)
     except UnreadableEvent as error:
         return _NoEvent(data, str(error))
+    if event.sequence > MOST or not 0 <= event.time_ms <= _LATEST_MS or len(event.instance) > _LONGEST_NAME:
+        return _NoEvent(data, "an event whose number, time or instance no listener gives")
     if event.kind is Kind.REFRESH or event.instance == INSTANCE:
         return _NoEvent(data, "an event that only the sidecar itself may queue")
     return _Read(event, data)

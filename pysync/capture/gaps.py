@@ -21,6 +21,8 @@ from pysync.queue import EventQueue, Instance
 _HOLE_SECONDS = 5.0
 _LONGEST_TICK = 2.0
 _LONGEST_NAME = 200
+MOST = 2**53
+"""No listener counts so far, or so many bytes."""
 
 log = structlog.get_logger(__name__)
 
@@ -54,8 +56,8 @@ class GapWatch:
         """
         try:
             told: dict[str, Any] = json.loads(payload)
-            instance, highest, waiting = str(told["instance"]), int(told["sequence"]), int(told["waiting"])
-        except (ValueError, TypeError, KeyError, OverflowError, RecursionError):
+            instance, highest, waiting = str(told["instance"]), _number(told["sequence"]), _number(told["waiting"])
+        except (ValueError, TypeError, KeyError, RecursionError):
             return False
         if len(instance) > _LONGEST_NAME:
             return False
@@ -152,6 +154,13 @@ class GapWatch:
         if new:
             log.warning("gap found: source and targets will be compared", reason=reason)
         return int(new)
+
+
+def _number(told: object) -> int:
+    """A number as listeners tell it. Raises ValueError for any other: it would come to logs, and into the queue."""
+    if type(told) is not int or not 0 <= told <= MOST:
+        raise ValueError("not a number of events or bytes")
+    return told
 
 
 def _is_listener(name: str) -> bool:

@@ -9,7 +9,8 @@ import typer
 
 from pysync.cli.output import ConfigFile
 from pysync.config import load_config
-from pysync.service.install import hive_site_for, listener_jar, write_token
+from pysync.service.install import hive_site_for, listener_jar
+from pysync.token import write_token
 
 
 def register(app: typer.Typer) -> None:

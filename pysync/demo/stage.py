@@ -18,7 +18,8 @@ from pysync.demo.lake import Lake
 from pysync.embedded import EmbeddedMetastore, free_port
 from pysync.errors import PysyncError
 from pysync.service.asking import ask
-from pysync.service.install import listener_jar, listener_settings, write_token
+from pysync.service.install import listener_jar, listener_settings
+from pysync.token import write_token
 
 SOURCE = "demo"
 """The name of the source: what the targets' marks have."""

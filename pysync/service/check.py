@@ -11,7 +11,7 @@ from pathlib import Path
 
 from pysync.capture.connections import HOST
 from pysync.capture.notifications import NotificationLog
-from pysync.config import Config, read_token
+from pysync.config import Config
 from pysync.errors import PysyncError
 from pysync.metastore.access import MetastoreAccess
 from pysync.metastore.client import Metastore
@@ -20,6 +20,7 @@ from pysync.service.asking import ask
 from pysync.service.targets import assert_named, known_targets
 from pysync.targets.kinds import target_kind
 from pysync.targets.settings import TargetSettings
+from pysync.token import read_token
 
 
 @dataclass(frozen=True, slots=True)

@@ -2,32 +2,17 @@
 
 from __future__ import annotations
 
-import os
-import secrets
 from pathlib import Path
 
 from pysync.capture.connections import HOST
 from pysync.config import Config
-from pysync.errors import PysyncError, UsageError
+from pysync.errors import PysyncError
 from pysync.hive_site import to_xml
 
 LISTENER = "org.pysync.listener.SidecarListener"
 
-_TOKEN_BYTES = 32
 _PACKAGE = Path(__file__).resolve().parent.parent
 _JARS = (_PACKAGE / "jars" / "pysync-listener.jar", _PACKAGE.parent / "build" / "pysync-listener.jar")
-
-
-def write_token(file: Path) -> None:
-    """Write a new secret to `file`, mode 0600. Raises UsageError when it exists or cannot be written."""
-    try:
-        descriptor = os.open(file, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
-    except FileExistsError:
-        raise UsageError(f"{file} exists already", "keep it, or remove it first and restart HMS and sidecar") from None
-    except OSError as error:
-        raise UsageError(f"cannot write {file}: {error.strerror}") from error
-    with os.fdopen(descriptor, "w", encoding="ascii") as handle:
-        handle.write(secrets.token_hex(_TOKEN_BYTES) + "\n")
 
 
 def listener_jar() -> Path:

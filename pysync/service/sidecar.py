@@ -22,7 +22,7 @@ from pysync.capture.healing import Healer
 from pysync.capture.notifications import Poller
 from pysync.capture.overlaps import Overlaps
 from pysync.capture.refreshes import Refreshes
-from pysync.config import Config, read_token
+from pysync.config import Config
 from pysync.copy.copies import Copies
 from pysync.errors import PysyncError, UsageError
 from pysync.metastore.access import MetastoreAccess
@@ -44,6 +44,7 @@ from pysync.service.verifying import Verifier
 from pysync.service.web import HOST, WebServer
 from pysync.targets.kinds import target_kind
 from pysync.targets.settings import TargetSettings
+from pysync.token import read_token
 
 _HOUSEKEEPING_SECONDS = 10.0
 _TRIM_SECONDS = 0.5  # of one turn: the end may be asked for meanwhile

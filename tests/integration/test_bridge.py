@@ -336,55 +336,6 @@ def test_the_entry_point_cannot_be_taken_away(stand):
     stand.check_well()
 
 
-_DIGITS = "9" * 5000
-
-
-@pytest.mark.parametrize(
-    "arguments",
-    [
-        ("i5",),
-        ("d1.5",),
-        ("bTrue",),
-        ("n",),
-        ("j" + base64.b64encode(b"x").decode(),),
-        ("ro123",),
-        ("lo1",),
-        ("f;x",),
-        (f"i{_DIGITS}",),
-        (f"L{_DIGITS}",),
-        (f"d{_DIGITS}",),
-        (f"D1e{_DIGITS}",),
-        ("",),
-        (),
-        (f"s{payload(1)}", "ro123"),
-    ],
-    ids=lambda arguments: "-".join(arguments)[:12],
-)
-def test_what_is_not_strings_is_refused_in_a_word(stand, arguments):
-    """py4j's own server made numbers and references of them, and answered with its traceback."""
-    assert stand.caller().call("append", *arguments) == "!xsbad_arguments"
-    assert stand.events() == 0
-    stand.check_well()
-
-
-def test_too_many_arguments_end_the_connection(stand):
-    assert stand.caller().append(*[payload(1)] * 1000) == "queued"
-    assert stand.caller().call("append", *["sx"] * 1025) == ""
-    assert stand.queue.unreadable() == []
-    stand.check_well()
-
-
-def test_whatever_a_method_raises_the_caller_gets_a_word_and_the_log_no_payload(stand, monkeypatch, capfd):
-    def fail(_events):
-        raise KeyError(UNLOGGED)
-
-    monkeypatch.setattr(stand.queue, "append_all", fail)
-    assert stand.caller().call("append", f"s{payload(1)}") == "!xsfailed"
-    written = "".join(capfd.readouterr())
-    assert "call_failed" in written
-    assert UNLOGGED not in written
-
-
 # --- the other answers
 
 

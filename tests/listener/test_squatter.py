@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import os
 import socket
 import socketserver
 import struct
 import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
+from pathlib import Path
 
 import pytest
 
@@ -207,16 +209,62 @@ def test_a_call_that_is_repeated_on_its_way_is_heard_once(place: Place) -> None:
 # --- the token's file
 
 
-def test_a_token_that_others_could_read_or_put_there_is_not_used(place: Place) -> None:
+def _readable(place: Place) -> Path:
+    place.token.chmod(0o640)
+    return place.token
+
+
+def _in_an_open_directory(place: Place) -> Path:
+    place.token.parent.chmod(0o777)
+    return place.token.parent
+
+
+def _below_an_open_directory(place: Place) -> Path:
+    place.token.parent.parent.chmod(0o770)
+    return place.token.parent.parent
+
+
+def _anothers(place: Place) -> Path:
+    """Only root can give files away; of anybody else the listener's own user has the file."""
+    os.chown(place.token, OTHER, OTHER)
+    return place.token
+
+
+def _in_anothers_directory(place: Place) -> Path:
+    os.chown(place.token.parent, OTHER, OTHER)
+    return place.token.parent
+
+
+OTHER = 4711
+_REACHED = [
+    (_readable, "can be read by others: chmod 600"),
+    (_in_an_open_directory, "others can replace the token file"),
+    (_below_an_open_directory, "others can replace the token file"),
+]
+if os.geteuid() == 0:
+    _REACHED += [
+        (_anothers, "belongs to another user: chown it"),
+        (_in_anothers_directory, "others can replace the token file"),
+    ]
+
+
+@pytest.mark.parametrize(("reach", "words"), _REACHED)
+def test_a_token_in_the_reach_of_others_is_not_used(place: Place, reach: Callable[[Place], Path], words: str) -> None:
+    place.token = place.token.rename(new_directory(place.directory / "outer" / "inner") / "token")
+    reached = reach(place)
     place.bridge.start()
     driver = place.driver()
-    place.wait_for_direct()
-    place.bridge.stop()
-    place.token.chmod(0o640)
-    place.bridge.start()  # the token is read at each new connection
     driver.create(NAMES[0])
-    wait_until(lambda: bool(place.log_lines("can be read by others: chmod 600")), seconds=30, what="the first line")
+    wait_until(lambda: bool(place.log_lines(words)), seconds=30, what="the line")
+    assert [line for line in place.log_lines(words) if str(reached) in line]
     assert names(place) == []
-    place.token.chmod(0o600)
+    os.chown(reached, os.geteuid(), -1)
+    reached.chmod(0o1777 if reached.is_dir() else 0o600)  # as /tmp is: nobody replaces there what is not theirs
     place.wait_for_count(1)
     assert names(place) == NAMES[:1]
+    assert len(place.log_lines(words)) == 1
+
+
+def new_directory(path: Path) -> Path:
+    path.mkdir(parents=True)
+    return path

@@ -17,7 +17,8 @@ from pysync.metastore.client import Metastore
 from pysync.model.definition import definition
 from pysync.model.definition import differences as definition_differences
 from pysync.service.asking import ask
-from pysync.service.install import listener_jar, listener_settings, write_token
+from pysync.service.install import listener_jar, listener_settings
+from pysync.token import write_token
 from tests.support import wait_until
 
 PATIENCE_SECONDS = 180.0

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import stat
-import string
 from pathlib import Path
 
 import pytest
@@ -11,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from pysync import config as config_module
-from pysync.config import load_config, read_token
+from pysync.config import load_config
 from pysync.errors import UsageError
 from pysync.targets.base import TargetKind
 from pysync.targets.settings import TargetSettings
@@ -268,53 +266,6 @@ def test_any_values_are_a_configuration_or_a_refusal(tmp_path_factory, values):
     file.write_text("".join(f"{key} = {value}\n" for key, value in values.items()))
     with pytest.raises(UsageError):  # no target among them is whole
         load_config(file)
-
-
-TOKEN = string.hexdigits * 2
-
-
-def token_file(tmp_path, content, mode=0o600):
-    file = tmp_path / "token"
-    file.write_text(content)
-    file.chmod(mode)
-    return file
-
-
-def test_a_token_is_read_without_the_line_end(tmp_path):
-    assert read_token(token_file(tmp_path, TOKEN + "\n")) == TOKEN
-
-
-def test_a_token_that_only_its_owner_may_read_is_well(tmp_path):
-    assert read_token(token_file(tmp_path, TOKEN, mode=0o400)) == TOKEN
-
-
-def test_a_missing_token_file_is_named_with_what_makes_one(tmp_path):
-    with pytest.raises(UsageError, match=r"absent does not exist; make one: pysync token .*absent"):
-        read_token(tmp_path / "absent")
-
-
-@pytest.mark.parametrize("mode", [0o644, 0o640, 0o604, 0o610, 0o602])
-def test_a_token_file_that_others_may_use_is_refused(tmp_path, mode):
-    with pytest.raises(UsageError, match="can be read by others; chmod 600"):
-        read_token(token_file(tmp_path, TOKEN, mode))
-
-
-@pytest.mark.parametrize("content", ["", "\n", "short", "x" * 15, f"{TOKEN} {TOKEN}", f"{TOKEN}\n{TOKEN}"])
-def test_a_file_without_a_token_is_refused_and_never_shown(tmp_path, content):
-    with pytest.raises(UsageError, match="holds no token") as refused:
-        read_token(token_file(tmp_path, content))
-    assert not content.strip() or content.strip() not in str(refused.value)
-
-
-@pytest.mark.parametrize("make", [lambda path: path.mkdir(), lambda path: path.write_bytes(b"\xff" * 40)])
-def test_what_cannot_be_read_as_a_token_is_refused(tmp_path, make):
-    make(tmp_path / "token")
-    with pytest.raises(UsageError, match="cannot read the token file"):
-        read_token(tmp_path / "token")
-
-
-def test_the_mode_of_a_token_file_of_these_tests_is_what_they_say(tmp_path):
-    assert stat.S_IMODE(token_file(tmp_path, TOKEN, 0o644).stat().st_mode) == 0o644
 
 
 def test_patterns_and_renames_of_all_targets_are_looked_through_at_once(problems):

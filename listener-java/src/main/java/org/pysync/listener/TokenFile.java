@@ -44,7 +44,7 @@ final class TokenFile {
         Path real = file.toRealPath();
         refuseIf(ownedByOthers(real), "the token file " + file + " belongs to another user: chown it");
         refuseIf((mode(real) & OTHERS_MAY_DO_ANYTHING) != 0, "the token file " + file + " can be read by others: chmod 600");
-        checkAbove(file.toAbsolutePath().normalize());
+        checkAbove(file.toAbsolutePath());
         checkAbove(real);
     }
 

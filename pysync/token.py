@@ -1,0 +1,80 @@
+"""The bridge's secret: a file that nobody else can read, write, or put another in the place of."""
+
+from __future__ import annotations
+
+import os
+import secrets
+import stat
+from collections.abc import Iterator
+from pathlib import Path
+
+from pysync.errors import UsageError
+
+_BYTES = 32
+_SHORTEST = 16
+_ROOT = 0
+
+
+def read_token(path: Path) -> str:
+    """The secret. Raises UsageError when the file is missing, empty, or in the reach of others."""
+    hint = f"make one: pysync token {path}"
+    try:
+        with path.open(encoding="ascii") as file:
+            found = os.fstat(file.fileno())
+            token = file.read().strip()
+    except FileNotFoundError:
+        raise UsageError(f"the token file {path} does not exist", hint) from None
+    except (OSError, UnicodeDecodeError) as error:
+        raise UsageError(f"cannot read the token file {path}: {error}", hint) from error
+    if found.st_mode & (stat.S_IRWXG | stat.S_IRWXO):
+        raise UsageError(f"the token file {path} can be read by others", f"chmod 600 {path}")
+    if _is_others(found):
+        raise UsageError(f"the token file {path} belongs to another user", "chown it to the one that pysync runs as")
+    assert_unreachable(path)
+    if len(token) < _SHORTEST or not token.isprintable() or " " in token:
+        raise UsageError(f"the token file {path} holds no token of at least {_SHORTEST} characters", hint)
+    return token
+
+
+def write_token(path: Path) -> None:
+    """Write a new secret, mode 0600. Raises UsageError where it exists, cannot be written, or could be replaced."""
+    assert_unreachable(path)
+    try:
+        descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
+    except FileExistsError:
+        raise UsageError(f"{path} exists already", "keep it, or remove it first and restart HMS and sidecar") from None
+    except OSError as error:
+        raise UsageError(f"cannot write {path}: {error.strerror}") from error
+    with os.fdopen(descriptor, "w", encoding="ascii") as handle:
+        handle.write(secrets.token_hex(_BYTES) + "\n")
+
+
+def assert_unreachable(path: Path) -> None:
+    """Raises UsageError when somebody but our user and root could put another file in the place of this one."""
+    for directory in _above(path):
+        try:
+            found = directory.stat()
+        except FileNotFoundError:
+            continue  # who writes the file is told
+        except OSError as error:
+            raise UsageError(f"cannot look at {directory}: {error.strerror}") from error
+        if _is_open(found) or _is_others(found):
+            raise UsageError(
+                f"others can replace the token file {path}: they can write in {directory}",
+                f"chmod go-w {directory}, or chown it, or keep the token elsewhere",
+            )
+
+
+def _above(path: Path) -> Iterator[Path]:
+    """The directories down to the file, and down to what it is a link to."""
+    yield from path.absolute().parents
+    yield from path.resolve().parents
+
+
+def _is_open(found: os.stat_result) -> bool:
+    """Where others may write they may replace, unless it is as /tmp is."""
+    return bool(found.st_mode & (stat.S_IWGRP | stat.S_IWOTH)) and not found.st_mode & stat.S_ISVTX
+
+
+def _is_others(found: os.stat_result) -> bool:
+    return found.st_uid not in {_ROOT, os.geteuid()}
