@@ -59,7 +59,9 @@ def _capture(status: Mapping[str, Any]) -> Iterator[Metric]:
     bridge = status["bridge"]
     if bridge is not None:
         yield _gauge("pysync_bridge_connections", "Connections of listeners, open now.", {}, bridge["connections"])
-        refused = CounterMetricFamily("pysync_bridge_refused_connections", "Connections with a wrong token, or none.")
+        refused = CounterMetricFamily(
+            "pysync_bridge_refused_connections", "Callers turned away: no proof of the token."
+        )
         refused.add_metric([], bridge["refused_connections"])
         yield refused
         answers = CounterMetricFamily("pysync_bridge_answers", "Answers to listeners.", labels=["answer"])

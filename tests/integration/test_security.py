@@ -148,6 +148,29 @@ def test_when_the_descriptors_run_out_the_sidecar_ends_and_the_next_one_goes_on(
         send(running, create("db.t2"), first=2)
 
 
+def test_old_listeners_are_let_in_where_the_configuration_says_so(tmp_path: Path) -> None:
+    place = Place(tmp_path)
+    for said, let_in in (("", False), ("old_listeners = true\n", True)):
+        place.file.write_text(place.file.read_text().replace("[queue]", f"{said}[queue]"))
+        with sidecar(place) as running, closing(OldCaller(running.status()["bridge"]["port"], TOKEN)) as old:
+            assert old.let_in is let_in
+            assert running.stop() == 0
+
+
+def test_a_flood_of_refused_connections_is_a_line_of_the_log_and_a_count(tmp_path: Path) -> None:
+    place = Place(tmp_path)
+    with sidecar(place) as running:
+        port = running.status()["bridge"]["port"]
+        for _ in range(500):
+            with closing(socket.create_connection(("127.0.0.1", port), timeout=30)) as connection:
+                connection.sendall(b"GET / HTTP/1.1\r\n\r\n")
+                with suppress(ConnectionError):
+                    connection.recv(1)
+        assert running.status()["bridge"]["refused_connections"] == 500
+        assert running.log().count("caller_refused") <= 3
+        wait_until(lambda: re.search(r"caller_refused.* more=\d+", running.log()) is not None, what="the count")
+
+
 # --- a squatter
 
 
