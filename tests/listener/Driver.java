@@ -1,6 +1,7 @@
 import java.io.BufferedReader;
 import java.io.File;
 import java.io.InputStreamReader;
+import java.lang.reflect.Field;
 import java.nio.charset.StandardCharsets;
 import java.util.ArrayList;
 import java.util.Arrays;
@@ -21,6 +22,7 @@ public final class Driver {
     private final Configuration conf = new Configuration(false);
     private final SidecarListener listener;
     private CountDownLatch busy;
+    private CountDownLatch seized;
 
     private Driver() {
         for (Map.Entry<Object, Object> property : System.getProperties().entrySet()) {
@@ -58,6 +60,12 @@ public final class Driver {
             case "free":
                 busy.countDown();
                 return "free";
+            case "seize":
+                seized = new CountDownLatch(1);
+                return seize(spool(), seized);
+            case "release":
+                seized.countDown();
+                return "released";
             default:
                 throw new IllegalArgumentException(words[0]);
         }
@@ -118,6 +126,30 @@ public final class Driver {
         char[] text = new char[padding];
         Arrays.fill(text, '-');
         return new Database(name, new String(text), "file:/nowhere", null);
+    }
+
+    /** Whatever the spool is asked for hangs from now on, as where its disk does. */
+    private static String seize(Object spool, CountDownLatch until) throws InterruptedException {
+        CountDownLatch inside = new CountDownLatch(1);
+        Thread thread = new Thread(() -> {
+            synchronized (spool) {
+                BusyHMSHandler.work(inside, until);
+            }
+        });
+        thread.setDaemon(true);
+        thread.start();
+        inside.await();
+        return "seized";
+    }
+
+    private Object spool() throws ReflectiveOperationException {
+        return field(field(field(listener, "delivery"), "outbox"), "spool");
+    }
+
+    private static Object field(Object of, String name) throws ReflectiveOperationException {
+        Field field = of.getClass().getDeclaredField(name);
+        field.setAccessible(true);
+        return field.get(of);
     }
 
     /** A thread of the metastore between its commit and its listeners looks like this. */

@@ -17,6 +17,8 @@ final class Delivery {
     private static final Map<Settings, Delivery> BY_SETTINGS = new ConcurrentHashMap<>();
 
     private static final long NEVER = Long.MIN_VALUE;
+    /** A share of the metastore's heap, while its disk hangs and the sidecar is away. */
+    private static final long MOST_HELD_BYTES = Math.min(64L << 20, Runtime.getRuntime().maxMemory() / 32);
 
     private final Settings settings;
     private final String instance = UUID.randomUUID().toString();
@@ -27,8 +29,7 @@ final class Delivery {
     private volatile long changedAt = NEVER;
     private final Outbox outbox;
     private final Presence presence;
-    private final Shipper shipper;
-    private volatile Thread shipping;
+    private final Worker[] workers;
 
     /** An event that is serialised while its callback runs. */
     interface Draft {
@@ -39,9 +40,15 @@ final class Delivery {
         this.settings = settings;
         Notices notices = new Notices(settings);
         SpoolDirectory directory = new SpoolDirectory(settings.spoolDir, settings.source, instance);
-        this.outbox = new Outbox(new Spool(directory, settings.spoolMaxBytes, notices::damaged), notices, settings);
+        Spool spool = new Spool(directory, settings.spoolMaxBytes, notices::damaged);
+        this.outbox = new Outbox(spool, notices, settings, MOST_HELD_BYTES);
         this.presence = new Presence(directory, notices::cannotMark);
-        this.shipper = new Shipper(outbox, new Sidecar(new Bridge(settings)), settings, this::report);
+        Shipper shipper = new Shipper(outbox, new Sidecar(new Bridge(settings)), settings, this::report);
+        this.workers = new Worker[] {
+            new Worker(new SpoolWriter(outbox, spool), "pysync-spool-writer"),
+            new Worker(outbox.syncer, "pysync-spool-syncer"),
+            new Worker(shipper, "pysync-spool"),
+        };
     }
 
     static Delivery of(Settings settings) {
@@ -50,8 +57,7 @@ final class Delivery {
 
     private static Delivery start(Settings settings) {
         Delivery delivery = new Delivery(settings);
-        delivery.outbox.open();
-        delivery.keepShipping();
+        delivery.keepWorking();
         delivery.presence.begin(settings.deadlineMs);
         Sidecar told = new Sidecar(new Bridge(settings));
         Reporter reporter = new Reporter(told, settings, delivery.presence, delivery::reportWhenDelivered);
@@ -92,7 +98,7 @@ final class Delivery {
             if (event.length > SpoolRecord.LONGEST) {
                 throw new IllegalArgumentException("longer than " + SpoolRecord.LONGEST + " bytes");
             }
-            keepShipping();
+            keepWorking();
             return outbox.add(event);
         } catch (Throwable problem) {
             outbox.lose("an event cannot be written, or is longer than " + SpoolRecord.LONGEST + " bytes", problem);
@@ -100,18 +106,9 @@ final class Delivery {
         }
     }
 
-    /** The shipper's thread may have died of an Error. */
-    private void keepShipping() {
-        Thread current = shipping;
-        if (current == null || !current.isAlive()) {
-            ship();
-        }
-    }
-
-    private synchronized void ship() {
-        if (shipping == null || !shipping.isAlive()) {
-            shipping = Bridge.daemon(shipper, "pysync-spool");
-            shipping.start();
+    private void keepWorking() {
+        for (Worker worker : workers) {
+            worker.keepRunning();
         }
     }
 

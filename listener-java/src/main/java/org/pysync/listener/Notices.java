@@ -1,8 +1,9 @@
 package org.pysync.listener;
 
-import java.util.Arrays;
 import java.util.HashSet;
 import java.util.Set;
+import java.util.concurrent.TimeoutException;
+import java.util.concurrent.atomic.AtomicLong;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
@@ -20,21 +21,25 @@ final class Notices {
     private static final long CALM_NANOS = 1_000_000_000;
 
     private final Settings settings;
+    private final String spool;
     private final String full;
     private final String unwritable;
+    private final String hangs;
     private final Set<String> told = new HashSet<>();
-    private long lost;
+    private final AtomicLong lost = new AtomicLong();
     private long lastTrouble;
 
     Notices(Settings settings) {
         this.settings = settings;
-        this.full = "the spool " + settings.spoolDir + " is full (pysync.spool.max.bytes = "
+        this.spool = "the spool " + settings.spoolDir;
+        this.full = spool + " is full (pysync.spool.max.bytes = "
                 + settings.spoolMaxBytes + ")";
-        this.unwritable = "the spool " + settings.spoolDir + " cannot be written";
+        this.unwritable = spool + " cannot be written";
+        this.hangs = spool + " hangs";
     }
 
     long lost() {
-        return lost;
+        return lost.get();
     }
 
     void sidecarTakesNone(String trouble) {
@@ -73,25 +78,43 @@ final class Notices {
         }
     }
 
+    /** Nobody waits for it any more; what comes waits in memory. */
+    void spoolHangs() {
+        lastTrouble = System.nanoTime();
+        if (told.add(HELD + hangs)) {
+            LOG.error("pysync: {}: a call of the metastore waited {} ms for it; the next ones do not, and their events wait "
+                    + "in memory: look after its disk", hangs, settings.deadlineMs);
+        }
+    }
+
+    /** There is no room in memory for what the spool does not take; {@code problem} is null if that hangs. */
+    void notHeld(Throwable problem) {
+        if (problem == null) {
+            lost(hangs + ", and what may wait in memory does", new TimeoutException());
+        } else {
+            notSpooled(problem);
+        }
+    }
+
     private String whyNot(Throwable problem) {
         return problem instanceof SpoolFullException ? full : unwritable;
     }
 
     void spooled() {
         boolean calm = System.nanoTime() - lastTrouble > CALM_NANOS;
-        if (calm && told.removeAll(Arrays.asList(full, unwritable, HELD + full, HELD + unwritable))) {
+        if (calm && told.removeIf(why -> why.contains(spool))) {
             LOG.info("pysync: the spool {} takes events again; {} lost so far", settings.spoolDir, lost);
         }
     }
 
-    /** Its file is kept and named in the log; at least one event of it is missing. */
+    /** Its file is kept and named in the log; at least one event of it is missing. From any thread. */
     void damaged() {
-        lost++;
+        lost.incrementAndGet();
     }
 
     /** One event less. */
     void lost(String why, Throwable problem) {
-        lost++;
+        lost.incrementAndGet();
         lastTrouble = System.nanoTime();
         if (told.add(why)) {
             LOG.error("pysync: {} ({}): events are lost, {} so far: run pysync verify",

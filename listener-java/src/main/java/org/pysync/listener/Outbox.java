@@ -1,43 +1,39 @@
 package org.pysync.listener;
 
 import java.io.IOException;
-import java.util.ArrayDeque;
-import java.util.ArrayList;
 import java.util.Collections;
-import java.util.Deque;
 import java.util.List;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.locks.Condition;
 import java.util.concurrent.locks.ReentrantLock;
 
 /**
- * The events on their way: any thread adds some, the {@link Shipper} takes them out in the same order.
+ * The events on their way: any thread adds some, the {@link SpoolWriter} brings them into the spool, so that they outlive
+ * the process, and the {@link Shipper} takes them out in the same order.
  *
- * <p>They lie in the spool, so that they outlive the process. What the spool does not take while the sidecar takes
- * events is held in memory, behind what is in the spool, and whoever brought it waits until it is delivered.
+ * <p>What the spool does not take while the sidecar takes events is held in memory, behind what is in the spool, and
+ * whoever brought it waits until it is delivered. What comes while the spool hangs is held, too, up to a bound.
  *
- * <p>Promise: who adds an event waits for the sidecar no longer than the deadline, and once: after a failure nobody
- * waits until it has taken all there is.
+ * <p>Promise: who adds an event waits no longer than the deadline, whatever hangs, and once: after a failure nobody
+ * waits for the sidecar until it has taken all there is, nor for the disk until that has done something.
  */
 final class Outbox {
     /** Calls begin so far apart, unless somebody waits: each costs both sides more than the events in it. */
     private static final long APART_NANOS = TimeUnit.MILLISECONDS.toNanos(50);
     /** So many events are worth a call at once. */
     static final int TOGETHER = 256;
-    /** For a moment of trouble: else there is a waiting thread for each. */
-    private static final int MOST_HELD = 256;
-
     private final Spool spool;
     private final Notices notices;
     private final boolean synchronous;
     private final long deadlineNanos;
 
-    /** Guards everything below, and the spool and the notices. */
+    /** Guards everything below, and the notices; never held while a disk is asked for anything. */
     private final ReentrantLock lock = new ReentrantLock();
     private final Condition arrived = lock.newCondition();
     private final Condition settled = lock.newCondition();
-    private final Deque<byte[]> held = new ArrayDeque<>();
-    private Throwable whyHeld;
+    final Unspooled unspooled;
+    final SpoolSyncer syncer;
+    private boolean spoolIsOpen;
     /** The shipper has them in hand. */
     private List<byte[]> taken = Collections.emptyList();
     private boolean takenFromSpool;
@@ -51,46 +47,25 @@ final class Outbox {
     private long delivered;
     private long deliveredInAll;
 
-    Outbox(Spool spool, Notices notices, Settings settings) {
+    /** {@code mostHeldBytes} is what may wait in memory while neither the spool nor the sidecar takes it. */
+    Outbox(Spool spool, Notices notices, Settings settings, long mostHeldBytes) {
         this.spool = spool;
+        this.syncer = new SpoolSyncer(spool, lock);
         this.notices = notices;
         this.synchronous = settings.synchronous;
         this.deadlineNanos = TimeUnit.MILLISECONDS.toNanos(settings.deadlineMs);
-    }
-
-    /** Takes over what earlier processes have left. */
-    void open() {
-        lock.lock();
-        try {
-            spool.open();
-        } catch (Exception e) {
-            notices.cannotOpen(e);
-        } finally {
-            lock.unlock();
-        }
+        this.unspooled = new Unspooled(lock, notices, mostHeldBytes);
     }
 
     /** Whether the event is safe: in the spool, or with the sidecar; on a disk, if that is asked for. */
     boolean add(byte[] event) {
-        SpoolFile file;
         lock.lock();
         try {
-            file = spooled(event);
-            if (file == null && held.peekLast() != event) {
-                return false;
-            }
-            boolean waits = synchronous || file == null;
-            long number = ++added;
-            if (shipperIsIdle || number - delivered >= TOGETHER) {
-                arrived.signal();
-            }
-            if (!waits || isDelivered(number)) {
-                return true;
-            }
+            Unspooled.Pending mine = unspooled.add(event, flowing);
+            return mine != null && isSafeInTime(mine, ++added, synchronous) && !mine.isLost();
         } finally {
             lock.unlock();
         }
-        return file != null && isOnDisk(file);
     }
 
     /** An event less, of those that have a number. */
@@ -107,46 +82,88 @@ final class Outbox {
     boolean flush() {
         lock.lock();
         try {
-            if (isDelivered(added)) {
-                spool.removeEmpty();
+            if (!isSafeInTime(unspooled.last(), added, true)) {
+                return false;
+            }
+            if (!isDelivered(added)) {
                 return true;
             }
-        } catch (IOException e) {
-            return true; // an empty file, which the next process removes
         } finally {
             lock.unlock();
         }
-        return sync();
+        spool.removeEmpty();
+        return true;
+    }
+
+    /** Has what is spooled brought to disk, so that it outlives a power cut; nobody waits for it. */
+    void sync() {
+        lock.lock();
+        try {
+            syncer.ask();
+        } finally {
+            lock.unlock();
+        }
+    }
+
+    // For the writer.
+
+    /** Takes over what earlier processes have left. */
+    void open() {
+        Exception problem = null;
+        try {
+            spool.open();
+        } catch (IOException | RuntimeException e) {
+            problem = e;
+        }
+        lock.lock();
+        try {
+            if (problem != null) {
+                notices.cannotOpen(problem);
+            }
+            spoolIsOpen = true;
+            arrived.signal();
+        } finally {
+            lock.unlock();
+        }
+    }
+
+    /** The first that was not in the spool is in it, or there was a problem. */
+    void written(Throwable problem) {
+        lock.lock();
+        try {
+            if (problem == null) {
+                unspooled.isWritten();
+            } else {
+                unspooled.isNotWritten(problem, flowing);
+            }
+            if (shipperIsIdle || waiting > 0 || added - delivered >= TOGETHER) {
+                arrived.signal();
+            }
+        } finally {
+            lock.unlock();
+        }
     }
 
     // For the shipper.
 
     /** The oldest events, up to as many; waits for some, and then a little for others that they may go with. */
     List<byte[]> take(int most) throws IOException, InterruptedException {
-        lock.lock();
-        try {
-            gather();
-            for (taken = oldest(most); taken.isEmpty(); taken = oldest(most)) {
-                allIsDelivered();
-                shipperIsIdle = true;
-                arrived.await();
-            }
-            takenAt = System.nanoTime();
-            return taken;
-        } finally {
-            shipperIsIdle = false;
-            lock.unlock();
+        long before = gather();
+        while (!isTaken(spool.first(most), before)) {
+            before = settledSoFar();
         }
+        return taken;
     }
 
     /** The sidecar has what was taken. */
     void delivered() throws IOException {
+        if (takenFromSpool) {
+            spool.forgetFirst();
+        }
         lock.lock();
         try {
-            if (takenFromSpool) {
-                spool.forgetFirst();
-            } else {
-                taken.forEach(event -> held.removeFirst());
+            if (!takenFromSpool) {
+                taken.forEach(event -> unspooled.settleFirst());
             }
             delivered += taken.size();
             deliveredInAll += taken.size();
@@ -161,31 +178,10 @@ final class Outbox {
         lock.lock();
         try {
             stopsFlowing(trouble);
-            while (!held.isEmpty()) {
-                spool.append(held.getFirst());
-                held.removeFirst();
-            }
-        } catch (IOException | RuntimeException e) {
-            notices.held(e);
+            unspooled.tryAgain();
         } finally {
             lock.unlock();
         }
-    }
-
-    /** Brings what is spooled to disk, so that it outlives a power cut; nobody waits for it. */
-    boolean sync() {
-        List<SpoolFile> files;
-        lock.lock();
-        try {
-            files = spool.notOnDisk();
-        } finally {
-            lock.unlock();
-        }
-        boolean safe = true;
-        for (SpoolFile file : files) {
-            safe &= isOnDisk(file);
-        }
-        return safe;
     }
 
     // For reports.
@@ -195,7 +191,7 @@ final class Outbox {
         lock.lock();
         try {
             long number = added;
-            while (!flowing || delivered < number) {
+            while (!isDelivered(number)) {
                 settled.await();
             }
         } finally {
@@ -216,75 +212,87 @@ final class Outbox {
     long size() {
         lock.lock();
         try {
-            long inMemory = held.stream().mapToLong(event -> event.length).sum();
-            return inMemory + (spool.isEmpty() ? 0 : spool.size());
+            return unspooled.bytes() + spool.waitingBytes();
         } finally {
             lock.unlock();
         }
     }
 
-    /** The file that has the event now; null if it is held, or lost. */
-    private SpoolFile spooled(byte[] event) {
-        if (held.isEmpty()) {
-            try {
-                SpoolFile file = spool.append(event);
-                notices.spooled();
-                return file;
-            } catch (Throwable problem) {
-                whyHeld = problem;
-            }
+    /** Whether it is, once that is so or not worth waiting for; {@code mine} is null if it has been written. */
+    private boolean isSafeInTime(Unspooled.Pending mine, long number, boolean disk) {
+        long end = System.nanoTime() + deadlineNanos;
+        boolean written = mine == null || unspooled.isWrittenInTime(mine, end);
+        if (written && !disk || !written && !unspooled.isHeld()) {
+            return written;
         }
-        if (flowing || !held.isEmpty() && held.size() < MOST_HELD) {
-            held.addLast(event);
-            notices.held(whyHeld);
-        } else {
-            notices.notSpooled(whyHeld);
+        if (isDeliveredInTime(number, end - deadlineNanos / 2)) {
+            return true;
         }
-        return null;
+        long ticket = syncer.ask(); // in time for the deadline, should the sidecar miss that
+        if (!isDeliveredInTime(number, end) && flowing) {
+            stopsFlowing("it does not answer in time");
+        }
+        return isDelivered(number) || written && syncer.isDoneInTime(ticket, end);
     }
 
-    /** Waits until it is so, or is not worth waiting for. An interrupt changes nothing: it will not be long. */
-    private boolean isDelivered(long number) {
-        long end = System.nanoTime() + deadlineNanos;
-        boolean interrupted = false;
+    private boolean isDeliveredInTime(long number, long end) {
         waiting++;
         arrived.signal();
-        while (flowing && delivered < number) {
-            try {
-                if (settled.awaitNanos(end - System.nanoTime()) <= 0 && delivered < number) {
-                    stopsFlowing("it does not answer in time");
-                }
-            } catch (InterruptedException e) {
-                interrupted = true;
-            }
+        boolean inTime = true;
+        while (inTime && flowing && delivered < number) {
+            inTime = Unspooled.isSignalled(settled, end);
         }
         waiting--;
-        if (interrupted) {
-            Thread.currentThread().interrupt();
-        }
+        return isDelivered(number);
+    }
+
+    private boolean isDelivered(long number) {
         return flowing && delivered >= number;
     }
 
-    private boolean isOnDisk(SpoolFile file) {
+    /** How many were settled then. */
+    private long gather() throws InterruptedException {
+        lock.lock();
         try {
-            file.sync();
-            return true;
-        } catch (IOException e) {
-            return false; // or it is delivered meanwhile, and closed
+            long left = takenAt + APART_NANOS - System.nanoTime();
+            while (flowing && waiting == 0 && added - delivered < TOGETHER && left > 0) {
+                left = arrived.awaitNanos(left);
+            }
+            return unspooled.settledSoFar();
+        } finally {
+            lock.unlock();
         }
     }
 
-    private void gather() throws InterruptedException {
-        long left = takenAt + APART_NANOS - System.nanoTime();
-        while (flowing && waiting == 0 && added - delivered < TOGETHER && left > 0) {
-            left = arrived.awaitNanos(left);
+    private long settledSoFar() {
+        lock.lock();
+        try {
+            return unspooled.settledSoFar();
+        } finally {
+            lock.unlock();
         }
     }
 
-    private List<byte[]> oldest(int most) throws IOException {
-        List<byte[]> events = spool.first(most);
-        takenFromSpool = !events.isEmpty();
-        return takenFromSpool ? events : new ArrayList<>(held);
+    /** What the spool gave, or what is held where it gave nothing. Waits if there is neither. */
+    private boolean isTaken(List<byte[]> spooled, long before) throws InterruptedException {
+        lock.lock();
+        try {
+            boolean isAll = spooled.isEmpty() && unspooled.settledSoFar() == before;
+            takenFromSpool = !spooled.isEmpty();
+            taken = isAll ? unspooled.firstHeld() : spooled;
+            if (taken.isEmpty() && isAll) {
+                if (spoolIsOpen && unspooled.isEmpty()) {
+                    allIsDelivered();
+                }
+                shipperIsIdle = true;
+                arrived.await();
+            }
+            takenAt = System.nanoTime();
+            return !taken.isEmpty();
+        } finally {
+            shipperIsIdle = false;
+            lock.unlock();
+        }
     }
 
     private void allIsDelivered() {

@@ -15,8 +15,8 @@ import org.slf4j.LoggerFactory;
  * segments.
  *
  * <p>Promise: what {@link #append} has taken survives this process, and a power cut once its file is synced, and comes out
- * in order; all files together never grow beyond the limit; what is delivered takes no room, segment by segment. Not for
- * several threads at once.
+ * in order; all files together never grow beyond the limit; what is delivered takes no room, segment by segment. From
+ * any thread: one waits for the other, as long as its disk takes.
  */
 final class Spool {
     private static final Logger LOG = LoggerFactory.getLogger(SidecarListener.class);
@@ -38,6 +38,7 @@ final class Spool {
     private SpoolFile own;
     private long segments;
     private boolean open;
+    private volatile long waitingBytes;
 
     /** {@code onDamage} hears of each file that is kept because it is damaged. */
     Spool(SpoolDirectory directory, long maxBytes, Runnable onDamage) {
@@ -48,18 +49,19 @@ final class Spool {
     }
 
     /** Makes the directory and takes over the files that no living process holds; again, if it failed before. */
-    void open() throws IOException {
+    synchronized void open() throws IOException {
         directory.make();
         if (!open) {
             for (Path path : directory.files()) {
                 adopt(path);
             }
             open = true;
+            count();
         }
     }
 
-    /** The file that has it. Throws {@link SpoolFullException}, or what the disk says; the spool then has it not. */
-    SpoolFile append(byte[] event) throws IOException {
+    /** It is in the spool after this. Throws {@link SpoolFullException}, or what the disk says; the spool then has it not. */
+    synchronized void append(byte[] event) throws IOException {
         if (own != null && own.size() + SpoolFile.sizeOf(event) > segmentBytes) {
             own = null;
         }
@@ -75,23 +77,24 @@ final class Spool {
             files.addLast(own);
         }
         own.append(event);
-        return own;
+        count();
     }
 
     /** The oldest events, up to as many, in order; none if there is none. */
-    List<byte[]> first(int most) throws IOException {
+    synchronized List<byte[]> first(int most) throws IOException {
         while (!files.isEmpty()) {
             List<byte[]> events = files.getFirst().first(most);
             if (!events.isEmpty() || isEmpty()) {
                 return events;
             }
             removeFirstFile();
+            count();
         }
         return Collections.emptyList();
     }
 
     /** The events that {@link #first} gave are delivered. */
-    void forgetFirst() throws IOException {
+    synchronized void forgetFirst() throws IOException {
         SpoolFile first = files.getFirst();
         first.forgetFirst();
         if (!first.isEmpty()) {
@@ -102,28 +105,45 @@ final class Spool {
         } else {
             removeFirstFile();
         }
+        count();
     }
 
-    /** Our own segment, if nothing is in it: at the end of the process. */
-    void removeEmpty() throws IOException {
-        if (isEmpty() && own != null) {
-            removeFirstFile();
+    /** Our own segment, if nothing is in it: at the end of the process; else the next one does that. */
+    synchronized void removeEmpty() {
+        try {
+            if (isEmpty() && own != null) {
+                removeFirstFile();
+            }
+        } catch (IOException e) {
+            // It stays, and says nothing.
         }
     }
 
-    boolean isEmpty() {
+    /** The bytes that its files take on disk; 0 if nothing in them is undelivered. Never waits for a disk. */
+    long waitingBytes() {
+        return waitingBytes;
+    }
+
+    synchronized boolean has(SpoolFile file) {
+        return files.contains(file);
+    }
+
+    private boolean isEmpty() {
         return files.isEmpty() || files.getFirst() == own && own.isEmpty() && !own.isDamaged();
     }
 
     /** The files that a power cut might leave without the last events. */
-    List<SpoolFile> notOnDisk() {
+    synchronized List<SpoolFile> notOnDisk() {
         List<SpoolFile> found = new ArrayList<>(files);
         found.removeIf(SpoolFile::isOnDisk);
         return found;
     }
 
-    /** The bytes that its files take on disk. */
-    long size() {
+    private void count() {
+        waitingBytes = isEmpty() ? 0 : size();
+    }
+
+    private long size() {
         long size = 0;
         for (SpoolFile file : files) {
             size += file.size();

@@ -22,7 +22,7 @@ final class SpoolFile {
     private static final Logger LOG = LoggerFactory.getLogger(SidecarListener.class);
     private static final byte[] HEADER = "PYSYNC-SPOOL 1\n".getBytes(StandardCharsets.US_ASCII);
     /** Bytes of events, at a time. */
-    private static final long ENOUGH = 1 << 20;
+    static final long ENOUGH = 1 << 20;
     /** A longer end of a file is no record that was cut off: no event is that long. */
     private static final long LONGEST_CUT_OFF = SpoolRecord.HEAD + SpoolRecord.LONGEST;
 
