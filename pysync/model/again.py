@@ -1,7 +1,7 @@
 """Again: the word by which clusters that replicate to each other have an object read anew (docs/both-ways.md). Pure.
 
-A metastore tells of no touch of a database, of a function, or of what is not there. So a function tells it, which is
-made in `default` and dropped at once: its class name says what is meant, and which way the word took.
+It has to be told whatever it is of, be that there or not. So a function tells it, which is made in `default` and
+dropped at once: its class name says what is meant, and which way the word took.
 """
 
 from __future__ import annotations

@@ -13,9 +13,6 @@ from typing import Any
 
 from pysync.model.mark import Mark
 
-CONFLICT_KEY = "pysync.conflict"
-"""The parameter by which an object is touched after a conflict: a counter, so that its state is sent again."""
-
 
 class Stance(Enum):
     """What a change is to a target."""
@@ -84,19 +81,12 @@ def stance(home: str, visited: Sequence[str], target: str) -> Stance | None:
         return None
     if home not in visited:
         return None if target in visited else Stance.REQUEST
-    last = len(visited) - 1 - list(reversed(visited)).index(home)
-    if target in visited[last:]:
+    if target in since(home, visited):
         return None
-    return Stance.ECHO if target in visited[:last] else Stance.STATE
+    return Stance.ECHO if target in visited else Stance.STATE
 
 
-def touched(before: Mapping[str, str] | None, after: Mapping[str, str] | None) -> bool:
-    """Whether an alter has changed the counter of conflicts."""
-    return (before or {}).get(CONFLICT_KEY) != (after or {}).get(CONFLICT_KEY)
-
-
-def with_touch(parameters: Mapping[str, str] | None, *others: Mapping[str, str] | None) -> dict[str, str]:
-    """The parameters with a counter that is higher than theirs, and than those of the others."""
-    counts = [(it or {}).get(CONFLICT_KEY, "0") for it in (parameters, *others)]
-    highest = max((int(it) for it in counts if it.isdecimal()), default=0)
-    return {**(parameters or {}), CONFLICT_KEY: str(highest + 1)}
+def since(home: str, visited: Sequence[str]) -> Sequence[str]:
+    """The part of a path on which the home's word is: from where it last was there; all of it if it never was."""
+    last = max((at for at, name in enumerate(visited) if name == home), default=0)
+    return visited[last:]

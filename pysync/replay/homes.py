@@ -11,7 +11,7 @@ from typing import Any
 from pysync.model.births import births_of
 from pysync.model.change import Change
 from pysync.model.event import Kind
-from pysync.model.home import CONFLICT_KEY, Stance, Whose, home_of, stance, touched
+from pysync.model.home import Stance, Whose, home_of, stance
 from pysync.model.mark import Mark
 from pysync.targets.settings import TargetSettings
 
@@ -35,10 +35,7 @@ class Homes:
         return cls(settings.cluster or settings.name, settings.relay) if settings.both_ways else None
 
     def placed(self, change: Change) -> Change | None:
-        """The change with what it is to the target; None if that has had it, or has it from elsewhere.
-
-        Touched by a replicator after a conflict, a table is read anew: the change becomes a refresh.
-        """
+        """The change with what it is to the target; None if that has had it, or has it from elsewhere."""
         if change.kind is Kind.REFRESH:
             return None if self.cluster in change.event.visited else change
         if change.kind in _OF_HOME_ALONE:
@@ -60,9 +57,7 @@ class Homes:
         if its is None or not (self.relay or home in {source, self.cluster}):
             return self._given_way(change, home)
         then = self._moved(change, home) if change.kind is Kind.ALTER_TABLE else None
-        if _is_touch(change, visited, its):
-            return replace(_as_refresh(change), then=then)
-        whole = change.new_table_name if _moves(change, its) else change.whole
+        whole = change.new_table_name if _gets_its_name(change, its) else change.whole
         return replace(change, whose=Whose(its, home, visited, mark), whole=whole, then=then)
 
     def _given_way(self, change: Change, home: str) -> Change | None:
@@ -127,19 +122,12 @@ def _object(change: Change) -> Any | None:
     return found[0] if change.kind in _TABLES or change.kind in _DATABASES else None
 
 
-def _is_touch(change: Change, visited: Sequence[str], its: Stance) -> bool:
-    """Whether a table was touched after a conflict, and not renamed by the way; or came back after one."""
-    if change.kind is Kind.CREATE_TABLE:
-        return its is Stance.ECHO and CONFLICT_KEY in (change.after[0].parameters or {})
-    if change.kind is not Kind.ALTER_TABLE or len(visited) < 2 or change.table_name != change.new_table_name:
-        return False
-    return touched(change.before[0].parameters, change.after[0].parameters)
-
-
-def _moves(change: Change, its: Stance) -> bool:
-    """Whether a rename is told by the home: what was on its way there for the old name may be missing in the new one,
-    or be more than there is, so the target compares the whole of it.
+def _gets_its_name(change: Change, its: Stance) -> bool:
+    """Whether the home tells of a rename, or an echo of one comes as a create: what was on its way there for the old
+    name may be missing in the new one, or be more than there is, so the target compares the whole of it.
     """
+    if change.kind is Kind.CREATE_TABLE:
+        return its is Stance.ECHO
     return its is not Stance.REQUEST and change.kind is Kind.ALTER_TABLE and change.table_name != change.new_table_name
 
 
@@ -153,12 +141,3 @@ def _frees(change: Change) -> bool:
 def _as_drop(change: Change, whose: Whose) -> Change:
     event = replace(change.event, kind=Kind.DROP_TABLE)
     return replace(change, event=event, before=deepcopy(change.before), after=[], whose=whose)
-
-
-def _as_refresh(change: Change) -> Change:
-    name = change.table_name
-    if name is None:
-        raise ValueError("a table without a name")
-    attributes = {"database": name.database, "table": name.table, "created": str(change.created)}
-    event = replace(change.event, kind=Kind.REFRESH, attributes=attributes, table=None, before=(), after=())
-    return Change(event, change.position)

@@ -13,7 +13,7 @@ from typing import Any
 from hmsclient.genthrift.hive_metastore import ttypes as hive
 
 from pysync.model.births import first_home
-from pysync.model.home import Condition, Stance
+from pysync.model.home import Condition, Stance, home_of
 from pysync.model.mark import Mark
 from pysync.model.operation import Operation, Refresh, SayAgain
 from pysync.replay.policy import Policy
@@ -65,6 +65,11 @@ class Origins:
         """Whether the refresh brings the word of that home; one way it always does."""
         return not self.policy.both_ways or home in self.refresh.visited
 
+    def teller(self, found: Any, home: str) -> str:
+        """Whose word goes on when that of a table's `home` has come here: that of whose it is by now at the source."""
+        now = home if found is None else home_of(found.parameters, self._source)
+        return now if self.is_said(now) else home
+
     def concerns_target(self, home: str) -> bool:
         """Whether the target is told of what has that home."""
         return self.policy.relay or home in {self._source, self.policy.cluster}
@@ -85,8 +90,9 @@ class Origins:
         own = refresh.mark if refresh.mark.source == self._source else Mark(self._source, 0, 0)
         if isinstance(item, hive.Database):
             own = replace(own, born=0)  # it is a table of it that was born then
-        its = Mark.read(getattr(there if item is None else item, "parameters", None))
-        if its is None or its.source == own.source:
+        parameters = getattr(there if item is None else item, "parameters", None)
+        its = Mark.read(parameters)
+        if its is None or first_home(parameters, self._source, relay=self.policy.relay) == own.source:
             its = replace(own, created=getattr(item, "createTime", None) or 0)
         asks = not self.is_said(its.source) or its.source == self.policy.cluster
         condition = Condition(Stance.REQUEST if asks else Stance.STATE, anew=refresh.anew)

@@ -94,6 +94,7 @@ class Rereading:
         home = self.origins.home(found, there)
         if self.origins.is_said(home):
             yield from self._table(old, new) if old is not None and new is not None else self._one(found, there)
+            home = self.origins.teller(found, home) if new is not None else home
         table = "" if new is None else new.table
         yield from self.origins.again(home, refresh.database, table=table, function=refresh.function)
 

@@ -12,7 +12,7 @@ from enum import Enum, auto
 from typing import Any, Literal
 
 from pysync.model.births import births_of, first_home
-from pysync.model.home import Condition, Stance, home_of, stance, touched
+from pysync.model.home import Condition, Stance, home_of, stance
 from pysync.model.mark import Mark
 from pysync.model.operation import DropDatabase, Operation
 from pysync.targets.ownership import Standing, standing, standing_for_drop, standing_of_part
@@ -146,12 +146,6 @@ class BothWays:
             return None
         return operation.mark.following(Mark.read(there.parameters) if there is not None else None)
 
-    def keeps(self, operation: Operation, there: Any | None) -> bool:
-        """Whether what is written is a request, so that the counter of conflicts stays as it is there."""
-        its = self.home(there)
-        asks = self.asked(operation).stance is Stance.REQUEST
-        return its is not None and (asks or (its == self.cluster and operation.mark.source > its))
-
     def asked(self, operation: Operation) -> Condition:
         """The condition of an operation: what was read at the source has none, and asks for what its home is."""
         if operation.condition is not None and operation.condition.stance is not None:
@@ -202,9 +196,7 @@ class BothWays:
     def _by_request(self, asked: Condition, wanted: Any | None, there: Any | None) -> Verdict:
         if self._is_one_of(asked.before, there) or (asked.anew and there is None):
             return Verdict.DO
-        if self._is_so(wanted, there) and (asked.before or not _touched(wanted, there)):
-            return Verdict.UNCHANGED
-        return Verdict.CONFLICT
+        return Verdict.UNCHANGED if self._is_so(wanted, there) else Verdict.CONFLICT
 
     def _is_one_of(self, states: Sequence[Any | None], there: Any | None) -> bool:
         if there is None:
@@ -215,10 +207,6 @@ class BothWays:
         if wanted is None or there is None:
             return wanted is there
         return self.same(wanted, there)
-
-
-def _touched(wanted: Any | None, there: Any | None) -> bool:
-    return touched(getattr(wanted, "parameters", None), getattr(there, "parameters", None))
 
 
 def _is_older(dropped: Any | None, mark: Mark) -> bool:

@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from pysync.model.event import VISITED, Kind
-from pysync.model.home import CONFLICT_KEY, Stance, Whose, home_of, stance, touched, with_touch
+from pysync.model.home import Stance, Whose, home_of, since, stance
 from pysync.model.mark import Mark
 from pysync.replay.homes import Homes, Told
 from pysync.targets.faulty import FaultySettings
@@ -123,13 +123,6 @@ def test_without_relay_a_target_gets_what_one_of_the_two_is_the_home_of() -> Non
     assert stance_of(Kind.DROP_TABLE, relay=False, to=NORTH, before=[own()]) is Stance.STATE
 
 
-def test_a_table_that_was_touched_is_read_anew() -> None:
-    touch = {"before": [own()], "after": [own(**{CONFLICT_KEY: "1"})]}
-    found = placed(Kind.ALTER_TABLE, path=EAST, **touch)
-    assert (found.kind, str(found.table_name)) == (Kind.REFRESH, "db.t")
-    assert placed(Kind.ALTER_TABLE, **touch).kind is Kind.ALTER_TABLE  # a client wrote what it had read
-
-
 def test_a_table_that_gave_way_to_anothers_is_a_drop_of_the_sources_own() -> None:
     found = placed(Kind.ALTER_TABLE, path=EAST, before=[own()], after=[replica()])
     assert (found.kind, found.whose.stance, found.whose.home) == (Kind.DROP_TABLE, Stance.STATE, WEST)
@@ -150,14 +143,6 @@ def test_the_targets_own_table_that_gave_way_has_to_be_told_anew() -> None:
 def test_functions_and_constraints_are_judged_where_their_place_is_seen() -> None:
     found = placed(Kind.DROP_CONSTRAINT, attributes={"database": "db", "table": "t", "constraint": "pk"})
     assert found.whose.stance is None
-
-
-def test_a_touch_raises_the_counter_above_all() -> None:
-    one = with_touch({"a": "b"}, {CONFLICT_KEY: "3"}, None, {CONFLICT_KEY: "x"})
-    assert one == {"a": "b", CONFLICT_KEY: "4"}
-    assert touched({}, one)
-    assert not touched(one, one)
-    assert not touched(None, {})
 
 
 def gone(name: str, position: int, of: str = "db") -> Any:
@@ -203,17 +188,16 @@ def test_who_had_a_table_that_gave_way_is_told_whose_it_was() -> None:
     assert own_one.then.whose == Whose(Stance.STATE, WEST, (WEST,), None)
 
 
-def test_a_table_that_came_back_after_a_conflict_is_read_anew() -> None:
-    came_back = [replica(**{CONFLICT_KEY: "1"})]
-    assert placed(Kind.CREATE_TABLE, to=NORTH, path="north,east", after=came_back).kind is Kind.REFRESH
-    assert placed(Kind.CREATE_TABLE, to=NORTH, path="north,east", after=[replica()]).kind is Kind.CREATE_TABLE
-    assert placed(Kind.CREATE_TABLE, to=NORTH, path="east", after=came_back).kind is Kind.CREATE_TABLE
+def test_a_rename_that_comes_back_as_a_create_is_compared_whole() -> None:
+    came_back, new = [replica()], [own()]
+    assert str(placed(Kind.CREATE_TABLE, to=NORTH, path="north,east", after=came_back).whole) == "db.t"
+    assert placed(Kind.CREATE_TABLE, to=NORTH, path="east", after=came_back).whole is None
+    assert placed(Kind.CREATE_TABLE, to=NORTH, after=new).whole is None
 
 
-def test_a_table_that_was_touched_and_renamed_at_once_is_renamed() -> None:
-    renamed = own(**{CONFLICT_KEY: "1"})
-    renamed.tableName = "u"
-    assert placed(Kind.ALTER_TABLE, path=EAST, before=[own()], after=[renamed]).kind is Kind.ALTER_TABLE
+def test_the_word_of_a_home_is_on_its_way_since_it_was_last_there() -> None:
+    assert since("east", ("east", "west", "east", "north")) == ("east", "north")
+    assert since("south", ("east", "west")) == ("east", "west")
 
 
 def test_a_change_does_not_go_round_for_ever_whatever_others_take_for_its_home() -> None:

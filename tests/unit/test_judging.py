@@ -195,14 +195,6 @@ def test_a_request_leaves_the_mark_that_is_there() -> None:
     assert at(NORTH).mark(put(EAST, STATE), there) == Mark(EAST, 5, 7, 100)
 
 
-def test_the_counter_of_conflicts_stays_where_a_request_is_written() -> None:
-    assert at(NORTH).keeps(put(EAST, REQUEST), found(EAST))
-    assert not at(NORTH).keeps(put(EAST, STATE), found(EAST))
-    assert not at(NORTH).keeps(put(EAST, REQUEST), None)
-    assert at(EAST).keeps(put(WEST, STATE), found(None)), "what was born here stays"
-    assert not at(WEST).keeps(put(EAST, STATE), found(None)), "and here it gives way"
-
-
 # --- parts
 
 

@@ -312,7 +312,7 @@ def test_both_ways_each_end_counts_its_own_files() -> None:
 def test_both_ways_nor_are_the_counts_of_the_target_compared() -> None:
     place = Place("db.other", cluster="west", both_ways=True).sync()
     place.source.add("db.t").parameters |= AT_WEST.parameters()
-    born_at_target(place, "db.t", parameters={"numFiles": "0", "pysync.conflict": "3"})
+    born_at_target(place, "db.t", parameters={"numFiles": "0"})
     assert place.unequal() == {}
 
 

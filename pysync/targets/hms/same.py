@@ -16,7 +16,6 @@ from hmsclient.genthrift.hive_metastore import ttypes as hive
 
 from pysync.model import idl
 from pysync.model.definition import OWN_STATISTICS, SERVER_PARAMETERS, STATISTICS, told
-from pysync.model.home import CONFLICT_KEY
 from pysync.model.mark import Mark
 from pysync.model.names import normalized
 
@@ -36,7 +35,6 @@ _WITNESS = {hive.Database: "type", hive.Table: "ownerType"}
 # Hive 4 makes managed tables external ones (MetastoreDefaultTransformer), and says so in the first of these.
 _TRANSLATED = "TRANSLATED_TO_EXTERNAL"
 TRANSLATION = frozenset({_TRANSLATED, "EXTERNAL", "external.table.purge"})
-_UNTOLD = STATISTICS | {CONFLICT_KEY}
 _LOCATION = re.compile(r"(?:([A-Za-z][A-Za-z0-9+.-]*):)?(?://([^/]*))?(.*)", re.DOTALL)
 
 
@@ -48,18 +46,18 @@ def same(wanted: Any, there: Any) -> bool:
 
 
 def alike(one: Any, there: Any) -> bool:
-    """The same for two objects that have been at different metastores: but for statistics and counters of conflicts."""
+    """The same for two objects that have been at different metastores: but for statistics."""
     return same(countless(one), countless(there))
 
 
 def countless(item: Any) -> Any:
-    """An object without statistics and its counter of conflicts, which say nothing of what it is; not a copy of all."""
+    """An object without statistics, which say nothing of what it is; not a copy of all."""
     parameters = getattr(item, "parameters", None)
-    if not parameters or _UNTOLD.isdisjoint(parameters):
+    if not parameters or STATISTICS.isdisjoint(parameters):
         return item
     copy = item.__class__.__new__(item.__class__)  # shallow; copy.copy would go through pickle's protocol
     copy.__dict__.update(item.__dict__)
-    copy.parameters = {key: value for key, value in parameters.items() if key not in _UNTOLD}
+    copy.parameters = {key: value for key, value in parameters.items() if key not in STATISTICS}
     return copy
 
 

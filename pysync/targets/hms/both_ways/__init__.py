@@ -28,7 +28,7 @@ from pysync.targets.hms.both_ways.functions import drop_function, put_function
 from pysync.targets.hms.both_ways.partitions import drop_partitions, put_partitions
 from pysync.targets.hms.both_ways.renames import rename_table
 from pysync.targets.hms.both_ways.tables import drop_table, put_table
-from pysync.targets.hms.both_ways.touching import say_again
+from pysync.targets.hms.both_ways.verdicts import say_again
 from pysync.targets.hms.session import Session
 from pysync.targets.hms.statistics import put_statistics
 

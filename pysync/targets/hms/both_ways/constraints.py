@@ -11,7 +11,7 @@ from pysync.model.names import normalized
 from pysync.model.operation import DropConstraint, PutConstraint
 from pysync.targets.base import Outcome, total
 from pysync.targets.hms import constraints
-from pysync.targets.hms.both_ways.touching import judge_of, settled, touch_table
+from pysync.targets.hms.both_ways.verdicts import ask_for_table, judge_of, settled
 from pysync.targets.hms.same import same
 from pysync.targets.hms.session import Session
 from pysync.targets.judging import Verdict
@@ -29,7 +29,7 @@ def put_constraint(session: Session, operation: PutConstraint) -> Outcome:
         outcome = total([_put(session, operation, table, columns) for columns in by_name(operation.columns)])
     except MetastoreUnsupported:
         return Outcome.UNSUPPORTED
-    return touch_table(session, operation, table) if outcome is Outcome.CONFLICT else outcome
+    return ask_for_table(session, operation, table) if outcome is Outcome.CONFLICT else outcome
 
 
 def drop_constraint(session: Session, operation: DropConstraint) -> Outcome:
@@ -45,7 +45,7 @@ def drop_constraint(session: Session, operation: DropConstraint) -> Outcome:
     judge = judge_of(session)
     verdict = judge.parts(operation, table)
     if verdict is Verdict.DO and operation.condition is None and judge.home(table) == session.cluster:
-        return touch_table(session, operation, table)
+        return ask_for_table(session, operation, table)
     if verdict is not Verdict.DO:
         return settled(session, operation, verdict, table)
     for name in names:

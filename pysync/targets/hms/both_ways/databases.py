@@ -12,13 +12,13 @@ from pysync.model.names import TableName
 from pysync.model.operation import DropDatabase, PutDatabase, SayAgain
 from pysync.targets.base import Outcome
 from pysync.targets.hms import databases, tables
-from pysync.targets.hms.both_ways.touching import (
+from pysync.targets.hms.both_ways.verdicts import (
+    ask_for_place,
+    ask_for_table,
     judge_of,
     marked,
     say_again,
     settled,
-    touch_place,
-    touch_table,
     unmark,
     up_to_date,
 )
@@ -39,7 +39,7 @@ def put_database(session: Session, operation: PutDatabase) -> Outcome:
     if verdict is Verdict.CONFLICT and third:
         verdict = Verdict.DO  # that it was dropped there may be told here later, and it is but a place
     if verdict is Verdict.CONFLICT:
-        return touch_place(session, operation, there)
+        return ask_for_place(session, operation, there)
     if verdict not in {Verdict.DO, Verdict.PARK}:
         return settled(session, operation, verdict, there)
     wanted = marked(judge, operation, operation.definition, there)
@@ -94,10 +94,10 @@ def drop_database(session: Session, operation: DropDatabase) -> Outcome:
         return Outcome.APPLIED
     _leave_to(session, there, births)
     for table in left:
-        touch_table(session, operation, table)
+        ask_for_table(session, operation, table)
     for function in session.hms.functions(operation.database):
-        touch_place(session, operation, there, function.functionName)
-    return touch_place(session, operation, there)
+        ask_for_place(session, operation, there, function.functionName)
+    return ask_for_place(session, operation, there)
 
 
 def _passed_on(session: Session, operation: DropDatabase) -> Outcome:

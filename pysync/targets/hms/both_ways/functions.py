@@ -8,7 +8,7 @@ from typing import Any
 from pysync.model.names import normalized
 from pysync.model.operation import DropFunction, PutFunction
 from pysync.targets.base import MissingDatabase, Outcome
-from pysync.targets.hms.both_ways.touching import judge_of, settled, touch_place
+from pysync.targets.hms.both_ways.verdicts import ask_for_place, judge_of, settled
 from pysync.targets.hms.databases import drop_function_of
 from pysync.targets.hms.same import same
 from pysync.targets.hms.session import Session, missing, within
@@ -16,7 +16,7 @@ from pysync.targets.judging import Verdict
 
 
 def put_function(session: Session, operation: PutFunction) -> Outcome:
-    """Create the function, make it anew, or leave it and touch it. An alter would be told to nobody further on."""
+    """Create the function, make it anew as an alter is told to nobody, or leave it and have the home say it again."""
     database = session.hms.database(operation.database)
     if database is None:
         raise missing(session, f"database {operation.database}", MissingDatabase)
@@ -25,7 +25,7 @@ def put_function(session: Session, operation: PutFunction) -> Outcome:
     there = session.hms.function(operation.database, wanted.functionName)
     verdict = _verdict(session, operation, database, wanted, there)
     if verdict is Verdict.CONFLICT:
-        return touch_place(session, operation, database, wanted.functionName)
+        return ask_for_place(session, operation, database, wanted.functionName)
     if verdict is not Verdict.DO:
         return settled(session, operation, verdict, database)
     if there is None:
@@ -40,7 +40,7 @@ def put_function(session: Session, operation: PutFunction) -> Outcome:
 
 
 def drop_function(session: Session, operation: DropFunction) -> Outcome:
-    """Drop the function, or leave it and touch it."""
+    """Drop the function, or leave it and have the home say it again."""
     name = normalized(operation.function)
     database = session.hms.database(operation.database)
     there = None if database is None else session.hms.function(operation.database, name)
@@ -48,7 +48,7 @@ def drop_function(session: Session, operation: DropFunction) -> Outcome:
         return Outcome.UNCHANGED
     verdict = _verdict(session, operation, database, None, there)
     if verdict is Verdict.CONFLICT:
-        return touch_place(session, operation, database, name)
+        return ask_for_place(session, operation, database, name)
     if verdict is not Verdict.DO:
         return settled(session, operation, verdict, database)
     drop_function_of(session, operation.database, name)

@@ -9,7 +9,7 @@ from pysync.model.home import Stance
 from pysync.model.names import partition_name
 from pysync.model.operation import DropPartitions, PutPartitions, TableOperation
 from pysync.targets.base import Outcome, total
-from pysync.targets.hms.both_ways.touching import judge_of, settled, touch_table
+from pysync.targets.hms.both_ways.verdicts import ask_for_table, judge_of, settled
 from pysync.targets.hms.partitions import add_partitions, alter_partitions, drop_named, named
 from pysync.targets.hms.same import same
 from pysync.targets.hms.session import Session, batches, environment
@@ -20,19 +20,19 @@ Found = Mapping[str, Any]
 
 
 def put_partitions(session: Session, operation: PutPartitions) -> Outcome:
-    """Add those that are absent, alter those that differ, touch the table for those that may not be.
+    """Add those that are absent, alter those that differ; for those that may not be the home says the table again.
 
-    The table is touched, too, where a request does not know its columns: they may have been given to the partitions
+    So it does, too, where a request does not know its columns: they may have been given to the partitions
     of a replica by a cascade that came before these.
     """
     judge, name = judge_of(session), operation.table
     table = session.hms.table(name.database, name.table)
     stance = judge.asked(operation).stance
     if table is None and stance is not Stance.STATE:
-        return touch_table(session, operation, None) if stance is Stance.REQUEST else Outcome.STALE
+        return ask_for_table(session, operation, None) if stance is Stance.REQUEST else Outcome.STALE
     table = table or existing(session, name, "partitions")
     if _misfits(judge, operation, table, [it.values for it in operation.partitions]):
-        return touch_table(session, operation, table)
+        return ask_for_table(session, operation, table)
     verdict = judge.parts(operation, table)
     if verdict is not Verdict.DO:
         return settled(session, operation, verdict, table)
@@ -41,23 +41,23 @@ def put_partitions(session: Session, operation: PutPartitions) -> Outcome:
     outcomes = [_put(session, operation, table, {it: wanted[it] for it in names}) for names in batches(list(wanted))]
     if stance is Stance.REQUEST and not same(operation.definition.sd.cols, table.sd.cols):
         outcomes.append(Outcome.CONFLICT)
-    return _touched_once(session, operation, table, outcomes)
+    return _asked_once(session, operation, table, outcomes)
 
 
 def drop_partitions(session: Session, operation: DropPartitions) -> Outcome:
-    """Drop those that are there, touch the table for those that may not be."""
+    """Drop those that are there; for those that may not be the home says the table again."""
     judge, name = judge_of(session), operation.table
     table = session.hms.table(name.database, name.table)
     if table is None:
         return Outcome.UNCHANGED
     if _misfits(judge, operation, table, operation.values):
-        return touch_table(session, operation, table)
+        return ask_for_table(session, operation, table)
     verdict = judge.parts(operation, table)
     if verdict is not Verdict.DO:
         return settled(session, operation, verdict, table)
     names = [named(operation, operation.keys, values) for values in operation.values]
     outcomes = [_drop(session, operation, table, batch) for batch in batches(names)]
-    return _touched_once(session, operation, table, outcomes)
+    return _asked_once(session, operation, table, outcomes)
 
 
 def _put(session: Session, operation: PutPartitions, table: Any, wanted: Found) -> Outcome:
@@ -97,9 +97,9 @@ def _outcome(verdicts: Sequence[Verdict], *, changed: bool) -> Outcome:
     return Outcome.STALE if Verdict.STALE in verdicts else Outcome.UNCHANGED
 
 
-def _touched_once(session: Session, operation: TableOperation, table: Any, outcomes: Sequence[Outcome]) -> Outcome:
+def _asked_once(session: Session, operation: TableOperation, table: Any, outcomes: Sequence[Outcome]) -> Outcome:
     outcome = total(outcomes)
-    return touch_table(session, operation, table) if outcome is Outcome.CONFLICT else outcome
+    return ask_for_table(session, operation, table) if outcome is Outcome.CONFLICT else outcome
 
 
 def _misfits(judge: BothWays, operation: TableOperation, table: Any, values: Sequence[Sequence[str]]) -> bool:

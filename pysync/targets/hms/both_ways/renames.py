@@ -10,7 +10,7 @@ from pysync.model.operation import RenameTable
 from pysync.targets.base import Incomplete, Outcome, total
 from pysync.targets.hms import tables
 from pysync.targets.hms.both_ways.tables import bring_to
-from pysync.targets.hms.both_ways.touching import judge_of, marked, parked, touch_table
+from pysync.targets.hms.both_ways.verdicts import ask_for_table, judge_of, marked, parked
 from pysync.targets.hms.renames import move_to
 from pysync.targets.hms.same import alike
 from pysync.targets.hms.session import Session
@@ -49,9 +49,9 @@ def _as_asked(session: Session, operation: RenameTable, old: Any, new: Any) -> O
     """A request that finds something else: what is here under either name stays, and both ends get both tables."""
     outcomes = [Outcome.UNCHANGED]
     if old is not None:
-        outcomes.append(touch_table(session, operation, old))
+        outcomes.append(ask_for_table(session, operation, old))
     if new is not None and not _is_so(operation, new):
-        outcomes.append(touch_table(session, operation, new, operation.definition))
+        outcomes.append(ask_for_table(session, operation, new))
     if new is None:
         raise Incomplete.of(session.settings.name, operation.new_name)
     return total(outcomes)

@@ -9,16 +9,26 @@ from pysync.model.names import TableName
 from pysync.model.operation import DropTable, Operation, PutTable
 from pysync.targets.base import Incomplete, Outcome
 from pysync.targets.hms import tables
-from pysync.targets.hms.both_ways.touching import judge_of, marked, parked, settled, touch_table, up_to_date
+from pysync.targets.hms.both_ways.verdicts import (
+    ask_for_new,
+    ask_for_table,
+    judge_of,
+    marked,
+    parked,
+    settled,
+    up_to_date,
+)
 from pysync.targets.hms.partitions import bring_columns
 from pysync.targets.hms.session import Session
 from pysync.targets.judging import Verdict
 
 
 def put_table(session: Session, operation: PutTable) -> Outcome:
-    """Create the table, alter it, or leave it and touch it."""
+    """Create the table, alter it, or leave it and have the home say it again."""
     there = session.hms.table(operation.table.database, operation.table.table)
     outcome = bring_to(session, operation, operation.definition, there, cascade=operation.cascade)
+    if operation.cascade and outcome is Outcome.STALE:  # its partitions may have come with the former columns
+        return ask_for_table(session, operation, there)
     if not operation.cascade or outcome not in {Outcome.APPLIED, Outcome.UNCHANGED}:
         return outcome
     table = session.hms.table(operation.table.database, operation.table.table)
@@ -31,16 +41,18 @@ def bring_to(session: Session, operation: Operation, definition: Any, there: Any
     judge = judge_of(session)
     verdict = judge.put(operation, definition, there)
     if verdict is not Verdict.DO:
-        return settled(session, operation, verdict, there, definition)
+        return settled(session, operation, verdict, there)
     wanted = marked(judge, operation, definition, there)
     if there is not None and up_to_date(wanted, there):
         return Outcome.UNCHANGED
     if there is not None and not tables.is_another(wanted, there):
+        if judge.asked(operation).before and judge.home(wanted) != judge.home(there) and there.partitionKeys:
+            ask_for_new(session, operation, there, judge.home(wanted))
         tables.alter(session, operation, wanted, there, cascade=cascade)
         return Outcome.APPLIED
     if there is not None:
         if judge.asked(operation).stance is Stance.REQUEST:
-            return touch_table(session, operation, there, wanted)
+            return ask_for_table(session, operation, there)
         _drop_another(session, operation, there)
     if not (isinstance(operation, PutTable) and operation.creates):
         raise Incomplete.of(session.settings.name, TableName.of(wanted.dbName, wanted.tableName))
@@ -49,7 +61,7 @@ def bring_to(session: Session, operation: Operation, definition: Any, there: Any
 
 
 def drop_table(session: Session, operation: DropTable) -> Outcome:
-    """Drop the table, or leave it and touch it."""
+    """Drop the table, or leave it and have the home say it again."""
     there = session.hms.table(operation.table.database, operation.table.table)
     verdict = judge_of(session).drop(operation, there)
     if verdict is Verdict.FOREIGN:

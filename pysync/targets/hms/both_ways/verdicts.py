@@ -1,23 +1,23 @@
-"""What becomes of a verdict, and how an object is touched, so that its state is sent again."""
+"""What becomes of a verdict, and how the home of an object is asked to say again what it is."""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from contextlib import suppress
 from copy import deepcopy
-from dataclasses import replace
 from typing import Any
 
 import structlog
 from hmsclient.genthrift.hive_metastore import ttypes as hive
 
 from pysync.model.again import PLACE, Again, is_word
-from pysync.model.home import CONFLICT_KEY, with_touch
+from pysync.model.home import since
 from pysync.model.mark import EVENT_KEY, SOURCE_KEY, Mark
-from pysync.model.operation import DatabaseOperation, Operation, SayAgain, TableOperation
+from pysync.model.operation import DatabaseOperation, Operation, SayAgain
 from pysync.targets.base import Outcome, Rejected
 from pysync.targets.hms.databases import drop_function_of
 from pysync.targets.hms.same import alike, same
-from pysync.targets.hms.session import Session, environment, stamped
+from pysync.targets.hms.session import Session, stamped
 from pysync.targets.judging import BothWays, Verdict
 
 log = structlog.get_logger(__name__)
@@ -34,10 +34,10 @@ def judge_of(session: Session) -> BothWays:
     return BothWays(session.cluster, session.settings.on_conflict, alike, session.settings.relay)
 
 
-def settled(session: Session, operation: Operation, verdict: Verdict, there: Any, wanted: Any = None) -> Outcome:
-    """The outcome for a table where nothing is done: after a conflict it is touched. Raises Rejected to park it."""
+def settled(session: Session, operation: Operation, verdict: Verdict, there: Any) -> Outcome:
+    """The outcome for a table where nothing is done: after a conflict its home says it. Raises Rejected to park."""
     if verdict is Verdict.CONFLICT:
-        return touch_table(session, operation, there, wanted)
+        return ask_for_table(session, operation, there)
     if verdict is Verdict.PARK:
         raise parked(session, f"table {operation.key}")
     return _OUTCOMES[verdict]
@@ -51,38 +51,34 @@ def parked(session: Session, what: str) -> Rejected:
     )
 
 
-def touch_table(session: Session, operation: Operation, there: Any, wanted: Any = None) -> Outcome:
-    """Raise the table's counter of conflicts; whoever hears of that reads the table anew. Of one that is not
-    there it is said.
-    """
-    if there is None:
-        return _say(session, operation, operation.mark.source)
-    _conflict(session, operation, judge_of(session).home(there) or operation.mark.source)
-    if judge_of(session).home(there) != operation.mark.source:  # the way so far was that of another object
-        operation = replace(operation, visited=(session.cluster,))
-        session = session.on_behalf_of(operation.visited)
-    touched = deepcopy(there)
-    touched.parameters = with_touch(there.parameters, getattr(wanted, "parameters", None))
-    context = environment(operation)
-    session.hms.call(
-        lambda client: client.alter_table_with_environment_context(there.dbName, there.tableName, touched, context)
-    )
-    return Outcome.CONFLICT
+def ask_for_table(session: Session, operation: Operation, there: Any) -> Outcome:
+    """Have the home say the table again; `there` is what is here of it."""
+    database, _, table = operation.key.partition(".")
+    if there is not None:
+        database, table = there.dbName, there.tableName
+    home = judge_of(session).home(there) or operation.mark.source
+    return _ask(session, operation, home, database, table=table)
 
 
-def touch_place(session: Session, operation: DatabaseOperation, place: Any, function: str = "") -> Outcome:
+def ask_for_new(session: Session, operation: Operation, there: Any, home: Any) -> None:
+    """Have the home say the table again that is to be there: the partitions of another one are left in it."""
+    _say(session, Again(there.dbName, there.tableName, home=home), operation.visited)
+
+
+def ask_for_place(session: Session, operation: DatabaseOperation, place: Any, function: str = "") -> Outcome:
     """The same for the database `place`, or a function in it: no alter of those is told of everywhere."""
     judge = judge_of(session)
     known = judge.home_within(place) if function else judge.home(place)
     said = operation.condition.place if operation.condition is not None else None
-    return _say(session, operation, min(filter(None, (known, said)), default=operation.mark.source), function)
+    home = min(filter(None, (known, said)), default=operation.mark.source)
+    return _ask(session, operation, home, operation.database, function=function)
 
 
-def _say(session: Session, operation: Operation, home: str, function: str = "") -> Outcome:
-    database, _, name = operation.key.partition(".")
-    table = name if isinstance(operation, TableOperation) else ""
-    what: dict[str, Any] = {"database": database, "table": table, "function": function}
-    return say_again(session, SayAgain(**what, home=home, mark=operation.mark, visited=operation.visited))
+def _ask(session: Session, operation: Operation, home: str, database: str, **what: str) -> Outcome:
+    """A word that begins here: the way so far was that of what is in conflict with it."""
+    _conflict(session, operation, home)
+    _say(session, Again(database, home=home, **what), operation.visited)
+    return Outcome.CONFLICT
 
 
 def say_again(session: Session, operation: SayAgain) -> Outcome:
@@ -90,16 +86,20 @@ def say_again(session: Session, operation: SayAgain) -> Outcome:
 
     What tells it is a function that is made and dropped (pysync.model.again).
     """
-    path = () if operation.home == session.cluster else operation.visited
+    path = () if operation.home == session.cluster else since(operation.home, operation.visited)
     said = Again(operation.database, operation.table, operation.function, operation.home, path)
-    word = said.told_by(",".join(operation.visited))
+    _say(session, said, operation.visited)
+    return Outcome.APPLIED if operation.home in path else _conflict(session, operation, operation.home)
+
+
+def _say(session: Session, said: Again, visited: Sequence[str]) -> None:
+    word = said.told_by(",".join(visited))
     drop_function_of(session, PLACE, word.functionName)
     with suppress(hive.AlreadyExistsException):  # it is being said at this very moment
         session.hms.call(lambda client: client.create_function(word))
     for name in session.hms.call(lambda client: client.get_functions(PLACE, "*")):
         if is_word(name):  # this one, and those that a crash has left
             drop_function_of(session, PLACE, name)
-    return Outcome.APPLIED if operation.home in path else _conflict(session, operation, operation.home)
 
 
 def _conflict(session: Session, operation: Operation, home: str) -> Outcome:
@@ -122,10 +122,6 @@ def marked(judge: BothWays, operation: Operation, definition: Any, there: Any | 
     copy = deepcopy(definition) if mark is None else stamped(definition, mark)
     if mark is None:
         unmark(copy)
-    if there is not None and judge.keeps(operation, there):
-        kept = (there.parameters or {}).get(CONFLICT_KEY)
-        others = {key: value for key, value in (copy.parameters or {}).items() if key != CONFLICT_KEY}
-        copy.parameters = others | ({CONFLICT_KEY: kept} if kept is not None else {})
     return copy
 
 
