@@ -19,6 +19,7 @@ PLACE = "default"
 
 _SAYS = "pysync.again "
 _NAMED = "pysync_again_"
+_MOST_WORDS = 4
 
 
 @dataclass(frozen=True, slots=True)
@@ -26,7 +27,8 @@ class Again:
     """What is to be read anew: a table, a function, or of a database the definition alone.
 
     `home` is where it is at home, as far as who says it knows (""). `path` are the clusters where this was said before,
-    in order: with the home among them it is the home's word, else a question to the home.
+    in order: with the home among them it is the home's word, else a question to the home. What it said may be a
+    conflict again, of which the next word tells: `words` counts them. There are no more than a few; more is a loop.
     """
 
     database: str
@@ -34,6 +36,12 @@ class Again:
     function: str = ""
     home: str = ""
     path: Sequence[str] = ()
+    words: int = 1
+
+    @property
+    def is_worth_saying(self) -> bool:
+        """Whether it is no loop of those who take each other for the home."""
+        return self.words <= _MOST_WORDS
 
     def told_by(self, speaker: str) -> Any:
         """The hive.Function that says so; two of different speakers have different names."""
@@ -48,6 +56,7 @@ class Again:
             "again": "true",
             "home": self.home,
             "absent": "true",
+            "words": str(self.words),
         }
 
 
@@ -66,6 +75,6 @@ def again_of(function: Any) -> Again:
     try:
         said: Mapping[str, Any] = json.loads(str(function.className).removeprefix(_SAYS))
         names = {key: str(said[key]) for key in ("database", "table", "function", "home")}
-        return Again(**names, path=tuple(map(str, said["path"])))
+        return Again(**names, path=tuple(map(str, said["path"])), words=int(said["words"]))
     except (TypeError, KeyError) as error:
         raise ValueError(f"no word of pysync: {function.className}") from error

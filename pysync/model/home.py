@@ -34,7 +34,8 @@ class Condition:
     mark. `before` are the states in which the object was at the source since the first event that the operation stands
     for, None where it was absent; `parts` are the same for the values of each partition. Without any, nothing that is
     there is overwritten by a request. With `anew` the object may also be absent. `place` is the home of
-    a function's database, as it is at the source.
+    a function's database, as it is at the source. `words` is how many words of pysync.model.again have led to it, one
+    of each other.
     """
 
     stance: Stance | None = Stance.STATE
@@ -42,6 +43,7 @@ class Condition:
     parts: Mapping[tuple[str, ...], Sequence[Any | None]] = field(default_factory=dict)
     anew: bool = False
     place: str | None = None
+    words: int = 0
 
 
 @dataclass(frozen=True, slots=True)

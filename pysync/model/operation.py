@@ -106,7 +106,7 @@ class Refresh(Operation):
     before (JSON, see pysync.replay.scope), it drops what is out of its scope since. With `anew` it is of what another
     operation needs at the target, be that the home of it or not; of a database the definition alone.
     With `again` a cluster has said that the table, the `function`, or the definition of the database is to be read
-    anew, whose home is `home` as far as that knows (pysync.model.again).
+    anew, whose home is `home` as far as that knows, after so many `words` (pysync.model.again).
     """
 
     source_database: str = ""
@@ -124,6 +124,7 @@ class Refresh(Operation):
     again: bool = False
     function: str = ""
     home: str = ""
+    words: int = 0
 
     @property
     def key(self) -> str:
@@ -141,6 +142,7 @@ class SayAgain(DatabaseOperation):
     table: str = ""
     function: str = ""
     home: str = ""
+    words: int = 1
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -65,6 +65,13 @@ class Origins:
         """Whether the refresh brings the word of that home; one way it always does."""
         return not self.policy.both_ways or home in self.refresh.visited
 
+    def is_over(self, found: Any, there: Any) -> bool:
+        """Whether the table's home has another's table under the name by now, whose word is on its way here."""
+        if there is None or not self.policy.both_ways:
+            return False
+        its = home_of(there.parameters, self.policy.cluster or "")
+        return self.is_said(its) and its != home_of(found.parameters, self._source)
+
     def teller(self, found: Any, home: str) -> str:
         """Whose word goes on when that of a table's `home` has come here: that of whose it is by now at the source."""
         now = home if found is None else home_of(found.parameters, self._source)
@@ -78,6 +85,7 @@ class Origins:
         """Have it said again at the target: on its own behalf if it is the home, else on the way to or from that."""
         if self.policy.both_ways and (self.policy.relay or home == self.policy.cluster):
             way: dict[str, Any] = {"mark": self.refresh.mark, "visited": self.refresh.visited}
+            way["words"] = max(1, self.refresh.words)
             yield SayAgain(database=database, table=table, function=function, home=home, **way)
 
     @property
@@ -95,5 +103,5 @@ class Origins:
         if its is None or first_home(parameters, self._source, relay=self.policy.relay) == own.source:
             its = replace(own, created=getattr(item, "createTime", None) or 0)
         asks = not self.is_said(its.source) or its.source == self.policy.cluster
-        condition = Condition(Stance.REQUEST if asks else Stance.STATE, anew=refresh.anew)
+        condition = Condition(Stance.REQUEST if asks else Stance.STATE, anew=refresh.anew, words=refresh.words)
         return {"mark": its, "visited": refresh.visited, "condition": condition}

@@ -212,6 +212,7 @@ def _refresh(change: Change, origin: dict[str, Any]) -> Operation:
         again=names.get("again") == "true",
         function=names.get("function", ""),
         home=names.get("home", ""),
+        words=int(names.get("words", "0")),
         **origin,
     )
 

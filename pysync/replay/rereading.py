@@ -220,6 +220,9 @@ class Rereading:
         if self.origins.comes_from_target(found) or is_index(found):
             return
         there, home = self.target.table(new), self.origins.home(found, None)
+        if self.origins.is_over(found, there):
+            yield DropTable(table=new, **self.origins.of(None, there))
+            there = None
         told = self.refresh.anew or self.origins.is_said(home)
         if not told and (there is None or not self.origins.concerns_target(home)):
             return (yield from self.origins.again(home, new.database, table=new.table))

@@ -68,7 +68,8 @@ class BothWays:
         if its in operation.visited:  # who passes this on has nothing of its own under the name any more
             return Verdict.DO
         if home > its:  # what a third cluster is the home of is not for this one to give away
-            return self._by_request(asked, wanted, there) if its == self.cluster else Verdict.CONFLICT
+            meet = its != self.cluster or (asked.before and _has_parts(wanted))
+            return Verdict.CONFLICT if meet else self._by_request(asked, wanted, there)
         return Verdict.DO if self.same(wanted, there) else _CONFLICTS[self.on_conflict]
 
     def drop(self, operation: Operation, there: Any | None) -> Verdict:
@@ -207,6 +208,11 @@ class BothWays:
         if wanted is None or there is None:
             return wanted is there
         return self.same(wanted, there)
+
+
+def _has_parts(table: Any) -> bool:
+    """Whether two tables of that name may have partitions of their own, though they are the same."""
+    return bool(getattr(table, "partitionKeys", None))
 
 
 def _is_older(dropped: Any | None, mark: Mark) -> bool:

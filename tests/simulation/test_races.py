@@ -58,6 +58,86 @@ RACES: dict[tuple[str, str, int], History] = {  # by topology, what they are abo
         Step("replay", 2, 255, 101, 133, call=3, within=(Step("replay", 0, 212, 124, 62),)),
         Step("client", 0, 33, 5, 152),  # east: drop database b cascade
     ),
+    ("ring", "a table of the home's comes over one with partitions", 61077): (
+        Step("client", 0, 0, 0, 170),  # east: create database a
+        Step("client", 0, 0, 0, 146),  # east: create table a.t v=146 external by ['k']
+        Step("settle"),
+        Step("client", 1, 232, 0, 51),  # west: rename table a.t to a.u
+        Step("client", 1, 119, 0, 214),  # west: create table a.t v=214 managed by ['k']
+        Step("client", 0, 189, 0, 222),  # east: alter table a.t columns ('x', 'y', 'z') {'CASCADE': 'true'}
+        Step("client", 1, 115, 0, 176),  # west: add partitions ['3'] v=176 to a.t
+        Step("client", 2, 0, 2, 147),  # north: create table a.u v=147 external by ['k']
+    ),
+    ("ring", "a table gives way to one whose counter had come before it", 61323): (
+        Step("late", 2, 42, 0, 233),  # north: create database a, told after: create table a.t v=42 external by ['k']
+        Step("client", 1, 218, 4, 19),  # west: create database a
+        Step("client", 1, 87, 2, 64),  # west: create table a.u v=64 managed by ['k']
+        Step("client", 1, 172, 2, 101),  # west: add partitions ['3', '1'] v=101 to a.u
+        Step("late", 2, 52, 4, 114),  # north: create table a.v, told after: add partitions ['2', '3'] v=52 to a.v
+        Step("client", 1, 163, 2, 58),  # west: rename table a.u to a.v
+    ),
+    ("ring", "two births of the same table, one of them with a partition", 63840): (
+        Step("late", 2, 251, 4, 165),  # north: create database a, told after: create table a.v v=251 managed by ['k']
+        Step("ship", 2, 64, 78, 88),
+        Step("late", 0, 251, 4, 64),  # east: create database a, told after: create table a.v v=251 managed by ['k']
+        Step("client", 2, 239, 4, 48),  # north: add partitions ['1'] v=48 to a.v
+        Step("replay", 2, 110, 119, 132),
+        Step("replay", 2, 30, 52, 99, call=4, within=(Step("client", 0, 208, 2, 253),)),
+        Step("replay", 2, 178, 244, 21, call=5, within=(Step("client", 2, 47, 1, 90),)),
+        Step("pass", 1, 204, 255, 98),
+    ),
+    ("ring", "a renamed table takes the partitions of another along", 63588): (
+        Step("client", 0, 0, 0, 233),  # east: create database a
+        Step("client", 0, 0, 0, 3),  # east: create table a.t v=3 external by ['k']
+        Step("settle"),
+        Step("client", 1, 94, 2, 255),  # west: create table a.u v=255 managed by ['k']
+        Step("late", 0, 185, 0, 87),  # east: alter table a.t, told after: add partitions ['3', '1'] v=185 to a.t
+        Step("client", 1, 105, 2, 41),  # west: add partitions ['3', '1'] v=41 to a.u
+        Step("client", 2, 164, 0, 122),  # north: rename table a.t to a.u
+    ),
+    ("ring", "partitions and a cascade cross", 61055): (
+        Step("client", 0, 0, 0, 1),  # east: create database a
+        Step("client", 0, 0, 0, 208),  # east: create table a.t v=208 managed by ['k']
+        Step("settle"),
+        Step("client", 2, 115, 0, 243),  # north: add partitions ['1', '2'] v=243 to a.t
+        Step("client", 1, 189, 0, 47),  # west: alter table a.t columns ('x', 'w') {'CASCADE': 'true'}
+        Step("client", 1, 224, 0, 49),  # west: alter table a.t columns ('x', 'y')
+    ),
+    ("ring", "a function of a database that two clusters take each other for the home of", 60235): (
+        Step("client", 0, 0, 0, 68),  # east: create database a
+        Step("settle"),
+        Step("client", 2, 166, 4, 251),  # north: create function a.g as C2
+        Step("client", 1, 166, 2, 219),  # west: create function a.g as C1
+        Step("late", 2, 101, 4, 224),  # north: drop database a cascade, told after: create database a
+    ),
+    ("ring", "those who have a database name another home than it bears", 61830): (
+        Step("client", 1, 188, 2, 12),  # west: create database a
+        Step("client", 0, 132, 1, 6),  # east: create database b
+        Step("ship", 0, 120, 255, 177),
+        Step("replay", 0, 80, 120, 155),
+        Step("replay", 0, 97, 116, 104),
+        Step("ship", 1, 71, 131, 21),
+        Step("client", 0, 44, 4, 104),  # east: create database a
+        Step("replay", 1, 237, 192, 236),
+        Step("ship", 0, 44, 240, 73),
+        Step("replay", 0, 70, 221, 181),
+        Step("client", 1, 76, 0, 136),  # west: create table a.t v=136 external by ['k']
+        Step("client", 2, 237, 0, 51),  # north: drop database a cascade
+        Step("ship", 1, 196, 229, 177),
+        Step("client", 0, 76, 1, 109),  # east: create table b.t v=109 managed by ['k']
+        Step("replay", 1, 83, 19, 11, call=3, within=(Step("late", 1, 105, 0, 221),)),
+        Step("client", 0, 97, 1, 54),  # east: rename table b.t to a.t
+        Step("client", 0, 237, 2, 119),  # east: drop database a cascade
+    ),
+    ("mesh", "a renamed table is where the home has another's", 10157): (
+        Step("client", 0, 0, 0, 157),  # east: create database a
+        Step("client", 0, 0, 0, 107),  # east: create table a.t v=107 managed by ['k']
+        Step("settle"),
+        Step("client", 2, 239, 4, 190),  # north: create table a.v v=190 external by ['k']
+        Step("ship", 2, 86, 206, 144),
+        Step("replay", 2, 22, 140, 65),
+        Step("client", 1, 63, 0, 46),  # west: rename table a.t to a.v
+    ),
 }
 
 

@@ -58,5 +58,7 @@ WITH_HOMES = (  # a mesh needs no relay: each has a way to each
     Topology("mesh", MESH.targets, {**_BOTH_WAYS, "relay": False}),
     Topology("ring", RING.targets, _BOTH_WAYS),
 )
-TOPOLOGIES = {it.name: it for it in (ONE_WAY, BY_HAND, HANGING, LOADS, *WITH_HOMES)}
+_LONG = Workload(most=30)  # topologies of their own: with another workload a seed is another history
+LONG = tuple(replace(it, name=f"long-{it.name}", work=_LONG) for it in WITH_HOMES)
+TOPOLOGIES = {it.name: it for it in (ONE_WAY, BY_HAND, HANGING, LOADS, *WITH_HOMES, *LONG)}
 """Those of `make simulate`: nothing may go wrong in them."""

@@ -30,6 +30,13 @@ def test_what_is_said_is_heard() -> None:
     assert says_again(word)
 
 
+def test_a_word_that_others_have_led_to_is_said_a_few_times_and_then_no_more() -> None:
+    again = [Again("shop", "items", home="east", words=number) for number in (1, 4, 5)]
+    assert [it.is_worth_saying for it in again] == [True, True, False]
+    assert again_of(again[1].told_by("north")).words == 4
+    assert again[1].attributes()["words"] == "4"
+
+
 def test_the_words_of_two_do_not_get_in_each_others_way() -> None:
     assert SAID.told_by("north").functionName != SAID.told_by("east").functionName
 

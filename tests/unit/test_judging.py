@@ -78,6 +78,14 @@ def test_a_table_of_the_greater_name_gives_way_to_the_one_that_was_born_here() -
     assert judge.put(put(WEST, STATE), found(None, "x"), found(None, "x")) is Verdict.UNCHANGED
 
 
+def test_two_that_were_born_the_same_are_a_conflict_where_each_may_have_partitions_of_its_own() -> None:
+    born, same_one = put(WEST, saw(None, stance=Stance.STATE)), found(None, "x")
+    assert at(EAST).put(born, found(None, "x"), same_one) is Verdict.CONFLICT
+    for it in (born.definition, same_one):
+        it.partitionKeys = []
+    assert at(EAST).put(born, it, same_one) is Verdict.UNCHANGED
+
+
 def test_a_table_of_the_greater_name_does_not_take_what_a_third_cluster_is_the_home_of() -> None:
     for value in "xy":
         assert at(EAST).put(put(WEST, STATE), found(None, "x"), found(NORTH, value)) is Verdict.CONFLICT

@@ -10,7 +10,6 @@ from pysync.model.operation import DropTable, Operation, PutTable
 from pysync.targets.base import Incomplete, Outcome
 from pysync.targets.hms import tables
 from pysync.targets.hms.both_ways.verdicts import (
-    ask_for_new,
     ask_for_table,
     judge_of,
     marked,
@@ -46,8 +45,6 @@ def bring_to(session: Session, operation: Operation, definition: Any, there: Any
     if there is not None and up_to_date(wanted, there):
         return Outcome.UNCHANGED
     if there is not None and not tables.is_another(wanted, there):
-        if judge.asked(operation).before and judge.home(wanted) != judge.home(there) and there.partitionKeys:
-            ask_for_new(session, operation, there, judge.home(wanted))
         tables.alter(session, operation, wanted, there, cascade=cascade)
         return Outcome.APPLIED
     if there is not None:

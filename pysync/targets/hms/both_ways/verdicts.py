@@ -60,11 +60,6 @@ def ask_for_table(session: Session, operation: Operation, there: Any) -> Outcome
     return _ask(session, operation, home, database, table=table)
 
 
-def ask_for_new(session: Session, operation: Operation, there: Any, home: Any) -> None:
-    """Have the home say the table again that is to be there: the partitions of another one are left in it."""
-    _say(session, Again(there.dbName, there.tableName, home=home), operation.visited)
-
-
 def ask_for_place(session: Session, operation: DatabaseOperation, place: Any, function: str = "") -> Outcome:
     """The same for the database `place`, or a function in it: no alter of those is told of everywhere."""
     judge = judge_of(session)
@@ -76,9 +71,9 @@ def ask_for_place(session: Session, operation: DatabaseOperation, place: Any, fu
 
 def _ask(session: Session, operation: Operation, home: str, database: str, **what: str) -> Outcome:
     """A word that begins here: the way so far was that of what is in conflict with it."""
-    _conflict(session, operation, home)
-    _say(session, Again(database, home=home, **what), operation.visited)
-    return Outcome.CONFLICT
+    words = 1 + (operation.condition.words if operation.condition is not None else 0)
+    _say(session, Again(database, home=home, words=words, **what), operation.visited)
+    return _conflict(session, operation, home)
 
 
 def say_again(session: Session, operation: SayAgain) -> Outcome:
@@ -87,12 +82,14 @@ def say_again(session: Session, operation: SayAgain) -> Outcome:
     What tells it is a function that is made and dropped (pysync.model.again).
     """
     path = () if operation.home == session.cluster else since(operation.home, operation.visited)
-    said = Again(operation.database, operation.table, operation.function, operation.home, path)
+    said = Again(operation.database, operation.table, operation.function, operation.home, path, operation.words)
     _say(session, said, operation.visited)
     return Outcome.APPLIED if operation.home in path else _conflict(session, operation, operation.home)
 
 
 def _say(session: Session, said: Again, visited: Sequence[str]) -> None:
+    if not said.is_worth_saying:
+        return
     word = said.told_by(",".join(visited))
     drop_function_of(session, PLACE, word.functionName)
     with suppress(hive.AlreadyExistsException):  # it is being said at this very moment
