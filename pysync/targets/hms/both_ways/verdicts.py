@@ -91,9 +91,12 @@ def _say(session: Session, said: Again, visited: Sequence[str]) -> None:
     if not said.is_worth_saying:
         return
     word = said.told_by(",".join(visited))
-    drop_function_of(session, PLACE, word.functionName)
-    with suppress(hive.AlreadyExistsException):  # it is being said at this very moment
+    try:
         session.hms.call(lambda client: client.create_function(word))
+    except hive.AlreadyExistsException:  # a crash has left it, or it is being said at this very moment
+        drop_function_of(session, PLACE, word.functionName)
+        with suppress(hive.AlreadyExistsException):
+            session.hms.call(lambda client: client.create_function(word))
     for name in session.hms.call(lambda client: client.get_functions(PLACE, "*")):
         if is_word(name):  # this one, and those that a crash has left
             drop_function_of(session, PLACE, name)
