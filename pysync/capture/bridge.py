@@ -82,6 +82,10 @@ class Reception:
         with self._counting:
             return dict(self._answers)
 
+    def differing(self) -> int:
+        """How many events came again with other bytes since the start; of each batch the first is counted."""
+        return self._queue.differing
+
     def _taken(self, payloads: Sequence[str]) -> list[str]:
         """The answer to each. None is taken beside one that is unsupported: what follows that must not overtake it."""
         try:
@@ -205,13 +209,14 @@ class Bridge:
             self._server.shutdown()
 
     def status(self) -> dict[str, Any]:
-        """Port, open connections, refused ones and when the last was, and how often each answer was given."""
+        """Port, open connections, refused ones and when the last was, each answer's count, and forgeries."""
         return {
             "port": int(self._server.get_listening_port()),
             "connections": len(self._server.connections),
             "refused_connections": self._door.refusals.total,
             "refused_last_at": self._door.refusals.last_at,
             "answers": self._reception.answers(),
+            "differing": self._reception.differing(),
         }
 
     def tell_refused(self) -> None:

@@ -50,6 +50,7 @@ class EventQueue(ParkedEvents):
     def _begin(self) -> None:
         super()._begin()
         self._seen = Instances(self._conn)
+        self._differing = 0
         self._closing = threading.Lock()
         self._committer: GroupCommit[Entry, bool] = GroupCommit(self._commit)
 
@@ -101,6 +102,7 @@ class EventQueue(ParkedEvents):
         for instance, entry in differing.items():
             came = f"event {entry.sequence} of metastore {instance}"
             if self.open_gap(f"differs:{instance}:{entry.sequence}", f"{came} came again, not as it came before"):
+                self._differing += 1
                 log.error("event_differs", instance=instance, sequence=entry.sequence)
 
     def keep_unreadable(self, data: bytes, reason: str) -> None:
@@ -165,6 +167,11 @@ class EventQueue(ParkedEvents):
             with self._transaction() as connection:
                 own = sum(gaps.close(connection, at, now, of) for of, at in self._positions.items())
                 return own + gaps.close(connection, done, now)
+
+    @property
+    def differing(self) -> int:
+        """How many events came again with other bytes since the opening; of each batch the first is counted."""
+        return self._differing
 
     # --- events out
 

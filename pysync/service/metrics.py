@@ -68,6 +68,9 @@ def _capture(status: Mapping[str, Any]) -> Iterator[Metric]:
         for answer, count in sorted(bridge["answers"].items()):
             answers.add_metric([answer], count)
         yield answers
+        differing = CounterMetricFamily("pysync_bridge_differing", "Events that came again with other bytes.")
+        differing.add_metric([], bridge["differing"])
+        yield differing
     gaps = GaugeMetricFamily("pysync_gaps", "Where changes may have been missed (the last 100).", labels=["state"])
     for state in GAPS:
         gaps.add_metric([state], sum(gap["state"] == state for gap in status["gaps"]))

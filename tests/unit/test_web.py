@@ -32,7 +32,7 @@ def a_status(**values: Any) -> dict[str, Any]:
         "version": "1.2.3",
         "source": 'on"prem',
         "started_at": 1.5,
-        "bridge": {"connections": 4, "refused_connections": 2, "answers": {"queued": 10, "full": 1}},
+        "bridge": {"connections": 4, "refused_connections": 2, "answers": {"queued": 10, "full": 1}, "differing": 3},
         "notification_log": None,
         "gaps": [{"state": "open"}, {"state": "closed"}, {"state": "closed"}],
         "instances": [{"received": 10, "missing": [[3, 4], [9, 9]]}, {"received": 5, "missing": []}],
@@ -82,6 +82,7 @@ def test_the_values_are_those_of_the_status(web: WebServer) -> None:
     assert value("pysync_info", version="1.2.3", source='on"prem') == 1
     assert value("pysync_bridge_answers_total", answer="full") == 1
     assert value("pysync_bridge_refused_connections_total") == 2
+    assert value("pysync_bridge_differing_total") == 3
     assert value("pysync_missing_events") == 3
     assert value("pysync_received_events_total") == 15
     assert [value("pysync_gaps", state=state) for state in ("open", "closing", "closed")] == [1, 0, 2]

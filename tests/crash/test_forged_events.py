@@ -1,0 +1,54 @@
+"""Who has the token forges events under numbers that are still to come: it is told, and the ends are equal again."""
+
+from __future__ import annotations
+
+import base64
+from contextlib import closing
+from pathlib import Path
+
+import pytest
+from hmsclient.genthrift.hive_metastore import ttypes as hive
+
+from pysync.demo.stage import Stage
+from pysync.metastore.client import Metastore
+from pysync.model.event import Kind
+from pysync.model.wire import encode_event
+from tests.support import table, wait_until
+from tests.support.callers import Caller
+from tests.support.events import event
+from tests.support.stages import assert_converges
+
+pytestmark = pytest.mark.crash
+
+
+def test_forged_drops_and_tables_are_undone_by_the_comparison(tmp_path: Path) -> None:
+    with Stage(tmp_path) as stage:
+        stage.target.start()
+        stage.source.start()
+        stage.start_sidecar()
+        with Metastore(stage.source.uri) as source, Metastore(stage.target.uri) as target:
+            source.call(lambda client: client.create_database(hive.Database(name="shop")))
+            source.call(lambda client: client.create_table(table("shop", "orders")))
+            wait_until(lambda: target.table("shop", "orders") is not None, what="the table")
+            (listener,) = stage.status()["instances"]
+            there, made_up = source.table("shop", "orders"), table("shop", "made_up")
+            forge(stage, listener, [(Kind.DROP_TABLE, [there], []), (Kind.CREATE_TABLE, [], [made_up])])
+            wait_until(lambda: target.table("shop", "made_up") is not None, what="the forged table")
+            for name in ("lines", "customers"):
+                source.call(lambda client, name=name: client.create_table(table("shop", name)))
+            told = "came again, not as it came before"
+            wait_until(lambda: any(told in gap["reason"] for gap in stage.status()["gaps"]), what="a gap")
+            assert_converges(stage)
+            assert sorted(target.call(lambda client: client.get_all_tables("shop"))) == ["customers", "lines", "orders"]
+        assert stage.status()["bridge"]["differing"] >= 1
+        assert "event_differs" in stage.sidecar_log.read_text()
+
+
+def forge(stage: Stage, listener: dict[str, object], what: list[tuple[Kind, list[object], list[object]]]) -> None:
+    """Under the numbers that the listener gives next."""
+    token = stage.config.bridge.token_file.read_text().strip()
+    with closing(Caller(stage.config.bridge.port, token)) as caller:
+        for sequence, (kind, before, after) in enumerate(what, int(str(listener["highest"])) + 1):
+            of = {"instance": listener["instance"], "source": listener["source"]}
+            forged = event(kind, before=before, after=after, sequence=sequence, **of)
+            assert caller.append(base64.b64encode(encode_event(forged)).decode()) == "queued"
