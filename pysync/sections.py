@@ -24,6 +24,10 @@ M = TypeVar("M", bound=BaseModel)
 _UNITS = {"s": 1, "m": 60, "h": 3600, "d": 86400}
 
 
+def _seconds(text: str) -> int:
+    return int(text[:-1]) * _UNITS[text[-1]]
+
+
 class _Section(BaseModel):
     model_config = ConfigDict(extra="forbid", frozen=True)
 
@@ -97,7 +101,7 @@ class QueueConfig(_Section):
     @property
     def retain_seconds(self) -> int:
         """How long events are kept for history."""
-        return int(self.retain[:-1]) * _UNITS[self.retain[-1]]
+        return _seconds(self.retain)
 
 
 class VerifyConfig(_Section):
@@ -113,7 +117,7 @@ class VerifyConfig(_Section):
     @property
     def seconds(self) -> float | None:
         """The time between the beginnings of two comparisons."""
-        return None if self.every is None else int(self.every[:-1]) * _UNITS[self.every[-1]]
+        return None if self.every is None else _seconds(self.every)
 
 
 class WebConfig(_Section):
@@ -143,6 +147,11 @@ class LogConfig(_Section):
 class Sections(_Section):
     """All that is not `[[targets]]`."""
 
+    status_grace: str = Field(
+        default="5m",
+        pattern=r"^(0|[1-9][0-9]*)(s|m|h|d)$",
+        description="how long a target or listener may wait for what comes back by itself until `status` ends with 1",
+    )
     source: SourceConfig
     bridge: BridgeConfig = BridgeConfig()
     queue: QueueConfig = QueueConfig()
@@ -150,6 +159,11 @@ class Sections(_Section):
     web: WebConfig = WebConfig()
     spark: SparkConfig = SparkConfig()
     log: LogConfig = LogConfig()
+
+    @property
+    def grace_seconds(self) -> int:
+        """How long something may wait until that is a problem."""
+        return _seconds(self.status_grace)
 
 
 class _Named(BaseModel):

@@ -1,4 +1,4 @@
-"""Text from outside, as people may read it: names, values and messages of servers reach terminals and log lines."""
+"""Text for people: what comes from outside (names, values, messages of servers) made harmless, and times."""
 
 from __future__ import annotations
 
@@ -12,3 +12,10 @@ _CONTROLS = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u061c\u200e\u200f\u2028-\u2
 def plain(text: str) -> str:
     r"""The text with its control characters spelled out (`\x1b`), so that a terminal shows them and obeys none."""
     return _CONTROLS.sub(lambda found: found.group().encode("unicode_escape").decode("ascii"), text)
+
+
+def clock(seconds: float) -> str:
+    """`1:02:03`, `2:03`."""
+    minutes, rest = divmod(round(seconds), 60)
+    hours, minutes = divmod(minutes, 60)
+    return f"{hours}:{minutes:02d}:{rest:02d}" if hours else f"{minutes}:{rest:02d}"

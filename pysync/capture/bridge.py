@@ -107,13 +107,16 @@ class Reception:
                 if event.kind is Kind.GOODBYE:
                     self._watch.goodbye(event.instance, event.sequence)
         except QueueFull as error:
+            self._watch.roll.refused(events)
             log.error("events not taken: disk full", events=len(events), reason=str(error))
             return "full"
         except QueueFailed as error:
+            self._watch.roll.refused(events)
             log.error("events not taken", events=len(events), reason=str(error))
             return "failed"
         for event, new in zip(events, news, strict=True):
             self._watch.heard(event.instance, event.notification_id)
+            self._watch.roll.taken(event)
             if new:
                 self._overlaps.seen(event)
             log.debug("event taken", kind=str(event.kind), id=event.id, new=new)

@@ -16,6 +16,7 @@ from typing import Any
 import structlog
 
 from pysync.capture.refreshes import INSTANCE
+from pysync.capture.roll import Roll
 from pysync.queue import EventQueue, Instance
 
 _HOLE_SECONDS = 5.0
@@ -41,13 +42,21 @@ class _Listener:
 
 @dataclass(slots=True)
 class GapWatch:
-    """Finds gaps and records them in the queue. `silence_seconds` is how long a listener may say nothing."""
+    """Finds gaps and records them in the queue. `silence_seconds` is how long a listener may say nothing.
+
+    `roll` knows who is to be heard of, for people.
+    """
 
     queue: EventQueue
     silence_seconds: float
+    roll: Roll = field(init=False)
     _listeners: dict[str, _Listener] = field(default_factory=dict)
     _lock: threading.Lock = field(default_factory=threading.Lock)
     _notification_id: int = 0
+
+    def __post_init__(self) -> None:
+        """Recall the roll."""
+        self.roll = Roll(self.queue, self.silence_seconds)
 
     def report(self, payload: str) -> bool:
         """Note what a listener tells of itself; False if it cannot be read. From any thread.
@@ -57,9 +66,10 @@ class GapWatch:
         try:
             told: dict[str, Any] = json.loads(payload)
             instance, highest, waiting = str(told["instance"]), _number(told["sequence"]), _number(told["waiting"])
+            source, lost = str(told.get("source", "")), _number(told.get("lost", 0))
         except (ValueError, TypeError, KeyError, RecursionError):
             return False
-        if len(instance) > _LONGEST_NAME:
+        if len(instance) > _LONGEST_NAME or len(source) > _LONGEST_NAME:
             return False
         if told.get("ended") is True:
             self._end(instance)
@@ -67,6 +77,7 @@ class GapWatch:
         with self._lock:
             listener = self._heard(instance)
             listener.highest, listener.idle = highest, waiting == 0
+        self.roll.told(instance, source, given=highest, waiting=waiting, lost=lost)
         return True
 
     def heard(self, instance: str, notification_id: int | None = None) -> None:
@@ -101,6 +112,7 @@ class GapWatch:
         for instance in self._instances():
             if _is_listener(instance.instance):
                 found += self._look_at(instance, min(seconds, _LONGEST_TICK))
+        self.roll.save()
         return found
 
     def _end(self, name: str) -> None:
@@ -109,6 +121,7 @@ class GapWatch:
             return
         with self._lock:
             self._listeners.setdefault(name, _Listener()).ended = True
+        self.roll.strike(name)
         for instance in self._instances():
             if instance.instance == name:
                 self._record_end(instance)

@@ -34,6 +34,7 @@ MODULES = {
     "embedded": "tryout",
     "import-agent-conf": "agent_conf",
     "parked": "parked",
+    "listener": "listener",
     "target": "target",
 }
 """Command → module of pysync.cli, in the order of `pysync --help`."""

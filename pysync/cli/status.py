@@ -11,6 +11,8 @@ from pysync.cli.told import told
 from pysync.sections import load_outline
 from pysync.service.asking import ask
 
+_LISTENER_COLUMNS = ("listener", "source", "state", "last heard", "waits there", "lost")
+
 
 def register(app: typer.Typer) -> None:
     """Add this command to `app`."""
@@ -18,18 +20,28 @@ def register(app: typer.Typer) -> None:
 
 
 def status(config: ConfigFile, as_json: AsJson = False) -> None:
-    """Show what the running sidecar does: each target's state, backlog, lag and last error.
+    """Show what the running sidecar does: a verdict, its listeners, and each target's state, backlog, lag, last error.
 
-    The sidecar itself answers. The JSON is described in docs/status.md.
+    Exit code 0 where all is well. 1 where no sidecar runs, and where a target is paused, has parked events, fails, or
+    has been waiting for longer than `status_grace`; a gap is open; a listener is lost, cannot deliver, or is refused
+    its login; or none has been heard for `status_grace`: the first lines say what. 2 for a wrong configuration.
+
+    A listener is lost where nothing has been heard of it for [source] silence_seconds, and of no end of its metastore.
+    The lag of a target counts from the commit at the source, also of what still waits there. The sidecar itself
+    answers. The JSON is described in docs/status.md.
     """
     answer = ask(load_outline(config).directory, "status")
     if as_json:
         print_json(answer)
-        return
-    _print_status(answer)
+    else:
+        _print_status(answer)
+    if not answer["well"]:
+        raise typer.Exit(1)
 
 
 def _print_status(answer: dict[str, Any]) -> None:
+    for line in _verdict(answer["problems"]):
+        say(line)
     bridge, queue = answer["bridge"], answer["queue"]
     say(f"source {answer['source']}, pid {answer['pid']}, pysync {answer['version']}")
     say(
@@ -42,6 +54,8 @@ def _print_status(answer: dict[str, Any]) -> None:
     if answer["bootstrap"]:
         for line in told(answer["bootstrap"]):
             say(line)
+    if answer["listeners"]:
+        print_table("listeners", _LISTENER_COLUMNS, [_listener_row(it) for it in answer["listeners"]])
     columns = ("target", "kind", "state", "queued", "parked", "lag s", "done", "last error")
     print_table("targets", columns, [_target_row(target) for target in answer["targets"]])
     for target in answer["targets"]:
@@ -49,6 +63,13 @@ def _print_status(answer: dict[str, Any]) -> None:
             say(f"{target['name']} is paused: {target['paused']['reason']}")
         if target["verify"]:
             say(f"{target['name']} verified {_verified(target['verify'])}")
+
+
+def _verdict(problems: list[str]) -> list[str]:
+    """One line, and where there are several problems one each."""
+    if len(problems) <= 1:
+        return [f"NOT WELL: {problems[0]}" if problems else "all is well"]
+    return [f"NOT WELL, for {len(problems)} reasons:", *(f"  {line}" for line in problems)]
 
 
 def _history(history: dict[str, Any]) -> str:
@@ -68,14 +89,33 @@ def _verified(found: dict[str, Any]) -> str:
 
 def _capture(bridge: dict[str, Any] | None, log: dict[str, Any] | None) -> str:
     if bridge:
-        return f"bridge on port {bridge['port']}: {counts(bridge['answers']) or 'no event yet'}"
+        refused = bridge["refused_connections"]
+        last = f"; refused logins: {refused}, the last at {moment(bridge['refused_last_at'])}" if refused else ""
+        return f"bridge on port {bridge['port']}: {counts(bridge['answers']) or 'no event yet'}{last}"
     if log:
         return f"notification log: {log['state']}, at event {log['position']}"
     return "nothing comes in"
 
 
+def _listener_row(listener: dict[str, Any]) -> tuple[Any, ...]:
+    heard, size = listener["heard_at"], listener["waiting_bytes"]
+    return (
+        listener["instance"],
+        listener["source"],
+        listener["state"],
+        "not since the start" if heard is None else moment(heard),
+        f"{listener['waiting_events']} events, {size} bytes" if size else "nothing",
+        f"{listener['lost']} events" if listener["lost"] else "none",
+    )
+
+
+def _error(error: dict[str, Any] | None) -> str | None:
+    if error is None:
+        return None
+    return f"{moment(error['at'])}{', over' if error['over'] else ''}: {error['reason']}"
+
+
 def _target_row(target: dict[str, Any]) -> tuple[Any, ...]:
-    error = target["last_error"]
     return (
         target["name"],
         target["kind"],
@@ -84,5 +124,5 @@ def _target_row(target: dict[str, Any]) -> tuple[Any, ...]:
         target["parked"],
         target["lag_seconds"],
         counts(target["counts"]),
-        error and error["reason"],
+        _error(target["last_error"]),
     )

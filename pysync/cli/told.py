@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import Any
 
+from pysync.text import clock
+
 
 def told(bootstrap_: Mapping[str, Any]) -> Iterator[str]:
     """A bootstrap in words, one line a target; nothing of one that is finished."""
@@ -27,10 +29,3 @@ def so_far(found: Mapping[str, Any], item: Mapping[str, Any]) -> str:
         "" if left is None else f"{clock(left)} left",
     ]
     return ", ".join(part for part in parts if part)
-
-
-def clock(seconds: float) -> str:
-    """`1:02:03`, `2:03`."""
-    minutes, rest = divmod(round(seconds), 60)
-    hours, minutes = divmod(minutes, 60)
-    return f"{hours}:{minutes:02d}:{rest:02d}" if hours else f"{minutes}:{rest:02d}"

@@ -16,7 +16,7 @@ from pysync.model.operation import Operation, Refresh
 from pysync.replay.lanes import Again, Lane, Stopped
 from pysync.replay.legs import Job
 from pysync.replay.plan import leftover
-from pysync.replay.progress import Progress, State
+from pysync.replay.progress import Progress
 from pysync.replay.refresh import Refresher
 from pysync.replay.whole import from_events
 from pysync.targets.base import (
@@ -137,7 +137,7 @@ class Applier:
                 raise
             self._tell(error, job.tries, away=away)
             raise Again(self._wait(job.tries), forbidden=isinstance(error, Forbidden)) from error
-        self._progress.state = State.RUNNING
+        self._progress.succeeds()
         return outcome
 
     def _is_its_own(self, job: Job) -> bool:

@@ -6,14 +6,19 @@ import time
 from collections.abc import Callable, Collection, Container, Iterable, Iterator, Mapping, Sequence, Set
 from dataclasses import dataclass, replace
 
+import structlog
+
 from pysync.queue import EventQueue, Park, Parked, Queued
 from pysync.replay.order import holds_back
+from pysync.replay.progress import Progress
 
 Covers = Callable[[int, Set[str]], bool]
 """Whether a refresh makes good a parked event at that position, of these keys."""
 
 _WINDOW_EVENTS = 500
 _LONGEST_REASON = 2000
+
+log = structlog.get_logger(__name__)
 
 
 @dataclass(frozen=True, slots=True)
@@ -153,6 +158,23 @@ def _shortened(reason: str) -> str:
     """The start and the end of a reason that is too long: of a traceback it is the end that tells."""
     half = _LONGEST_REASON // 2
     return reason if len(reason) <= _LONGEST_REASON else f"{reason[: half - 1]}…{reason[-half:]}"
+
+
+def tell(target: str, progress: Progress, refused: Sequence[Refusal]) -> None:
+    """Events are parked: counted, and each that does not only wait logged. Once: not when it is refused again."""
+    progress.count("parked", len(refused))
+    note(progress, refused)
+    for refusal in refused:
+        if refusal.kind != "waits":
+            keys, position = sorted(refusal.keys), refusal.event.position
+            log.error("event parked", target=target, position=position, keys=keys, reason=refusal.reason)
+
+
+def note(progress: Progress, refused: Iterable[Refusal]) -> None:
+    """Have the progress remember why, of those that do not only wait."""
+    for refusal in refused:
+        if refusal.kind != "waits":
+            progress.refused(refusal.reason)
 
 
 def related(keys: Iterable[str], groups: Iterable[Iterable[str]]) -> frozenset[str]:

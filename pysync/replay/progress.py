@@ -34,6 +34,7 @@ class Progress:
         self._counts: dict[str, int] = {}
         self._last_error: dict[str, Any] | None = None
         self._last_done: dict[str, Any] | None = None
+        self._waiting_since: float | None = None
 
     def count(self, what: str, number: int = 1) -> None:
         """So many more of an outcome, or of what was skipped or parked."""
@@ -50,13 +51,21 @@ class Progress:
     def advanced(self, position: int, at_ms: int) -> None:
         """The target is done up to `position`, an event that was taken in at `at_ms`."""
         now = time.time()
+        self._waiting_since = None
         with self._lock:
             self._last_done = {"position": position, "at": now, "seconds_after": now - at_ms / 1000}
 
     def waits(self, error: BaseException) -> None:
         """The target is unavailable."""
+        with self._lock:
+            self._waiting_since = self._waiting_since or time.time()
         self.state = State.WAITING
         self.refused(str(error))
+
+    def succeeds(self) -> None:
+        """The target has done something: it is there."""
+        self.state = State.RUNNING
+        self._waiting_since = None
 
     def failed(self, error: BaseException) -> None:
         """The drain itself failed."""
@@ -75,6 +84,7 @@ class Progress:
                 "name": self.name,
                 "kind": self.kind,
                 "state": str(self.state),
+                "waiting_since": self._waiting_since if self.state is State.WAITING else None,
                 "counts": dict(sorted(self._counts.items())),
                 "last_done": self._last_done,
                 "last_error": self._last_error,

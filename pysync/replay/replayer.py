@@ -11,8 +11,9 @@ import random
 import threading
 import time
 from collections import deque
-from collections.abc import Callable, Collection, Iterable, Iterator, Sequence, Set
+from collections.abc import Callable, Collection, Iterator, Sequence, Set
 from contextlib import closing
+from functools import partial
 
 import structlog
 
@@ -26,7 +27,7 @@ from pysync.replay.hindsight import Lookout
 from pysync.replay.lanes import Apply, Lanes, OpenLanes, Threads
 from pysync.replay.ledger import Ledger
 from pysync.replay.legs import Job, Leg
-from pysync.replay.parking import Parking, Refusal
+from pysync.replay.parking import Parking, note, tell
 from pysync.replay.progress import Progress
 from pysync.replay.refresh import OpenSource, Refresher
 from pysync.replay.retries import legs_of
@@ -260,7 +261,7 @@ class Replayer:
         self._queue.advance(self._name, done, self._parking.park(refused))
         self._done = done
         self.brake.passed(done)
-        self._tell(refused)
+        tell(self._name, self._progress, refused)
         self._progress.count("skipped", sum(leg.draft.skipped for leg in legs))
         self._progress.advanced(done, legs[-1].at_ms(done))
         return len(refused)
@@ -287,7 +288,8 @@ class Replayer:
         self.retried = False
         parking = Parking(self._queue, self._name, heals=self._heals)
         parking.begin(keys)
-        self._retry = legs_of(parking, attempts or self._settings.retry_attempts, self._redraft, self._tell)
+        told = partial(note, self._progress)
+        self._retry = legs_of(parking, attempts or self._settings.retry_attempts, self._redraft, told)
         self._retried = None
         self._go_on()
 
@@ -321,11 +323,3 @@ class Replayer:
             event, change = job.leg.draft.changes[position]
             job.leg.refused.append(job.leg.parking.refuse(event, change.keys, kind, reason))
             kind, reason = self._applier.reason(None)
-
-    def _tell(self, refused: Iterable[Refusal]) -> None:
-        for refusal in refused:
-            self._progress.count("parked")
-            if refusal.kind != "waits":
-                keys, position = sorted(refusal.keys), refusal.event.position
-                self._progress.refused(refusal.reason)
-                log.error("event parked", target=self._name, position=position, keys=keys, reason=refusal.reason)

@@ -10,6 +10,7 @@ from functools import partial
 from typing import Any
 
 from pysync.capture.healing import Healer
+from pysync.capture.roll import Roll
 from pysync.errors import PysyncError
 from pysync.model.names import TableName, normalized
 from pysync.queue import EventQueue
@@ -29,8 +30,11 @@ Request = Mapping[str, Any]
 class Commands:
     """One method for each command; they are called from the control socket's threads."""
 
-    def __init__(self, queue: EventQueue, drains: Sequence[Drain], healer: Healer, bootstrapper: Bootstrapper) -> None:
+    def __init__(
+        self, queue: EventQueue, drains: Sequence[Drain], healer: Healer, bootstrapper: Bootstrapper, roll: Roll
+    ) -> None:
         self._queue = queue
+        self._roll = roll
         self._bootstrapper = bootstrapper
         self._healer = healer
         self._drains = {drain.name: drain for drain in drains}
@@ -45,6 +49,7 @@ class Commands:
             "resume": self.resume,
             "refresh": self.refresh,
             "bootstrap": self.bootstrap,
+            "listener remove": self.listener_remove,
             "parked list": self.parked_list,
             "parked show": self.parked_show,
             "parked retry": self.parked_retry,
@@ -97,6 +102,13 @@ class Commands:
         """Begin a bootstrap of a target, or of all, or join that which runs; `begun` says which, `targets` whose."""
         names = [self._drain(request).name] if request.get("target") else list(self._drains)
         return {"begun": self._bootstrapper.begin(names), "targets": names}
+
+    def listener_remove(self, request: Request) -> dict[str, Any]:
+        """Miss a listener no more, until it is heard again; `removed` is false where none of that name was missed."""
+        instance = str(request.get("instance"))
+        removed = self._roll.strike(instance)
+        self._roll.save()
+        return {"instance": instance, "removed": removed}
 
     def parked_list(self, request: Request) -> dict[str, Any]:
         """`tables`: what is parked, table by table."""

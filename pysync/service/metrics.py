@@ -1,4 +1,4 @@
-"""Metrics and health, made of the status: the same words, and nothing that `pysync status` does not say. Pure.
+"""Metrics, made of the status: the same words, and nothing that `pysync status` does not say. Pure.
 
 Names are a promise as the status is: docs/metrics.md. Needs the extra `web`.
 """
@@ -18,8 +18,9 @@ _TARGET_GAUGES = {
     "position": "The last event that is applied or parked.",
     "queued": "Events after the position.",
     "parked": "Events set aside, those that wait behind them included.",
-    "lag_seconds": "Age of the oldest event after the position.",
+    "lag_seconds": "Since the oldest change was committed that it does not have.",
 }
+_LISTENER = ["instance", "source"]
 _COPIED = {"files": "Files copied.", "bytes": "Bytes copied.", "removed": "Files removed."}
 _LEFT = {"files_left": "Files to copy now.", "bytes_left": "Bytes to copy now."}
 
@@ -28,31 +29,12 @@ def families(status: Mapping[str, Any]) -> Iterator[Metric]:
     """All metrics of an answer to `pysync status --json`."""
     yield _gauge("pysync_info", "Always 1.", {"version": status["version"], "source": status["source"]}, 1)
     yield _gauge("pysync_started_at_seconds", "Start of the sidecar, since 1970.", {}, status["started_at"])
+    yield _gauge("pysync_well", "1 if `pysync status` would end with 0.", {}, status["well"])
     yield from _capture(status)
+    yield from _listeners(status["listeners"])
     yield from _queue(status["queue"])
     yield from _targets(status["targets"])
     yield from _copies(status["copy"])
-
-
-def problems(status: Mapping[str, Any]) -> list[str]:
-    """What somebody has to look at, a line each: a thread that fails again and again. None: all is well.
-
-    A target that is away, paused or has parked events does what it should: that is for alerts on the metrics.
-    """
-    found = [f"target {it['name']} is {it['state']}{_why(it)}" for it in status["targets"] if _is_ill(it["state"])]
-    poller = status["notification_log"]
-    if poller is not None and _is_ill(poller["state"]):
-        found.append(f"the notification log's reader is {poller['state']}{_why(poller)}")
-    return found
-
-
-def _is_ill(state: str) -> bool:
-    return state in {State.FAILING, State.STOPPED}
-
-
-def _why(part: Mapping[str, Any]) -> str:
-    error = part.get("last_error")
-    return f": {error['reason']}" if error else ""
 
 
 def _capture(status: Mapping[str, Any]) -> Iterator[Metric]:
@@ -80,6 +62,24 @@ def _capture(status: Mapping[str, Any]) -> Iterator[Metric]:
     received = CounterMetricFamily("pysync_received_events", "Events that came in, each counted once.")
     received.add_metric([], sum(it["received"] for it in status["instances"]))
     yield received
+
+
+def _listeners(listeners: Sequence[Mapping[str, Any]]) -> Iterator[Metric]:
+    """Each by its instance: a metastore that is started anew is another one."""
+    lost = CounterMetricFamily("pysync_listener_lost_events", "Events that it knows to be lost.", labels=_LISTENER)
+    silent = GaugeMetricFamily("pysync_listener_silent", "1 if it is missed.", labels=_LISTENER)
+    heard = GaugeMetricFamily("pysync_listener_heard_at_seconds", "When it was heard last.", labels=_LISTENER)
+    size = GaugeMetricFamily("pysync_listener_waiting_bytes", "Not delivered yet, when heard last.", labels=_LISTENER)
+    events = GaugeMetricFamily("pysync_listener_waiting_events", "Of these, its own events.", labels=_LISTENER)
+    for it in listeners:
+        labels = [it["instance"], it["source"]]
+        lost.add_metric(labels, it["lost"])
+        silent.add_metric(labels, it["state"] == "silent")
+        size.add_metric(labels, it["waiting_bytes"])
+        events.add_metric(labels, it["waiting_events"])
+        if it["heard_at"] is not None:
+            heard.add_metric(labels, it["heard_at"])
+    yield from (lost, silent, heard, size, events)
 
 
 def _queue(queue: Mapping[str, Any]) -> Iterator[Metric]:

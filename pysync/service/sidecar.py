@@ -36,6 +36,7 @@ from pysync.service.commands import Commands
 from pysync.service.control import ControlServer
 from pysync.service.ending import Ending
 from pysync.service.install import listener_jar
+from pysync.service.lag import Lags
 from pysync.service.rescoping import Rescoper, compare_scope
 from pysync.service.status import sidecar_status
 from pysync.service.targets import assert_named
@@ -93,6 +94,7 @@ class Sidecar:
         self._assert_named()
         watch, overlaps = GapWatch(self.queue, config.source.silence_seconds), Overlaps()
         overlaps.recall(self.queue)
+        self._roll, self._lags = watch.roll, Lags(self.queue)
         self.bridge = self._bridge(token, Reception(self.queue, watch, overlaps)) if token else None
         self.poller = self._poller(self._source) if polls and self._source else None
         self._copies = Copies(settings, listener_jar, config.queue.directory.absolute())
@@ -113,7 +115,7 @@ class Sidecar:
         }
         self._heals = bridge
         self._verifier = Verifier(config, self.queue, self.drains, watch.is_settled)
-        commands = Commands(self.queue, self.drains, self._healer, self.bootstrapper)
+        commands = Commands(self.queue, self.drains, self._healer, self.bootstrapper, watch.roll)
         self._web = WebServer(config.web.port, self.status) if bridge and config.web.port is not None else None
         self._control = ControlServer(config.queue.directory, {"status": lambda _: self.status(), **commands.by_name()})
 
@@ -191,6 +193,8 @@ class Sidecar:
             self.queue,
             {**capture, **bootstrap},
             self.drains,
+            roll=self._roll,
+            lags=self._lags,
             verified=self._verifier.status,
             scopes={name: rescoper.status() for name, rescoper in self._rescopers.items()},
         )

@@ -9,9 +9,14 @@ from typing import Any
 
 from pysync import __version__
 from pysync.capture.refreshes import INSTANCE
+from pysync.capture.roll import Roll
 from pysync.config import Config
 from pysync.queue import EventQueue, Gap, History, Instance
 from pysync.replay.drain import Drain
+from pysync.service.lag import Lags
+from pysync.service.verdict import problems
+
+_AT_WORK = frozenset({"running", "shadow"})
 
 
 def sidecar_status(
@@ -21,6 +26,8 @@ def sidecar_status(
     capture: Mapping[str, Any],
     drains: Sequence[Drain],
     *,
+    roll: Roll,
+    lags: Lags,
     verified: Callable[[str], dict[str, Any] | None],
     scopes: Mapping[str, dict[str, Any] | None],
 ) -> dict[str, Any]:
@@ -29,21 +36,33 @@ def sidecar_status(
     `verified` tells what was found at a target when it was last compared, `scopes` how its scope has last changed.
     """
     now = time.time()
-    return {
+    instances = queue.instances()
+    listeners = roll.status(instances)
+    spooled = min((it["waiting_since"] for it in listeners if it["waiting_since"] is not None), default=now)
+    found = {
         "version": __version__,
         "source": config.source.name,
         "pid": os.getpid(),
         "started_at": started,
         **capture,
+        "listeners": listeners,
+        "no_listener_since": roll.empty_since(),
         "queue": _queue(config, queue),
         "acts": [_act(act) for act in queue.acts()],
         "gaps": [_gap(gap) for gap in queue.gaps()],
-        "instances": [_instance(it) for it in queue.instances() if it.instance != INSTANCE],
+        "instances": [_instance(it) for it in instances if it.instance != INSTANCE],
         "targets": [
-            {**_target(drain, queue, now), "scope": scopes.get(drain.name), "verify": verified(drain.name)}
+            {
+                **_target(drain, queue),
+                "lag_seconds": round(max(lags.seconds(drain.name, now), now - spooled), 3),
+                "scope": scopes.get(drain.name),
+                "verify": verified(drain.name),
+            }
             for drain in drains
         ],
     }
+    wrong = problems(found, config.grace_seconds, now)
+    return {"well": not wrong, "problems": wrong, **found}
 
 
 def _queue(config: Config, queue: EventQueue) -> dict[str, Any]:
@@ -95,15 +114,14 @@ def _act(act: Mapping[str, Any]) -> dict[str, Any]:
     return {**{key: value for key, value in act.items() if key != "at_ms"}, "at": act["at_ms"] / 1000}
 
 
-def _target(drain: Drain, queue: EventQueue, now: float) -> dict[str, Any]:
-    depth = queue.depth(drain.name)
-    pause = drain.paused()
-    lag = max(0.0, now - depth.oldest_ms / 1000) if depth.oldest_ms is not None else 0.0
+def _target(drain: Drain, queue: EventQueue) -> dict[str, Any]:
+    told, parked = drain.progress.status(), queue.parked_count(drain.name)
+    error, pause = told["last_error"], drain.paused()
     return {
-        **drain.progress.status(),
+        **told,
+        "last_error": error and {**error, "over": told["state"] in _AT_WORK and not parked},
         "paused": pause and {"reason": pause.reason, "at": pause.at_ms / 1000},
         "position": queue.positions()[drain.name],
-        "queued": depth.queued,
-        "parked": queue.parked_count(drain.name),
-        "lag_seconds": round(lag, 3),
+        "queued": queue.depth(drain.name).queued,
+        "parked": parked,
     }

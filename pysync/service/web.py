@@ -1,14 +1,15 @@
-"""Web: `/metrics` for Prometheus and `/health`, on loopback, where `[web] port` is set; reads only. Extra `web`."""
+"""Web: `/metrics`, `/health` and `/live`, on loopback, where `[web] port` is set; reads only. Extra `web`."""
 
 from __future__ import annotations
 
 import importlib.util
 import socket
 import threading
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from pysync.errors import PysyncError, UsageError
+from pysync.service.verdict import failing
 
 if TYPE_CHECKING:
     from prometheus_client.core import Metric
@@ -57,7 +58,9 @@ class WebServer:
 
 
 def application(status: Status) -> Starlette:
-    """`GET /metrics`: the text format of Prometheus; `GET /health`: 200, or 503 with the problems, a line each."""
+    """`GET /metrics`: the text format of Prometheus; `/health`: 200, or 503 with the problems, a line each; `/live`
+    the same of threads that fail, which a new start may help.
+    """
     from prometheus_client import CONTENT_TYPE_LATEST, CollectorRegistry, generate_latest  # noqa: PLC0415 - an extra
     from starlette.applications import Starlette  # noqa: PLC0415
     from starlette.middleware import Middleware  # noqa: PLC0415
@@ -65,19 +68,22 @@ def application(status: Status) -> Starlette:
     from starlette.responses import PlainTextResponse, Response  # noqa: PLC0415
     from starlette.routing import Route  # noqa: PLC0415
 
-    from pysync.service.metrics import problems  # noqa: PLC0415
-
     registry = CollectorRegistry(auto_describe=False)
     registry.register(_Collector(status))
 
     def metrics(_: Request) -> Response:
         return Response(generate_latest(registry), media_type=CONTENT_TYPE_LATEST)
 
-    def health(_: Request) -> Response:
-        found = problems(status())
+    def told(found: Sequence[str]) -> Response:
         return PlainTextResponse("\n".join(found or ["ok"]) + "\n", status_code=503 if found else 200)
 
-    routes = [Route("/metrics", metrics), Route("/health", health)]
+    def health(_: Request) -> Response:
+        return told(status()["problems"])
+
+    def live(_: Request) -> Response:
+        return told(failing(status()))
+
+    routes = [Route("/metrics", metrics), Route("/health", health), Route("/live", live)]
     return Starlette(routes=routes, middleware=[Middleware(TrustedHostMiddleware, allowed_hosts=_NAMES)])
 
 

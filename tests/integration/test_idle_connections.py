@@ -68,8 +68,8 @@ def open_files(running: Sidecar) -> int:
     return len(list(Path(f"/proc/{running.process.pid}/fd").iterdir()))
 
 
-def health(running: Sidecar) -> str:
-    with urllib.request.urlopen(f"http://127.0.0.1:{web_port(running)}/health", timeout=30) as answer:
+def live(running: Sidecar) -> str:
+    with urllib.request.urlopen(f"http://127.0.0.1:{web_port(running)}/live", timeout=30) as answer:
         return str(answer.read().decode())
 
 
@@ -91,7 +91,7 @@ def test_idle_connections_to_the_web_port_leave_the_sidecar_well(running: Sideca
             time.sleep(0.2)
         assert open_files(running) < ALLOWED // 2
         assert_well(running, events=1)
-    wait_until(lambda: health(running) == "ok\n", what="an answer to a good caller")
+    wait_until(lambda: live(running) == "ok\n", what="an answer to a good caller")
 
 
 def test_idle_connections_to_the_bridge_leave_the_listener_heard(running: Sidecar) -> None:

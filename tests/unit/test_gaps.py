@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Iterator
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 import structlog
@@ -18,6 +19,7 @@ from pysync.capture.refreshes import INSTANCE
 from pysync.queue import EventQueue
 from tests.support.queues import Reopener, fill
 
+NO_QUEUE = SimpleNamespace(noted=lambda _: None)  # it must not come to ask more of it
 SILENCE = 15.0
 TICK = 2.0
 
@@ -250,7 +252,7 @@ def test_the_sidecar_s_own_events_and_a_notification_log_have_no_listener(queue,
 
 @given(st.one_of(st.text(), st.from_type(type(None)), st.recursive(st.none() | st.text() | st.integers(), st.lists)))
 def test_what_is_no_report_is_told_so_and_changes_nothing(payload):
-    watch = GapWatch(queue=None, silence_seconds=SILENCE)  # it must not come to ask the queue
+    watch = GapWatch(NO_QUEUE, SILENCE)
     text = payload if isinstance(payload, str) else json.dumps(payload)
     assert not watch.report(text)
     assert watch._listeners == {}
@@ -269,4 +271,4 @@ def test_what_is_no_report_is_told_so_and_changes_nothing(payload):
     ],
 )
 def test_half_a_report_is_none(payload, tmp_path: Path):
-    assert not GapWatch(queue=None, silence_seconds=SILENCE).report(payload)
+    assert not GapWatch(NO_QUEUE, SILENCE).report(payload)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import time
 
 import pytest
+import structlog
 
 from pysync.errors import PysyncError
 from pysync.replay.parking import related
@@ -136,6 +137,16 @@ def test_parked_events_are_tried_again_in_time_by_themselves(built):
     bench = refused(built, 3, parked_retry_seconds=0.1)
     wait_until(lambda: bench.parked() == [], what="the retry")
     assert bench.tables() == ["bad", "good"]
+
+
+def test_an_event_that_is_refused_again_and_again_is_counted_and_logged_once(built):
+    """It used to count every try: 8,000 for two events after a day."""
+    with structlog.testing.capture_logs() as logs:
+        bench = refused(built, 10**6, parked_retry_seconds=0.05)
+        wait_until(lambda: bench.queue.parked_tables(bench.name)[0].attempts > 3, what="some tries")
+    assert bench.status()["counts"]["parked"] == 2
+    assert [it["position"] for it in logs if it["event"] == "event parked"] == [2]
+    assert "refused db.bad" in bench.status()["last_error"]["reason"]
 
 
 def test_what_comes_before_its_database_is_made_up_for_within_seconds(built):

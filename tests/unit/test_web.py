@@ -16,7 +16,7 @@ from prometheus_client.parser import text_string_to_metric_families
 
 from pysync.errors import PysyncError
 from pysync.service import visitors
-from pysync.service.metrics import families, problems
+from pysync.service.metrics import families
 from pysync.service.web import HOST, WebServer
 
 DOCS = Path(__file__).parents[2] / "docs" / "metrics.md"
@@ -34,6 +34,19 @@ def a_status(**values: Any) -> dict[str, Any]:
         "started_at": 1.5,
         "bridge": {"connections": 4, "refused_connections": 2, "answers": {"queued": 10, "full": 1}, "differing": 3},
         "notification_log": None,
+        "well": False,
+        "problems": ["target lake is away", "a gap is open"],
+        "listeners": [
+            {
+                "instance": "jvm",
+                "source": "onprem",
+                "state": "silent",
+                "heard_at": 1e9,
+                "waiting_bytes": 4096,
+                "waiting_events": 7,
+                "lost": 3,
+            }
+        ],
         "gaps": [{"state": "open"}, {"state": "closed"}, {"state": "closed"}],
         "instances": [{"received": 10, "missing": [[3, 4], [9, 9]]}, {"received": 5, "missing": []}],
         "queue": {"events": 100, "history": {"events": 40, "bytes": 512}, "free_bytes": 2048, "unreadable": 0},
@@ -84,6 +97,10 @@ def test_the_values_are_those_of_the_status(web: WebServer) -> None:
     assert value("pysync_bridge_refused_connections_total") == 2
     assert value("pysync_bridge_differing_total") == 3
     assert value("pysync_missing_events") == 3
+    assert value("pysync_well") == 0
+    listener = {"instance": "jvm", "source": "onprem"}
+    shown = ("silent", "heard_at_seconds", "waiting_bytes", "waiting_events", "lost_events_total")
+    assert [value(f"pysync_listener_{it}", **listener) for it in shown] == [1, 1e9, 4096, 7, 3]
     assert value("pysync_received_events_total") == 15
     assert [value("pysync_gaps", state=state) for state in ("open", "closing", "closed")] == [1, 0, 2]
     assert value("pysync_queue_free_bytes") == 2048
@@ -118,20 +135,16 @@ def test_every_metric_is_in_the_docs_and_nothing_else() -> None:
     assert set(re.findall(r"`(pysync_\w+)`", table)) == shown
 
 
-def test_health_is_red_while_a_thread_fails_and_only_then(web: WebServer, status: dict[str, Any]) -> None:
+def test_health_is_the_verdict_of_the_status(web: WebServer, status: dict[str, Any]) -> None:
+    assert get(web, "/health") == (503, "target lake is away\na gap is open\n")
+    status["problems"] = []
     assert get(web, "/health") == (200, "ok\n")
+
+
+def test_only_a_thread_that_fails_is_a_reason_to_start_anew(web: WebServer, status: dict[str, Any]) -> None:
+    assert get(web, "/live") == (200, "ok\n")
     status["targets"][0] |= {"state": "failing", "last_error": {"reason": "KeyError: 'x'"}}
-    assert get(web, "/health") == (503, "target dr is failing: KeyError: 'x'\n")
-
-
-@pytest.mark.parametrize("state", ["starting", "running", "waiting", "paused", "shadow"])
-def test_what_a_target_does_by_design_is_no_problem(state: str) -> None:
-    assert problems(a_status(targets=[target("dr", state=state)])) == []
-
-
-def test_a_reader_of_the_log_that_fails_is_a_problem() -> None:
-    reader = {"state": "failing", "last_error": {"reason": "boom"}}
-    assert problems(a_status(notification_log=reader)) == ["the notification log's reader is failing: boom"]
+    assert get(web, "/live") == (503, "target dr is failing: KeyError: 'x'\n")
 
 
 def test_a_page_in_a_browser_cannot_get_here_by_a_name_of_its_own(web: WebServer) -> None:
@@ -164,7 +177,7 @@ def test_who_asks_nothing_is_let_go(web: WebServer, monkeypatch: pytest.MonkeyPa
     monkeypatch.setattr(visitors, "LIFE_SECONDS", 0.1)
     with closing(socket.create_connection((HOST, web.port), timeout=60)) as silent:
         assert hung_up(silent)
-    assert get(web, "/health")[0] == 200
+    assert get(web, "/live")[0] == 200
 
 
 def test_of_too_many_connections_the_oldest_give_way_and_a_good_caller_is_answered(web: WebServer) -> None:
@@ -173,7 +186,7 @@ def test_of_too_many_connections_the_oldest_give_way_and_a_good_caller_is_answer
             held.enter_context(closing(socket.create_connection((HOST, web.port), timeout=60)))
             for _ in range(2 * visitors.MOST)
         ]
-        assert get(web, "/health")[0] == 200
+        assert get(web, "/live")[0] == 200
         assert all(hung_up(silent) for silent in crowd[: visitors.MOST])
 
 

@@ -1,0 +1,165 @@
+"""The roll: the listeners that are to be heard of, and what each has told of itself last.
+
+A listener is on it from when it is first heard until its metastore has ended: it said goodbye, the next one on its
+spool tells of its end, a new one of the same source has come since it fell silent, or a person strikes it off. So one
+that is cut off or locked out is missed, for as long as it is, also by the next sidecar.
+"""
+
+from __future__ import annotations
+
+import json
+import threading
+import time
+from collections.abc import Callable, Collection, Iterable, Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+import structlog
+
+from pysync.model.event import Event, Kind
+from pysync.queue import EventQueue, Instance
+
+_NOTE = "listeners"
+_MOST = 1000  # whoever has the token can make names up
+
+log = structlog.get_logger(__name__)
+
+
+@dataclass(slots=True)
+class _Entry:
+    source: str
+    is_new: bool = False  # no sidecar has heard of it before
+    first: float | None = None  # heard in this process, by the clock; None: it has not been
+    last: float | None = None
+    heard_at: float | None = None  # seconds since 1970
+    given: int = 0  # the last number that it says it has given to an event
+    waiting: int = 0  # bytes
+    lost: int = 0
+    behind_ms: int | None = None  # when the oldest change happened that has not come, as far as one knows
+
+
+@dataclass(slots=True)
+class Roll:
+    """What is known of the listeners, from any thread; `save` alone writes. `clock` gives seconds that only grow."""
+
+    queue: EventQueue
+    silence_seconds: float
+    clock: Callable[[], float] = time.monotonic
+    _entries: dict[str, _Entry] = field(default_factory=dict)
+    _ended: set[str] = field(default_factory=set)
+    _saved: str = "{}"
+    _began: float = 0.0
+    _empty_since: float | None = None
+    _lock: threading.Lock = field(default_factory=threading.Lock)
+
+    def __post_init__(self) -> None:
+        """Recall whom the last sidecar was to hear of."""
+        self._saved = self.queue.noted(_NOTE) or "{}"
+        self._entries = {name: _Entry(source) for name, source in json.loads(self._saved).items()}
+        self._began = self.clock()
+        self._empty_since = None if self._entries else time.time()
+
+    def told(self, instance: str, source: str, *, given: int, waiting: int, lost: int) -> None:
+        """A listener has told of itself: the last number that it gave, the bytes that wait there, the events lost.
+
+        One that has ended may do so once more: that does not count.
+        """
+        with self._lock:
+            if instance in self._ended:
+                return
+            entry = self._heard(instance, source)
+            entry.given, entry.waiting, entry.lost = given, waiting, lost
+            if waiting == 0:
+                entry.behind_ms = None
+            elif entry.behind_ms is None:
+                entry.behind_ms = int(time.time() * 1000)
+
+    def taken(self, event: Event) -> None:
+        """An event of a listener has been queued."""
+        if event.kind is Kind.GOODBYE:
+            self.strike(event.instance)
+            return
+        with self._lock:
+            self._ended.discard(event.instance)
+            entry = self._heard(event.instance, event.source)
+            entry.behind_ms = event.time_ms if entry.waiting else None
+
+    def refused(self, events: Iterable[Event]) -> None:
+        """Events have come and could not be queued: they wait where they came from."""
+        with self._lock:
+            for event in events:
+                entry = self._heard(event.instance, event.source)
+                entry.behind_ms = min(event.time_ms, entry.behind_ms or event.time_ms)
+
+    def strike(self, instance: str) -> bool:
+        """It has ended, and is missed no more; False if it was not on the roll. Saved with the next `save`."""
+        with self._lock:
+            return self._strike(instance)
+
+    def save(self) -> None:
+        """Keep for the next sidecar who is to be heard of, if that has changed. Raises QueueFull and QueueFailed."""
+        with self._lock:
+            for name in [name for name in self._entries if self._is_replaced(name)]:
+                log.info("listener_replaced", instance=name)
+                self._strike(name)
+            text = json.dumps({name: entry.source for name, entry in self._entries.items()})
+        if text != self._saved:
+            self.queue.note(_NOTE, text)
+            self._saved = text
+
+    def status(self, instances: Collection[Instance]) -> list[dict[str, Any]]:
+        """As in `pysync status --json`; `instances` are those that the queue has events of."""
+        known = {it.instance: it for it in instances}
+        with self._lock:
+            return [self._told_of(name, entry, known) for name, entry in self._entries.items()]
+
+    def empty_since(self) -> float | None:
+        """Since when no listener is on the roll, in seconds since 1970; None while one is."""
+        with self._lock:
+            return self._empty_since
+
+    def _heard(self, instance: str, source: str) -> _Entry:
+        entry = self._entries.get(instance)
+        if entry is None:
+            is_new = all(it.instance != instance for it in self.queue.instances())
+            entry = _Entry(source, is_new=is_new)
+            if len(self._entries) < _MOST:
+                self._entries[instance] = entry
+            self._empty_since = None
+        entry.last = self.clock()
+        entry.first = entry.last if entry.first is None else entry.first
+        entry.heard_at = time.time()
+        return entry
+
+    def _strike(self, instance: str) -> bool:
+        self._ended.add(instance)
+        if self._entries.pop(instance, None) is None:
+            return False
+        if not self._entries:
+            self._empty_since = time.time()
+        return True
+
+    def _is_silent(self, entry: _Entry) -> bool:
+        return self.clock() - (self._began if entry.last is None else entry.last) > self.silence_seconds
+
+    def _is_replaced(self, name: str) -> bool:
+        entry = self._entries[name]
+        return self._is_silent(entry) and any(
+            it.is_new and it.source == entry.source and it.first is not None and it.first > (entry.last or 0.0)
+            for it in self._entries.values()
+        )
+
+    def _told_of(self, name: str, entry: _Entry, known: Mapping[str, Instance]) -> dict[str, Any]:
+        silent = self._is_silent(entry)
+        there = known.get(name)
+        come = there.received if there else 0
+        return {
+            "instance": name,
+            "source": entry.source,
+            "state": "silent" if silent else "expected" if entry.last is None else "heard",
+            "heard_at": entry.heard_at,
+            "waiting_bytes": entry.waiting,
+            "waiting_events": max(0, entry.given - come - entry.lost) if entry.waiting else 0,
+            "waiting_since": None if entry.behind_ms is None else entry.behind_ms / 1000,
+            "lost": entry.lost,
+        }

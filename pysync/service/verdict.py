@@ -1,0 +1,92 @@
+"""The verdict: whether all is as it should be, and what is not, a line each, made of the status. Pure.
+
+`pysync status` ends with 1 where there is a line, `/health` answers 503, and `pysync_well` is 0: they cannot differ.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+from pysync.text import clock
+
+REFUSED_SECONDS = 60.0
+"""A listener that is locked out tries every other second; a refusal that is older is over."""
+
+_ILL = frozenset({"failing", "stopped"})
+
+Status = Mapping[str, Any]
+
+
+def problems(status: Status, grace: float, now: float | None = None) -> list[str]:
+    """What somebody has to look at, at the time `now` in seconds since 1970 (not given: now). None: all is well.
+
+    `grace` is how many seconds a target or listener may wait for what comes back by itself.
+    """
+    now = time.time() if now is None else now
+    return [*failing(status), *listening(status, grace, now), *_gaps(status), *_targets(status, grace, now)]
+
+
+def failing(status: Status) -> list[str]:
+    """The threads that fail again and again, or have ended: a new start may help, and nothing else here does."""
+    found = [f"target {it['name']} is {it['state']}{_why(it)}" for it in status["targets"] if it["state"] in _ILL]
+    log = status["notification_log"]
+    if log is not None and log["state"] in _ILL:
+        found.append(f"the notification log's reader is {log['state']}{_why(log)}")
+    return found
+
+
+def listening(status: Status, grace: float, now: float | None = None) -> list[str]:
+    """What keeps changes of the source from coming in."""
+    now = time.time() if now is None else now
+    bridge, since = status["bridge"], status["no_listener_since"]
+    found = [line for it in status["listeners"] if (line := _listener(it, grace, now))]
+    if bridge is not None and since is not None and now - since > grace:
+        found.append(f"no listener has been heard for {clock(now - since)}: is it in hive-site.xml (pysync hive-site)?")
+    if bridge is not None and now - (bridge["refused_last_at"] or 0) < REFUSED_SECONDS:
+        found.append(
+            f"somebody is refused a login to the bridge, {bridge['refused_connections']} times so far: "
+            "if it is a listener, its token is not this sidecar's"
+        )
+    log = status["notification_log"]
+    if log is not None and log["state"] == "waiting":
+        found.append(f"the notification log cannot be read{_why(log)}")
+    return found
+
+
+def _listener(listener: Status, grace: float, now: float) -> str:
+    name = f"listener {listener['instance']} of {listener['source']}"
+    if listener["state"] == "silent":
+        at = listener["heard_at"]
+        heard = "since the start" if at is None else f"for {clock(now - at)}"
+        return (
+            f"{name} is lost: not heard {heard}, and its metastore did not say goodbye; "
+            f"if it is gone for good: pysync listener remove {listener['instance']}"
+        )
+    since = listener["waiting_since"]
+    if since is not None and now - since > grace:
+        return f"{name} cannot deliver: {listener['waiting_bytes']} bytes wait, for {clock(now - since)}"
+    return ""
+
+
+def _gaps(status: Status) -> list[str]:
+    """One line a reason: how a gap is closed is told elsewhere."""
+    return [f"a gap is open: {gap['reason']}" for gap in status["gaps"] if gap["state"] == "open"]
+
+
+def _targets(status: Status, grace: float, now: float) -> Iterator[str]:
+    for it in status["targets"]:
+        name = f"target {it['name']}"
+        if it["paused"]:
+            yield f"{name} is paused: {it['paused']['reason']}"
+        if it["parked"]:
+            yield f"{name} has {it['parked']} parked events: pysync parked list {it['name']}"
+        since = it["waiting_since"]
+        if since is not None and now - since > grace:
+            yield f"{name} has been waiting for {clock(now - since)}{_why(it)}"
+
+
+def _why(part: Status) -> str:
+    error = part.get("last_error")
+    return f": {error['reason']}" if error else ""

@@ -1,0 +1,105 @@
+"""The verdict: what is a problem, and what is not (yet)."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from pysync.service.verdict import failing, listening, problems
+
+NOW = 1_000_000.0
+GRACE = 300.0
+
+
+def target(**values: Any) -> dict[str, Any]:
+    plain = {"name": "dr", "state": "running", "paused": None, "parked": 0, "waiting_since": None, "last_error": None}
+    return {**plain, **values}
+
+
+def listener(**values: Any) -> dict[str, Any]:
+    plain = {"instance": "jvm", "source": "onprem", "state": "heard", "heard_at": NOW - 1, "waiting_since": None}
+    return {**plain, "waiting_bytes": 0, **values}
+
+
+def a_status(**values: Any) -> dict[str, Any]:
+    return {
+        "targets": [target()],
+        "notification_log": None,
+        "bridge": {"refused_connections": 0, "refused_last_at": None},
+        "listeners": [listener()],
+        "no_listener_since": None,
+        "gaps": [{"state": "closed", "reason": "x"}, {"state": "closing", "reason": "y"}],
+        **values,
+    }
+
+
+def test_all_is_well() -> None:
+    assert problems(a_status(), GRACE, NOW) == []
+
+
+@pytest.mark.parametrize(
+    ("values", "words"),
+    [
+        ({"paused": {"reason": "by hand"}}, "target dr is paused: by hand"),
+        ({"parked": 2}, "target dr has 2 parked events: pysync parked list dr"),
+        (
+            {"state": "waiting", "waiting_since": NOW - GRACE - 1, "last_error": {"reason": "refused"}},
+            "target dr has been waiting for 5:01: refused",
+        ),
+        ({"state": "failing", "last_error": {"reason": "KeyError: 1"}}, "target dr is failing: KeyError: 1"),
+        ({"state": "stopped"}, "target dr is stopped"),
+    ],
+)
+def test_what_is_wrong_with_a_target(values: dict[str, Any], words: str) -> None:
+    assert problems(a_status(targets=[target(name="other"), target(**values)]), GRACE, NOW) == [words]
+
+
+@pytest.mark.parametrize("state", ["starting", "running", "shadow", "waiting"])
+def test_what_comes_back_by_itself_is_given_its_time(state: str) -> None:
+    waiting = target(state=state, waiting_since=NOW - GRACE + 1)
+    assert problems(a_status(targets=[waiting]), GRACE, NOW) == []
+
+
+@pytest.mark.parametrize(
+    ("values", "words"),
+    [
+        ({"state": "silent", "heard_at": NOW - 90}, ["is lost", "for 1:30", "pysync listener remove jvm"]),
+        ({"state": "silent", "heard_at": None}, ["is lost", "since the start"]),
+        ({"waiting_since": NOW - GRACE - 60, "waiting_bytes": 4096}, ["cannot deliver", "4096 bytes", "6:00"]),
+    ],
+)
+def test_what_is_wrong_with_a_listener(values: dict[str, Any], words: list[str]) -> None:
+    (line,) = problems(a_status(listeners=[listener(**values)]), GRACE, NOW)
+    assert line.startswith("listener jvm of onprem")
+    assert [word for word in words if word not in line] == []
+
+
+def test_a_listener_that_is_locked_out_is_a_problem_at_once_and_none_a_minute_after() -> None:
+    def told(ago: float) -> list[str]:
+        bridge = {"refused_connections": 9, "refused_last_at": NOW - ago}
+        return listening(a_status(bridge=bridge), GRACE, NOW)
+
+    assert "refused a login to the bridge, 9 times" in told(2)[0]
+    assert told(61) == []
+
+
+def test_where_no_listener_is_heard_at_all_nothing_comes_in() -> None:
+    alone = {"listeners": [], "no_listener_since": NOW - GRACE - 1}
+    (line,) = problems(a_status(**alone), GRACE, NOW)
+    assert "no listener has been heard for 5:01" in line
+    assert problems(a_status(**alone, bridge=None), GRACE, NOW) == []
+    assert problems(a_status(listeners=[], no_listener_since=NOW - 10), GRACE, NOW) == []
+
+
+def test_an_open_gap_is_a_problem_for_its_reason() -> None:
+    gaps = [{"state": "open", "reason": "it ended"}]
+    assert problems(a_status(gaps=gaps), GRACE, NOW) == ["a gap is open: it ended"]
+
+
+@pytest.mark.parametrize(("state", "found"), [("failing", 1), ("waiting", 0), ("running", 0)])
+def test_a_reader_of_the_log_that_fails_may_be_helped_by_a_new_start(state: str, found: int) -> None:
+    reader = {"state": state, "last_error": {"reason": "boom"}}
+    status = a_status(bridge=None, notification_log=reader)
+    assert len(failing(status)) == found
+    assert bool(problems(status, GRACE, NOW)) == (state != "running")
