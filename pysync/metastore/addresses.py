@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import re
+import socket
+from contextlib import closing
 from dataclasses import dataclass
 from urllib.parse import urlsplit
 
@@ -98,6 +100,31 @@ class Addresses:
 
     def __str__(self) -> str:
         return ",".join(map(str, self._uris))
+
+
+def shared(one: str, other: str) -> MetastoreUri | None:
+    """An address of the second list that is one of the first, by whatever name; names that nobody knows are none."""
+    there = {place for uri in parse_addresses(one) for place in _places(uri)}
+    return next((uri for uri in parse_addresses(other) if there & _places(uri)), None)
+
+
+def _places(uri: MetastoreUri) -> set[tuple[str, int]]:
+    """The hosts and ports that it leads to; all addresses of this machine are one."""
+    try:
+        found = socket.getaddrinfo(uri.host, uri.port, type=socket.SOCK_STREAM)
+    except OSError:
+        return {(uri.host.lower(), uri.port)}
+    return {("this machine" if _is_ours(family, str(at[0])) else str(at[0]), uri.port) for family, *_, at in found}
+
+
+def _is_ours(family: int, host: str) -> bool:
+    """Whether one can listen there."""
+    with closing(socket.socket(family, socket.SOCK_STREAM)) as probe:
+        try:
+            probe.bind((host, 0))
+        except OSError:
+            return False
+    return True
 
 
 def _not_an_address(text: str) -> UsageError:

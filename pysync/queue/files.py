@@ -36,6 +36,15 @@ def prepare(directory: Path) -> None:
         raise _unusable(directory, "not writable")
 
 
+def try_out(directory: Path) -> None:
+    """As `prepare`, but what was made is removed again."""
+    missing = [path for path in (directory, *directory.parents) if not path.exists()]
+    prepare(directory)
+    with suppress(OSError):  # somebody has use for it already
+        for made in missing:
+            made.rmdir()
+
+
 def own(directory: Path, file: Path, timeout: float) -> int:
     """Lock `directory` for this process, as long as the returned descriptor is open.
 

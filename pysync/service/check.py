@@ -2,22 +2,26 @@
 
 from __future__ import annotations
 
-import os
 import socket
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import closing
 from dataclasses import dataclass
-from pathlib import Path
+from functools import partial
+from typing import Any
 
 from pysync.capture.connections import HOST
 from pysync.capture.notifications import NotificationLog
 from pysync.config import Config
 from pysync.errors import PysyncError
 from pysync.metastore.access import MetastoreAccess
+from pysync.metastore.addresses import shared
 from pysync.metastore.client import Metastore
 from pysync.replay.translate import Translator
+from pysync.sections import SourceConfig
 from pysync.service.asking import ask
+from pysync.service.needs import needs
 from pysync.service.targets import assert_named, known_targets
+from pysync.service.verdict import listening
 from pysync.targets.kinds import target_kind
 from pysync.targets.settings import TargetSettings
 from pysync.token import read_token
@@ -38,8 +42,10 @@ def check_config(config: Config) -> list[Finding]:
     Raises UsageError where the queue knows a target that the configuration does not name.
     """
     capture = _bridge if config.source.capture == "listener" else _notification_log
+    found = [_finding(what, look) for what, look in needs(config).items()]
     return [
-        _queue(config),
+        *found,
+        *(_queue(config) if all(it.ok for it in found if it.what == "queue directory") else ()),
         *capture(config),
         *_web(config),
         *_source(config),
@@ -48,9 +54,12 @@ def check_config(config: Config) -> list[Finding]:
 
 
 def _bridge(config: Config) -> Iterator[Finding]:
-    running = _running(config)
-    yield _finding("token file", lambda: _token(config))
-    yield _finding("bridge port", lambda: running or _port(config.bridge.port))
+    answer = _running(config)
+    yield _finding("bridge port", lambda: _taken_by(answer) or _port(config.bridge.port))
+    if answer:
+        wrong = listening(answer, config.grace_seconds)
+        heard = f"{len(answer['listeners'])} heard"
+        yield Finding("listeners", ok=not wrong, detail="\n".join(wrong) or heard)
 
 
 def _notification_log(config: Config) -> Iterator[Finding]:
@@ -71,35 +80,28 @@ def _finding(what: str, look: Callable[[], str]) -> Finding:
         return Finding(what, ok=False, detail=str(error))
 
 
-def _running(config: Config) -> str:
-    """What to say of the port when it is ours already; "" when no sidecar runs."""
+def _running(config: Config) -> dict[str, Any]:
+    """What the sidecar answers; nothing when none runs."""
     try:
-        return f"the sidecar runs, pid {ask(config.queue.directory, 'status')['pid']}"
+        return ask(config.queue.directory, "status")
     except PysyncError:
-        return ""
+        return {}
 
 
-def _token(config: Config) -> str:
-    read_token(config.bridge.token_file)
-    return str(config.bridge.token_file)
+def _taken_by(answer: Mapping[str, Any]) -> str:
+    """What to say of a port that is ours already; "" when no sidecar runs."""
+    return f"the sidecar runs, pid {answer['pid']}" if answer else ""
 
 
-def _queue(config: Config) -> Finding:
+def _queue(config: Config) -> Iterator[Finding]:
+    """A queue that cannot be opened. Raises UsageError where it knows a target that the configuration does not."""
     directory = config.queue.directory
-    found = _finding("queue directory", lambda: _directory(directory))
     try:
-        known = known_targets(directory) if found.ok else []
+        known = known_targets(directory)
     except PysyncError as error:
-        return Finding(found.what, ok=False, detail=str(error))
-    assert_named(directory, known, [settings.name for settings in config.targets])
-    return found
-
-
-def _directory(directory: Path) -> str:
-    existing = next(path for path in (directory, *directory.absolute().parents) if path.exists())
-    if not existing.is_dir() or not os.access(existing, os.W_OK | os.X_OK):
-        raise PysyncError(f"{existing} cannot be written", "give it to the user that pysync runs as")
-    return str(directory) if existing == directory else f"{directory} (will be made)"
+        yield Finding("queue", ok=False, detail=str(error))
+    else:
+        assert_named(directory, known, [settings.name for settings in config.targets])
 
 
 def _port(port: int, key: str = "bridge.port") -> str:
@@ -115,7 +117,7 @@ def _port(port: int, key: str = "bridge.port") -> str:
 def _web(config: Config) -> Iterator[Finding]:
     port = config.web.port
     if port is not None:
-        yield _finding("web port", lambda: _running(config) or _port(port, "web.port"))
+        yield _finding("web port", lambda: _taken_by(_running(config)) or _port(port, "web.port"))
 
 
 def _source(config: Config) -> Iterator[Finding]:
@@ -132,10 +134,15 @@ def _reach(access: MetastoreAccess) -> str:
 
 def _targets(config: Config) -> Iterator[Finding]:
     for settings in config.targets:
-        yield _finding(f"target {settings.name}", lambda settings=settings: _target(settings))  # type: ignore[misc]
+        yield _finding(f"target {settings.name}", partial(_target, config.source, settings))
 
 
-def _target(settings: TargetSettings) -> str:
-    Translator.of(settings)
+def _target(source: SourceConfig, settings: TargetSettings) -> str:
+    Translator.of(settings, source.replicators)
+    address = getattr(settings, "metastore", None)
+    if source.metastore and address and (same := shared(source.metastore, address)):
+        raise PysyncError(
+            f"its metastore is the source's own: both are {same}", "name another one, or take this target out"
+        )
     with closing(target_kind(settings.kind).open(settings)) as target:
         return target.check()

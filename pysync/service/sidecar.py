@@ -37,6 +37,7 @@ from pysync.service.control import ControlServer
 from pysync.service.ending import Ending
 from pysync.service.install import listener_jar
 from pysync.service.lag import Lags
+from pysync.service.needs import assert_needs
 from pysync.service.rescoping import Rescoper, compare_scope
 from pysync.service.status import sidecar_status
 from pysync.service.targets import assert_named
@@ -287,6 +288,7 @@ def run(config: Config, *, quarantine: bool = False) -> None:
     Where a target hangs the process ends here: the interpreter would wait for the threads of a pool in which it hangs.
     """
     collect_seldom()
+    assert_needs(config)
     sidecar = Sidecar(config, quarantine=quarantine)
     sidecar.ending.on_signals()
     try:

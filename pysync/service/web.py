@@ -25,13 +25,18 @@ _STOP_SECONDS = 2.0
 Status = Callable[[], Mapping[str, Any]]
 
 
+def assert_installed() -> None:
+    """Raises UsageError without the extra."""
+    if any(importlib.util.find_spec(name) is None for name in ("prometheus_client", "starlette", "uvicorn")):
+        raise UsageError("[web] port is set, and what serves it is not installed", "pip install 'pysync[web]'")
+
+
 class WebServer:
     """Answers from a thread of its own; each answer asks `status` anew."""
 
     def __init__(self, port: int, status: Status) -> None:
         """0 takes a free port. Raises UsageError without the extra, PysyncError when the port is taken."""
-        if any(importlib.util.find_spec(name) is None for name in ("prometheus_client", "starlette", "uvicorn")):
-            raise UsageError("[web] port is set, and what serves it is not installed", "pip install 'pysync[web]'")
+        assert_installed()
         import uvicorn  # noqa: PLC0415 - an extra
 
         from pysync.service.visitors import MOST, Visitor  # noqa: PLC0415

@@ -22,6 +22,9 @@ _SECRET = re.compile(
 )
 
 
+_URI = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*:/")
+
+
 def _spark_settings(value: dict[str, str]) -> dict[str, str]:
     for key in value:
         if not key.startswith("spark."):
@@ -163,6 +166,20 @@ class TargetSettings(BaseModel):
         Some calls can tell where a change has been by nothing else.
         """
         return replicator(visited) if self.both_ways and visited else None
+
+    @field_validator("locations")
+    @classmethod
+    def _prefixes_are_uris(cls, value: dict[str, str]) -> dict[str, str]:
+        for prefix in (text for pair in value.items() for text in pair):
+            if not _URI.match(prefix):
+                raise ValueError(f"{prefix!r} is no URI, as locations are: write it as hdfs://nn/path or file:/path")
+        return value
+
+    @model_validator(mode="after")
+    def _takes_what_is_said_in_one_way(self) -> TargetSettings:
+        if self.policy is not None and self.include:
+            raise ValueError("policy and include both say what it takes: choose one")
+        return self
 
     @model_validator(mode="after")
     def _drops_what_it_may(self) -> TargetSettings:

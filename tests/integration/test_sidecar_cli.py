@@ -46,6 +46,7 @@ COMMANDS = [
     "dump",
     "load",
     "parked",
+    "listener",
     "target",
     "check",
     "token",
@@ -118,7 +119,7 @@ def test_status_shows_what_the_docs_promise_and_nothing_else(place):
     found = shown(status)
     assert sorted(promise - found) == [], "promised and not there"
     leaves = ("bridge.answers", "instances[].missing[]", "targets[].counts.", "targets[].last_", "targets[].paused.")
-    names = {"acts", "bridge", "queue", "gaps", "instances", "targets"}
+    names = {"acts", "bridge", "queue", "gaps", "instances", "listeners", "problems", "targets"}
     free = {key for key in found if key.startswith(leaves)} | names
     assert sorted(found - promise - free) == [], "there and not in docs/status.md"
     assert (status["version"], status["source"], status["pid"]) == (__version__, "onprem", running.process.pid)
@@ -129,8 +130,8 @@ def test_status_shows_what_the_docs_promise_and_nothing_else(place):
 def test_status_for_people_names_the_target(place):
     with sidecar(place):
         done = pysync("status", "-c", place.file)
-    assert (done.returncode, done.stderr) == (0, "")
-    assert "dr" in done.stdout
+    assert (done.returncode, done.stderr) == (1, ""), "the target is new, and the source is not known"
+    assert done.stdout.splitlines()[0] == "NOT WELL: a gap is open: target dr is new: it is compared with the source"
     assert "hms" in done.stdout
 
 

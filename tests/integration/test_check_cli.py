@@ -1,0 +1,137 @@
+"""`pysync check`: what it must find, and that it finds all that `pysync run` refuses."""
+
+from __future__ import annotations
+
+import json
+import os
+import socket
+import subprocess
+import sys
+import threading
+from collections.abc import Iterator
+from contextlib import closing, suppress
+from pathlib import Path
+
+import pytest
+
+from tests.support.sidecars import FaultyPlace, Place, command, pysync
+
+SHIM = """
+import importlib.util, sys
+there = importlib.util.find_spec
+importlib.util.find_spec = lambda name, *rest: None if name == "uvicorn" else there(name, *rest)
+from pysync.cli import main
+sys.argv = ["pysync", *sys.argv[1:]]
+main()
+"""
+
+
+@pytest.fixture
+def place(tmp_path: Path) -> FaultyPlace:
+    return FaultyPlace(tmp_path)
+
+
+def problems(place: Place) -> dict[str, str]:
+    """What `pysync check` finds wrong, by what it looked at."""
+    done = pysync("check", "-c", place.file, "--json")
+    assert (done.returncode in (0, 1), done.stderr) == (True, "")
+    found = {it["what"]: it["detail"] for it in json.loads(done.stdout) if not it["ok"]}
+    assert done.returncode == (1 if found else 0)
+    return found
+
+
+def run(place: Place) -> str:
+    """What `pysync run` says when it refuses to."""
+    done = subprocess.run(command(["run", "-c", place.file]), capture_output=True, text=True, timeout=60, check=False)
+    assert done.returncode in (1, 2), done.stderr
+    assert "Traceback" not in done.stderr
+    return done.stderr.replace("pysync: ", "").strip()
+
+
+def test_all_is_well(place: FaultyPlace) -> None:
+    assert problems(place) == {}
+
+
+@pytest.mark.parametrize("how", ["in a file", "dangling link", "no such device"])
+def test_a_queue_directory_that_cannot_be_made(place: FaultyPlace, how: str) -> None:
+    if how == "in a file":
+        (place.directory / "file").write_text("")
+        place.queue = place.directory / "file" / "queue"
+    elif how == "dangling link":
+        place.queue.symlink_to(place.directory / "absent")
+    else:
+        place.queue = Path("/proc/pysync/queue")
+    place.write()
+    found = problems(place)
+    assert list(found) == ["queue directory"]
+    assert run(place).splitlines()[-1] in found["queue directory"].replace("\n", " ")
+
+
+def test_without_the_extra_of_the_web_server_neither_goes(place: FaultyPlace) -> None:
+    place.write(more="[web]\nport = 0\n")
+
+    def said(name: str) -> subprocess.CompletedProcess[str]:
+        line = [sys.executable, "-c", SHIM, name, "-c", str(place.file)]
+        return subprocess.run(line, capture_output=True, text=True, timeout=60, check=False, env=WIDE)
+
+    checked, ran = said("check"), said("run")
+    assert (checked.returncode, "PROBLEM" in checked.stdout) == (1, True)
+    assert "what serves it is not installed" in checked.stdout
+    assert (ran.returncode, "what serves it is not installed" in ran.stderr) == (2, True)
+    assert not place.queue.exists()
+
+
+WIDE = {**os.environ, "COLUMNS": "300"}
+
+
+@pytest.mark.parametrize(
+    ("lines", "words"),
+    [
+        ('policy = "sales"\ninclude = ["crm"]\n', "policy and include both say what it takes"),
+        ('locations = { "hdfs//adh1/warehouse" = "hdfs://adh2/warehouse" }\n', "'hdfs//adh1/warehouse' is no URI"),
+        ('locations = { "hdfs://adh1/warehouse" = "/warehouse" }\n', "'/warehouse' is no URI"),
+    ],
+)
+def test_what_contradicts_itself_is_refused_by_both(place: FaultyPlace, lines: str, words: str) -> None:
+    place.write(more=lines)
+    checked = pysync("check", "-c", place.file)
+    assert (checked.returncode, words in checked.stderr) == (2, True), checked.stderr
+    assert words in run(place)
+
+
+@pytest.fixture
+def server() -> Iterator[int]:
+    """A port where every caller is hung up on."""
+    with closing(socket.create_server(("127.0.0.1", 0))) as listening:
+
+        def hang_up() -> None:
+            with suppress(OSError):
+                while True:
+                    listening.accept()[0].close()
+
+        thread = threading.Thread(target=hang_up, daemon=True)
+        thread.start()
+        yield listening.getsockname()[1]
+        listening.shutdown(socket.SHUT_RDWR)
+        thread.join()
+
+
+@pytest.mark.parametrize("name", ["localhost", "127.0.0.1", "127.0.0.2", socket.gethostname()])
+def test_a_target_that_is_the_source(tmp_path: Path, server: int, name: str) -> None:
+    """Whatever it is called: what is written there would come again as a change of the source."""
+    place = Place(tmp_path)
+    text = place.file.read_text().replace(str(place.away), f"thrift://{name}:{server}")
+    place.file.write_text(text.replace("[bridge]", f'metastore = "thrift://127.0.0.1:{server}"\n[bridge]', 1))
+    done = pysync("check", "-c", place.file, "--json", seconds=120)
+    (target,) = [it for it in json.loads(done.stdout) if it["what"] == "target dr"]
+    assert (target["ok"], "is the source's own" in target["detail"]) == (False, True), target
+
+
+def test_whatever_run_refuses_is_found(place: FaultyPlace) -> None:
+    place.token.unlink()
+    (place.directory / "file").write_text("")
+    place.queue = place.directory / "file" / "queue"
+    place.write()
+    assert list(problems(place)) == ["queue directory", "token file"]
+    first = run(place)
+    assert "cannot keep the queue" in first
