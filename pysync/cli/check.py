@@ -18,8 +18,8 @@ def check(config: ConfigFile, as_json: AsJson = False) -> None:
     """Check the configuration, files, ports and metastores, and show all problems at once; exit code 1 if any.
 
     Whatever pysync run would refuse is among them. Exit code 2 where nothing may run: the configuration is wrong, or
-    the queue keeps a target that it does not name (see pysync target --help). Changes nothing. May be run while the sidecar
-    runs: then it also tells what keeps listeners out of it.
+    the queue keeps a target that it does not name (see pysync target --help). Changes nothing. May be run while the
+    sidecar runs: then it also tells what keeps listeners out of it.
     """
     findings = check_config(load_config(config))
     if as_json:

@@ -177,6 +177,7 @@ def test_who_asks_nothing_is_let_go(web: WebServer, monkeypatch: pytest.MonkeyPa
     monkeypatch.setattr(visitors, "LIFE_SECONDS", 0.1)
     with closing(socket.create_connection((HOST, web.port), timeout=60)) as silent:
         assert hung_up(silent)
+    monkeypatch.undo()
     assert get(web, "/live")[0] == 200
 
 
