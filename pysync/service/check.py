@@ -24,7 +24,6 @@ from pysync.service.targets import assert_named, known_targets
 from pysync.service.verdict import listening
 from pysync.targets.kinds import target_kind
 from pysync.targets.settings import TargetSettings
-from pysync.token import read_token
 
 
 @dataclass(frozen=True, slots=True)

@@ -8,9 +8,10 @@ from __future__ import annotations
 from collections.abc import Callable
 from pathlib import Path
 
-from pysync.config import Config, read_token
+from pysync.config import Config
 from pysync.queue.files import try_out
 from pysync.service.web import assert_installed
+from pysync.token import read_token
 
 
 def needs(config: Config) -> dict[str, Callable[[], str]]:
