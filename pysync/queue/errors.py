@@ -39,6 +39,8 @@ def translated(file: Path) -> Iterator[None]:
         yield
     except (sqlite3.Error, OSError) as error:
         raise refusal(error, file) from error
+    except UnicodeDecodeError as error:  # SQLite quotes what it has found
+        raise damaged(file, "there is text in it that is none") from error
 
 
 def refusal(error: sqlite3.Error | OSError, file: Path) -> QueueFull | QueueFailed:
