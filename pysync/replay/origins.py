@@ -105,3 +105,15 @@ class Origins:
         asks = not self.is_said(its.source) or its.source == self.policy.cluster
         condition = Condition(Stance.REQUEST if asks else Stance.STATE, anew=refresh.anew, words=refresh.words)
         return {"mark": its, "visited": refresh.visited, "condition": condition}
+
+
+def is_in_the_way(there: Any, wanted: Any) -> bool:
+    """Whether the target has an earlier table of that name whose partitions cannot be in the one that is wanted."""
+    mark = Mark.read(there.parameters) if there is not None else None
+    earlier = mark is not None and 0 < mark.created < (wanted.createTime or 0)
+    return earlier and keys_of(there) != keys_of(wanted)
+
+
+def keys_of(table: Any) -> list[str]:
+    """The names of its partition keys."""
+    return [key.name for key in table.partitionKeys or ()]

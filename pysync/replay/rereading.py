@@ -38,7 +38,7 @@ from pysync.model.operation import (
 )
 from pysync.replay.functions import Functions
 from pysync.replay.leaving import leaving
-from pysync.replay.origins import Origins
+from pysync.replay.origins import Origins, is_in_the_way, keys_of
 from pysync.replay.statistics import Counts, wants_statistics
 from pysync.replay.translate import Translator
 from pysync.targets.base import Target
@@ -226,7 +226,7 @@ class Rereading:
         told = self.refresh.anew or self.origins.is_said(home)
         if not told and (there is None or not self.origins.concerns_target(home)):
             return (yield from self.origins.again(home, new.database, table=new.table))
-        if self.refresh.partitions and (there is None or _keys(there) != _keys(found)):
+        if self.refresh.partitions and (there is None or keys_of(there) != keys_of(found)):
             yield from replace(self, refresh=replace(self.refresh, partitions=()))._table(old, new)
             return
         constraints = {} if self.refresh.partitions else self._constraints(found)
@@ -235,7 +235,7 @@ class Rereading:
         table = _Found(old, new, found, frame, origin)
         if self.translator.policy.both_ways:
             yield from self._place(old.database, new.database)
-        if _is_in_the_way(there, found):
+        if is_in_the_way(there, found):
             yield DropTable(table=new, **self.origins.of(None))
             there = None
         yield PutTable(table=new, definition=found, sources=sources, **origin)
@@ -337,17 +337,6 @@ class Rereading:
         if found is None or self.origins.comes_from_target(found):
             return iter(())
         return Counts.of(self.source, old, new, found, self.origins.of(found)).changed(self.refresh.partitions)
-
-
-def _is_in_the_way(there: Any, wanted: Any) -> bool:
-    """Whether the target has an earlier table of that name whose partitions cannot be in the one that is wanted."""
-    mark = Mark.read(there.parameters) if there is not None else None
-    earlier = mark is not None and 0 < mark.created < (wanted.createTime or 0)
-    return earlier and _keys(there) != _keys(wanted)
-
-
-def _keys(table: Any) -> list[str]:
-    return [key.name for key in table.partitionKeys or ()]
 
 
 def _batches(values: list[tuple[str, ...]]) -> Iterable[tuple[tuple[str, ...], ...]]:

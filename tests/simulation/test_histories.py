@@ -6,10 +6,19 @@ import pytest
 
 from tests.simulation.run import find, shrunk, wrong_after
 from tests.simulation.stage import stage
-from tests.simulation.topologies import BY_HAND, HANGING, LOADS, MESH, ONE_WAY, PAIR, RING, TOPOLOGIES
+from tests.simulation.topologies import BY_HAND, HANGING, LOADS, LONG_RING, MESH, ONE_WAY, PAIR, RING, TOPOLOGIES
 
 _PART = 100
-FLAWLESS = ((ONE_WAY, 600), (BY_HAND, 100), (HANGING, 100), (LOADS, 100), (PAIR, 200), (RING, 100), (MESH, 100))
+FLAWLESS = (
+    (ONE_WAY, 600),
+    (BY_HAND, 100),
+    (HANGING, 100),
+    (LOADS, 100),
+    (PAIR, 200),
+    (RING, 100),
+    (MESH, 100),
+    (LONG_RING, 100),
+)
 """How many of each, more than a thousand in all."""
 
 

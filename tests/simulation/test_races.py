@@ -138,6 +138,17 @@ RACES: dict[tuple[str, str, int], History] = {  # by topology, what they are abo
         Step("replay", 2, 22, 140, 65),
         Step("client", 1, 63, 0, 46),  # west: rename table a.t to a.v
     ),
+    ("pair", "partitions are added while both ends alter the columns", 20082): (
+        Step("client", 0, 0, 0, 78),  # east: create database a
+        Step("client", 0, 0, 0, 106),  # east: create table a.t v=106 managed by ['k']
+        Step("settle"),
+        Step("client", 0, 118, 4, 193),  # east: create table a.v v=193 managed by ['k']
+        Step("ship", 0, 127, 226, 35),
+        Step("replay", 0, 41, 59, 137),
+        Step("client", 1, 80, 4, 230),  # west: add partitions ['3'] v=230 to a.v
+        Step("client", 0, 20, 4, 63),  # east: alter table a.v columns ('x', 'w') {'CASCADE': 'true'}
+        Step("client", 1, 122, 4, 11),  # west: alter table a.v columns ('x', 'w')
+    ),
 }
 
 

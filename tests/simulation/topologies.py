@@ -60,5 +60,6 @@ WITH_HOMES = (  # a mesh needs no relay: each has a way to each
 )
 _LONG = Workload(most=30)  # topologies of their own: with another workload a seed is another history
 LONG = tuple(replace(it, name=f"long-{it.name}", work=_LONG) for it in WITH_HOMES)
+LONG_RING = LONG[-1]
 TOPOLOGIES = {it.name: it for it in (ONE_WAY, BY_HAND, HANGING, LOADS, *WITH_HOMES, *LONG)}
 """Those of `make simulate`: nothing may go wrong in them."""

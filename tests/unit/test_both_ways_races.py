@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+import pytest
 from hmsclient.genthrift.hive_metastore import ttypes as hive
 
 from tests.support import partition, table
@@ -59,6 +60,33 @@ def test_partitions_that_are_added_while_the_home_cascades_are_everywhere_the_sa
     cascade = hive.EnvironmentContext({"CASCADE": "true"})
     pair.clusters["east"].client.alter_table_with_environment_context("db", "t", narrow, cascade)
     calm(pair)
+
+
+def alter_columns(clusters: World, at: str, *columns: str, cascade: bool = False) -> None:
+    wanted = found(clusters, at)
+    wanted.sd.cols = [hive.FieldSchema(name, "string", None) for name in columns]
+    context = hive.EnvironmentContext({"CASCADE": "true"} if cascade else {})
+    clusters.clusters[at].client.alter_table_with_environment_context("db", "t", wanted, context)
+
+
+@pytest.mark.parametrize("first", [True, False])
+@pytest.mark.parametrize("alters", ["east", "west", "north"])
+@pytest.mark.parametrize("adds", ["east", "west", "north"])
+@pytest.mark.parametrize(("links", "relay"), [(RING, True), (MESH, False)], ids=["ring", "mesh"])
+def test_partitions_that_are_added_while_columns_come_and_go(
+    links: tuple[tuple[str, str], ...], relay: bool, adds: str, alters: str, first: bool
+) -> None:
+    clusters = world(links, relay=relay)
+    create_database(clusters, "east")
+    create(clusters, "east", columns=("x",))
+    clusters.calm()
+    if first:
+        add(clusters, adds, "1")
+    alter_columns(clusters, alters, "x", "y", cascade=True)
+    alter_columns(clusters, alters, "x")
+    if not first:
+        add(clusters, adds, "1")
+    calm(clusters)
 
 
 def test_partitions_of_a_table_that_is_gone_do_not_come_back_with_the_next_of_that_name() -> None:

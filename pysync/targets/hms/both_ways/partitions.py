@@ -23,7 +23,8 @@ def put_partitions(session: Session, operation: PutPartitions) -> Outcome:
     """Add those that are absent, alter those that differ; for those that may not be the home says the table again.
 
     So it does, too, where a request does not know its columns: they may have been given to the partitions
-    of a replica by a cascade that came before these.
+    of a replica by a cascade that came before these. And where an echo finds other columns than it tells: of what a
+    cascade makes of partitions there is no event.
     """
     judge, name = judge_of(session), operation.table
     table = session.hms.table(name.database, name.table)
@@ -69,7 +70,11 @@ def _put(session: Session, operation: PutPartitions, table: Any, wanted: Found) 
     absent = [item for key, item in todo.items() if key not in there]
     changed += add_partitions(session, operation, absent)
     alter_partitions(session, operation.table, changed, environment(operation))
-    return _outcome(list(verdicts.values()), changed=bool(absent or changed))
+    crossed = [
+        key for key in there if verdicts[key] is Verdict.STALE and not same(wanted[key].sd.cols, there[key].sd.cols)
+    ]
+    unheard = [Verdict.CONFLICT] if crossed else []
+    return _outcome([*verdicts.values(), *unheard], changed=bool(absent or changed))
 
 
 def _drop(session: Session, operation: DropPartitions, table: Any, names: Sequence[str]) -> Outcome:

@@ -26,8 +26,6 @@ def put_table(session: Session, operation: PutTable) -> Outcome:
     """Create the table, alter it, or leave it and have the home say it again."""
     there = session.hms.table(operation.table.database, operation.table.table)
     outcome = bring_to(session, operation, operation.definition, there, cascade=operation.cascade)
-    if operation.cascade and outcome is Outcome.STALE:  # its partitions may have come with the former columns
-        return ask_for_table(session, operation, there)
     if not operation.cascade or outcome not in {Outcome.APPLIED, Outcome.UNCHANGED}:
         return outcome
     table = session.hms.table(operation.table.database, operation.table.table)
