@@ -190,6 +190,23 @@ def test_a_token_that_others_can_read_is_refused(place):
     assert_one_line(pysync("run", "-c", place.file), 2, "can be read by others", "chmod 600")
 
 
+def test_a_token_that_others_can_replace_is_refused_by_run_and_named_by_check(place):
+    place.token = place.token.rename(new_directory(place.directory / "open") / "token")
+    place.write()
+    place.token.parent.chmod(0o777)
+    assert_one_line(pysync("run", "-c", place.file), 2, "others can replace the token file", "chmod go-w")
+    done = pysync("check", "-c", place.file, "--json")
+    (found,) = [it for it in json.loads(done.stdout) if it["what"] == "token file"]
+    assert (found["ok"], found["detail"].count("\n")) == (False, 0)
+    assert "others can replace the token file" in found["detail"]
+    assert_one_line(pysync("token", place.token.parent / "new"), 2, "others can replace the token file")
+
+
+def new_directory(path):
+    path.mkdir()
+    return path
+
+
 def test_a_damaged_queue_is_refused(place):
     place.queue.mkdir()
     (place.queue / "queue.db").write_bytes(b"not a database, " * 1000)
