@@ -71,19 +71,22 @@ class _Connection(CallbackConnection):  # type: ignore[misc]
 
     def run(self) -> None:
         """Let the caller prove itself, then obey it, until it leaves or breaks the rules."""
-        door: Door = self.callback_server.door
         refused = ""
         try:
-            calls = self._let_in(door)
-            while call := calls.next():
-                self.socket.sendall(_answered(door, call))
+            self._serve(self.callback_server.door)
         except Unproven as error:  # a broken seal, too
             refused = str(error)
         except TimeoutError:
             refused = "no greeting in time"
         except (OSError, ValueError, AttributeError) as error:  # AttributeError: the server's shutdown closed it
             log.debug("connection_broken", reason=type(error).__name__)
-        self._close(refused)
+        finally:
+            self._close(refused)
+
+    def _serve(self, door: Door) -> None:
+        calls = self._let_in(door)
+        while call := calls.next():
+            self.socket.sendall(_answered(door, call))
 
     def _let_in(self, door: Door) -> _Calls:
         greeting = _Greeting(self.input, self.socket)

@@ -71,7 +71,7 @@ class SealedInput(io.RawIOBase):
             raise BrokenSeal("cut off in a record's head")
         length, mac = _HEAD.unpack(head)
         if not 0 < length <= LONGEST:
-            raise BrokenSeal(f"a record of {length} bytes")
+            raise BrokenSeal("a record of a length that none has")
         part = self._stream.read(length)
         self._number += 1
         if len(part) < length or not hmac.compare_digest(mac, _mac(self._key, self._number, part)):
