@@ -10,52 +10,29 @@ the events of the one before it, which are still to come, are not for it.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from typing import Any
 
-from hmsclient.genthrift.hive_metastore import ttypes as hive
-
-from pysync.copy.forms import Frame
-from pysync.metastore.client import PARTITIONS_PER_CALL
 from pysync.metastore.reads import Reads
-from pysync.model.constraints import Constraints, name_of, pairs
 from pysync.model.definition import is_index
-from pysync.model.files import SourceFiles
 from pysync.model.mark import Mark
-from pysync.model.names import TableName, partition_name
+from pysync.model.names import TableName
 from pysync.model.operation import (
-    DropConstraint,
     DropDatabase,
-    DropPartitions,
     DropTable,
     Operation,
-    PutConstraint,
     PutDatabase,
-    PutPartitions,
     PutTable,
     Refresh,
 )
+from pysync.replay.contents import Contents, Found
 from pysync.replay.functions import Functions
 from pysync.replay.leaving import leaving
 from pysync.replay.origins import Origins, is_in_the_way, keys_of
 from pysync.replay.statistics import Counts, wants_statistics
 from pysync.replay.translate import Translator
 from pysync.targets.base import Target
-
-
-@dataclass(frozen=True, slots=True)
-class _Found:
-    """A table of the source: its names at both ends, its `definition`, rewritten, and the `frame` that it had before.
-
-    `origin` is the mark of what is written for it, and where that has been.
-    """
-
-    old: TableName
-    new: TableName
-    definition: Any
-    frame: Frame
-    origin: dict[str, Any]
 
 
 @dataclass(frozen=True, slots=True)
@@ -229,10 +206,11 @@ class Rereading:
         if self.refresh.partitions and (there is None or keys_of(there) != keys_of(found)):
             yield from replace(self, refresh=replace(self.refresh, partitions=()))._table(old, new)
             return
-        constraints = {} if self.refresh.partitions else self._constraints(found)
+        contents = Contents(self.source, self.target, self.translator, self.refresh)
+        constraints = {} if self.refresh.partitions else contents.constraints(found)
         origin, frame = self.origins.of(found), self.translator.rewrite.frame(found)
         sources = self.translator.rewrite.rewrite(found)
-        table = _Found(old, new, found, frame, origin)
+        table = Found(old, new, found, frame, origin)
         if self.translator.policy.both_ways:
             yield from self._place(old.database, new.database)
         if is_in_the_way(there, found):
@@ -240,8 +218,8 @@ class Rereading:
             there = None
         yield PutTable(table=new, definition=found, sources=sources, **origin)
         if found.partitionKeys:
-            yield from self._partitions(table, fresh=there is None)
-        yield from self._bring_constraints(table, constraints, there)
+            yield from contents.partitions(table, fresh=there is None)
+        yield from contents.bring_constraints(table, constraints, there)
         if wants_statistics(self.target) and self.origins.is_said(home):
             yield from Counts.of(self.source, old, new, found, origin).everything(self.refresh.partitions)
 
@@ -255,89 +233,9 @@ class Rereading:
             self.translator.rewrite.rewrite(found)
             yield PutDatabase(database=new, definition=found, **origin)
 
-    def _partitions(self, table: _Found, *, fresh: bool) -> Iterator[Operation]:
-        """Those of the source; then what the target has beyond them, which a table that is `fresh` has not."""
-        keys = tuple(key.name for key in table.definition.partitionKeys)
-        present: set[str] = set()
-        for parts in self._parts(table.old):
-            sources: dict[str, SourceFiles] = {}
-            for part in parts:
-                sources |= self.translator.rewrite.rewrite_partition(part, table.frame)
-            if not fresh:
-                present |= {partition_name(keys, part.values) for part in parts}
-            if parts:
-                found = {"partitions": tuple(parts), "sources": sources, **table.origin}
-                yield PutPartitions(table=table.new, definition=table.definition, fresh=fresh, **found)
-        there = () if fresh else (tuple(part.values) for part in self.target.partitions(table.new))
-        extra = [it for it in there if self._is_extra(partition_name(keys, it), present)]
-        if extra and self._is_still(table):
-            for values in _batches(extra):
-                yield DropPartitions(table=table.new, keys=keys, values=values, **table.origin)
-
-    def _parts(self, old: TableName) -> Iterator[list[Any]]:
-        """The partitions of the source, a batch at a time; asked for by name only where they are more than a batch."""
-        names = list(self.refresh.partitions)
-        few = None if names else self._few(old)
-        if few is not None:
-            yield few
-            return
-        names = names or self.source.partition_names(old.database, old.table)
-        for start in range(0, len(names), PARTITIONS_PER_CALL):
-            yield self.source.partitions_by_name(old.database, old.table, names[start : start + PARTITIONS_PER_CALL])
-
-    def _few(self, old: TableName) -> list[Any] | None:
-        """All partitions of the source, or None if they are more than a batch, or only asked for by name.
-
-        To name those of one table, a metastore may look through the partitions of all.
-        """
-        try:
-            found = self.source.first_partitions(old.database, old.table, PARTITIONS_PER_CALL + 1)
-        except hive.MetaException:  # it may limit how many one asks for: hive.metastore.limit.partition.request
-            return None
-        return found if len(found) <= PARTITIONS_PER_CALL else None
-
-    def _is_extra(self, name: str, present: set[str]) -> bool:
-        return name not in present and (not self.refresh.partitions or name in self.refresh.partitions)
-
-    # --- constraints
-
-    def _constraints(self, table: Any) -> Constraints:
-        """Those of the source's table, as the target shall have them."""
-        found: dict[Any, list[Any]] = {}
-        for kind, columns in self.source.constraints(table).items():
-            found[kind] = [column for column in columns if self.translator.policy.takes_constraint(column)]
-            for column in found[kind]:
-                self.translator.rewrite.rewrite(column)
-        return found
-
-    def _bring_constraints(self, table: _Found, wanted: Constraints, there: Any) -> Iterator[Operation]:
-        """Put the source's, and drop what the target's table `there` (None: there was none) has beyond them."""
-        its = {} if there is None or not wanted else self.target.constraints(there)
-        extra = []
-        for kind, columns in wanted.items():
-            if columns:
-                yield PutConstraint(table=table.new, columns=tuple(columns), **table.origin)
-            extra += [name_of(other[0]) for mine, other in pairs(columns, its.get(kind, [])) if not mine]
-        if extra and self._is_still(table):
-            for constraint in extra:
-                yield DropConstraint(table=table.new, constraint=constraint, **table.origin)
-
-    def _is_still(self, table: _Found) -> bool:
-        """Whether what was read just now is all there is of the table.
-
-        One that was renamed or dropped meanwhile looks empty, and what it had must not go at the target: its events are
-        to come, and a rename takes everything along.
-        """
-        found = self.source.table(table.old.database, table.old.table)
-        return found is not None and found.createTime == table.definition.createTime
-
     def _statistics(self, old: TableName, new: TableName) -> Iterator[Operation]:
         """Those that have changed; of a table that was renamed or dropped since, a refresh has to find them."""
         found = self.source.table(old.database, old.table)
         if found is None or self.origins.comes_from_target(found):
             return iter(())
         return Counts.of(self.source, old, new, found, self.origins.of(found)).changed(self.refresh.partitions)
-
-
-def _batches(values: list[tuple[str, ...]]) -> Iterable[tuple[tuple[str, ...], ...]]:
-    return (tuple(values[at : at + PARTITIONS_PER_CALL]) for at in range(0, len(values), PARTITIONS_PER_CALL))
