@@ -73,6 +73,8 @@ def _read(events: Sequence[Queued], translator: Translator, parking: Parking) ->
     run = _Run(events)
     for at, event in enumerate(events):
         found = _translated(event, translator, parking)
+        if not run.refused and _is_said_already(found, run.flow):
+            continue
         alone = isinstance(found, Change) and found.comes_alone
         if at and (alone or _refreshes(found, run.flow)):
             run.events = events[:at]
@@ -139,6 +141,16 @@ def _refreshes(found: Change | Refusal | None, before: Iterable[Change]) -> bool
     if not isinstance(found, Change) or found.kind is not Kind.REFRESH:
         return False
     return any(not found.keys.isdisjoint(change.keys) for change in before)
+
+
+def _is_said_already(found: Change | Refusal | None, before: Sequence[Change]) -> bool:
+    """Whether the same word (pysync.model.again) is the last change of what it is about: that is read only now."""
+    if not isinstance(found, Change) or "again" not in found.event.attributes:
+        return False
+    last = next((it for it in reversed(before) if not it.keys.isdisjoint(found.keys)), None)
+    if last is None or last.kind is not Kind.REFRESH:
+        return False
+    return (last.event.attributes, last.event.visited) == (found.event.attributes, found.event.visited)
 
 
 def _refreshed(change: Change) -> list[Change]:

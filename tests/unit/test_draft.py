@@ -10,6 +10,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from pysync.model.again import Again
+from pysync.model.event import Kind
 from pysync.model.wire import encode_event
 from pysync.queue import EventQueue, Queued
 from pysync.replay import draft as draft_module
@@ -17,7 +19,7 @@ from pysync.replay.draft import Draft, draft
 from pysync.replay.parking import Parking
 from pysync.replay.translate import Translator
 from tests.support.drains import create, rename
-from tests.support.events import event, one_of_each_kind, settings
+from tests.support.events import create_table, event, one_of_each_kind, settings
 
 KINDS = one_of_each_kind()
 RENAMED: dict[str, Any] = {"databases": {"db": "dr"}, "locations": {"hdfs://a": "hdfs://b"}}
@@ -128,3 +130,25 @@ def test_a_running_target_parks_what_cannot_be_planned_and_goes_on(benches, monk
     bench.run()
     assert (bench.position(), bench.parked()) == (3, [(2, "db.bad", "bug")])
     assert bench.target.positions() == [1, 3]
+
+
+def word(home: str = "east", table: str = "t", user: str = "pysync-east") -> bytes:
+    said = Again("db", table, home=home).told_by(home)
+    return encode_event(event(Kind.CREATE_FUNCTION, after=[said], attributes={"user": user}))
+
+
+def test_a_word_that_is_said_again_before_anything_else_comes_is_read_once(queue) -> None:
+    other = encode_event(create_table("db.u"))
+    found = drafted(queue, word(), other, word(), word(table="v"))
+    assert [len(found.events), len(found.works), found.skipped] == [4, 3, 1]
+
+
+def test_a_word_after_another_change_of_its_table_or_of_another_home_ends_the_draft(queue) -> None:
+    change = encode_event(create_table("db.t"))
+    assert len(drafted(queue, word(), change, word()).events) == 2
+    assert len(drafted(queue, word(), word("west")).events) == 1
+
+
+def test_a_word_behind_something_refused_is_not_left_out_as_it_may_make_that_good(queue) -> None:
+    odd = encode_event(event(Kind.CREATE_TABLE, sequence=2))
+    assert len(drafted(queue, word(), odd, word()).events) == 2
