@@ -56,9 +56,11 @@ def _print_status(answer: dict[str, Any]) -> None:
             say(line)
     if answer["listeners"]:
         print_table("listeners", _LISTENER_COLUMNS, [_listener_row(it) for it in answer["listeners"]])
-    columns = ("target", "kind", "state", "queued", "parked", "lag s", "done", "last error")
+    columns = ("target", "kind", "state", "queued", "parked", "lag s", "done")
     print_table("targets", columns, [_target_row(target) for target in answer["targets"]])
     for target in answer["targets"]:
+        if target["last_error"]:
+            say(f"{target['name']}: {_error(target['last_error'])}")
         if target["paused"]:
             say(f"{target['name']} is paused: {target['paused']['reason']}")
         if target["verify"]:
@@ -109,10 +111,8 @@ def _listener_row(listener: dict[str, Any]) -> tuple[Any, ...]:
     )
 
 
-def _error(error: dict[str, Any] | None) -> str | None:
-    if error is None:
-        return None
-    return f"{moment(error['at'])}{', over' if error['over'] else ''}: {error['reason']}"
+def _error(error: dict[str, Any]) -> str:
+    return f"last error at {moment(error['at'])}{', which is over' if error['over'] else ''}: {error['reason']}"
 
 
 def _target_row(target: dict[str, Any]) -> tuple[Any, ...]:
@@ -124,5 +124,4 @@ def _target_row(target: dict[str, Any]) -> tuple[Any, ...]:
         target["parked"],
         target["lag_seconds"],
         counts(target["counts"]),
-        _error(target["last_error"]),
     )

@@ -28,6 +28,9 @@ class LockedOut:
         self.token = directory / "token-of-hms"
         self.write_token("another" * 8)
         self.place.write(port=self.port, more=f"faults = []\n[web]\nport = {self.web}\n")
+        source = free_port()
+        text = self.place.file.read_text()
+        self.place.file.write_text(text.replace("[bridge]", f'metastore = "thrift://127.0.0.1:{source}"\n[bridge]', 1))
         overrides = {
             "hive.metastore.event.listeners": "org.pysync.listener.SidecarListener",
             "pysync.source.name": "onprem",
@@ -36,7 +39,7 @@ class LockedOut:
             "pysync.spool.dir": str(directory / "spool"),
         }
         self.metastore = EmbeddedMetastore(
-            directory / "hms", name="locked-out", jars=[listener_jar()], overrides=overrides
+            directory / "hms", port=source, name="locked-out", jars=[listener_jar()], overrides=overrides
         )
 
     def write_token(self, token: str) -> None:
@@ -104,6 +107,10 @@ def test_once_it_may_in_it_is_heard_and_what_it_held_back_comes(locked: LockedOu
     assert (listener["source"], listener["lost"]) == ("onprem", 0)
     wait_until(lambda: running.status()["listeners"][0]["waiting_bytes"] == 0, seconds=30, what="delivery of all")
     assert locked.metric("pysync_listener_silent") == 0
+    wait_until(lambda: running.status()["well"], seconds=120, what="all to be well, a minute after the last refusal")
+    done = pysync("status", "-c", locked.place.file)
+    assert (done.returncode, done.stdout.splitlines()[0]) == (0, "all is well")
+    assert locked.get("/health") == (200, "ok\n")
 
 
 def test_one_that_is_killed_is_lost_until_the_next_one_comes(locked: LockedOut, running: Sidecar) -> None:
