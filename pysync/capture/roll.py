@@ -47,6 +47,7 @@ class Roll:
     clock: Callable[[], float] = time.monotonic
     _entries: dict[str, _Entry] = field(default_factory=dict)
     _ended: set[str] = field(default_factory=set)
+    _known: frozenset[str] = frozenset()
     _saved: str = "{}"
     _began: float = 0.0
     _empty_since: float | None = None
@@ -55,6 +56,7 @@ class Roll:
     def __post_init__(self) -> None:
         """Recall whom the last sidecar was to hear of."""
         self._saved = self.queue.noted(_NOTE) or "{}"
+        self._known = frozenset(it.instance for it in self.queue.instances())
         self._entries = {name: _Entry(source) for name, source in json.loads(self._saved).items()}
         self._began = self.clock()
         self._empty_since = None if self._entries else time.time()
@@ -121,8 +123,7 @@ class Roll:
     def _heard(self, instance: str, source: str) -> _Entry:
         entry = self._entries.get(instance)
         if entry is None:
-            is_new = all(it.instance != instance for it in self.queue.instances())
-            entry = _Entry(source, is_new=is_new)
+            entry = _Entry(source, is_new=instance not in self._known)
             if len(self._entries) < _MOST:
                 self._entries[instance] = entry
             self._empty_since = None

@@ -19,7 +19,7 @@ from pysync.capture.refreshes import INSTANCE
 from pysync.queue import EventQueue
 from tests.support.queues import Reopener, fill
 
-NO_QUEUE = SimpleNamespace(noted=lambda _: None)  # it must not come to ask more of it
+NO_QUEUE = SimpleNamespace(noted=lambda _: None, instances=list)  # it must not come to ask more of it
 SILENCE = 15.0
 TICK = 2.0
 
