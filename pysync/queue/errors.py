@@ -8,12 +8,20 @@ QueueFailed    the queue cannot do it: a disk or database error, or another owne
 
 from __future__ import annotations
 
+import errno
+import os
+import re
 import sqlite3
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
 from pysync.errors import PysyncError
+
+_CHUNK = 1024 * 1024
+_PAGE_ERROR = re.compile(r"error code=(\d+)")
+_PRIMARY, _IOERR = 0xFF, 10
+"""Of SQLite's result codes: where the primary one is, and that of I/O errors."""
 
 
 class QueueFull(PysyncError):
@@ -46,15 +54,17 @@ def translated(file: Path) -> Iterator[None]:
 def refusal(error: sqlite3.Error | OSError, file: Path) -> QueueFull | QueueFailed:
     """What `error` of the database `file` means to whoever uses the queue."""
     text = str(error)
-    if "disk is full" in text or "No space left" in text:  # SQLite's codes need Python 3.11
-        return QueueFull(f"no space left on the disk of {file}", hint="free some; the queue goes on by itself")
-    if "malformed" in text or "not a database" in text:
-        return damaged(file, text)
+    if isinstance(error, OSError):
+        return _of_disk(error, file)
+    if "disk is full" in text:  # SQLite's codes need Python 3.11
+        return _full(file)
     if "locked" in text:
         return owned(file)
-    if "readonly" in text or "unable to open" in text or isinstance(error, PermissionError):
-        return QueueFailed(f"cannot write {file} ({text})", hint="give it to the user that pysync runs as")
-    return QueueFailed(f"{file}: {text}", hint="look for disk errors in the kernel's log")
+    if "malformed" in text or "not a database" in text:
+        return damaged(file, text)
+    # SQLite does not tell why: the system does, when it is asked again.
+    cause = _cause(file)
+    return _of_disk(cause, file) if cause else _failed(file, text)
 
 
 def owned(file: Path) -> QueueFailed:
@@ -65,9 +75,69 @@ def owned(file: Path) -> QueueFailed:
     )
 
 
-def damaged(file: Path, what: str) -> QueueDamaged:
-    """The refusal of a queue file that cannot be trusted; `what` says why."""
+def damaged(file: Path, what: str) -> QueueFailed | QueueFull:
+    """The refusal of a queue file that cannot be trusted; `what` says why.
+
+    SQLite may take for damage what it could not read. So it is read here as well: if the disk refuses that, it is what
+    is told, and the file may be whole.
+    """
+    code = _PAGE_ERROR.search(what)
+    if code and int(code[1]) & _PRIMARY == _IOERR:
+        return _failed(file, what)
+    cause = _cause(file)
+    if cause is not None and cause.errno != errno.ENOENT:
+        return _of_disk(cause, file)
     return QueueDamaged(
         f"{file} is damaged: {what}",
         hint="restore it, or start once with `pysync run --quarantine`, which sets it aside and begins a new queue",
+    )
+
+
+def _cause(file: Path) -> OSError | None:
+    """What the system says when the file is opened to be written and read to its end; and its log, if there is one."""
+    try:
+        for path in (file, file.with_name(f"{file.name}-wal")):
+            if path is file or path.exists():
+                _read(path)
+        if not os.access(file.parent, os.W_OK | os.X_OK):
+            return PermissionError(errno.EACCES, os.strerror(errno.EACCES), str(file.parent))
+    except OSError as error:
+        return error
+    return None
+
+
+def _read(path: Path) -> None:
+    descriptor = os.open(path, os.O_RDWR | os.O_CLOEXEC)
+    try:
+        while os.read(descriptor, _CHUNK):
+            pass
+    finally:
+        os.close(descriptor)
+
+
+def _of_disk(error: OSError, file: Path) -> QueueFull | QueueFailed:
+    text = error.strerror or str(error)
+    if error.errno in {errno.ENOSPC, errno.EDQUOT}:
+        return _full(file)
+    if error.errno == errno.EROFS:
+        return QueueFailed(
+            f"cannot write {file}: its disk is mounted read-only",
+            hint="look into the kernel's log: a disk with errors is mounted so; mount it to be written",
+        )
+    if error.errno in {errno.EACCES, errno.EPERM}:
+        place = error.filename or file
+        return QueueFailed(f"cannot write {place}: {text}", hint="give it to the user that pysync runs as")
+    if error.errno in {errno.EMFILE, errno.ENFILE}:
+        return QueueFailed(f"cannot open {file}: {text}", hint="raise the limit of open files (LimitNOFILE)")
+    return _failed(file, text)
+
+
+def _full(file: Path) -> QueueFull:
+    return QueueFull(f"no space left on the disk of {file}", hint="free some; the queue goes on by itself")
+
+
+def _failed(file: Path, text: str) -> QueueFailed:
+    return QueueFailed(
+        f"the disk of {file} fails: {text}",
+        hint="look for its errors in the kernel's log; the file may be whole, so leave it where it is",
     )

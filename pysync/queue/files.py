@@ -33,7 +33,8 @@ def prepare(directory: Path) -> None:
     except OSError as error:
         raise _unusable(directory, error.strerror or str(error)) from error
     if not os.access(directory, os.R_OK | os.W_OK | os.X_OK):
-        raise _unusable(directory, "not writable")
+        is_read_only = os.statvfs(directory).f_flag & os.ST_RDONLY
+        raise _unusable(directory, "its disk is mounted read-only" if is_read_only else "not writable")
 
 
 def try_out(directory: Path) -> None:

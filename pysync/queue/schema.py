@@ -10,6 +10,7 @@ from __future__ import annotations
 import os
 import sqlite3
 import threading
+from contextlib import suppress
 from pathlib import Path
 
 from pysync.queue import checksums, digests, events, files, gaps, instances, migration, parking, repair
@@ -48,8 +49,10 @@ def open_database(file: Path, timeout: float, epoch: int, quarantine: bool) -> s
     `timeout` in seconds waits for another owner; `epoch` is for a new file. With `quarantine` a damaged file is
     renamed and a new one made. Raises QueueFull, QueueDamaged (not with `quarantine`) or QueueFailed.
     """
-    try:
+    with suppress(QueueDamaged):
         return _open(file, timeout, epoch)
+    try:
+        return _open(file, timeout, epoch)  # a read that failed once is no damage
     except QueueDamaged:
         if not quarantine:
             raise
@@ -157,11 +160,15 @@ def _set(connection: sqlite3.Connection, file: Path) -> None:
 
 
 def _check(connection: sqlite3.Connection, file: Path) -> None:
-    found = _quick_check(connection)
     tables = {name for (name,) in connection.execute("SELECT name FROM sqlite_master WHERE type = 'table'")}
     missing = {"meta", "targets", "instances", "parked", "unreadable", "gaps"} - tables
-    if found != "ok" or missing:
-        raise damaged(file, found if found != "ok" else f"no table {', '.join(sorted(missing))}")
+    if missing:
+        raise damaged(file, f"no table {', '.join(sorted(missing))}")
+    # The short check does not compare indexes with their tables: those two are small, and read by them.
+    for check in ("quick_check(1)", "integrity_check(parked)", "integrity_check(gaps)"):
+        found = _checked(connection, check)
+        if found != "ok":
+            raise damaged(file, found)
 
 
 def _check_content(connection: sqlite3.Connection, file: Path) -> None:
@@ -176,11 +183,11 @@ def _check_content(connection: sqlite3.Connection, file: Path) -> None:
         raise damaged(file, f"it holds events {first} to {last}, and its targets are at {positions}")
 
 
-def _quick_check(connection: sqlite3.Connection) -> str:
+def _checked(connection: sqlite3.Connection, check: str) -> str:
     clock = threading.Timer(CHECK_SECONDS, connection.interrupt)
     clock.start()
     try:
-        return str(_pragma(connection, "quick_check(1)")).replace("\n", " ")
+        return str(_pragma(connection, check)).replace("\n", " ")
     except sqlite3.OperationalError as error:
         if "interrupted" not in str(error):
             raise

@@ -10,11 +10,11 @@ from collections import Counter
 
 import pytest
 
-from pysync.queue import EventQueue, QueueFailed
+from pysync.queue import Entry, EventQueue, QueueFailed
 from tests.support.damage import KINDS
 from tests.support.queues import park
 
-DAMAGES = int(os.environ.get("PYSYNC_DAMAGES", "160"))
+DAMAGES = int(os.environ.get("PYSYNC_DAMAGES", "80"))
 EVENTS = 150
 
 
@@ -31,7 +31,7 @@ def fill(directory):
         for target in ("dr", "lake"):
             queue.register(target)
         for number in range(1, EVENTS + 1):
-            queue.append(f"jvm{number % 3}", number, "onprem", written(number))
+            queue.append_all([Entry(f"jvm{number % 3}", number, "onprem", written(number), firm=True)])
         queue.advance("dr", 40, [park(at, data=written(at)) for at in range(31, 40)])
         queue.advance("lake", 20)
         queue.trim()

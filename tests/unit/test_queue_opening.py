@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import re
+import shutil
 import sqlite3
 import stat
 import subprocess
@@ -14,6 +15,7 @@ import pytest
 
 from pysync.queue import EventQueue, QueueDamaged, QueueFailed, QueueFull, files, schema
 from pysync.queue.errors import translated
+from tests.support.tmpfs import mount, unmount
 
 
 def opened(directory, **options):
@@ -237,22 +239,83 @@ def test_a_directory_is_made_with_those_above_it(tmp_path):
     [
         (sqlite3.OperationalError("database or disk is full"), QueueFull, "no space left"),
         (OSError(28, "No space left on device"), QueueFull, "no space left"),
+        (OSError(122, "Disk quota exceeded"), QueueFull, "no space left"),
         (sqlite3.DatabaseError("database disk image is malformed"), QueueDamaged, "is damaged"),
         (sqlite3.DatabaseError("file is not a database"), QueueDamaged, "is damaged"),
         (sqlite3.OperationalError("database is locked"), QueueFailed, "in use by another process"),
-        (sqlite3.OperationalError("attempt to write a readonly database"), QueueFailed, "cannot write"),
-        (sqlite3.OperationalError("unable to open database file"), QueueFailed, "cannot write"),
+        (sqlite3.OperationalError("disk I/O error"), QueueFailed, "fails: disk I/O error"),
         (PermissionError(13, "Permission denied"), QueueFailed, "cannot write"),
-        (OSError(5, "Input/output error"), QueueFailed, "Input/output error"),
+        (OSError(30, "Read-only file system"), QueueFailed, "is mounted read-only"),
+        (OSError(24, "Too many open files"), QueueFailed, "Too many open files"),
+        (OSError(5, "Input/output error"), QueueFailed, "fails: Input/output error"),
     ],
 )
 def test_what_disk_and_database_say_is_told_as_what_to_do(tmp_path, said, error, told):
+    fill(tmp_path, 1)
     with pytest.raises(error) as caught, translated(tmp_path / "queue.db"):
         raise said
     assert type(caught.value) is error
     assert told in caught.value.message
     assert str(tmp_path) in caught.value.message
     assert caught.value.hint
+
+
+@pytest.mark.parametrize("said", ["database disk image is malformed", "unable to open database file", "disk I/O error"])
+@pytest.mark.parametrize(
+    ("number", "told"),
+    [(5, "fails: Input/output error"), (13, "Permission denied"), (30, "mounted read-only"), (24, "Too many open")],
+)
+def test_what_sqlite_does_not_tell_the_system_is_asked(tmp_path, monkeypatch, said, number, told):
+    fill(tmp_path, 1)
+
+    def refuse(*_):
+        raise OSError(number, os.strerror(number))
+
+    monkeypatch.setattr(os, "open", refuse)
+    with pytest.raises(QueueFailed) as caught, translated(tmp_path / "queue.db"):
+        raise sqlite3.OperationalError(said)
+    assert type(caught.value) is QueueFailed
+    assert told in caught.value.message
+    assert "quarantine" not in caught.value.hint
+
+
+READS = """
+import sys, pysync.queue as q
+try:
+    q.EventQueue(sys.argv[1], quarantine=True)
+except q.QueueFailed as error:
+    print(error)
+"""
+
+
+@pytest.mark.skipif(shutil.which("strace") is None, reason="there is no strace")
+@pytest.mark.parametrize("when", ["1+", "2", "3", "5"])
+def test_a_disk_that_cannot_be_read_is_not_taken_for_damage(tmp_path, when):
+    """By the system itself: reads fail, all of them or one. Nothing is set aside, though quarantine was asked for."""
+    fill(tmp_path, 100)
+    file = tmp_path / "queue.db"
+    inject = ["-e", "trace=pread64,read", "-e", f"inject=pread64,read:error=EIO:when={when}"]
+    command = ["strace", "-qq", "-o", "/dev/null", "-P", str(file), *inject]
+    done = subprocess.run([*command, sys.executable, "-c", READS, tmp_path], capture_output=True, text=True, check=True)
+    assert done.stdout.count("\n") <= 1
+    assert "quarantine" not in done.stdout
+    assert not done.stdout or f"the disk of {file} fails" in done.stdout
+    assert not list(tmp_path.glob("*.damaged-*"))
+    with opened(tmp_path) as queue:
+        assert len(queue) == 100
+
+
+@pytest.mark.skipif(os.getuid() != 0, reason="only root may mount")
+def test_a_disk_that_is_mounted_read_only_is_told_so(tmp_path):
+    directory = tmp_path / "disk"
+    directory.mkdir()
+    mount("-t", "tmpfs", "tmpfs", str(directory))
+    try:
+        fill(directory, 3)
+        subprocess.run(["mount", "-o", "remount,ro", directory], check=True)
+        assert "read-only" in refused(directory).message
+    finally:
+        unmount(directory)
 
 
 def test_a_directory_that_cannot_be_made_is_refused(tmp_path):
