@@ -189,14 +189,19 @@ class _Calls:
                 raise ValueError("too many arguments")
         if not all(it.startswith("s") for it in arguments):
             return _Call(method, None)
-        return _Call(method, [unescape_new_line(it[1:]) for it in arguments])
+        return _Call(method, [_text(it) for it in arguments])
 
     def _line(self) -> str:
         line: bytes = self._stream.readline(self._left)
         self._left -= len(line)
         if not line.endswith(b"\n"):
             raise ValueError("a line that is cut off, or too long")
-        return line[:-1].decode()
+        return str(memoryview(line)[:-1], "utf-8")  # of a large event each copy counts
+
+
+def _text(argument: str) -> str:
+    """What py4j has escaped, if it has: Base64 never is."""
+    return unescape_new_line(argument[1:]) if "\\" in argument else argument[1:]
 
 
 def _answered(door: Door, call: _Call) -> bytes:

@@ -141,6 +141,7 @@ def decode_change(event: Event, position: int, table_of: Callable[[bytes], Any] 
     `table_of` decodes the table that partitions belong to, and may remember it.
     Raises UnreadableEvent when an object is not what the kind says.
     """
+    event = _read_anew(event) if event.kind is Kind.TABLE_CHANGED else event
     if event.kind not in OBJECTS or not is_default_catalog(event.catalog):
         return None
     if event.kind in _OF_SEVERAL and event.table and not event.before and not event.after:
@@ -172,6 +173,16 @@ def _check(event: Event) -> None:
         raise UnreadableEvent(f"{kind} without the name of its table or its own")
     if kind is Kind.REFRESH and "table" in event.attributes and "database" not in event.attributes:
         raise UnreadableEvent(f"{kind} of a table without its database")
+
+
+def _read_anew(event: Event) -> Event:
+    """The refresh of a table of which a listener could say no more than its name, and perhaps that it is gone."""
+    told = event.attributes
+    if not {"database", "table"} <= told.keys():
+        raise UnreadableEvent(f"{event.kind} without the name of its table")
+    since = {"absent": "true"} if told.get("absent") == "true" else {"created": told.get("created", "0")}
+    names = {"database": told["database"], "table": told["table"], **since}
+    return replace(event, kind=Kind.REFRESH, attributes=names)
 
 
 def _says_again(change: Change) -> bool:

@@ -13,7 +13,7 @@ _REPLICATOR = "pysync-"
 
 
 class Kind(str, Enum):
-    """What happened, in Hive's own words (`EventMessage.EventType`); the last three are pysync's own."""
+    """What happened, in Hive's own words (`EventMessage.EventType`); the last four are pysync's own."""
 
     CREATE_DATABASE = "CREATE_DATABASE"
     ALTER_DATABASE = "ALTER_DATABASE"
@@ -38,6 +38,7 @@ class Kind(str, Enum):
     ALTER_CATALOG = "ALTER_CATALOG"
     DROP_CATALOG = "DROP_CATALOG"
     COLUMN_STATISTICS = "COLUMN_STATISTICS"  # were written or deleted: any of Hive 4's events of them
+    TABLE_CHANGED = "TABLE_CHANGED"  # from a listener: a change of this table is too long to be sent, so read the table
     GOODBYE = "GOODBYE"  # from a listener: its metastore ends in order, and this is its last word
     REFRESH = "REFRESH"  # from the sidecar itself: read the object anew, the events of it may not be all
 

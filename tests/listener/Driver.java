@@ -5,6 +5,7 @@ import java.lang.reflect.Field;
 import java.nio.charset.StandardCharsets;
 import java.util.ArrayList;
 import java.util.Arrays;
+import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.concurrent.CountDownLatch;
@@ -14,6 +15,11 @@ import java.util.concurrent.Future;
 import java.util.concurrent.locks.LockSupport;
 import org.apache.hadoop.conf.Configuration;
 import org.apache.hadoop.hive.metastore.api.Database;
+import org.apache.hadoop.hive.metastore.api.FieldSchema;
+import org.apache.hadoop.hive.metastore.api.Partition;
+import org.apache.hadoop.hive.metastore.api.StorageDescriptor;
+import org.apache.hadoop.hive.metastore.api.Table;
+import org.apache.hadoop.hive.metastore.events.AddPartitionEvent;
 import org.apache.hadoop.hive.metastore.events.CreateDatabaseEvent;
 import org.pysync.listener.SidecarListener;
 
@@ -47,6 +53,8 @@ public final class Driver {
         switch (words[0]) {
             case "create":
                 return create(listener, words[1], Integer.parseInt(words[2]));
+            case "partitions":
+                return addPartitions(listener, words[1], Integer.parseInt(words[2]), Integer.parseInt(words[3]));
             case "storm":
                 return storm(Integer.parseInt(words[1]), Integer.parseInt(words[2]), words[3], Integer.parseInt(words[4]));
             case "twice":
@@ -75,6 +83,23 @@ public final class Driver {
     private static String create(SidecarListener listener, String name, int padding) {
         long began = System.nanoTime();
         listener.onCreateDatabase(new CreateDatabaseEvent(database(name, padding), true, null));
+        return Long.toString((System.nanoTime() - began) / 1000);
+    }
+
+    /** One event of so many partitions, each with so much padding; the microseconds that its callback took. */
+    private static String addPartitions(SidecarListener listener, String table, int count, int padding) {
+        List<FieldSchema> columns = new ArrayList<>();
+        StorageDescriptor place = new StorageDescriptor();
+        Table parent = new Table(table, "db", "o", 1700000000, 0, 0, place, columns, new HashMap<>(), "", "", "T");
+        Map<String, String> parameters = new HashMap<>();
+        parameters.put("padding", text(padding));
+        List<Partition> partitions = new ArrayList<>();
+        for (int number = 0; number < count; number++) {
+            List<String> values = Arrays.asList(String.valueOf(number));
+            partitions.add(new Partition(values, "db", table, 0, 0, place, parameters));
+        }
+        long began = System.nanoTime();
+        listener.onAddPartition(new AddPartitionEvent(parent, partitions, true, null));
         return Long.toString((System.nanoTime() - began) / 1000);
     }
 
@@ -123,9 +148,13 @@ public final class Driver {
     }
 
     private static Database database(String name, int padding) {
-        char[] text = new char[padding];
+        return new Database(name, text(padding), "file:/nowhere", null);
+    }
+
+    private static String text(int length) {
+        char[] text = new char[length];
         Arrays.fill(text, '-');
-        return new Database(name, new String(text), "file:/nowhere", null);
+        return new String(text);
     }
 
     /** Whatever the spool is asked for hangs from now on, as where its disk does. */

@@ -60,7 +60,7 @@ class Driver:
         self._log = place.directory / "driver.log"
         log_settings = place.directory / "log4j2.properties"
         log_settings.write_text(_LOG_SETTINGS)
-        command = [str(java.find_java()), "-XX:+UseSerialGC", "-XX:TieredStopAtLevel=1", "-Xmx256m"]
+        command = [str(java.find_java()), "-XX:+UseSerialGC", "-XX:TieredStopAtLevel=1", f"-Xmx{place.heap}"]
         command += [f"-Dlog4j2.configurationFile={log_settings.as_uri()}"]
         command += [f"-D{key}={value}" for key, value in settings.items()]
         command += ["-cp", java.class_path([place.classes, place.jar], java.find_spark_jars()), "Driver"]
@@ -117,6 +117,7 @@ class Place:
         self.token.chmod(0o600)
         self.spool = directory / "var" / "spool"
         self.bridge = Bridge(free_port())
+        self.heap = "256m"
         self._started: list[Driver] = []
         self._stubs: list[Stub] = []
 

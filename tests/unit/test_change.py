@@ -40,9 +40,24 @@ def test_keys_are_what_the_order_of_a_change_hangs_on():
     assert change(Kind.ADD_FOREIGNKEY, **EACH[Kind.ADD_FOREIGNKEY]).keys == {"db.t", "db.p"}
 
 
-@pytest.mark.parametrize("kind", sorted(set(Kind) - OBJECTS.keys()))
+@pytest.mark.parametrize("kind", sorted(set(Kind) - OBJECTS.keys() - {Kind.TABLE_CHANGED}))
 def test_kinds_that_are_not_replayed_are_left_out(kind):
     assert decode_change(event(kind), 1) is None
+
+
+@pytest.mark.parametrize(
+    ("told", "asked"),
+    [
+        ({"created": "7", "kind": "ADD_PARTITION"}, {"created": "7"}),
+        ({"created": "7", "absent": "true"}, {"absent": "true"}),
+    ],
+)
+def test_a_table_of_which_no_more_than_its_name_could_be_told_is_read_anew(told, asked):
+    names = {"database": "DB", "table": "t"}
+    found = change(Kind.TABLE_CHANGED, attributes=names | told)
+    assert (found.kind, found.keys, found.event.attributes) == (Kind.REFRESH, {"db.t"}, names | asked)
+    with pytest.raises(UnreadableEvent, match="without the name of its table"):
+        decode_change(event(Kind.TABLE_CHANGED, attributes={"database": "db"}), 1)
 
 
 @pytest.mark.parametrize(("catalog", "replayed"), [(None, True), ("", True), ("hive", True), ("spark", False)])

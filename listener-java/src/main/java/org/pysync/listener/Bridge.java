@@ -7,7 +7,6 @@ import java.net.InetAddress;
 import java.net.SocketException;
 import java.net.SocketTimeoutException;
 import java.net.UnknownHostException;
-import java.util.Base64;
 import java.util.List;
 import java.util.concurrent.Future;
 import java.util.concurrent.ScheduledThreadPoolExecutor;
@@ -65,24 +64,20 @@ final class Bridge {
 
     /** The sidecar's one-word answer to events, which it takes all or none. */
     String append(List<byte[]> events, long deadlineMs) throws BridgeException {
-        StringBuilder command = new StringBuilder("c\nt\nappend\n");
-        for (byte[] event : events) {
-            command.append('s').append(Base64.getEncoder().encodeToString(event)).append('\n');
-        }
-        return call(command.append("e\n").toString(), deadlineMs);
+        return call(new Append(events), deadlineMs);
     }
 
     String ping(long deadlineMs) throws BridgeException {
-        return call("c\nt\nping\ne\n", deadlineMs);
+        return call(Command.of("c\nt\nping\ne\n"), deadlineMs);
     }
 
     /** JSON of docs/wire-format.md. */
     String report(String json, long deadlineMs) throws BridgeException {
-        return call("c\nt\nreport\ns" + StringUtil.escape(json) + "\ne\n", deadlineMs);
+        return call(Command.of("c\nt\nreport\ns" + StringUtil.escape(json) + "\ne\n"), deadlineMs);
     }
 
     /** A restarted sidecar leaves the connection stale; sending again is safe, events have ids. */
-    private String call(String command, long deadlineMs) throws BridgeException {
+    private String call(Command command, long deadlineMs) throws BridgeException {
         if (connection == null) {
             throw new BridgeException("there is no connection");
         }
@@ -119,7 +114,7 @@ final class Bridge {
     }
 
     /** Takes the connection, and gives it back if all went well. */
-    private String talk(String command, long deadlineMs) throws BridgeException {
+    private String talk(Command command, long deadlineMs) throws BridgeException {
         BridgeConnection with = connection;
         connection = null;
         Future<?> end = with.takesAtOnce(command) ? null : guard.schedule(with::close, deadlineMs, TimeUnit.MILLISECONDS);

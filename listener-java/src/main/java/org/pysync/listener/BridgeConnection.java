@@ -12,6 +12,7 @@ import java.net.SocketTimeoutException;
 import java.util.concurrent.TimeUnit;
 import javax.net.SocketFactory;
 import py4j.CallbackConnection;
+import py4j.Py4JNetworkException;
 
 /**
  * One connection to the sidecar.
@@ -40,13 +41,19 @@ final class BridgeConnection implements Closeable {
     }
 
     /** Whether the kernel takes the whole command though nobody reads: all before it has been answered, thus read. */
-    boolean takesAtOnce(String command) {
+    boolean takesAtOnce(Command command) {
         return command.length() <= room;
     }
 
-    String send(String command, long deadlineMs) {
+    /** Raises Py4JException. What py4j has written before is flushed, so that the two writers do not meet. */
+    String send(Command command, long deadlineMs) {
         socket.startClock(deadlineMs);
-        return py4j.sendCommand(command);
+        try {
+            command.writeTo(socket.made.getOutputStream());
+        } catch (IOException e) {
+            throw new Py4JNetworkException(e);
+        }
+        return py4j.sendCommand(command.rest());
     }
 
     /** The socket itself, not py4j's reader and writer: those lock, and wait for what we want to end. */

@@ -101,7 +101,7 @@ final class Delivery {
             keepWorking();
             return outbox.add(event);
         } catch (Throwable problem) {
-            outbox.lose("an event cannot be written, or is longer than " + SpoolRecord.LONGEST + " bytes", problem);
+            outbox.lose("an event cannot be written, or is longer than may be and not of one table", problem);
             return false;
         }
     }

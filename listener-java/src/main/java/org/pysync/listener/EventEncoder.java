@@ -2,6 +2,7 @@ package org.pysync.listener;
 
 import java.lang.reflect.InvocationTargetException;
 import java.util.ArrayList;
+import java.util.Arrays;
 import java.util.Collections;
 import java.util.Iterator;
 import java.util.LinkedHashMap;
@@ -15,8 +16,9 @@ import org.apache.hadoop.hive.metastore.events.ListenerEvent;
 import org.apache.hadoop.security.UserGroupInformation;
 import org.apache.thrift.TBase;
 import org.apache.thrift.TException;
-import org.apache.thrift.TSerializer;
 import org.apache.thrift.protocol.TBinaryProtocol;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
 
 /**
  * Turns one listener event into the bytes of docs/wire-format.md.
@@ -26,7 +28,13 @@ import org.apache.thrift.protocol.TBinaryProtocol;
  * libthrift alone that are the same in 0.9.3 and 0.16.
  */
 final class EventEncoder {
+    private static final Logger LOG = LoggerFactory.getLogger(SidecarListener.class);
     private static final short VERSION = 1;
+
+    /** The sidecar reads at the source what has become of the table. */
+    private static final String TOO_LONG = "TABLE_CHANGED";
+    /** Of one event's objects. They are in memory some four times while it is written, and more often at the sidecar. */
+    private static final long MOST_BYTES = Math.min(32L << 20, Runtime.getRuntime().maxMemory() / 16);
 
     private final String kind;
     private final long timeMs = System.currentTimeMillis();
@@ -36,8 +44,12 @@ final class EventEncoder {
     private final List<byte[]> before = new ArrayList<>();
     private final List<byte[]> after = new ArrayList<>();
     private final List<String> partitions = new ArrayList<>();
-    private final TSerializer serializer;
     private byte[] table;
+    private long bytes;
+    private boolean isTooLong;
+    /** The table, where partitions come with it; and the table as it is now. */
+    private Object first;
+    private Object last;
     private String catalog;
 
     /** Of the thread that runs the callback. */
@@ -49,7 +61,6 @@ final class EventEncoder {
     private EventEncoder(String kind, Map<String, String> environment, Map<String, String> parameters)
             throws TException {
         this.kind = kind;
-        this.serializer = new TSerializer(new TBinaryProtocol.Factory());
         this.environment = environment;
         this.notificationId = notificationId(parameters);
         attribute("thread", Thread.currentThread().getId());
@@ -64,9 +75,7 @@ final class EventEncoder {
     }
 
     EventEncoder table(Object object) throws TException {
-        if (object != null) {
-            table = bytesOf(object);
-        }
+        table = object == null ? null : bytesOf(object);
         return this;
     }
 
@@ -153,9 +162,12 @@ final class EventEncoder {
     /** The whole event; the numbers of fields are those of docs/wire-format.md and never change. */
     byte[] encode(String source, String instance, long sequence) throws TException {
         attribute("partitions", partitions.isEmpty() ? null : String.join("\n", partitions));
-        ThriftStruct out = new ThriftStruct();
+        if (isTooLong) {
+            tellOfTableAlone();
+        }
+        ThriftStruct out = new ThriftStruct((int) bytes + 1024);
         out.i16(1, VERSION);
-        out.string(2, kind);
+        out.string(2, isTooLong ? TOO_LONG : kind);
         out.string(3, source);
         out.string(4, instance);
         out.i64(5, sequence);
@@ -171,15 +183,48 @@ final class EventEncoder {
     }
 
     private EventEncoder put(List<byte[]> list, Object object) throws TException {
-        if (object != null) {
-            list.add(bytesOf(object));
+        byte[] written = object == null ? null : bytesOf(object);
+        if (written != null) {
+            list.add(written);
         }
         return this;
     }
 
+    /** Null once the event is too long. */
     private byte[] bytesOf(Object object) throws TException {
         catalog(catalogOf(object));
-        return serializer.serialize((TBase<?, ?>) object);
+        first = first == null ? object : first;
+        last = object;
+        try {
+            BoundedBuffer buffer = new BoundedBuffer(isTooLong ? 0 : MOST_BYTES - bytes);
+            ((TBase<?, ?>) object).write(new TBinaryProtocol(buffer));
+            bytes += buffer.length();
+            return buffer.bytes();
+        } catch (BoundedBuffer.TooLong e) {
+            forgetObjects();
+            return null;
+        }
+    }
+
+    private void forgetObjects() {
+        isTooLong = true;
+        bytes = 0;
+        table = null;
+        before.clear();
+        after.clear();
+    }
+
+    /** Raises IllegalArgumentException where that would not do: of a rename, and of what is no table's. */
+    private void tellOfTableAlone() {
+        List<Object> names = namesOf(first);
+        if (names.contains(null) || !names.equals(namesOf(last))) {
+            throw new IllegalArgumentException("too long, and not of one table");
+        }
+        LOG.warn("pysync: a {} of {}.{} is longer than {} bytes: the sidecar is told to read the table at the source", kind,
+                names.get(0), names.get(1), MOST_BYTES);
+        attribute("database", names.get(0)).attribute("table", names.get(1)).attribute("created", get(first, "getCreateTime"));
+        attribute("absent", kind.equals("DROP_TABLE") ? "true" : null);
+        attribute("kind", kind);
     }
 
     /** Tables, partitions, functions and constraints call it catName, databases catalogName. */
@@ -189,6 +234,10 @@ final class EventEncoder {
         }
         Object name = get(object, "getCatName");
         return (String) (name != null ? name : get(object, "getCatalogName"));
+    }
+
+    private static List<Object> namesOf(Object object) {
+        return Arrays.asList(get(object, "getDbName"), get(object, "getTableName"));
     }
 
     /**

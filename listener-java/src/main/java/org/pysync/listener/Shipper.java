@@ -1,5 +1,6 @@
 package org.pysync.listener;
 
+import java.util.List;
 import java.util.function.Supplier;
 
 /**
@@ -14,6 +15,8 @@ final class Shipper implements Runnable {
     private static final long SYNC_MS = 100;
     /** Nobody waits so long; a sidecar slower than the deadline must not starve. */
     private static final int PATIENCE_MS = 5_000;
+    private static final long PATIENCE_MS_PER_MIB = 500;
+    private static final long MIB = 1 << 20;
 
     private final Outbox outbox;
     private final Sidecar sidecar;
@@ -56,7 +59,8 @@ final class Shipper implements Runnable {
             sidecar.report(report.get(), settings.deadlineMs); // however long it then refuses events, it knows of us
         }
         for (int most = 1; trouble == null; most = Outbox.TOGETHER) {
-            trouble = sidecar.offer(outbox.take(most), patienceMs);
+            List<byte[]> events = outbox.take(most);
+            trouble = sidecar.offer(events, patienceFor(events));
             if (trouble == null) {
                 outbox.delivered();
                 some = true;
@@ -64,6 +68,11 @@ final class Shipper implements Runnable {
         }
         outbox.refused(trouble);
         return some;
+    }
+
+    private long patienceFor(List<byte[]> events) {
+        long bytes = events.stream().mapToLong(event -> event.length).sum();
+        return patienceMs + bytes * PATIENCE_MS_PER_MIB / MIB;
     }
 
     private void refusedQuietly(String trouble) {

@@ -58,15 +58,14 @@ final class SpoolFile {
     }
 
     void append(byte[] event) throws IOException {
-        byte[] record = SpoolRecord.of(event);
         try {
             file.seek(end);
-            file.write(record);
+            SpoolRecord.write(file, event);
         } catch (IOException e) {
             cutQuietly();
             throw e;
         }
-        end += record.length;
+        end += sizeOf(event);
         onDisk = false;
     }
 

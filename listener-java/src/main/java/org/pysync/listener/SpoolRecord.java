@@ -17,10 +17,28 @@ final class SpoolRecord {
     /** Below what the sidecar takes in one line. */
     static final int LONGEST = 128 * 1024 * 1024;
 
+    private static final int PIECE = 1 << 20;
+
     /** Field 1 of every event, an i16, in TBinaryProtocol. */
     private static final byte[] EVENT_BEGINS = {6, 0, 1};
 
     private SpoolRecord() {
+    }
+
+    /** Writes the record of an event where the file is. */
+    static void write(RandomAccessFile file, byte[] event) throws IOException {
+        if (event.length <= PIECE) {
+            file.write(of(event));
+            return;
+        }
+        file.write(headOf(event));
+        for (int at = 0; at < event.length; at += PIECE) {
+            file.write(event, at, Math.min(PIECE, event.length - at)); // the JVM copies what it writes, as a whole
+        }
+    }
+
+    private static byte[] headOf(byte[] event) {
+        return ByteBuffer.allocate(HEAD).putInt(event.length).putInt(checksum(event, 0, event.length)).array();
     }
 
     /** The bytes of a record. */
@@ -45,7 +63,9 @@ final class SpoolRecord {
                 return null;
             }
             byte[] event = new byte[length];
-            file.readFully(event);
+            for (int done = 0; done < length; done += PIECE) {
+                file.readFully(event, done, Math.min(PIECE, length - done));
+            }
             return checksum == checksum(event, 0, length) ? event : null;
         } catch (EOFException e) {
             return null;

@@ -1,6 +1,7 @@
 package org.pysync.listener;
 
 import java.nio.ByteBuffer;
+import java.util.Arrays;
 import java.util.List;
 import java.util.Map;
 import org.apache.thrift.TException;
@@ -19,10 +20,13 @@ import org.apache.thrift.transport.TMemoryBuffer;
  * 0.9.3 and 0.16.
  */
 final class ThriftStruct {
-    private final TMemoryBuffer buffer = memory();
-    private final TProtocol out = new TBinaryProtocol(buffer);
+    private final TMemoryBuffer buffer;
+    private final TProtocol out;
 
-    ThriftStruct() throws TException {
+    /** {@code size} is what it will take, as far as that is known: a buffer that grows is copied again and again. */
+    ThriftStruct(int size) throws TException {
+        buffer = new TMemoryBuffer(size);
+        out = new TBinaryProtocol(buffer);
     }
 
     void i16(int id, short value) throws TException {
@@ -71,16 +75,10 @@ final class ThriftStruct {
     /** The bytes of the whole struct; it takes no more fields. */
     byte[] end() throws TException {
         out.writeFieldStop();
-        byte[] bytes = new byte[buffer.length()];
-        System.arraycopy(buffer.getArray(), 0, bytes, 0, bytes.length);
-        return bytes;
+        return Arrays.copyOf(buffer.getArray(), buffer.length());
     }
 
     private void begin(byte type, int id) throws TException {
         out.writeFieldBegin(new TField("", type, (short) id));
-    }
-
-    private static TMemoryBuffer memory() throws TException {
-        return new TMemoryBuffer(1024);
     }
 }
