@@ -10,7 +10,9 @@ from pathlib import Path
 
 from pysync.config import Config
 from pysync.queue.files import try_out
+from pysync.service.install import listener_jar
 from pysync.service.web import assert_installed
+from pysync.targets.spark.session import assert_spark
 from pysync.token import read_token
 
 
@@ -21,6 +23,9 @@ def needs(config: Config) -> dict[str, Callable[[], str]]:
         found["token file"] = lambda: _token(config.bridge.token_file)
     if config.web.port is not None:
         found["web server"] = _web
+    if any(target.spark_wish() for target in config.targets):
+        copies = any(target.copy_files for target in config.targets)
+        found["Spark"] = lambda: _spark(copies=copies)
     return found
 
 
@@ -39,6 +44,12 @@ def _directory(directory: Path) -> str:
 def _token(file: Path) -> str:
     read_token(file)
     return str(file)
+
+
+def _spark(*, copies: bool) -> str:
+    """Spark's own settings show when it starts, which takes long."""
+    assert_spark()
+    return f"installed; {listener_jar()}" if copies else "installed"
 
 
 def _web() -> str:

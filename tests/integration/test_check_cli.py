@@ -19,7 +19,7 @@ from tests.support.sidecars import FaultyPlace, Place, command, pysync
 SHIM = """
 import importlib.util, sys
 there = importlib.util.find_spec
-importlib.util.find_spec = lambda name, *rest: None if name == "uvicorn" else there(name, *rest)
+importlib.util.find_spec = lambda name, *rest: None if name == "{absent}" else there(name, *rest)
 from pysync.cli import main
 sys.argv = ["pysync", *sys.argv[1:]]
 main()
@@ -67,17 +67,27 @@ def test_a_queue_directory_that_cannot_be_made(place: FaultyPlace, how: str) -> 
     assert run(place).splitlines()[-1] in found["queue directory"].replace("\n", " ")
 
 
-def test_without_the_extra_of_the_web_server_neither_goes(place: FaultyPlace) -> None:
-    place.write(more="[web]\nport = 0\n")
+@pytest.mark.parametrize(
+    ("lines", "absent", "words"),
+    [
+        ("[web]\nport = 0\n", "uvicorn", "what serves it is not installed"),
+        ("copy = true\n", "pyspark", "pyspark is not installed"),
+    ],
+    ids=["web", "spark"],
+)
+def test_without_an_extra_that_it_needs_neither_goes(place: FaultyPlace, lines: str, absent: str, words: str) -> None:
+    place.write(more=lines)
+    text = place.file.read_text().replace("[bridge]", 'metastore = "thrift://127.0.0.1:9"\n[bridge]', 1)
+    place.file.write_text(text)
 
     def said(name: str) -> subprocess.CompletedProcess[str]:
-        line = [sys.executable, "-c", SHIM, name, "-c", str(place.file)]
+        line = [sys.executable, "-c", SHIM.replace("{absent}", absent), name, "-c", str(place.file)]
         return subprocess.run(line, capture_output=True, text=True, timeout=60, check=False, env=WIDE)
 
     checked, ran = said("check"), said("run")
     assert (checked.returncode, "PROBLEM" in checked.stdout) == (1, True)
-    assert "what serves it is not installed" in checked.stdout
-    assert (ran.returncode, "what serves it is not installed" in ran.stderr) == (2, True)
+    assert words in checked.stdout
+    assert (ran.returncode, words in ran.stderr) == (2, True)
     assert not place.queue.exists()
 
 

@@ -48,6 +48,12 @@ appender.file.layout.pattern = %d %p %c{{1}}: %m%n%ex
 log = structlog.get_logger(__name__)
 
 
+def assert_spark() -> None:
+    """Raises UsageError when pyspark is not installed."""
+    if importlib.util.find_spec("pyspark") is None:
+        raise UsageError("Spark is needed, and pyspark is not installed", "pip install 'pysync[spark]'")
+
+
 class SparkHost:
     """A Spark session for any number of threads. Nothing is started before it is wanted."""
 
@@ -56,8 +62,7 @@ class SparkHost:
 
         Raises UsageError when pyspark is not installed.
         """
-        if importlib.util.find_spec("pyspark") is None:
-            raise UsageError("Spark is needed, and pyspark is not installed", "pip install 'pysync[spark]'")
+        assert_spark()
         self._wish = wish
         self._mark = hashlib.sha256(repr((wish, sorted(map(str, jars)))).encode()).hexdigest()
         self._jars = list(jars)
