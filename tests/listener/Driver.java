@@ -1,10 +1,18 @@
 import java.io.BufferedReader;
 import java.io.File;
+import java.io.IOException;
 import java.io.InputStreamReader;
+import java.lang.reflect.Constructor;
 import java.lang.reflect.Field;
+import java.lang.reflect.Method;
 import java.nio.charset.StandardCharsets;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.nio.file.Paths;
+import java.nio.file.StandardOpenOption;
 import java.util.ArrayList;
 import java.util.Arrays;
+import java.util.Base64;
 import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
@@ -68,6 +76,13 @@ public final class Driver {
             case "free":
                 busy.countDown();
                 return "free";
+            case "note":
+                return note(words[1]);
+            case "read":
+                return SpoolReader.read(Paths.get(words[1]));
+            case "die":
+                Runtime.getRuntime().halt(9);
+                return "dead";
             case "seize":
                 seized = new CountDownLatch(1);
                 return seize(spool(), seized);
@@ -175,10 +190,53 @@ public final class Driver {
         return field(field(field(listener, "delivery"), "outbox"), "spool");
     }
 
+    /** Into the file `notes` beside the spool's: for who records what this process writes. */
+    private String note(String word) throws IOException {
+        Path notes = Paths.get(conf.get("pysync.spool.dir"), "notes");
+        Files.write(notes, (word + "\n").getBytes(), StandardOpenOption.CREATE, StandardOpenOption.APPEND);
+        return "noted";
+    }
+
     private static Object field(Object of, String name) throws ReflectiveOperationException {
         Field field = of.getClass().getDeclaredField(name);
         field.setAccessible(true);
         return field.get(of);
+    }
+
+    /** What the next process would deliver of a spool. */
+    private static final class SpoolReader {
+        static String read(Path path) throws ReflectiveOperationException {
+            Object directory = made("SpoolDirectory", path, "onprem", "reader");
+            int[] damaged = new int[1];
+            Object spool = made("Spool", directory, 1L << 30, (Runnable) () -> damaged[0]++);
+            called(spool, "open");
+            StringBuilder found = new StringBuilder();
+            for (List<?> events = first(spool); !events.isEmpty(); events = first(spool)) {
+                events.forEach(event -> found.append(' ').append(Base64.getEncoder().encodeToString((byte[]) event)));
+                called(spool, "forgetFirst");
+            }
+            return damaged[0] + found.toString();
+        }
+
+        private static List<?> first(Object spool) throws ReflectiveOperationException {
+            return (List<?>) called(spool, "first", 256);
+        }
+
+        private static Object made(String name, Object... arguments) throws ReflectiveOperationException {
+            Constructor<?> constructor = Class.forName("org.pysync.listener." + name).getDeclaredConstructors()[0];
+            constructor.setAccessible(true);
+            return constructor.newInstance(arguments);
+        }
+
+        private static Object called(Object on, String name, Object... arguments) throws ReflectiveOperationException {
+            for (Method method : on.getClass().getDeclaredMethods()) {
+                if (method.getName().equals(name)) {
+                    method.setAccessible(true);
+                    return method.invoke(on, arguments);
+                }
+            }
+            throw new NoSuchMethodException(name);
+        }
     }
 
     /** A thread of the metastore between its commit and its listeners looks like this. */

@@ -60,7 +60,13 @@ class Driver:
         self._log = place.directory / "driver.log"
         log_settings = place.directory / "log4j2.properties"
         log_settings.write_text(_LOG_SETTINGS)
-        command = [str(java.find_java()), "-XX:+UseSerialGC", "-XX:TieredStopAtLevel=1", f"-Xmx{place.heap}"]
+        command = [
+            *place.prefix,
+            str(java.find_java()),
+            "-XX:+UseSerialGC",
+            "-XX:TieredStopAtLevel=1",
+            f"-Xmx{place.heap}",
+        ]
         command += [f"-Dlog4j2.configurationFile={log_settings.as_uri()}"]
         command += [f"-D{key}={value}" for key, value in settings.items()]
         command += ["-cp", java.class_path([place.classes, place.jar], java.find_spark_jars()), "Driver"]
@@ -118,6 +124,7 @@ class Place:
         self.spool = directory / "var" / "spool"
         self.bridge = Bridge(free_port())
         self.heap = "256m"
+        self.prefix: list[str] = []
         self._started: list[Driver] = []
         self._stubs: list[Stub] = []
 
