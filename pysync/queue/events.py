@@ -8,6 +8,7 @@ from __future__ import annotations
 import sqlite3
 import struct
 from collections.abc import Iterable
+from contextlib import suppress
 from dataclasses import dataclass
 
 from pysync.queue import checksums
@@ -62,14 +63,16 @@ def read(
     found: list[Queued] = []
     expected = after + 1
     rows = connection.execute(_READ, (after, limit))
-    for position, data, at, crc in rows:
-        if position != expected or not _is_whole(position, data, at, crc, kept.unsummed):
-            break
-        max_bytes -= len(data)
-        if found and max_bytes < 0:
-            break
-        found.append(Queued(position, data, round(at * _MS)))
-        expected += 1
+    with suppress(TypeError, struct.error):  # of a value that is not even of the type that was written
+        for position, data, at, crc in rows:
+            is_whole = checksums.of_event(position, data, at) == crc or (crc is None and position <= kept.unsummed)
+            if position != expected or not is_whole:
+                break
+            max_bytes -= len(data)
+            if found and max_bytes < 0:
+                break
+            found.append(Queued(position, data, round(at * _MS)))
+            expected += 1
     rows.close()
     return found, bool(found) or expected > kept.last or limit < 1
 
@@ -80,12 +83,3 @@ def replace(connection: sqlite3.Connection, position: int, at_ms: int) -> bytes:
     at = at_ms / _MS
     connection.execute(_REPLACE, (position, b"", at, checksums.of_event(position, b"", at)))
     return row[0] or b"" if row else b""
-
-
-def _is_whole(position: int, data: bytes, at: float, crc: int | None, unsummed: int) -> bool:
-    if crc is None and position <= unsummed:
-        return isinstance(data, bytes) and isinstance(at, float)
-    try:
-        return checksums.of_event(position, data, at) == crc
-    except (TypeError, struct.error):  # not even of the type that was written
-        return False
