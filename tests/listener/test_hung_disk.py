@@ -54,8 +54,15 @@ def hold_once(driver: Driver) -> list[str]:
     return ["first", *(f"then{number}" for number in range(20))]
 
 
-@pytest.mark.parametrize("synchronous", ["false", "true"])
-@pytest.mark.parametrize("sidecar", ["lives", "is away"])
+@pytest.mark.parametrize(
+    ("sidecar", "synchronous"),
+    [
+        ("lives", "false"),
+        pytest.param("lives", "true", marks=pytest.mark.crash),
+        pytest.param("is away", "false", marks=pytest.mark.crash),
+        ("is away", "true"),
+    ],
+)
 def test_a_spool_that_hangs_holds_a_call_once(place: Place, sidecar: str, synchronous: str) -> None:
     """Everywhere: what the spool does for anybody does not end."""
     if sidecar == "lives":
@@ -92,6 +99,7 @@ def test_what_waits_for_a_hung_spool_is_bounded_and_counted(place: Place) -> Non
     wait_until(lambda: f'"lost": {_MANY + 1 - 256}' in place.bridge.reports[-1], what="a report of what is lost")
 
 
+@pytest.mark.crash
 def test_fifty_threads_wait_for_a_hung_spool_once(place: Place) -> None:
     driver = place.driver()
     driver.storm(50, 1, "warm")
@@ -104,6 +112,7 @@ def test_fifty_threads_wait_for_a_hung_spool_once(place: Place) -> None:
     assert sorted(event.sequence for event in place.bridge.events) == list(range(1, 201))
 
 
+@pytest.mark.crash
 def test_the_end_of_a_process_waits_for_a_hung_spool_no_longer_than_it_says(place: Place) -> None:
     """And leaves its marker: the next one tells that it did not say goodbye."""
     driver = place.driver()
@@ -130,6 +139,7 @@ def test_a_file_system_that_never_answers(place: Place) -> None:
     wait_for_names(place, came)
 
 
+@pytest.mark.crash
 @pytest.mark.parametrize("sidecar", ["lives", "is away"])
 def test_a_frozen_disk(place: Place, disk: LoopDisk, sidecar: str) -> None:
     if sidecar == "lives":
@@ -146,6 +156,7 @@ def test_a_frozen_disk(place: Place, disk: LoopDisk, sidecar: str) -> None:
     wait_for_names(place, ["before", *came, "after"])
 
 
+@pytest.mark.crash
 def test_a_process_starts_on_a_frozen_disk(place: Place, disk: LoopDisk) -> None:
     driver = place.driver()
     driver.create("left")

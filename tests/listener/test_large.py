@@ -38,6 +38,7 @@ def test_an_event_beyond_the_bound_tells_of_its_table(place: Place) -> None:
     assert place.log_lines("events are lost") == []
 
 
+@pytest.mark.crash
 def test_one_that_is_of_no_table_is_counted_as_lost(place: Place) -> None:
     place.bridge.start()
     driver = place.driver(spool_max_bytes=_ROOMY)
@@ -48,6 +49,7 @@ def test_one_that_is_of_no_table_is_counted_as_lost(place: Place) -> None:
     assert len(place.log_lines("events are lost, 1 so far")) == 1
 
 
+@pytest.mark.crash
 def test_an_event_below_the_bound_comes_whole(place: Place) -> None:
     place.bridge.start()
     driver = place.driver(spool_max_bytes=_ROOMY)
