@@ -21,7 +21,7 @@ POINTS = (
     "append.answering",  # the bridge is about to say so
     "window.read",  # a target was given a window, and did nothing yet
     "apply.begun",  # an operation is about to go to the target
-    "apply.done",  # the target has done it, and nobody wrote that down
+    "apply.done",  # the target has done it, all or one step of a refresh, and nobody wrote that down
     "advance.written",  # the new position is in the transaction, which is not committed
     "advance.committed",  # it is durable
     "park.written",  # as advance, for a window of which something was refused

@@ -7,7 +7,7 @@ from collections.abc import Mapping
 
 from pysync.queue import parking
 
-_NOTES = ("window:{}", "load:{}", "load:{}:begun", "scope:{}", "drops:{}")
+_NOTES = ("window:{}", "load:{}", "load:{}:begun", "scope:{}", "drops:{}", "unfinished:{}")
 """The notes that are of one target alone; a target's name holds no colon."""
 
 _GAPS = ("new:{}:", "scope:{}:")

@@ -18,6 +18,7 @@ from pysync.replay.legs import Job
 from pysync.replay.plan import leftover
 from pysync.replay.progress import Progress
 from pysync.replay.refresh import Refresher
+from pysync.replay.unfinished import Unfinished
 from pysync.replay.whole import from_events
 from pysync.targets.base import (
     Forbidden,
@@ -40,7 +41,8 @@ log = structlog.get_logger(__name__)
 class Applier:
     """Applies works for one target until `stop` is set; used by several lanes at once.
 
-    `chance` gives numbers from 0 to 1: waits are random, so that many do not come again at once.
+    `chance` gives numbers from 0 to 1: waits are random, so that many do not come again at once. `unfinished` knows the
+    tables that are there in part.
     """
 
     def __init__(
@@ -49,9 +51,12 @@ class Applier:
         progress: Progress,
         stop: threading.Event,
         refresher: Refresher,
+        *,
+        unfinished: Unfinished,
         chance: Callable[[], float] = random.random,
     ) -> None:
         self._refresher = refresher
+        self._unfinished = unfinished
         self._settings = settings
         self._progress = progress
         self._stop = stop
@@ -108,16 +113,23 @@ class Applier:
             return Outcome.STALE
 
     def _as_a_whole(self, lane: Lane, job: Job, operation: Operation) -> Outcome:
-        """Apply the operation; where its table is not there as a whole, read that at the source."""
+        """Apply the operation; where its table is not there, or only in part, read all of that at the source."""
+        if self._unfinished.holds(operation):
+            return self._whole(lane, job, operation, "an earlier reading of it came to no end")
         try:
-            return self._try(lane, job, operation)
+            outcome = self._try(lane, job, operation)
         except Incomplete as error:
-            refresh = self._refresher.whole(operation)
-            steps = (refresh,) if refresh is not None else from_events(operation)
-            if not steps:
-                raise
-            told = log.info if refresh is not None else log.warning
-            told("table_incomplete", target=self._settings.name, reason=str(error), read_at_source=refresh is not None)
+            return self._whole(lane, job, operation, str(error))
+        self._unfinished.forget(operation)
+        return outcome
+
+    def _whole(self, lane: Lane, job: Job, operation: Operation, reason: str) -> Outcome:
+        """Bring the table of an operation as it is at the source; without one, what the events tell of it."""
+        refresh = self._refresher.whole(operation)
+        steps = (refresh,) if refresh is not None else from_events(operation) or (operation,)
+        told = log.info if refresh is not None else log.warning
+        told("table_incomplete", target=self._settings.name, reason=reason, read_at_source=refresh is not None)
+        with self._unfinished.reading(operation):
             return total([self._try(lane, job, step) for step in steps])
 
     def _try(self, lane: Lane, job: Job, operation: Operation) -> Outcome:

@@ -15,6 +15,7 @@ import structlog
 from hmsclient.genthrift.hive_metastore import ttypes as hive
 from thrift.Thrift import TApplicationException
 
+from pysync.crashpoints import crash_point
 from pysync.metastore.errors import MetastoreError
 from pysync.metastore.reads import Reads
 from pysync.model import idl
@@ -107,6 +108,7 @@ class Refresher:
                 if more and not self._allow(drops, refresh.mark.position):
                     raise Stopped
                 outcomes.add(_apply(target, operation))
+                crash_point("apply.done")
                 if Outcome.CONFLICT in outcomes and refresh.table is not None:
                     break  # all of it is sent again
                 partitions += len(operation.partitions) if isinstance(operation, PutPartitions) else 0

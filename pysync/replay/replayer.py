@@ -33,6 +33,7 @@ from pysync.replay.refresh import OpenSource, Refresher
 from pysync.replay.retries import legs_of
 from pysync.replay.tally import Tally
 from pysync.replay.translate import Translator
+from pysync.replay.unfinished import Unfinished
 from pysync.targets.base import OutcomeUnknown, Target, Unavailable
 from pysync.targets.settings import TargetSettings
 
@@ -84,7 +85,9 @@ class Replayer:
         self._heals = source is not None
         self._parking = Parking(queue, settings.name, heals=self._heals)
         self._refresher = Refresher(source, translator, self.brake.allows)
-        self._applier = Applier(settings, progress, halt, self._refresher, chance)
+        noted = f"unfinished:{settings.name}"
+        unfinished = Unfinished(partial(queue.note, noted), queue.noted(noted))
+        self._applier = Applier(settings, progress, halt, self._refresher, unfinished=unfinished, chance=chance)
         self._flight = Flight(clock, self._holds, self._refuse)
         self._windows: deque[Leg] = deque()  # that the position has not moved past
         self._done: int | None = None  # the target's position; None: ask the queue

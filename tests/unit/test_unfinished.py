@@ -1,0 +1,157 @@
+"""A table that is read whole at the source, and whose reading ends early: it comes whole all the same."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Any
+
+import pytest
+from hmsclient.genthrift.hive_metastore import ttypes as hive
+
+from pysync.model.mark import Mark
+from pysync.model.names import TableName
+from pysync.model.operation import DropTable, Operation, PutPartitions, Refresh
+from pysync.replay.apply import Applier
+from pysync.replay.draft import draft
+from pysync.replay.lanes import Again, Lane
+from pysync.replay.legs import Leg
+from pysync.replay.parking import Parking
+from pysync.replay.progress import Progress
+from pysync.replay.refresh import Refresher
+from pysync.replay.translate import Translator
+from pysync.replay.unfinished import Unfinished
+from pysync.targets.base import Outcome, Unavailable
+from pysync.targets.faulty import FaultySettings
+from pysync.targets.memory import MemoryMetastore, MemoryTarget, Store
+from tests.support import partition, table
+from tests.support.worlds import Clock, Cluster
+
+NAME = TableName("db", "t")
+MARK = Mark("east", 1, 7)
+
+
+class Killed(BaseException):
+    """The process dies."""
+
+
+class Ends(MemoryTarget):
+    """A target that fails at partitions, as often as there are errors."""
+
+    def __init__(self, settings: FaultySettings, store: Store) -> None:
+        super().__init__(settings, store)
+        self.errors: list[BaseException] = []
+
+    def apply(self, operation: Operation) -> Outcome:
+        if isinstance(operation, PutPartitions) and self.tables("db") and self.errors:
+            raise self.errors.pop(0)
+        return super().apply(operation)
+
+
+class Bench:
+    """A source with a table of three partitions, and a target that has its database alone."""
+
+    def __init__(self) -> None:
+        self.settings = FaultySettings(name="west", kind="faulty")
+        self.east = Cluster("east", Clock())
+        self.target = Ends(self.settings, Store(lambda _: None, Clock()))
+        self.kept: str | None = None
+        self.begin()
+        self.call(lambda client: client.create_database(hive.Database("db", "", "file:/w/db", {})))
+        self.apply()
+        self.owner = table("db", "t", partition_keys=[("k", "string")])
+        self.call(lambda client: client.create_table(self.owner))
+        for value in "123":
+            self.add(value)
+
+    def begin(self) -> None:
+        """A new process."""
+        translator = Translator.of(self.settings)
+        refresher = Refresher(self._source, translator, lambda *_: True)
+        unfinished = Unfinished(self._keep, self.kept)
+        args = (self.settings, Progress("west", "faulty"), threading.Event(), refresher)
+        self.applier = Applier(*args, unfinished=unfinished)
+        self.translator = translator
+
+    def call(self, request: Any) -> None:
+        self.east.hms.call(request)
+
+    def add(self, value: str) -> None:
+        request = hive.AddPartitionsRequest("db", "t", [partition(self.owner, [value])], True, False)
+        self.call(lambda client: client.add_partitions_req(request))
+
+    def apply(self) -> None:
+        """Replay the last event, with as many tries as it takes."""
+        parking = Parking(_NoQueue(), "west")  # type: ignore[arg-type]
+        found = draft(self.east.events[-1:], self.translator, 1, parking)
+        for job in Leg(found, parking, attempts=3).left:
+            while True:
+                try:
+                    self.applier.apply(Lane(lambda: self.target), job)
+                    break
+                except Again:
+                    pass
+
+    def values(self) -> list[str]:
+        return sorted(it.values[0] for it in self.target.partitions(NAME))
+
+    def _keep(self, text: str) -> None:
+        self.kept = text
+
+    @contextmanager
+    def _source(self) -> Iterator[Any]:
+        yield MemoryMetastore(self.east.store)
+
+
+class _NoQueue:
+    def parked(self, _: str) -> list[Any]:
+        return []
+
+
+@pytest.fixture
+def bench() -> Bench:
+    return Bench()
+
+
+def test_a_table_that_is_not_there_comes_whole(bench: Bench) -> None:
+    bench.apply()
+    assert bench.values() == ["1", "2", "3"]
+    assert bench.kept == "[]"
+
+
+def test_it_comes_whole_though_the_process_dies_in_the_middle(bench: Bench) -> None:
+    bench.target.errors = [Killed()]
+    with pytest.raises(Killed):
+        bench.apply()
+    assert (bench.target.tables("db"), bench.values()) == (["t"], [])
+    bench.begin()
+    bench.apply()
+    assert bench.values() == ["1", "2", "3"]
+    assert bench.kept == "[]"
+
+
+def test_it_comes_whole_though_the_target_goes_away_in_the_middle(bench: Bench) -> None:
+    bench.target.errors = [Unavailable("away"), Unavailable("still away")]
+    bench.apply()
+    assert bench.values() == ["1", "2", "3"]
+
+
+def test_what_is_there_in_part_is_nothing_any_more_once_it_is_dropped(bench: Bench) -> None:
+    bench.target.errors = [Killed()]
+    with pytest.raises(Killed):
+        bench.apply()
+    bench.begin()
+    bench.call(lambda client: client.drop_table("db", "t", False))
+    bench.apply()
+    assert (bench.target.tables("db"), bench.kept) == ([], "[]")
+
+
+def test_only_what_tells_a_part_of_a_table_is_held() -> None:
+    unfinished = Unfinished(kept='["db.t"]')
+    origin: dict[str, Any] = {"mark": MARK, "visited": ("east",)}
+    put = PutPartitions(table=NAME, definition=None, partitions=(), **origin)
+    assert unfinished.holds(put)
+    assert not unfinished.holds(PutPartitions(table=TableName("db", "u"), definition=None, partitions=(), **origin))
+    assert not unfinished.holds(DropTable(table=NAME, **origin))
+    assert not unfinished.holds(Refresh(source_database="db", database="db", source_table=NAME, table=NAME, **origin))
