@@ -6,6 +6,7 @@ import socket
 import time
 from collections.abc import Iterator
 from contextlib import closing, contextmanager
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -30,7 +31,8 @@ def fill_up(place: Place, clock: float | None = None, events: int = EVENTS) -> N
     makers = [create_database(), *(create(f"db.t{number}") for number in range(2, events + 1))]
     now = time.time() if clock is None else clock
     with EventQueue(place.queue, min_free_bytes=0, clock=lambda: now) as queue:
-        entries = (Entry(INSTANCE, at, "onprem", encode_event(make(at))) for at, make in enumerate(makers, 1))
+        made = (replace(make(at), time_ms=round(now * 1000)) for at, make in enumerate(makers, 1))
+        entries = (Entry(INSTANCE, it.sequence, "onprem", encode_event(it)) for it in made)
         queue.append_all(list(entries))
 
 

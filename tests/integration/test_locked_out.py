@@ -96,11 +96,12 @@ def test_a_listener_with_another_token_is_told_of_by_everybody(locked: LockedOut
 
 
 def test_once_it_may_in_it_is_heard_and_what_it_held_back_comes(locked: LockedOut, running: Sidecar) -> None:
+    locked.create("held_back_too")
     locked.write_token(TOKEN)
 
     def heard() -> bool:
         found = running.status()
-        return found["queue"]["events"] > 0 and [it["state"] for it in found["listeners"]] == ["heard"]
+        return found["targets"][0]["position"] > 0 and [it["state"] for it in found["listeners"]] == ["heard"]
 
     wait_until(heard, seconds=60, what="the listener")
     (listener,) = running.status()["listeners"]

@@ -7,6 +7,7 @@ import socket
 from collections.abc import Iterator
 from contextlib import ExitStack, closing
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -228,13 +229,15 @@ def test_a_server_that_says_nothing(tls: TlsSettings) -> None:
 def test_source_and_target_in_the_configuration(
     server: EmbeddedMetastore, authority: Authority, tmp_path: Path
 ) -> None:
-    """As a person writes it, in tables of their own; `pysync check` reaches both."""
-    file = tmp_path / "pysync.toml"
-    file.write_text(f"""
+    """As a person writes it, in tables of their own; `pysync check` reaches both. One server cannot be both at once."""
+
+    def checked(source: str, target: str) -> dict[str, Any]:
+        file = tmp_path / "pysync.toml"
+        file.write_text(f"""
 [source]
 name = "onprem"
 capture = "notification-log"
-metastore = "thrift://127.0.0.1:1,{server.uri}"
+metastore = "{source}"
 [source.tls]
 ca_file = "{authority.file}"
 [queue]
@@ -242,17 +245,21 @@ directory = "{tmp_path}/queue"
 [[targets]]
 name = "dr"
 kind = "hms"
-metastore = "{server.uri}"
+metastore = "{target}"
 [targets.tls]
 ca_file = "{authority.file}"
 [[targets]]
 name = "plain"
 kind = "hms"
-metastore = "{server.uri}"
+metastore = "{target}"
 """)
-    done = pysync("check", "-c", file, "--json")
-    found = {item["what"]: item for item in json.loads(done.stdout)}
-    assert done.returncode == 1
-    assert (found["source metastore"]["ok"], found["target dr"]["ok"]) == (True, True), found
-    assert server.uri in found["source metastore"]["detail"]
+        done = pysync("check", "-c", file, "--json")
+        assert done.returncode == 1
+        return {item["what"]: item for item in json.loads(done.stdout)}
+
+    away = "thrift://127.0.0.1:1"
+    found = checked(f"{away},{server.uri}", away)["source metastore"]
+    assert (found["ok"], server.uri in found["detail"]) == (True, True), found
+    found = checked(away, server.uri)
+    assert found["target dr"]["ok"], found
     assert "speaks TLS" in found["target plain"]["detail"]

@@ -67,8 +67,8 @@ def test_defaults_are_careful() -> None:
 
 
 def test_locations_are_s3_whatever_hadoop_calls_them() -> None:
-    locations = {"hdfs://nn/a": "s3a://b/a", "s3a://old/": "S3N://new/", "x": "hdfs://y"}
-    expected = {"hdfs://nn/a": "s3://b/a", "s3a://old/": "s3://new/", "x": "hdfs://y"}
+    locations = {"hdfs://nn/a": "s3a://b/a", "s3a://old/": "S3N://new/", "file:/x": "hdfs://y"}
+    expected = {"hdfs://nn/a": "s3://b/a", "s3a://old/": "s3://new/", "file:/x": "hdfs://y"}
     assert lake(locations=locations).locations == expected
 
 
