@@ -150,6 +150,13 @@ class ShortQueue:
         self.add(events)
         self.done = 0
         self.rows: list[Parked] = []
+        self.notes: dict[str, str] = {}
+
+    def note(self, key: str, value: str) -> None:
+        self.notes[key] = value
+
+    def noted(self, key: str) -> str | None:
+        return self.notes.get(key)
 
     def add(self, events: Iterable[Event]) -> None:
         last = len(self.all)
