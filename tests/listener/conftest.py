@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from contextlib import closing
 from pathlib import Path
 
 import pytest
 
 from tests.listener.driver import Place, compile_driver
 from tests.listener.stand import BUILD, JAR, Stand, build_jar
+from tests.support.powercut import LoopDisk
+from tests.support.tmpfs import CannotMount
 
 
 @pytest.fixture(scope="session")
@@ -58,3 +61,15 @@ def place(tmp_path: Path, driver_classes: Path, jar: Path) -> Iterator[Place]:
     place = Place(tmp_path, driver_classes, jar)
     yield place
     place.close()
+
+
+@pytest.fixture
+def disk(place: Place) -> Iterator[LoopDisk]:
+    """A disk of its own for the spool of the place."""
+    try:
+        made = LoopDisk(place.directory / "disk.img", place.directory / "disk", 64)
+    except CannotMount as error:
+        pytest.skip(str(error))
+    with closing(made):
+        place.spool = made.directory / "spool"
+        yield made

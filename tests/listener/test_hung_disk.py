@@ -6,7 +6,6 @@ On file systems that hang indeed, where this user may mount one; and, everywhere
 from __future__ import annotations
 
 import time
-from collections.abc import Iterator
 from contextlib import ExitStack, closing
 from pathlib import Path
 
@@ -25,18 +24,6 @@ _START = 10.0
 _METASTORE_START = 60.0
 _MANY = 400
 """More events than are kept in memory."""
-
-
-@pytest.fixture
-def disk(place: Place) -> Iterator[LoopDisk]:
-    """A disk of its own for the spool of the place."""
-    try:
-        made = LoopDisk(place.directory / "disk.img", place.directory / "disk", 64)
-    except CannotMount as error:
-        pytest.skip(str(error))
-    with closing(made):
-        place.spool = made.directory / "spool"
-        yield made
 
 
 def names(place: Place) -> list[str]:

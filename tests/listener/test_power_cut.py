@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Iterator
-from contextlib import closing
 
 import pytest
 
@@ -12,25 +10,12 @@ from tests.listener.driver import Driver, Place
 from tests.listener.stand import database_in
 from tests.support import wait_until
 from tests.support.powercut import LoopDisk
-from tests.support.tmpfs import CannotMount
 
 pytestmark = pytest.mark.crash
 
 _THREADS, _STEPS = 4, 25
 _MOMENT = 1.0
 """Seconds in which what waits is on disk: ten times as long as it needs, for a busy machine."""
-
-
-@pytest.fixture
-def disk(place: Place) -> Iterator[LoopDisk]:
-    """A disk of its own for the spool of the place."""
-    try:
-        made = LoopDisk(place.directory / "disk.img", place.directory / "disk", 64)
-    except CannotMount as error:
-        pytest.skip(str(error))
-    with closing(made):
-        place.spool = made.directory / "spool"
-        yield made
 
 
 def cut(disk: LoopDisk, driver: Driver) -> None:

@@ -127,7 +127,7 @@ class Link:
         window = self.source.events[self.position : self.position + most]
         if not window:
             return
-        parking = Parking(_NoQueue(), self.target.name)  # type: ignore[arg-type]
+        parking = Parking(NoQueue(), self.target.name)  # type: ignore[arg-type]
         found = draft(window, self.translator, 1, parking)
         assert not found.refused, found.refused[0].reason
         for job in Leg(found, parking, attempts=1).left:
@@ -135,7 +135,9 @@ class Link:
         self.position = found.events[-1].position
 
 
-class _NoQueue:
+class NoQueue:
+    """In which nothing is parked."""
+
     def parked(self, _: str) -> list[Any]:
         return []
 

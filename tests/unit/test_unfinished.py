@@ -16,7 +16,7 @@ from pysync.model.operation import DropTable, Operation, PutPartitions, Refresh
 from pysync.replay.apply import Applier
 from pysync.replay.draft import draft
 from pysync.replay.lanes import Again, Lane
-from pysync.replay.legs import Leg
+from pysync.replay.legs import Job, Leg
 from pysync.replay.parking import Parking
 from pysync.replay.progress import Progress
 from pysync.replay.refresh import Refresher
@@ -26,7 +26,7 @@ from pysync.targets.base import Outcome, Unavailable
 from pysync.targets.faulty import FaultySettings
 from pysync.targets.memory import MemoryMetastore, MemoryTarget, Store
 from tests.support import partition, table
-from tests.support.worlds import Clock, Cluster
+from tests.support.worlds import Clock, Cluster, NoQueue
 
 NAME = TableName("db", "t")
 MARK = Mark("east", 1, 7)
@@ -83,18 +83,21 @@ class Bench:
 
     def apply(self) -> None:
         """Replay the last event, with as many tries as it takes."""
-        parking = Parking(_NoQueue(), "west")  # type: ignore[arg-type]
+        parking = Parking(NoQueue(), "west")  # type: ignore[arg-type]
         found = draft(self.east.events[-1:], self.translator, 1, parking)
         for job in Leg(found, parking, attempts=3).left:
-            while True:
-                try:
-                    self.applier.apply(Lane(lambda: self.target), job)
-                    break
-                except Again:
-                    pass
+            while not self._is_applied(job):
+                pass
 
     def values(self) -> list[str]:
         return sorted(it.values[0] for it in self.target.partitions(NAME))
+
+    def _is_applied(self, job: Job) -> bool:
+        try:
+            self.applier.apply(Lane(lambda: self.target), job)
+        except Again:
+            return False
+        return True
 
     def _keep(self, text: str) -> None:
         self.kept = text
@@ -102,11 +105,6 @@ class Bench:
     @contextmanager
     def _source(self) -> Iterator[Any]:
         yield MemoryMetastore(self.east.store)
-
-
-class _NoQueue:
-    def parked(self, _: str) -> list[Any]:
-        return []
 
 
 @pytest.fixture
