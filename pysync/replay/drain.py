@@ -243,7 +243,7 @@ class Drain:
         replayer, pace = self._replayer, self._begun + _PACE_SECONDS - self._clock()
         if not replayer.wants(lanes) or (self._retries.first and replayer.retrying and not replayer.resting):
             replayer.wait(_IDLE_SECONDS)
-        elif pace > 0 and self._queue.last - replayer.taken < self.settings.window:
+        elif pace > 0 and not replayer.leaves_some and self._queue.last - replayer.taken < self.settings.window:
             replayer.wait(pace)  # a window that is not full grows for a moment
         elif self._queue.wait(self.name, replayer.patience(_IDLE_SECONDS), after=replayer.taken):
             self._begun = self._clock()

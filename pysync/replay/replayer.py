@@ -92,6 +92,7 @@ class Replayer:
         self._windows: deque[Leg] = deque()  # that the position has not moved past
         self._done: int | None = None  # the target's position; None: ask the queue
         self._taken = 0  # the last position that is in `_windows`
+        self.leaves_some = False  # whether the last window left events that were there for the next one
         self.retried = False  # whether the last retry came to its end
         self._retry: Iterator[Leg] | None = None
         self._retried: Leg | None = None
@@ -217,6 +218,7 @@ class Replayer:
             return False
         leg = Leg(found, self._parking, self._settings.retry_attempts, alone=refreshes_all(events[0]))
         self._taken = leg.last
+        self.leaves_some = leg.last < events[-1].position
         self.lookout.begin(leg.last)
         self._windows.append(leg)
         self._flight.add(leg)

@@ -7,11 +7,13 @@ from contextlib import closing
 
 import pytest
 
+from pysync.model.event import Event, Kind
+from pysync.replay import drain
 from pysync.replay.drain import Drain
 from pysync.replay.translate import Translator
 from tests.support import wait_until
 from tests.support.drains import ATTEMPTS, NEVER, FaultyDrain, create, create_database, drop_database
-from tests.support.events import settings
+from tests.support.events import event, settings
 from tests.support.targets import FakeTarget
 
 
@@ -211,6 +213,17 @@ def test_two_targets_do_not_wait_for_each_other(bench):
     assert bench.queue.positions() == {"dr": 1, "far": 0}
     second.stop()
     assert second.join(60)
+
+
+def test_events_that_a_window_left_do_not_wait_for_it_to_grow(bench, monkeypatch):
+    monkeypatch.setattr(drain, "_PACE_SECONDS", 3600.0)
+
+    def asked(at: int) -> Event:
+        return event(Kind.REFRESH, sequence=at, attributes={"database": "db", "table": "t"})
+
+    bench.append(create("db.t"), asked, create("db.u"))  # the refresh is for another window than its table
+    bench.start()
+    wait_until(lambda: bench.position() == 3, what="the events that the first window left")
 
 
 def test_no_thread_is_left(bench):
