@@ -24,6 +24,8 @@ _LONGEST_TICK = 2.0
 _LONGEST_NAME = 200
 MOST = 2**53
 """No listener counts so far, or so many bytes."""
+_MOST_LISTENERS = 10_000
+"""Of no more does one sidecar hear by their reports: whoever has the token can make names up."""
 
 log = structlog.get_logger(__name__)
 
@@ -59,7 +61,7 @@ class GapWatch:
         self.roll = Roll(self.queue, self.silence_seconds)
 
     def report(self, payload: str) -> bool:
-        """Note what a listener tells of itself; False if it cannot be read. From any thread.
+        """Note what a listener tells of itself; False if it cannot be read, or of one too many. From any thread.
 
         Or that an earlier one has ended: that is on disk when this returns. Raises QueueFull and QueueFailed then.
         """
@@ -69,7 +71,7 @@ class GapWatch:
             source, lost = str(told.get("source", "")), _number(told.get("lost", 0))
         except (ValueError, TypeError, KeyError, RecursionError):
             return False
-        if len(instance) > _LONGEST_NAME or len(source) > _LONGEST_NAME:
+        if len(instance) > _LONGEST_NAME or len(source) > _LONGEST_NAME or self._is_one_too_many(instance):
             return False
         if told.get("ended") is True:
             self._end(instance)
@@ -114,6 +116,10 @@ class GapWatch:
                 found += self._look_at(instance, min(seconds, _LONGEST_TICK))
         self.roll.save()
         return found
+
+    def _is_one_too_many(self, instance: str) -> bool:
+        with self._lock:
+            return len(self._listeners) >= _MOST_LISTENERS and instance not in self._listeners
 
     def _end(self, name: str) -> None:
         """A listener has ended, and what it left in its spool has come: what has not, never will."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import base64
+import json
 from contextlib import closing
 from pathlib import Path
 
@@ -42,6 +43,35 @@ def test_forged_drops_and_tables_are_undone_by_the_comparison(tmp_path: Path) ->
             assert sorted(target.call(lambda client: client.get_all_tables("shop"))) == ["customers", "lines", "orders"]
         assert stage.status()["bridge"]["differing"] >= 1
         assert "event_differs" in stage.sidecar_log.read_text()
+
+
+def test_forged_ends_of_metastores_that_never_were_are_compared_and_nothing_changes(tmp_path: Path) -> None:
+    with Stage(tmp_path) as stage:
+        stage.target.start()
+        stage.source.start()
+        stage.start_sidecar()
+        with Metastore(stage.source.uri) as source, Metastore(stage.target.uri) as target:
+            source.call(lambda client: client.create_database(hive.Database(name="shop")))
+            source.call(lambda client: client.create_table(table("shop", "orders")))
+            wait_until(lambda: target.table("shop", "orders") is not None, what="the table")
+            before = target.table("shop", "orders")
+            report_ended(stage, [f"made-up-{number}" for number in range(20)])
+            wait_until(lambda: len(made_up(stage)) == 20, what="a gap of each")
+            assert_converges(stage)
+            assert target.table("shop", "orders") == before
+        assert all(gap["state"] == "closed" for gap in made_up(stage))
+
+
+def made_up(stage: Stage) -> list[dict[str, object]]:
+    return [gap for gap in stage.status()["gaps"] if "made-up-" in gap["reason"]]
+
+
+def report_ended(stage: Stage, instances: list[str]) -> None:
+    token = stage.config.bridge.token_file.read_text().strip()
+    with closing(Caller(stage.config.bridge.port, token)) as caller:
+        for name in instances:
+            told = {"instance": name, "sequence": 0, "waiting": 0, "ended": True}
+            assert caller.call("report", f"s{json.dumps(told)}") == "!ysok"
 
 
 def forge(stage: Stage, listener: dict[str, object], what: list[tuple[Kind, list[object], list[object]]]) -> None:

@@ -12,6 +12,7 @@ import structlog
 from hypothesis import given
 from hypothesis import strategies as st
 
+from pysync.capture import gaps
 from pysync.capture.bridge import Reception
 from pysync.capture.gaps import GapWatch
 from pysync.capture.overlaps import Overlaps
@@ -245,6 +246,17 @@ def test_the_sidecar_s_own_events_and_a_notification_log_have_no_listener(queue,
     fill(queue, 1, 1, instance="notification-log:onprem")
     fill(queue, 7, 7, instance="notification-log:onprem")
     assert look(watch, 100) == 0
+
+
+def test_whoever_makes_listeners_up_takes_no_more_memory_and_the_true_ones_are_still_heard(queue, watch, monkeypatch):
+    monkeypatch.setattr(gaps, "_MOST_LISTENERS", 3)
+    fill(queue, 1, 2, instance="known")
+    assert watch.look(TICK) == 0
+    assert [watch.report(told(1, instance=name)) for name in "abc"] == [True, True, False]
+    assert not watch.report(ended("d"))
+    assert watch.report(told(1, instance="a"))
+    assert watch.report(told(2, instance="known"))
+    assert len(watch._listeners) == 3
 
 
 # --- reports that are none
