@@ -33,6 +33,9 @@ def ask(directory: Path, command: str, **arguments: Any) -> dict[str, Any]:
         line = _exchange(directory, json.dumps({"command": command, **arguments}))
     except (FileNotFoundError, ConnectionRefusedError):
         raise NoSidecar(f"no sidecar runs on the queue in {directory}", hint) from None
+    except PermissionError as error:
+        told = f"the queue in {directory} is another user's"
+        raise PysyncError(told, "run the command as the user of the sidecar, or as root") from error
     except OSError as error:
         raise PysyncError(f"the sidecar on {directory} does not answer: {error}", "look at its log") from error
     reply = _reply(line)

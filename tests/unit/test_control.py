@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 import json
+import os
 import socket
 import stat
+import tempfile
 import threading
 from contextlib import closing
+from pathlib import Path
 
 import pytest
 from hypothesis import given
@@ -15,6 +18,8 @@ from hypothesis import strategies as st
 from pysync.errors import PysyncError
 from pysync.service.asking import SOCKET, ask
 from pysync.service.control import ControlServer
+
+OTHER = 4711
 
 
 def refuse(_):
@@ -144,6 +149,19 @@ def test_a_caller_that_leaves_early_disturbs_nobody(serve, tmp_path, capfd):
 def test_only_the_owner_may_ask(serve, tmp_path):
     serve(tmp_path)
     assert stat.S_IMODE((tmp_path / SOCKET).stat().st_mode) == 0o600
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="only root may be another user")
+def test_another_user_is_told_whose_the_queue_is(serve):
+    with tempfile.TemporaryDirectory() as name:  # in one that others reach, unlike tmp_path
+        serve(Path(name))
+        os.seteuid(OTHER)
+        try:
+            with pytest.raises(PysyncError, match="is another user's") as told:
+                ask(Path(name), "status")
+        finally:
+            os.seteuid(0)
+        assert told.value.hint == "run the command as the user of the sidecar, or as root"
 
 
 def test_a_directory_with_a_very_long_name_is_no_trouble(serve, tmp_path):
