@@ -6,7 +6,7 @@ BIN := $(VENV)/bin
 JAR := build/pysync-listener.jar
 SETUP := $(VENV)/.setup
 ARCHIVE := $(VENV)/share/pysync/metastore.jsa
-HISTORIES ?= 100000
+HISTORIES ?= 10000
 EXTRAS := spark,aws,web,embedded,embedded-aws,dev
 # Else every one of some hundred processes that a test starts compiles all of pysync anew.
 unexport PYTHONDONTWRITEBYTECODE

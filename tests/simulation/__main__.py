@@ -1,6 +1,6 @@
 """`make simulate`: many histories of every topology, on all cores; each that goes wrong is told, as short as it gets.
 
-python -m tests.simulation --histories 100000 [--topology one-way] [--from 0]
+python -m tests.simulation --histories 10000 [--topology one-way] [--from 0]
 python -m tests.simulation --topology one-way --seed 775      one history, as it is and shrunk
 ... --without unheard power                                     no event gets lost
 """
@@ -26,7 +26,7 @@ _MOST_NAMED = 100
 def main(arguments: Sequence[str] | None = None) -> int:
     """Returns the exit code: 1 where any went wrong."""
     parser = argparse.ArgumentParser(prog="python -m tests.simulation")
-    parser.add_argument("--histories", type=int, default=100_000, help="of each topology")
+    parser.add_argument("--histories", type=int, default=10_000, help="of each topology (there are ten)")
     parser.add_argument("--from", type=int, default=0, dest="first", help="the first seed")
     parser.add_argument("--topology", choices=sorted(TOPOLOGIES), action="append", help="this alone; may be repeated")
     parser.add_argument("--seed", type=int, help="this one history")
