@@ -74,7 +74,7 @@ class Reception:
         try:
             return "ok" if len(payload) <= _LONGEST_REPORT and self._watch.report(payload) else "unreadable"
         except (QueueFull, QueueFailed) as error:
-            log.error("the end of a metastore not recorded", reason=str(error))
+            log.error("report_failed", reason=str(error))
             return "full" if isinstance(error, QueueFull) else "failed"
 
     def answers(self) -> dict[str, int]:
@@ -91,7 +91,7 @@ class Reception:
         try:
             found = [_read(payload) for payload in payloads]
         except UnsupportedEvent as error:
-            log.error("event not taken: the listener is newer than this sidecar", reason=str(error))
+            log.error("event_unsupported", reason=str(error))
             return ["unsupported"] * len(payloads)
         events = [it for it in found if not isinstance(it, _NoEvent)]
         answers = [self._kept(it) for it in found if isinstance(it, _NoEvent)]
@@ -108,18 +108,18 @@ class Reception:
                     self._watch.goodbye(event.instance, event.sequence)
         except QueueFull as error:
             self._watch.roll.refused(events)
-            log.error("events not taken: disk full", events=len(events), reason=str(error))
+            log.error("queue_full", events=len(events), reason=str(error))
             return "full"
         except QueueFailed as error:
             self._watch.roll.refused(events)
-            log.error("events not taken", events=len(events), reason=str(error))
+            log.error("append_failed", events=len(events), reason=str(error))
             return "failed"
         for event, new in zip(events, news, strict=True):
             self._watch.heard(event.instance, event.notification_id)
             self._watch.roll.taken(event)
             if new:
                 self._overlaps.seen(event)
-            log.debug("event taken", kind=str(event.kind), id=event.id, new=new)
+            log.debug("event_received", kind=str(event.kind), id=event.id, new=new)
         crash_point("append.answering")
         return "queued"
 
@@ -127,9 +127,9 @@ class Reception:
         try:
             self._queue.keep_unreadable(found.data, found.reason)
         except (QueueFull, QueueFailed) as error:
-            log.error("unreadable event not kept", reason=str(error))
+            log.error("append_failed", events=1, reason=str(error))
             return "full" if isinstance(error, QueueFull) else "failed"
-        log.error("unreadable event kept aside", reason=found.reason, bytes=len(found.data))
+        log.error("event_unreadable", reason=found.reason, bytes=len(found.data))
         return "unreadable"
 
 

@@ -171,7 +171,7 @@ class GapWatch:
     def _record(self, key: str, reason: str) -> int:
         new = self.queue.open_gap(key, reason)
         if new:
-            log.warning("gap found: source and targets will be compared", reason=reason)
+            log.warning("gap_opened", reason=reason)
         return int(new)
 
 

@@ -130,10 +130,10 @@ class Healer:
                 return
             except PysyncError as error:
                 self._retry_at = now + _RETRY_SECONDS
-                log.error("gaps cannot be closed now", reason=str(error))
+                log.error("healing_delayed", reason=str(error))
             except Exception:  # noqa: BLE001 - the thread must not die silently
                 self._retry_at = now + _RETRY_SECONDS
-                log.error("healing failed, and begins anew", traceback=traceback.format_exc())
+                log.error("healing_failed", traceback=traceback.format_exc())
             last = now
 
     def _turn(self, now: float, seconds: float) -> None:
@@ -179,10 +179,10 @@ class Healer:
             self._refreshes.ask(list(_asked(source, self._last, databases, list(dict.fromkeys([*tables, *within])))))
         names = [*databases, *map(str, tables)]
         self._due.clear()
-        log.info("events overlapped: their tables are read at the source", tables=names[:10])
+        log.info("overlap_found", tables=names[:10])
 
     def _heal(self, where: Where, found: Sequence[Gap]) -> None:
-        log.warning("closing gaps: the targets are compared with the source", gaps=len(found))
+        log.warning("healing_started", gaps=len(found))
         upto, asked = self._queue.last, 0
         with reading(where) as source:
             for chunk in _chunks(self._wanted(source, found)):
@@ -191,7 +191,7 @@ class Healer:
                 if not self._may_go_on() or all(map(self._elsewhere, found)):
                     return
         self._queue.healed_by([gap.key for gap in found], upto)
-        log.info("gaps: what is to be compared is queued", refreshes=asked, upto=upto)
+        log.info("comparison_queued", refreshes=asked, upto=upto)
 
     def _wanted(self, source: Metastore, found: Sequence[Gap]) -> Iterator[Names]:
         """What the notification log names since nothing was missing, where it can tell; else everything."""
@@ -201,7 +201,7 @@ class Healer:
             if told and reaches(source, since):
                 return _named(source, self._last, since)
         except NotificationLogRefused as error:
-            log.info("gaps: the notification log does not help", reason=str(error))
+            log.info("notifications_unavailable", reason=str(error))
         return everything(source, self._last, self._overlaps.lately())
 
     def _last(self) -> int:

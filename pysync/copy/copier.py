@@ -98,7 +98,7 @@ class Copier:
     def _tell(self, run: Round) -> None:
         missing = [it.pair.source for it in run.found if not it.exists]
         if missing:
-            log.warning("nothing to copy: not at the source", directories=len(missing), first=missing[0])
+            log.warning("directories_missing", directories=len(missing), first=missing[0])
         links = [link for it in run.found for link in it.links]
         if links:
             log.warning("links_left", links=len(links), first=links[0])

@@ -76,7 +76,8 @@ class Applier:
             crash_point("apply.done")
             job.done, job.tries = job.done + 1, 0
             self._progress.count(outcome.value)
-            log.debug("applied", target=self._settings.name, what=type(operation).__name__, key=operation.key)
+            kind = type(operation).__name__
+            log.debug("operation_applied", target=self._settings.name, operation=kind, key=operation.key)
 
     def reason(self, error: Exception | None) -> tuple[str, str]:
         """The kind and the reason to park an event with, for an error that `apply` raised; None: it only waits."""
@@ -170,8 +171,11 @@ class Applier:
         if away:
             self._progress.waits(error)
         if tries & (tries - 1) == 0:  # the 1st, 2nd, 4th, 8th …: said, not shouted
-            what = "target unavailable" if away else "operation failed, tried again"
-            log.warning(what, target=self._settings.name, reason=str(error), attempt=tries)
+            name, reason = self._settings.name, str(error)
+            if away:
+                log.warning("target_unavailable", target=name, reason=reason, attempt=tries)
+            else:
+                log.warning("operation_failed", target=name, reason=reason, attempt=tries)
 
 
 class Shadow:
@@ -184,5 +188,5 @@ class Shadow:
     def apply(self, _: Lane, job: Job) -> None:
         """Log the operations of a work."""
         for operation in job.work.operations:
-            log.info("would apply", target=self._name, operation=describe(operation))
+            log.info("operation_planned", target=self._name, operation=describe(operation))
             self._progress.count("shadowed")

@@ -137,7 +137,7 @@ class Drain:
     def pause(self, reason: str) -> None:
         """Apply nothing more after the operations in hand, until `resume`; also after a restart."""
         self._queue.pause(self.name, reason)
-        log.warning("target paused", target=self.name, reason=reason)
+        log.warning("target_paused", target=self.name, reason=reason)
         self._interrupt()
 
     def resume(self) -> Pause | None:
@@ -151,7 +151,7 @@ class Drain:
         else:
             self._replayer.brake.release(self._queue.last)
         if pause is not None:
-            log.warning("target resumed", target=self.name, reason=pause.reason)
+            log.warning("target_resumed", target=self.name, reason=pause.reason)
         self._interrupt()
         return pause
 
@@ -196,7 +196,7 @@ class Drain:
                 break
             except Exception as error:  # noqa: BLE001 - the thread must not die silently
                 self.progress.failed(error)
-                log.error("drain failed, and begins anew", target=self.name, traceback=traceback.format_exc())
+                log.error("drain_failed", target=self.name, traceback=traceback.format_exc())
                 self._stop.wait(_BUG_WAIT_SECONDS)
         self._errands.close()
         self.progress.state = State.STOPPED
@@ -279,7 +279,7 @@ class Drain:
             what = f"event {position}" if table is None else table
             raise PysyncError(f"{what} is not parked", f"see: pysync parked list {self.name}")
         self._queue.unpark_positions(self.name, chosen)
-        log.warning("parked events given up", target=self.name, positions=chosen)
+        log.warning("events_skipped", target=self.name, positions=chosen)
         freed = {key for at in chosen for key in names[at]}
         return self._try(lanes, freed, skipped=len(chosen))
 

@@ -167,7 +167,7 @@ def tell(target: str, progress: Progress, refused: Sequence[Refusal]) -> None:
     for refusal in refused:
         if refusal.kind != "waits":
             keys, position = sorted(refusal.keys), refusal.event.position
-            log.error("event parked", target=target, position=position, keys=keys, reason=refusal.reason)
+            log.error("event_parked", target=target, position=position, keys=keys, reason=refusal.reason)
 
 
 def note(progress: Progress, refused: Iterable[Refusal]) -> None:

@@ -97,7 +97,7 @@ class Refresher:
         if refresh.statistics and not wants_statistics(target):
             return Outcome.UNCHANGED
         if self._source is None:
-            log.warning("what the events do not tell is not read: [source] metastore is not set", what=refresh.key)
+            log.warning("refresh_skipped", key=refresh.key, reason="[source] metastore is not set")
             return Outcome.UNCHANGED
         outcomes: set[Outcome] = set()
         drops: list[Operation] = []

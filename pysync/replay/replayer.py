@@ -241,7 +241,7 @@ class Replayer:
             self.wait(_AWAY_SECONDS)
             return True
         if held:
-            log.error("target paused", target=self._name, reason=self.brake.held and self.brake.held.reason)
+            log.error("target_paused", target=self._name, reason=self.brake.held and self.brake.held.reason)
         return held
 
     def _tables_of(self, database: str) -> Collection[str]:

@@ -87,7 +87,7 @@ class Counts:
             if not isinstance(error.__cause__, TApplicationException):
                 raise
             reason = str(error)
-        log.warning("column statistics cannot be read", table=str(self.old), reason=reason)
+        log.warning("statistics_unreadable", table=str(self.old), reason=reason)
         return {}
 
 
@@ -98,5 +98,5 @@ def put_statistics(target: Target, operation: PutStatistics) -> Outcome:
     except (Unavailable, OutcomeUnknown):
         raise
     except PysyncError as error:
-        log.warning("column statistics are left out", table=operation.key, reason=str(error))
+        log.warning("statistics_omitted", table=operation.key, reason=str(error))
         return Outcome.UNSUPPORTED

@@ -86,7 +86,7 @@ class Translator:
         if event.catalog not in self._left_out:
             self._left_out.add(event.catalog)
             log.warning(
-                "changes of another catalog are left out: only those of the catalog hive are replicated",
+                "catalog_ignored",
                 catalog=event.catalog,
                 kind=str(event.kind),
                 target=self.policy.target,

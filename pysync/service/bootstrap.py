@@ -199,12 +199,12 @@ class Bootstrapper:
             except PysyncError as error:
                 self._pause_for(str(error))
             except Exception as error:  # noqa: BLE001 - the thread must not die silently
-                log.error("bootstrap failed, and goes on", traceback=traceback.format_exc())
+                log.error("bootstrap_failed", traceback=traceback.format_exc())
                 self._pause_for(f"{type(error).__name__}: {error}")
 
     def _pause_for(self, reason: str) -> None:
         if reason != self._waits:
-            log.warning("bootstrap waits", reason=reason)
+            log.warning("bootstrap_delayed", reason=reason)
         self._waits = reason
         self._stop.wait(_RETRY_SECONDS)
 
@@ -260,7 +260,7 @@ class Bootstrapper:
                 self._write(self._noted)
             noted = self._noted
         if noted.finished:
-            log.info("bootstrap finished", targets=list(noted.targets), tables=noted.tables, seconds=round(seconds, 1))
+            log.info("bootstrap_finished", targets=list(noted.targets), tables=noted.tables, seconds=round(seconds, 1))
 
     def _ended(self, name: str, reached: Reached, noted: Noted) -> Reached:
         passed = noted.upto is not None and self._queue.positions()[name] >= noted.upto

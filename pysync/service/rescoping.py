@@ -152,10 +152,10 @@ class Rescoper:
             except QueueClosed:
                 return
             except PysyncError as error:
-                log.warning("scope waits", target=self._target, reason=str(error))
+                log.warning("scope_delayed", target=self._target, reason=str(error))
                 self._stop.wait(_RETRY_SECONDS)
             except Exception:  # noqa: BLE001 - the thread must not die silently
-                log.error("scope failed, and goes on", target=self._target, traceback=traceback.format_exc())
+                log.error("scope_failed", target=self._target, traceback=traceback.format_exc())
                 self._stop.wait(_RETRY_SECONDS)
 
     def _turn(self) -> bool:
@@ -182,7 +182,7 @@ class Rescoper:
             self._ask([{"former": json.dumps(kept.former), "upto": "0"}])  # it makes nothing good that is parked
         self._queue.healed_by([gap.key for gap in _gaps(self._queue, self._target)], self._queue.last)
         _keep(self._queue, self._target, kept.model_copy(update={"asked": None}))
-        log.info("scope: what is to be compared is queued", target=self._target, upto=self._queue.last)
+        log.info("comparison_queued", target=self._target, upto=self._queue.last)
 
     def _wanted(self, source: Metastore, kept: Kept) -> Iterator[Names]:
         """Everything in scope, in the order of `place`; the databases that were not in scope before all else."""

@@ -130,7 +130,7 @@ class Sidecar:
         self._control.start()
         if self._web:
             self._web.start()
-            log.info("metrics", url=f"http://{HOST}:{self._web.port}/metrics")
+            log.info("web_started", url=f"http://{HOST}:{self._web.port}/metrics")
         if self._heals:
             self._healer.start()
             for rescoper in self._rescopers.values():
@@ -139,7 +139,7 @@ class Sidecar:
         self.bootstrapper.start()
         if self.poller:
             self.poller.start()
-        log.info("sidecar runs", source=self._config.source.name, port=port, pid=os.getpid(), version=__version__)
+        log.info("sidecar_started", source=self._config.source.name, port=port, pid=os.getpid(), version=__version__)
         return port
 
     def wait(self, over: Callable[[], bool] = lambda: False) -> None:
@@ -173,12 +173,12 @@ class Sidecar:
         until = time.monotonic() + _STOP_SECONDS
         hanging = [drain.name for drain in self.drains if not drain.join(max(0.0, until - time.monotonic()))]
         for name in hanging:
-            log.warning("a target hangs; its operation will be applied again", target=name)
+            log.warning("target_hung", target=name)
         if self._web:
             self._web.stop()
         self._control.stop()
         self.queue.close()
-        log.info("sidecar stopped")
+        log.info("sidecar_stopped")
         return not hanging
 
     def status(self) -> dict[str, Any]:
@@ -240,7 +240,7 @@ class Sidecar:
         try:
             return self.queue.trim(retain_seconds=self._config.queue.retain_seconds, seconds=_TRIM_SECONDS)
         except QueueFull as error:
-            log.error("queue not trimmed", reason=str(error))
+            log.error("trim_failed", reason=str(error))
             return 0
 
     def _bridge(self, token: str, reception: Reception) -> Bridge:

@@ -94,13 +94,14 @@ class Verifier:
                 except (QueueClosed, _Ended):
                     return
                 except PysyncError as error:
-                    self._put_off(drain, "not verified now", reason=str(error))
+                    self._put_off(drain)
+                    log.error("verification_delayed", target=drain.name, reason=str(error))
                 except Exception:  # noqa: BLE001 - the thread must not die silently
-                    self._put_off(drain, "verifying failed, and begins anew", traceback=traceback.format_exc())
+                    self._put_off(drain)
+                    log.error("verification_failed", target=drain.name, traceback=traceback.format_exc())
 
-    def _put_off(self, drain: Drain, what: str, **details: str) -> None:
+    def _put_off(self, drain: Drain) -> None:
         self._retry_at[drain.name] = time.monotonic() + _RETRY_SECONDS
-        log.error(what, target=drain.name, **details)
 
     def _turn(self, drain: Drain) -> None:
         last = self.status(drain.name)

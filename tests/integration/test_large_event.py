@@ -70,7 +70,7 @@ def test_the_memory_that_a_large_event_takes_of_the_sidecar(tmp_path: Path) -> N
     with sidecar(place) as running, closing(Caller(port)) as caller:
         before = most_memory(running.process.pid)
         assert caller.append(base64.b64encode(encode_event(event)).decode()) == "queued"
-        wait_until(lambda: "target unavailable" in running.log(), what="its way to the target")
+        wait_until(lambda: "target_unavailable" in running.log(), what="its way to the target")
         assert most_memory(running.process.pid) - before < COPIES * LARGE
 
 

@@ -98,7 +98,7 @@ def test_a_shadow_says_so_and_logs_what_it_would_do(place):
         send(running, create_database(), create("db.t"))
         target = wait_for(running, state="shadow", queued=0)
         assert target["counts"] == {"shadowed": 2}
-        assert "would apply" in running.log()
+        assert "operation_planned" in running.log()
         assert "put table db.t (1 column)" in running.log()
         assert place.ask("plan")["targets"][0]["mode"] == "shadow"
 

@@ -330,8 +330,8 @@ def _speak_badly(stage: Stage) -> None:
 
 def test_no_canary_and_no_token_is_in_the_sidecars_log_at_level_debug(stage: Stage) -> None:
     written = stage.sidecar_log.read_text()
-    assert "event taken" in written, "the level is not debug"
-    assert "event parked" in written, "nothing was parked"
+    assert "event_received" in written, "the level is not debug"
+    assert "event_parked" in written, "nothing was parked"
     assert "caller_refused" in written, "nobody was refused"
     token = stage.config.bridge.token_file.read_text().strip()
     told = [line for line in written.splitlines() if CANARY in line or token in line]

@@ -140,7 +140,7 @@ def test_a_signal_ends_it_cleanly(place, number):
     with sidecar(place) as running:
         with closing(Caller(running.status()["bridge"]["port"], token=None)):  # half-open, while it stops
             assert running.stop(number) == 0
-        assert "sidecar stopped" in running.log()
+        assert "sidecar_stopped" in running.log()
         assert "Traceback" not in running.log()
     assert not (place.queue / "control.sock").exists()
 

@@ -123,7 +123,7 @@ def sidecar(place: Place) -> Iterator[Sidecar]:
     """`pysync run` from when it says that it runs to the end of the block."""
     running = Sidecar(place)
     try:
-        running.wait_for("sidecar runs")
+        running.wait_for("sidecar_started")
         yield running
     finally:
         if running.process.poll() is None:

@@ -145,7 +145,7 @@ def test_an_event_that_is_refused_again_and_again_is_counted_and_logged_once(bui
         bench = refused(built, 10**6, parked_retry_seconds=0.05)
         wait_until(lambda: bench.queue.parked_tables(bench.name)[0].attempts > 3, what="some tries")
     assert bench.status()["counts"]["parked"] == 2
-    assert [it["position"] for it in logs if it["event"] == "event parked"] == [2]
+    assert [it["position"] for it in logs if it["event"] == "event_parked"] == [2]
     assert "refused db.bad" in bench.status()["last_error"]["reason"]
 
 

@@ -119,7 +119,7 @@ class Poller:
                 continue  # stopped while it waited
             except Exception as error:  # noqa: BLE001 - the thread must not die silently
                 self._progress.failed(PollerState.FAILING, f"{type(error).__name__}: {error}")
-                log.error("notification log: polling failed, and begins anew", traceback=traceback.format_exc())
+                log.error("polling_failed", traceback=traceback.format_exc())
                 self._stop.wait(_BUG_WAIT_SECONDS)
         self._progress.state = PollerState.STOPPED
 
@@ -160,7 +160,7 @@ class Poller:
             self._gap("the position in the notification log was lost")
         position = begin(source)
         self._queue.note(self.instance, position.to_json())
-        log.info("notification log: begins", source=self._source, position=position.last)
+        log.info("polling_started", source=self._source, position=position.last)
         return position
 
     def _read(self, source: NotificationLog, current: int) -> bool:
@@ -203,7 +203,7 @@ class Poller:
         return max((known.highest for known in self._queue.instances() if known.instance == self.instance), default=0)
 
     def _gap(self, reason: str) -> None:
-        log.error("notification log: changes may be missing", source=self._source, reason=reason)
+        log.error("notifications_missing", source=self._source, reason=reason)
         self._progress.counted(gaps=1)
         self._on_gap(reason)
 
@@ -211,7 +211,7 @@ class Poller:
         error = attempt.outcome.exception() if attempt.outcome else None
         self._progress.failed(PollerState.WAITING, str(error))
         if attempt.attempt_number & (attempt.attempt_number - 1) == 0:  # the 1st, 2nd, 4th, 8th …: said, not shouted
-            log.warning("notification log: waits", reason=str(error), attempt=attempt.attempt_number)
+            log.warning("polling_delayed", reason=str(error), attempt=attempt.attempt_number)
 
 
 class _Progress:

@@ -74,7 +74,7 @@ class Athena:
         self._unfinished = query
         ending = self._ending(cursor, query, future, what)
         self._unfinished = None if ending.is_final else query
-        log.debug("statement", statement=summary(statement), query=query, state=ending.state)
+        log.debug("statement_finished", statement=summary(statement), query=query, state=ending.state)
         if not ending.is_final:
             waited = time.monotonic() - started
             raise OutcomeUnknown(f"{what}: query {query} did not end within {waited:.0f} s, and was cancelled")
@@ -89,7 +89,7 @@ class Athena:
         except FutureTimeout:
             return _cancelled(cursor, query)
         except pyathena.Error as lost:
-            log.info("lost sight of a statement", query=query, error=str(lost)[:200])
+            log.info("statement_lost", query=query, reason=str(lost)[:200])
         try:
             return _seen(cursor.poll(query).result(timeout=max(deadline - time.monotonic(), 1.0)))
         except FutureTimeout:

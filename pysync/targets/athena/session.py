@@ -123,7 +123,7 @@ class Session:
             except Rejected as error:
                 if self.only_ddl:
                     raise
-                log.warning("refused by Athena, left to the Glue API", reason=str(error))
+                log.warning("statement_refused", reason=str(error))
                 return
 
     def _insist(self, operation: Operation, rest: Decision) -> None:

@@ -65,16 +65,21 @@ class Session:
         """Log what Glue does not hold as the source has it, with the operation that wrote it."""
         if changes:
             more = max(len(changes) - _MOST_TOLD, 0)
-            what, told = type(operation).__name__, list(changes[:_MOST_TOLD])
+            kind, told = type(operation).__name__, list(changes[:_MOST_TOLD])
             log.warning(
-                "kept with changes", target=self.settings.name, what=what, key=operation.key, changes=told, more=more
+                "definition_adapted",
+                target=self.settings.name,
+                operation=kind,
+                key=operation.key,
+                changes=told,
+                more=more,
             )
 
     def report_once(self, change: str) -> None:
         """Log once what Glue never holds."""
         if change not in self.told:
             self.told.add(change)
-            log.warning("left out", target=self.settings.name, change=change)
+            log.warning("property_omitted", target=self.settings.name, change=change)
 
     def at_once(self, work: Callable[[T], R], items: Sequence[T]) -> list[R]:
         """Do the work for each item, several at a time; once one has failed, begin no other, and raise its error."""
@@ -125,4 +130,4 @@ def _create_bare(session: Session, operation: Operation, database: str) -> None:
     """A database of the source's, of which every event of its own is newer."""
     mark = replace(operation.mark, position=0, created=0, born=0)
     session.catalog.call("create_database", DatabaseInput=stamped({"Name": database}, mark))
-    log.info("created a missing database", target=session.settings.name, database=database)
+    log.info("database_created", target=session.settings.name, database=database)

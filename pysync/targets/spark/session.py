@@ -94,7 +94,7 @@ class SparkHost:
         with self._lock:
             if self._session is session:
                 self._session = None
-                log.warning("Spark has ended; it is started again when it is wanted")
+                log.warning("spark_ended")
                 _end(session)
         return True
 
@@ -129,7 +129,7 @@ class SparkHost:
             SparkContext._ensure_initialized(conf=SparkConf().setAll(at_launch))
             builder: Any = SparkSession.builder.config(conf=SparkConf().setAll(list(settings.items())))
             session: SparkSession = builder.getOrCreate()
-        log.info("Spark runs", master=session.sparkContext.master, application=session.sparkContext.applicationId)
+        log.info("spark_started", master=session.sparkContext.master, application=session.sparkContext.applicationId)
         return session
 
     def _all_settings(self) -> dict[str, str]:
