@@ -7,9 +7,7 @@ like any other event, so that order, policy, brakes and parking hold for them to
 
 from __future__ import annotations
 
-import threading
 import time
-import traceback
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from itertools import islice
@@ -26,7 +24,8 @@ from pysync.metastore.access import Where
 from pysync.metastore.client import Metastore
 from pysync.metastore.errors import MetastoreError
 from pysync.model.names import TableName
-from pysync.queue import EventQueue, Gap, QueueClosed
+from pysync.queue import EventQueue, Gap
+from pysync.worker import Worker
 
 _LOOK_SECONDS = 1.0
 _RETRY_SECONDS = 10.0
@@ -73,24 +72,23 @@ class Healer:
         self._behind = behind
         self._pace = _CHUNK / tables_per_second
         self._elsewhere = elsewhere
-        self._stop = threading.Event()
         self._retry_at = 0.0
         self._due: dict[TableName, None] = {}  # tables that are to be refreshed as soon as the source can be read
         self._careful_until = 0.0
         self._unsettled_since = 0.0
         self._certain = int(queue.noted(_CERTAIN) or 0)
         self._note_at = 0.0
-        self._thread = threading.Thread(target=self._run, name="healer", daemon=True)
+        self._looked_at = time.monotonic()
+        self.worker = Worker("healer", self._look, every=_LOOK_SECONDS, retry=_LOOK_SECONDS)
 
     def start(self) -> None:
         """Begin to look; waits for nothing."""
-        self._thread.start()
+        self.worker.start()
 
     def stop(self) -> None:
         """End, within about a second, even in the middle of a comparison: it is begun anew at the next start."""
-        self._stop.set()
-        if self._thread.ident is not None:
-            self._thread.join(_LOOK_SECONDS * 2)
+        self.worker.stop()
+        self.worker.join(_LOOK_SECONDS * 2)
 
     def refresh(self, tables: Sequence[TableName], databases: Sequence[str] = ()) -> str:
         """Ask for a comparison of some tables and databases, or of everything, from any thread.
@@ -120,21 +118,18 @@ class Healer:
         with reading(self._source) as source:
             return [name for name in tables if source.table(name.database, name.table) is None]
 
-    def _run(self) -> None:
-        last = time.monotonic()
-        while not self._stop.wait(_LOOK_SECONDS):
-            now = time.monotonic()
-            try:
-                self._turn(now, now - last)
-            except QueueClosed:
-                return
-            except PysyncError as error:
-                self._retry_at = now + _RETRY_SECONDS
-                log.error("healing_delayed", reason=str(error))
-            except Exception:  # noqa: BLE001 - the thread must not die silently
-                self._retry_at = now + _RETRY_SECONDS
-                log.error("healing_failed", traceback=traceback.format_exc())
-            last = now
+    def _look(self) -> None:
+        """Look for gaps, always; after an error the source is left alone for a while."""
+        now = time.monotonic()
+        seconds, self._looked_at = now - self._looked_at, now
+        tries = now >= self._retry_at
+        try:
+            self._turn(now, seconds)
+        except Exception:
+            self._retry_at = now + _RETRY_SECONDS
+            raise
+        if tries:
+            self.worker.well()
 
     def _turn(self, now: float, seconds: float) -> None:
         self._watch.look(seconds)
@@ -209,12 +204,12 @@ class Healer:
 
     def _may_go_on(self) -> bool:
         """Keep the pace, and let the targets come along; False when it is time to stop."""
-        self._stop.wait(self._pace)
+        self.worker.stopping.wait(self._pace)
         self._notice()
-        while self._behind() > _AHEAD and not self._stop.is_set():
-            self._stop.wait(_LOOK_SECONDS)
+        while self._behind() > _AHEAD and not self.worker.stopping.is_set():
+            self.worker.stopping.wait(_LOOK_SECONDS)
             self._notice()
-        return not self._stop.is_set()
+        return not self.worker.stopping.is_set()
 
 
 def _named(source: Metastore, last: Last, since: int) -> Iterator[Names]:

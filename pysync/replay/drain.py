@@ -13,7 +13,6 @@ from __future__ import annotations
 import math
 import threading
 import time
-import traceback
 from collections.abc import Callable, Collection
 from concurrent.futures import Future
 from contextlib import closing
@@ -25,7 +24,7 @@ import structlog
 
 from pysync.errors import PysyncError
 from pysync.model.names import TableName
-from pysync.queue import EventQueue, Pause, QueueClosed
+from pysync.queue import EventQueue, Pause
 from pysync.replay.brake import Limits
 from pysync.replay.draft import Draft
 from pysync.replay.errands import Errands
@@ -40,6 +39,7 @@ from pysync.replay.tally import Tally
 from pysync.replay.translate import Translator
 from pysync.targets.base import Target
 from pysync.targets.settings import TargetSettings
+from pysync.worker import Worker
 
 _IDLE_SECONDS = 1.0
 _BUG_WAIT_SECONDS = 5.0
@@ -83,7 +83,6 @@ class Drain:
         self._queue = queue
         self._open_target = open_target
         self._name_there = translator.rewrite.table
-        self._stop = threading.Event()
         self._halt = threading.Event()  # leave the works in hand: something else is asked for
         self._clock = clock
         self._replayer = Replayer(
@@ -99,7 +98,14 @@ class Drain:
         self._errands: Errands[Lanes] = Errands()
         self._retries = Retries(settings, clock)
         self._begun = -math.inf  # when the last window began
-        self._thread = threading.Thread(target=self._run, name=f"drain-{settings.name}", daemon=True)
+        self.worker = Worker(
+            f"drain-{settings.name}",
+            self._session,
+            every=0.0,
+            retry=_BUG_WAIT_SECONDS,
+            failed=self.progress.failed,
+            ended=self._ended,
+        )
 
     # --- from any thread
 
@@ -109,18 +115,16 @@ class Drain:
         noted = f"window:{self.name}"
         self._replayer.lookout.reach = max(self._replayer.reach, int(self._queue.noted(noted) or 0))
         self._queue.note(noted, str(self._replayer.lookout.reach))
-        self._thread.start()
+        self.worker.start()
 
     def stop(self) -> None:
         """Ask it to end after the operations in hand; returns at once."""
-        self._stop.set()
+        self.worker.stop()
         self._interrupt()
 
     def join(self, timeout: float) -> bool:
         """Wait for the end; False when an operation still hangs in its target (it will be applied again)."""
-        if self._thread.ident is not None:
-            self._thread.join(timeout)
-        return not self._thread.is_alive()
+        return self.worker.join(timeout)
 
     def may_have(self, name: TableName) -> bool:
         """Whether the target has the table that the source calls so; also if it cannot be asked now."""
@@ -187,17 +191,7 @@ class Drain:
 
     # --- in its own thread
 
-    def _run(self) -> None:
-        """Never ends but by stop: a bug is reported, waited on, and the work taken up again."""
-        while not self._stop.is_set():
-            try:
-                self._session()
-            except QueueClosed:
-                break
-            except Exception as error:  # noqa: BLE001 - the thread must not die silently
-                self.progress.failed(error)
-                log.error("drain_failed", target=self.name, traceback=traceback.format_exc())
-                self._stop.wait(_BUG_WAIT_SECONDS)
+    def _ended(self) -> None:
         self._errands.close()
         self.progress.state = State.STOPPED
 
@@ -207,6 +201,7 @@ class Drain:
             try:
                 while not self._is_over(lanes):
                     self._turn(lanes)
+                    self.worker.well()
             except BaseException:
                 self._halt.set()
                 self._replayer.abandon(lanes)
@@ -218,7 +213,7 @@ class Drain:
             self._replayer.land(lanes)
             self._retries.interrupted()
             self._halt.clear()  # before looking at what it was set for
-        return self._stop.is_set()
+        return self.worker.stopping.is_set()
 
     def _turn(self, lanes: Lanes) -> None:
         """What was asked for, or else a step on with what is under way, and the next window; waits for what comes."""

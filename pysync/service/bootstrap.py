@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import threading
 import time
-import traceback
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import Future
@@ -28,10 +27,11 @@ from pysync.errors import PysyncError
 from pysync.metastore.access import Where
 from pysync.metastore.reads import Reads
 from pysync.model.names import TableName
-from pysync.queue import EventQueue, Gap, QueueClosed
+from pysync.queue import EventQueue, Gap
 from pysync.replay.drain import Drain, Released
 from pysync.replay.policy import Policy
 from pysync.service.noted import Noted, Reached, read
+from pysync.worker import Worker
 
 _NOTE = "bootstrap"
 _CHUNK = 50
@@ -91,8 +91,7 @@ class Bootstrapper:
         self._waiting: deque[tuple[int, int]] = deque()  # of each chunk that is not done: its last position, its length
         self._ticked = self._noted_at = time.monotonic()
         self._retries: dict[str, Future[Released]] = {}
-        self._stop = threading.Event()
-        self._thread = threading.Thread(target=self._run, name="bootstrap", daemon=True)
+        self.worker = Worker("bootstrap", self._turn, every=_LOOK_SECONDS, retry=_RETRY_SECONDS, failed=self._failed)
         for drain in drains:
             drain.tally.settles = partial(self._settle, drain)
 
@@ -100,13 +99,12 @@ class Bootstrapper:
 
     def start(self) -> None:
         """Begin to look; waits for nothing."""
-        self._thread.start()
+        self.worker.start()
 
     def stop(self) -> None:
         """End, within a second or so; the next start goes on where it was."""
-        self._stop.set()
-        if self._thread.ident is not None:
-            self._thread.join(_RETRY_SECONDS)
+        self.worker.stop()
+        self.worker.join(_RETRY_SECONDS)
 
     def begin(self, targets: Sequence[str]) -> bool:
         """Begin a bootstrap of these targets; False if one of the same targets is not finished, and goes on.
@@ -184,29 +182,18 @@ class Bootstrapper:
 
     # --- in its own thread
 
-    def _run(self) -> None:
-        while not self._stop.wait(_LOOK_SECONDS):
-            try:
-                if self._noted is None or self._noted.finished:
-                    self._ticked = time.monotonic()
-                    continue
-                if self._noted.upto is None:
-                    self._ask(self._readable(), self._noted)
-                self._look()
-                self._waits = None
-            except QueueClosed:
-                return
-            except PysyncError as error:
-                self._pause_for(str(error))
-            except Exception as error:  # noqa: BLE001 - the thread must not die silently
-                log.error("bootstrap_failed", traceback=traceback.format_exc())
-                self._pause_for(f"{type(error).__name__}: {error}")
+    def _turn(self) -> None:
+        if self._noted is None or self._noted.finished:
+            self._ticked = time.monotonic()
+        else:
+            if self._noted.upto is None:
+                self._ask(self._readable(), self._noted)
+            self._look()
+        self._waits = None
+        self.worker.well()
 
-    def _pause_for(self, reason: str) -> None:
-        if reason != self._waits:
-            log.warning("bootstrap_delayed", reason=reason)
-        self._waits = reason
-        self._stop.wait(_RETRY_SECONDS)
+    def _failed(self, error: Exception) -> None:
+        self._waits = str(error) if isinstance(error, PysyncError) else f"{type(error).__name__}: {error}"
 
     def _ask(self, origin: Origin, noted: Noted) -> None:
         """Queue what is not yet, as fast as the targets take it."""
@@ -233,10 +220,10 @@ class Bootstrapper:
     def _may_go_on(self, targets: Iterable[str]) -> bool:
         self._look()
         self._waits = None
-        while not self._stop.is_set() and self._ahead(targets) > _AHEAD:
-            self._stop.wait(_LOOK_SECONDS)
+        while not self.worker.stopping.is_set() and self._ahead(targets) > _AHEAD:
+            self.worker.stopping.wait(_LOOK_SECONDS)
             self._look()
-        return not self._stop.is_set()
+        return not self.worker.stopping.is_set()
 
     def _ahead(self, targets: Iterable[str]) -> int:
         """How many refreshes wait for the slowest target; other events, which may be many, do not count."""

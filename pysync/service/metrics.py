@@ -11,6 +11,7 @@ from typing import Any
 from prometheus_client.core import CounterMetricFamily, GaugeMetricFamily, Metric
 
 from pysync.replay.progress import State
+from pysync.worker import WorkerState
 
 GAPS = ("open", "closing", "closed")
 
@@ -30,11 +31,20 @@ def families(status: Mapping[str, Any]) -> Iterator[Metric]:
     yield _gauge("pysync_info", "Always 1.", {"version": status["version"], "source": status["source"]}, 1)
     yield _gauge("pysync_started_at_seconds", "Start of the sidecar, since 1970.", {}, status["started_at"])
     yield _gauge("pysync_well", "1 if `pysync status` would end with 0.", {}, status["well"])
+    yield _workers(status["workers"])
     yield from _capture(status)
     yield from _listeners(status["listeners"])
     yield from _queue(status["queue"])
     yield from _targets(status["targets"])
     yield from _copies(status["copy"])
+
+
+def _workers(workers: Sequence[Mapping[str, Any]]) -> Metric:
+    states = GaugeMetricFamily("pysync_worker_state", "1 for the state it is in.", labels=["worker", "state"])
+    for it in workers:
+        for state in WorkerState:
+            states.add_metric([it["name"], str(state)], it["state"] == state)
+    return states
 
 
 def _capture(status: Mapping[str, Any]) -> Iterator[Metric]:

@@ -9,9 +9,7 @@ so that order, brakes and parking hold; it goes on where it was, whoever was kil
 from __future__ import annotations
 
 import json
-import threading
 import time
-import traceback
 from collections.abc import Iterable, Iterator
 from functools import partial
 from itertools import islice
@@ -26,11 +24,12 @@ from pysync.errors import PysyncError
 from pysync.metastore.access import Where
 from pysync.metastore.client import Metastore
 from pysync.model.names import TableName
-from pysync.queue import EventQueue, Gap, QueueClosed
+from pysync.queue import EventQueue, Gap
 from pysync.queue.gaps import scope_gaps
 from pysync.replay.scope import Extent, changes, scope_of
 from pysync.replay.translate import Translator
 from pysync.targets.settings import TargetSettings
+from pysync.worker import Finished, Worker
 
 _CHUNK = 50
 _AHEAD = 500
@@ -118,19 +117,18 @@ class Rescoper:
         self._now = Extent(translator.policy, translator.rewrite)
         self._source = source
         self._pace = _CHUNK / tables_per_second
-        self._stop = threading.Event()
-        self._thread = threading.Thread(target=self._run, name=f"scope-{settings.name}", daemon=True)
+        name = f"scope-{settings.name}"
+        self.worker = Worker(name, self._look, every=_LOOK_SECONDS, retry=_RETRY_SECONDS)
 
     def start(self) -> None:
         """Begin, if there is anything to do; waits for nothing."""
         if _gaps(self._queue, self._target):
-            self._thread.start()
+            self.worker.start()
 
     def stop(self) -> None:
         """End, within about a second; the next start goes on where it was."""
-        self._stop.set()
-        if self._thread.ident is not None:
-            self._thread.join(_RETRY_SECONDS)
+        self.worker.stop()
+        self.worker.join(_RETRY_SECONDS)
 
     def heals(self, gap: Gap) -> bool:
         """Whether the gap is one of this target's scope."""
@@ -144,19 +142,10 @@ class Rescoper:
         told = {"changed_at": kept.changed_at, "changes": list(kept.changes)}
         return {**told, "out_of_scope": self._settings.out_of_scope, "done": not _gaps(self._queue, self._target)}
 
-    def _run(self) -> None:
-        while not self._stop.wait(_LOOK_SECONDS):
-            try:
-                if not self._turn():
-                    return
-            except QueueClosed:
-                return
-            except PysyncError as error:
-                log.warning("scope_delayed", target=self._target, reason=str(error))
-                self._stop.wait(_RETRY_SECONDS)
-            except Exception:  # noqa: BLE001 - the thread must not die silently
-                log.error("scope_failed", target=self._target, traceback=traceback.format_exc())
-                self._stop.wait(_RETRY_SECONDS)
+    def _look(self) -> None:
+        if not self._turn():
+            raise Finished
+        self.worker.well()
 
     def _turn(self) -> bool:
         """Bring the target on; False when there is nothing left to do."""
@@ -206,10 +195,10 @@ class Rescoper:
 
     def _may_go_on(self) -> bool:
         """Keep the pace, and let the target come along; False when it is time to stop."""
-        self._stop.wait(self._pace)
-        while self._queue.depth(self._target).queued > _AHEAD and not self._stop.is_set():
-            self._stop.wait(_LOOK_SECONDS)
-        return not self._stop.is_set()
+        self.worker.stopping.wait(self._pace)
+        while self._queue.depth(self._target).queued > _AHEAD and not self.worker.stopping.is_set():
+            self.worker.stopping.wait(_LOOK_SECONDS)
+        return not self.worker.stopping.is_set()
 
 
 def _gaps(queue: EventQueue, target: str) -> list[Gap]:

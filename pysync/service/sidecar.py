@@ -47,6 +47,7 @@ from pysync.service.web import HOST, WebServer
 from pysync.targets.kinds import target_kind
 from pysync.targets.settings import TargetSettings
 from pysync.token import read_token
+from pysync.worker import Worker
 
 _HOUSEKEEPING_SECONDS = 10.0
 _TRIM_SECONDS = 0.5  # of one turn: the end may be asked for meanwhile
@@ -115,7 +116,7 @@ class Sidecar:
             for it, translator in zip(settings, translators, strict=True)
         }
         self._heals = bridge
-        self._verifier = Verifier(config, self.queue, self.drains, watch.is_settled)
+        self._verifiers = {drain.name: self._verifier(drain, watch) for drain in self.drains}
         commands = Commands(self.queue, self.drains, self._healer, self.bootstrapper, watch.roll)
         self._web = WebServer(config.web.port, self.status) if bridge and config.web.port is not None else None
         self._control = ControlServer(config.queue.directory, {"status": lambda _: self.status(), **commands.by_name()})
@@ -135,7 +136,8 @@ class Sidecar:
             self._healer.start()
             for rescoper in self._rescopers.values():
                 rescoper.start()
-            self._verifier.start()
+            for verifier in self._verifiers.values():
+                verifier.start()
         self.bootstrapper.start()
         if self.poller:
             self.poller.start()
@@ -162,16 +164,16 @@ class Sidecar:
         if self.poller:
             self.poller.stop()
             self.poller.join(_HELD_SECONDS)
-        self._healer.stop()
-        for rescoper in self._rescopers.values():
-            rescoper.stop()
-        self._verifier.stop()
-        self.bootstrapper.stop()
+        workers = self._workers()
+        for worker in workers:
+            worker.stop()
         for drain in self.drains:
             drain.stop()
         self._copies.close()
         until = time.monotonic() + _STOP_SECONDS
         hanging = [drain.name for drain in self.drains if not drain.join(max(0.0, until - time.monotonic()))]
+        for worker in workers:
+            worker.join(max(0.0, until - time.monotonic()))
         for name in hanging:
             log.warning("target_hung", target=name)
         if self._web:
@@ -196,9 +198,16 @@ class Sidecar:
             self.drains,
             roll=self._roll,
             lags=self._lags,
-            verified=self._verifier.status,
+            workers=self._workers(),
+            verified={name: verifier.status() for name, verifier in self._verifiers.items()},
             scopes={name: rescoper.status() for name, rescoper in self._rescopers.items()},
         )
+
+    def _workers(self) -> list[Worker]:
+        """Those that were started."""
+        parts = [*self.drains, self.poller, self._healer, self.bootstrapper]
+        found = [part.worker for part in [*parts, *self._rescopers.values(), *self._verifiers.values()] if part]
+        return [worker for worker in found if worker.started]
 
     def _assert_named(self) -> None:
         """A position is given up by a person alone (pysync.service.targets)."""
@@ -266,6 +275,11 @@ class Sidecar:
             tables_per_second=self._config.source.compare_tables_per_second,
             elsewhere=self._heals_elsewhere,
         )
+
+    def _verifier(self, drain: Drain, watch: GapWatch) -> Verifier:
+        """The pace is for all of them together: it is what the source has to bear."""
+        pace = self._config.verify.tables_per_second / len(self._config.targets)
+        return Verifier(self._config, self.queue, drain, watch.is_settled, tables_per_second=pace)
 
     def _rescoper(self, settings: TargetSettings, translator: Translator, refreshes: Refreshes) -> Rescoper:
         pace = self._config.source.compare_tables_per_second

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from pysync import __version__
@@ -15,6 +15,7 @@ from pysync.queue import EventQueue, Gap, History, Instance
 from pysync.replay.drain import Drain
 from pysync.service.lag import Lags
 from pysync.service.verdict import problems
+from pysync.worker import Worker
 
 _AT_WORK = frozenset({"running", "shadow"})
 
@@ -28,12 +29,13 @@ def sidecar_status(
     *,
     roll: Roll,
     lags: Lags,
-    verified: Callable[[str], dict[str, Any] | None],
+    workers: Sequence[Worker],
+    verified: Mapping[str, dict[str, Any] | None],
     scopes: Mapping[str, dict[str, Any] | None],
 ) -> dict[str, Any]:
     """The whole status as JSON values; times are seconds since 1970. `capture` is what tells of how events come in.
 
-    `verified` tells what was found at a target when it was last compared, `scopes` how its scope has last changed.
+    `verified` tells what was found at each target when it was last compared, `scopes` how its scope has last changed.
     """
     now = time.time()
     instances = queue.instances()
@@ -48,6 +50,7 @@ def sidecar_status(
         "listeners": listeners,
         "no_listener_since": roll.empty_since(),
         "queue": _queue(config, queue),
+        "workers": [worker.status() for worker in workers],
         "acts": [_act(act) for act in queue.acts()],
         "gaps": [_gap(gap) for gap in queue.gaps()],
         "instances": [_instance(it) for it in instances if it.instance != INSTANCE],
@@ -56,7 +59,7 @@ def sidecar_status(
                 **_target(drain, queue),
                 "lag_seconds": round(max(lags.seconds(drain.name, now), now - spooled), 3),
                 "scope": scopes.get(drain.name),
-                "verify": verified(drain.name),
+                "verify": verified.get(drain.name),
             }
             for drain in drains
         ],

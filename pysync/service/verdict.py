@@ -6,7 +6,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from pysync.text import clock
@@ -25,16 +25,19 @@ def problems(status: Status, grace: float, now: float | None = None) -> list[str
     `grace` is how many seconds a target or listener may wait for what comes back by itself.
     """
     now = time.time() if now is None else now
-    return [*failing(status), *listening(status, grace, now), *_gaps(status), *_targets(status, grace, now)]
+    return [
+        *failing(status),
+        *_waiting("worker", status["workers"], grace, now),
+        *listening(status, grace, now),
+        *_gaps(status),
+        *_targets(status),
+        *_waiting("target", status["targets"], grace, now),
+    ]
 
 
 def failing(status: Status) -> list[str]:
-    """The threads that fail again and again, or have ended: a new start may help, and nothing else here does."""
-    found = [f"target {it['name']} is {it['state']}{_why(it)}" for it in status["targets"] if it["state"] in _ILL]
-    log = status["notification_log"]
-    if log is not None and log["state"] in _ILL:
-        found.append(f"the notification log's reader is {log['state']}{_why(log)}")
-    return found
+    """The workers that fail again and again, or have ended: a new start may help, and nothing else here does."""
+    return [f"worker {it['name']} is {it['state']}{_why(it)}" for it in status["workers"] if it["state"] in _ILL]
 
 
 def listening(status: Status, grace: float, now: float | None = None) -> list[str]:
@@ -75,16 +78,20 @@ def _gaps(status: Status) -> list[str]:
     return [f"a gap is open: {gap['reason']}" for gap in status["gaps"] if gap["state"] == "open"]
 
 
-def _targets(status: Status, grace: float, now: float) -> Iterator[str]:
+def _targets(status: Status) -> Iterator[str]:
     for it in status["targets"]:
         name = f"target {it['name']}"
         if it["paused"]:
             yield f"{name} is paused: {it['paused']['reason']}"
         if it["parked"]:
             yield f"{name} has {it['parked']} parked events: pysync parked list {it['name']}"
+
+
+def _waiting(what: str, parts: Sequence[Status], grace: float, now: float) -> Iterator[str]:
+    for it in parts:
         since = it["waiting_since"]
         if since is not None and now - since > grace:
-            yield f"{name} has been waiting for {clock(now - since)}{_why(it)}"
+            yield f"{what} {it['name']} has been waiting for {clock(now - since)}{_why(it)}"
 
 
 def _why(part: Status) -> str:

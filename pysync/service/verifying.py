@@ -8,9 +8,7 @@ differs in the same way is drift: whatever was under way at the first look has c
 from __future__ import annotations
 
 import json
-import threading
 import time
-import traceback
 from collections.abc import Callable, Sequence
 from functools import partial
 from typing import Any
@@ -21,27 +19,23 @@ from pysync.capture.overlaps import CLOSE_SECONDS
 from pysync.config import Config
 from pysync.errors import PysyncError, UsageError
 from pysync.metastore.client import Metastore
-from pysync.queue import EventQueue, QueueClosed
+from pysync.queue import EventQueue
 from pysync.replay.drain import Drain
 from pysync.replay.progress import State
 from pysync.targets.kinds import target_kind
 from pysync.targets.settings import TargetSettings
 from pysync.verify.compare import Compared, Comparison, Selection
 from pysync.verify.found import MORE
+from pysync.worker import Finished, Worker
 
 MOST_NAMES = 20
 """How many drifted objects the status names."""
 
 _LOOK_SECONDS = 1.0
-_STOP_SECONDS = 1.0
 _RETRY_SECONDS = 60.0
 _CATCH_UP_SECONDS = 600.0
 
 log = structlog.get_logger(__name__)
-
-
-class _Ended(Exception):
-    """The sidecar stops in the middle of a comparison."""
 
 
 def comparison(config: Config, settings: TargetSettings, **options: Any) -> Comparison:
@@ -54,99 +48,89 @@ def comparison(config: Config, settings: TargetSettings, **options: Any) -> Comp
 
 
 class Verifier:
-    """The thread that compares each target with the source, if `[verify] every` says so.
+    """The worker that compares one target with the source, if `[verify] every` says so.
 
-    `is_settled` tells whether no listener has anything left to tell. What it found last is kept in the queue's file.
+    `tables_per_second` is its pace; `is_settled` tells whether no listener has anything left to tell. What it found
+    last is kept in the queue's file.
     """
 
     def __init__(
-        self, config: Config, queue: EventQueue, drains: Sequence[Drain], is_settled: Callable[[], bool]
+        self,
+        config: Config,
+        queue: EventQueue,
+        drain: Drain,
+        is_settled: Callable[[], bool],
+        *,
+        tables_per_second: float,
     ) -> None:
         self._config = config
         self._queue = queue
-        self._drains = drains
+        self._drain = drain
         self._is_settled = is_settled
-        self._stop = threading.Event()
-        self._retry_at = dict.fromkeys((drain.name for drain in drains), 0.0)
-        self._thread = threading.Thread(target=self._run, name="verifier", daemon=True)
+        self._pace = 1 / tables_per_second
+        self._noted = f"verify:{drain.name}"
+        self.worker = Worker(f"verify-{drain.name}", self._turn, every=_LOOK_SECONDS, retry=_RETRY_SECONDS)
 
     def start(self) -> None:
         """Begin, where the settings say so; waits for nothing."""
         if self._config.verify.seconds is not None and self._config.source.metastore is not None:
-            self._thread.start()
+            self.worker.start()
 
-    def stop(self) -> None:
-        """End, in the middle of a comparison if need be: it is begun anew after the next start."""
-        self._stop.set()
-        if self._thread.ident is not None:
-            self._thread.join(_STOP_SECONDS)
-
-    def status(self, target: str) -> dict[str, Any] | None:
+    def status(self) -> dict[str, Any] | None:
         """What was found last, as in `pysync status --json`; None if nothing was compared yet."""
-        found: dict[str, Any] | None = json.loads(self._queue.noted(f"verify:{target}") or "null")
+        found: dict[str, Any] | None = json.loads(self._queue.noted(self._noted) or "null")
         return found
 
-    def _run(self) -> None:
-        while not self._stop.wait(_LOOK_SECONDS):
-            for drain in self._drains:
-                try:
-                    self._turn(drain)
-                except (QueueClosed, _Ended):
-                    return
-                except PysyncError as error:
-                    self._put_off(drain)
-                    log.error("verification_delayed", target=drain.name, reason=str(error))
-                except Exception:  # noqa: BLE001 - the thread must not die silently
-                    self._put_off(drain)
-                    log.error("verification_failed", target=drain.name, traceback=traceback.format_exc())
+    def _turn(self) -> None:
+        if self._is_due() and self._is_at_rest():
+            self._verify()
+            self.worker.well()
 
-    def _put_off(self, drain: Drain) -> None:
-        self._retry_at[drain.name] = time.monotonic() + _RETRY_SECONDS
+    def _is_due(self) -> bool:
+        last = self.status()
+        return time.time() >= (last["began_at"] if last else 0.0) + (self._config.verify.seconds or 0.0)
 
-    def _turn(self, drain: Drain) -> None:
-        last = self.status(drain.name)
-        due = (last["began_at"] if last else 0.0) + (self._config.verify.seconds or 0.0)
-        if time.time() < due or time.monotonic() < self._retry_at[drain.name] or not self._is_at_rest(drain):
-            return
+    def _verify(self) -> None:
         began = time.time()
-        first = list(self._compared(drain, None))
-        again = self._look_again(drain, [item for item in first if item.drift])
+        first = self._compared(None)
+        again = self._look_again([item for item in first if item.drift])
         drift = persisting(first, again)
-        names = [f"{item.kind} {item.name}" for item in drift]
-        found = {"began_at": began, "ended_at": time.time(), "objects": len(first)}
-        self._queue.note(
-            f"verify:{drain.name}", json.dumps({**found, "drift": len(drift), "names": names[:MOST_NAMES]})
-        )
-        tell = log.warning if drift else log.info
-        tell("verified", target=drain.name, objects=len(first), drift=len(drift), names=names[:MOST_NAMES])
+        names = [f"{item.kind} {item.name}" for item in drift][:MOST_NAMES]
+        found = {"began_at": began, "ended_at": time.time(), "objects": len(first), "drift": len(drift), "names": names}
+        self._queue.note(self._noted, json.dumps(found))
+        if drift:
+            log.warning("drift_found", target=self._drain.name, objects=len(first), drift=len(drift), names=names)
+        else:
+            log.info("target_verified", target=self._drain.name, objects=len(first))
 
-    def _compared(self, drain: Drain, selection: Selection | None) -> Sequence[Compared]:
-        return list(comparison(self._config, drain.settings, threads=1, keep_pace=self._keep_pace).run(selection))
+    def _compared(self, selection: Selection | None) -> Sequence[Compared]:
+        paced = comparison(self._config, self._drain.settings, threads=1, keep_pace=partial(self._wait, self._pace))
+        return list(paced.run(selection))
 
-    def _look_again(self, drain: Drain, drift: Sequence[Compared]) -> Sequence[Compared]:
+    def _look_again(self, drift: Sequence[Compared]) -> Sequence[Compared]:
         """Some seconds later, as a callback may lag behind its commit. Raises PysyncError if it takes too long."""
         if not drift:
             return []
         self._wait(CLOSE_SECONDS)
         until = time.monotonic() + _CATCH_UP_SECONDS
-        while not self._is_at_rest(drain):
+        while not self._is_at_rest():
             if time.monotonic() > until:
-                raise PysyncError(f"target {drain.name!r} does not catch up: what is lag and what drift is not known")
+                raise PysyncError(
+                    f"target {self._drain.name!r} does not catch up: what is lag and what drift is not known"
+                )
             self._wait(_LOOK_SECONDS)
-        return self._compared(drain, Selection.of(drift))
+        return self._compared(Selection.of(drift))
 
-    def _is_at_rest(self, drain: Drain) -> bool:
+    def _is_at_rest(self) -> bool:
         """Whether the target has everything that the source has told, and the source has told everything."""
+        drain = self._drain
         running = drain.progress.state is State.RUNNING and drain.paused() is None
         behind = self._queue.depth(drain.name).queued or any(gap.upto is None for gap in self._queue.open_gaps())
         return running and not behind and self._is_settled()
 
-    def _keep_pace(self) -> None:
-        self._wait(1 / self._config.verify.tables_per_second)
-
     def _wait(self, seconds: float) -> None:
-        if self._stop.wait(seconds):
-            raise _Ended
+        if self.worker.stopping.wait(seconds):
+            raise Finished
 
 
 def persisting(first: Sequence[Compared], again: Sequence[Compared]) -> list[Compared]:

@@ -17,6 +17,10 @@ def target(**values: Any) -> dict[str, Any]:
     return {**plain, **values}
 
 
+def worker(**values: Any) -> dict[str, Any]:
+    return {"name": "healer", "state": "running", "waiting_since": None, "last_error": None, **values}
+
+
 def listener(**values: Any) -> dict[str, Any]:
     plain = {"instance": "jvm", "source": "onprem", "state": "heard", "heard_at": NOW - 1, "waiting_since": None}
     return {**plain, "waiting_bytes": 0, **values}
@@ -24,6 +28,7 @@ def listener(**values: Any) -> dict[str, Any]:
 
 def a_status(**values: Any) -> dict[str, Any]:
     return {
+        "workers": [worker(name="drain-dr"), worker()],
         "targets": [target()],
         "notification_log": None,
         "bridge": {"refused_connections": 0, "refused_last_at": None},
@@ -47,12 +52,33 @@ def test_all_is_well() -> None:
             {"state": "waiting", "waiting_since": NOW - GRACE - 1, "last_error": {"reason": "refused"}},
             "target dr has been waiting for 5:01: refused",
         ),
-        ({"state": "failing", "last_error": {"reason": "KeyError: 1"}}, "target dr is failing: KeyError: 1"),
-        ({"state": "stopped"}, "target dr is stopped"),
     ],
 )
 def test_what_is_wrong_with_a_target(values: dict[str, Any], words: str) -> None:
     assert problems(a_status(targets=[target(name="other"), target(**values)]), GRACE, NOW) == [words]
+
+
+@pytest.mark.parametrize(
+    ("values", "words", "is_failing"),
+    [
+        ({"state": "failing", "last_error": {"reason": "KeyError: 1"}}, "worker healer is failing: KeyError: 1", True),
+        ({"state": "stopped"}, "worker healer is stopped", True),
+        (
+            {"state": "waiting", "waiting_since": NOW - GRACE - 1, "last_error": {"reason": "refused"}},
+            "worker healer has been waiting for 5:01: refused",
+            False,
+        ),
+    ],
+)
+def test_what_is_wrong_with_a_worker(values: dict[str, Any], words: str, is_failing: bool) -> None:
+    status = a_status(workers=[worker(name="drain-dr"), worker(**values)])
+    assert problems(status, GRACE, NOW) == [words]
+    assert failing(status) == ([words] if is_failing else [])
+
+
+@pytest.mark.parametrize("state", ["starting", "running", "waiting", "finished"])
+def test_a_worker_that_is_as_it_should_be_is_no_problem(state: str) -> None:
+    assert problems(a_status(workers=[worker(state=state, waiting_since=NOW - GRACE + 1)]), GRACE, NOW) == []
 
 
 @pytest.mark.parametrize("state", ["starting", "running", "shadow", "waiting"])
@@ -97,9 +123,7 @@ def test_an_open_gap_is_a_problem_for_its_reason() -> None:
     assert problems(a_status(gaps=gaps), GRACE, NOW) == ["a gap is open: it ended"]
 
 
-@pytest.mark.parametrize(("state", "found"), [("failing", 1), ("waiting", 0), ("running", 0)])
-def test_a_reader_of_the_log_that_fails_may_be_helped_by_a_new_start(state: str, found: int) -> None:
+@pytest.mark.parametrize(("state", "is_problem"), [("waiting", True), ("running", False)])
+def test_a_notification_log_that_cannot_be_read_is_a_problem(state: str, is_problem: bool) -> None:
     reader = {"state": state, "last_error": {"reason": "boom"}}
-    status = a_status(bridge=None, notification_log=reader)
-    assert len(failing(status)) == found
-    assert bool(problems(status, GRACE, NOW)) == (state != "running")
+    assert bool(problems(a_status(bridge=None, notification_log=reader), GRACE, NOW)) == is_problem

@@ -27,6 +27,10 @@ def target(name: str, **values: Any) -> dict[str, Any]:
     return {"name": name, **plain, "counts": {"applied": 7, "stale": 1, "conflict": 2}, "last_error": None, **values}
 
 
+def worker(name: str, state: str = "running") -> dict[str, Any]:
+    return {"name": name, "state": state, "waiting_since": None, "last_error": None}
+
+
 def a_status(**values: Any) -> dict[str, Any]:
     return {
         "version": "1.2.3",
@@ -50,6 +54,7 @@ def a_status(**values: Any) -> dict[str, Any]:
         "gaps": [{"state": "open"}, {"state": "closed"}, {"state": "closed"}],
         "instances": [{"received": 10, "missing": [[3, 4], [9, 9]]}, {"received": 5, "missing": []}],
         "queue": {"events": 100, "history": {"events": 40, "bytes": 512}, "free_bytes": 2048, "unreadable": 0},
+        "workers": [worker("drain-dr"), worker("healer", state="waiting")],
         "targets": [target("dr"), target("lake", state="waiting", verify={"drift": 6})],
         "copy": {"lake": {"files": 2, "bytes": 300, "removed": 1, "files_left": 4, "bytes_left": 500}},
         **values,
@@ -98,6 +103,8 @@ def test_the_values_are_those_of_the_status(web: WebServer) -> None:
     assert value("pysync_bridge_differing_total") == 3
     assert value("pysync_missing_events") == 3
     assert value("pysync_well") == 0
+    assert value("pysync_worker_state", worker="healer", state="waiting") == 1
+    assert value("pysync_worker_state", worker="healer", state="running") == 0
     listener = {"instance": "jvm", "source": "onprem"}
     shown = ("silent", "heard_at_seconds", "waiting_bytes", "waiting_events", "lost_events_total")
     assert [value(f"pysync_listener_{it}", **listener) for it in shown] == [1, 1e9, 4096, 7, 3]
@@ -143,8 +150,8 @@ def test_health_is_the_verdict_of_the_status(web: WebServer, status: dict[str, A
 
 def test_only_a_thread_that_fails_is_a_reason_to_start_anew(web: WebServer, status: dict[str, Any]) -> None:
     assert get(web, "/live") == (200, "ok\n")
-    status["targets"][0] |= {"state": "failing", "last_error": {"reason": "KeyError: 'x'"}}
-    assert get(web, "/live") == (503, "target dr is failing: KeyError: 'x'\n")
+    status["workers"][0] |= {"state": "failing", "last_error": {"reason": "KeyError: 'x'"}}
+    assert get(web, "/live") == (503, "worker drain-dr is failing: KeyError: 'x'\n")
 
 
 def test_a_page_in_a_browser_cannot_get_here_by_a_name_of_its_own(web: WebServer) -> None:

@@ -8,8 +8,8 @@ from __future__ import annotations
 
 import threading
 import time
-import traceback
 from collections.abc import Callable, Sequence
+from contextlib import suppress
 from enum import Enum
 from typing import Any
 
@@ -33,6 +33,7 @@ from pysync.metastore.client import Metastore
 from pysync.metastore.errors import MetastoreError
 from pysync.model.wire import encode_event
 from pysync.queue import Entry, EventQueue, QueueClosed, QueueFailed, QueueFull
+from pysync.worker import Worker
 
 _FIRST_WAIT_SECONDS = 0.2
 _LONGEST_WAIT_SECONDS = 30.0
@@ -81,25 +82,29 @@ class Poller:
         self._poll_seconds = poll_seconds
         self._position: Position | None = None
         self._settled_at = time.monotonic() + _SETTLE_SECONDS  # a start, too, looks for what comes late
-        self._stop = threading.Event()
         self._progress = _Progress()
-        self._thread = threading.Thread(target=self._run, name="notification-log", daemon=True)
+        self.worker = Worker(
+            "notification-log",
+            self._session,
+            every=0.0,
+            retry=_BUG_WAIT_SECONDS,
+            failed=lambda error: self._progress.failed(PollerState.FAILING, f"{type(error).__name__}: {error}"),
+            ended=self._ended,
+        )
 
     # --- from any thread
 
     def start(self) -> None:
         """Begin; does not wait for the source."""
-        self._thread.start()
+        self.worker.start()
 
     def stop(self) -> None:
         """Ask it to end after the read in hand; returns at once."""
-        self._stop.set()
+        self.worker.stop()
 
     def join(self, timeout: float) -> bool:
         """Wait for the end; False when the source still owes an answer (what it says is read again)."""
-        if self._thread.ident is not None:
-            self._thread.join(timeout)
-        return not self._thread.is_alive()
+        return self.worker.join(timeout)
 
     def status(self) -> dict[str, Any]:
         """State, position, counts since the start and the last error, as JSON values; times are seconds since 1970."""
@@ -108,35 +113,27 @@ class Poller:
 
     # --- in its own thread
 
-    def _run(self) -> None:
-        """Never ends but by stop: a bug is reported, waited on, and the work taken up again."""
-        while not self._stop.is_set():
-            try:
-                self._session()
-            except QueueClosed:
-                break
-            except RetryError:
-                continue  # stopped while it waited
-            except Exception as error:  # noqa: BLE001 - the thread must not die silently
-                self._progress.failed(PollerState.FAILING, f"{type(error).__name__}: {error}")
-                log.error("polling_failed", traceback=traceback.format_exc())
-                self._stop.wait(_BUG_WAIT_SECONDS)
+    def _ended(self) -> None:
         self._progress.state = PollerState.STOPPED
 
     def _session(self) -> None:
+        with suppress(RetryError):  # stopped while it waited
+            self._poll()
+
+    def _poll(self) -> None:
         retrying = Retrying(
             retry=retry_if_exception(_passes),
             wait=wait_random_exponential(_FIRST_WAIT_SECONDS, max=_LONGEST_WAIT_SECONDS),
-            stop=stop_when_event_set(self._stop),
-            sleep=sleep_using_event(self._stop),
+            stop=stop_when_event_set(self.worker.stopping),
+            sleep=sleep_using_event(self.worker.stopping),
             before_sleep=self._waits,
         )
         with Metastore(self._where) as metastore:
             source = NotificationLog(metastore)
             self._settled_at = time.monotonic() + _SETTLE_SECONDS
-            while not self._stop.is_set():
+            while not self.worker.stopping.is_set():
                 if not retrying(self._turn, source):
-                    self._stop.wait(self._poll_seconds)
+                    self.worker.stopping.wait(self._poll_seconds)
 
     def _turn(self, source: NotificationLog) -> bool:
         """One read; True if there is more at once."""
@@ -148,6 +145,7 @@ class Poller:
             return False
         more = (current != position.last or time.monotonic() < self._settled_at) and self._read(source, current)
         self._progress.state = PollerState.RUNNING
+        self.worker.well()
         return more
 
     def _known(self, source: NotificationLog) -> Position:

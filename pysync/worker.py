@@ -1,0 +1,146 @@
+"""Worker: a thread that does one thing again and again, never dies silently, and tells how it fares.
+
+Every long-running thread of the sidecar is one: a drain, rescoper and verifier for each target, the reader of the
+notification log, the healer, the bootstrapper. Status, metrics and `/health` read them all.
+"""
+
+from __future__ import annotations
+
+import threading
+import time
+import traceback
+from collections.abc import Callable
+from enum import Enum
+from typing import Any
+
+import structlog
+
+from pysync.errors import PysyncError
+from pysync.queue import QueueClosed
+
+log = structlog.get_logger(__name__)
+
+
+class WorkerState(str, Enum):
+    """How a worker fares."""
+
+    STARTING = "starting"
+    RUNNING = "running"
+    WAITING = "waiting"  # what it needs is away: it tries again
+    FAILING = "failing"  # a bug of pysync: it begins anew
+    FINISHED = "finished"  # there was an end to its work
+    STOPPED = "stopped"
+
+    def __str__(self) -> str:
+        return self.value
+
+
+class Finished(Exception):
+    """Raised by a turn: there is nothing left to do, ever."""
+
+
+class Worker:
+    """Takes a turn every `every` seconds, after an error in `retry`, until it is stopped or the queue is closed.
+
+    A PysyncError is something that is away (`waiting`); anything else is a bug (`failing`). It stays so until a turn
+    says that all is `well`. `failed` is told of both, in the worker's thread, and `ended` of the end. Errors are logged
+    at the 1st, 2nd, 4th, 8th … time in a row.
+    """
+
+    def __init__(
+        self,
+        name: str,
+        turn: Callable[[], object],
+        *,
+        every: float,
+        retry: float,
+        failed: Callable[[Exception], object] = lambda _: None,
+        ended: Callable[[], object] = lambda: None,
+    ) -> None:
+        self.name = name
+        self._turn = turn
+        self._every = every
+        self._retry = retry
+        self._failed = failed
+        self._ended = ended
+        self.stopping = threading.Event()
+        """Set when it is to end: what a turn waits on."""
+        self._state = WorkerState.STARTING
+        self._errors = 0  # in a row
+        self._waiting_since: float | None = None
+        self._last_error: tuple[str, float] | None = None
+        self._thread = threading.Thread(target=self._run, name=name, daemon=True)
+
+    # --- from any thread
+
+    def start(self) -> None:
+        """Begin; returns at once."""
+        self._thread.start()
+
+    def stop(self) -> None:
+        """Ask it to end after the turn in hand; returns at once. Idempotent, also where it was never started."""
+        self.stopping.set()
+
+    def join(self, seconds: float) -> bool:
+        """Wait so long for the end; False if the turn in hand goes on."""
+        if self._thread.ident is not None:
+            self._thread.join(seconds)
+        return not self._thread.is_alive()
+
+    @property
+    def started(self) -> bool:
+        """Whether it ever began."""
+        return self._thread.ident is not None
+
+    def status(self) -> dict[str, Any]:
+        """As in `pysync status --json`."""
+        state, error = self._state, self._last_error
+        over = state not in {WorkerState.WAITING, WorkerState.FAILING}
+        return {
+            "name": self.name,
+            "state": str(state),
+            "waiting_since": self._waiting_since if state is WorkerState.WAITING else None,
+            "last_error": error and {"reason": error[0], "at": error[1], "over": over},
+        }
+
+    # --- in its own thread
+
+    def well(self) -> None:
+        """Say, within a turn, that what may fail has not: an error before that is over."""
+        self._state, self._errors, self._waiting_since = WorkerState.RUNNING, 0, None
+
+    def _run(self) -> None:
+        found = WorkerState.STOPPED
+        try:
+            while not self.stopping.is_set():
+                self.stopping.wait(self._seconds_after_turn())
+        except QueueClosed:
+            pass
+        except Finished:
+            found = WorkerState.FINISHED
+        finally:
+            self._state = found
+            self._ended()
+
+    def _seconds_after_turn(self) -> float:
+        try:
+            self._turn()
+        except (QueueClosed, Finished):
+            raise
+        except PysyncError as error:
+            if self._note(WorkerState.WAITING, str(error), error):
+                log.warning("worker_waiting", worker=self.name, reason=str(error), attempt=self._errors)
+            return self._retry
+        except Exception as error:  # noqa: BLE001 - the thread must not die silently
+            if self._note(WorkerState.FAILING, f"{type(error).__name__}: {error}", error):
+                log.error("worker_failed", worker=self.name, traceback=traceback.format_exc(), attempt=self._errors)
+            return self._retry
+        return self._every
+
+    def _note(self, state: WorkerState, reason: str, error: Exception) -> bool:
+        """Note an error; True if it is to be logged."""
+        now = time.time()
+        self._errors, self._waiting_since = self._errors + 1, self._waiting_since or now
+        self._last_error, self._state = ((reason.strip().splitlines() or [""])[-1], now), state
+        self._failed(error)
+        return self._errors & (self._errors - 1) == 0
