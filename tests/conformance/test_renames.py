@@ -115,6 +115,18 @@ def test_a_newer_table_of_the_old_name_is_left(target: Target, source: Source, p
     assert target.table(name).parameters["v"] == "second"
 
 
+def test_a_table_of_the_old_name_that_was_created_later_is_another(target: Target, source: Source, pair: Pair) -> None:
+    """A comparison has brought both, before the events came: it found the next table under the old name."""
+    name, location, new, new_location = pair
+    renamed, later = table(new, new_location, keys=["k"]), table(name, location, keys=["k"], parameters={"v": "later"})
+    target.apply(source.put_table(later, created=20))
+    target.apply(source.put_table(renamed))
+    target.apply(source.put_partitions(renamed, partition(renamed, ["1"])))
+    assert target.apply(source.rename_table(name, renamed)) == Outcome.UNCHANGED
+    assert target.table(name).parameters["v"] == "later"
+    assert [part.values for part in target.partitions(new)] == [["1"]]
+
+
 @pytest.mark.parametrize("on_conflict", ["skip", "park", "adopt"])
 def test_a_foreign_table_in_the_way(
     harness: TargetHarness,

@@ -28,11 +28,26 @@ _CLOCK_SET_BACK: History = (
     Step("jump", 0, 1),
     *(Step("client", 0, _DROP) for _ in ("drop", "create", "drop")),
 )
+_LOADED_BEFORE_ITS_EVENTS: History = (
+    Step("client", 0, 0, 0, 254),
+    Step("client", 0, 0, 0, 51),
+    Step("settle"),
+    Step("client", 0, 81, 0, 184),
+    Step("client", 0, 96, 0, 250),
+    Step("client", 0, 108, 0, 70),
+    Step("dump", 0, 217, 98, 222),
+    Step("load", 0, 148, 74, 236),
+)
 FOUND: dict[str, tuple[str, int, History]] = {
     "what is parked is tried again while the comparison of everything is next": (
         "one-way",
         7411,
         _RETRY_BEFORE_COMPARISON,
+    ),
+    "a table is renamed, its name taken again, and a load brings both before their events": (
+        "loads",
+        202994,
+        _LOADED_BEFORE_ITS_EVENTS,
     ),
     "a table is dropped, created and dropped when the clock was set back": ("one-way", 1, _CLOCK_SET_BACK),
 }

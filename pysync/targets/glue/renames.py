@@ -26,7 +26,7 @@ from pysync.targets.glue.same import same
 from pysync.targets.glue.session import Session, chunks
 from pysync.targets.glue.tables import bring_to, clear, drop, is_another
 from pysync.targets.iceberg import stays
-from pysync.targets.ownership import Standing, standing
+from pysync.targets.ownership import Standing, standing, standing_for_drop
 
 RENAMING_KEY = "pysync.renaming"
 
@@ -34,7 +34,7 @@ RENAMING_KEY = "pysync.renaming"
 def rename_table(session: Session, operation: RenameTable) -> Outcome:
     """Rename the table if it is there and not newer; else see that the new one is as it should be."""
     old, new = session.catalog.table(operation.table), session.catalog.table(operation.new_name)
-    found = _standing(old, operation)
+    found = standing_for_drop(old is not None, old and old.get("Parameters"), operation.mark)  # the name loses it
     if old is None or found is Standing.NEWER:
         return bring_to(session, operation, operation.definition, new)
     if found is Standing.FOREIGN:

@@ -20,7 +20,7 @@ from pysync.targets.hms.same import path_of
 from pysync.targets.hms.session import Session, batches, environment, stamped, within
 from pysync.targets.hms.tables import alter, as_translated, bring_to, drop, is_another, is_view
 from pysync.targets.iceberg import stays
-from pysync.targets.ownership import Standing, standing
+from pysync.targets.ownership import Standing, standing, standing_for_drop
 from pysync.targets.transactional import refuse_transactional
 
 
@@ -28,7 +28,7 @@ def rename_table(session: Session, operation: RenameTable) -> Outcome:
     """Rename the table if it is there and not newer; else see that the new one is as it should be."""
     old = session.hms.table(operation.table.database, operation.table.table)
     new = session.hms.table(operation.new_name.database, operation.new_name.table)
-    its_standing = _standing(old, operation)
+    its_standing = standing_for_drop(old is not None, old and old.parameters, operation.mark)  # the name loses it
     if its_standing in {Standing.ABSENT, Standing.NEWER}:
         return bring_to(session, operation, operation.definition, new)
     if its_standing is Standing.FOREIGN:
