@@ -109,6 +109,11 @@ class Worker:
         """Say, within a turn, that what may fail has not: an error before that is over."""
         self._state, self._errors, self._waiting_since = WorkerState.RUNNING, 0, None
 
+    def waits(self, reason: str) -> None:
+        """Say, within a turn that tries again by itself, that what it needs is away."""
+        if self._note(WorkerState.WAITING, reason):
+            log.warning("worker_waiting", worker=self.name, reason=reason, attempt=self._errors)
+
     def _run(self) -> None:
         found = WorkerState.STOPPED
         try:
@@ -128,19 +133,19 @@ class Worker:
         except (QueueClosed, Finished):
             raise
         except PysyncError as error:
-            if self._note(WorkerState.WAITING, str(error), error):
-                log.warning("worker_waiting", worker=self.name, reason=str(error), attempt=self._errors)
+            self.waits(str(error))
+            self._failed(error)
             return self._retry
         except Exception as error:  # noqa: BLE001 - the thread must not die silently
-            if self._note(WorkerState.FAILING, f"{type(error).__name__}: {error}", error):
+            if self._note(WorkerState.FAILING, f"{type(error).__name__}: {error}"):
                 log.error("worker_failed", worker=self.name, traceback=traceback.format_exc(), attempt=self._errors)
+            self._failed(error)
             return self._retry
         return self._every
 
-    def _note(self, state: WorkerState, reason: str, error: Exception) -> bool:
+    def _note(self, state: WorkerState, reason: str) -> bool:
         """Note an error; True if it is to be logged."""
         now = time.time()
         self._errors, self._waiting_since = self._errors + 1, self._waiting_since or now
         self._last_error, self._state = ((reason.strip().splitlines() or [""])[-1], now), state
-        self._failed(error)
         return self._errors & (self._errors - 1) == 0

@@ -206,10 +206,9 @@ class Poller:
         self._on_gap(reason)
 
     def _waits(self, attempt: RetryCallState) -> None:
-        error = attempt.outcome.exception() if attempt.outcome else None
-        self._progress.failed(PollerState.WAITING, str(error))
-        if attempt.attempt_number & (attempt.attempt_number - 1) == 0:  # the 1st, 2nd, 4th, 8th …: said, not shouted
-            log.warning("polling_delayed", reason=str(error), attempt=attempt.attempt_number)
+        reason = str(attempt.outcome.exception() if attempt.outcome else None)
+        self._progress.failed(PollerState.WAITING, reason)
+        self.worker.waits(reason)
 
 
 class _Progress:

@@ -1,0 +1,122 @@
+"""Each worker of the sidecar meets a bug: status, health and metrics say which, until it works again."""
+
+from __future__ import annotations
+
+import threading
+import urllib.error
+import urllib.request
+from collections.abc import Callable, Iterator
+from contextlib import closing
+from pathlib import Path
+from typing import Any
+
+import pytest
+import structlog
+
+from pysync.capture.healing import Healer
+from pysync.capture.notifications import poller
+from pysync.capture.notifications.poller import Poller
+from pysync.config import load_config
+from pysync.queue import EventQueue
+from pysync.queue.gaps import scope_gaps
+from pysync.replay import drain
+from pysync.replay.drain import Drain
+from pysync.service import bootstrap, rescoping, verifying
+from pysync.service.bootstrap import Bootstrapper
+from pysync.service.rescoping import Rescoper
+from pysync.service.sidecar import Sidecar
+from pysync.service.verifying import Verifier
+from tests.support import wait_until
+from tests.support.sidecars import FaultyPlace, unused_port
+
+WORKERS: dict[str, tuple[type[Any], str]] = {
+    "drain-try": (Drain, "_turn"),
+    "healer": (Healer, "_turn"),
+    "bootstrap": (Bootstrapper, "_turn"),
+    "scope-try": (Rescoper, "_turn"),
+    "verify-try": (Verifier, "_is_due"),
+    "notification-log": (Poller, "_turn"),
+}
+
+
+@pytest.fixture(autouse=True)
+def _soon(monkeypatch: pytest.MonkeyPatch) -> None:
+    for module, name in [
+        (drain, "_BUG_WAIT_SECONDS"),
+        (poller, "_BUG_WAIT_SECONDS"),
+        (bootstrap, "_RETRY_SECONDS"),
+        (rescoping, "_RETRY_SECONDS"),
+        (verifying, "_RETRY_SECONDS"),
+    ]:
+        monkeypatch.setattr(module, name, 0.2)
+
+
+@pytest.fixture
+def run(tmp_path: Path) -> Iterator[Callable[[str], Sidecar]]:
+    """Start a sidecar that has this worker, among others."""
+    running: list[Sidecar] = []
+    place = FaultyPlace(tmp_path)
+
+    def start(name: str) -> Sidecar:
+        web = unused_port()
+        place.write(more=f'faults = []\n[web]\nport = {web}\n[verify]\nevery = "1h"\n')
+        capture = 'capture = "notification-log"\n' if name == "notification-log" else ""
+        text = place.file.read_text().replace("[bridge]", f'{capture}metastore = "{place.away}"\n[bridge]', 1)
+        place.file.write_text(text)
+        if name.startswith("scope-"):
+            with closing(EventQueue(place.queue, min_free_bytes=0)) as queue:
+                queue.register("try")
+                queue.open_gap(f"{scope_gaps('try')}1", "its scope is another")
+        sidecar = Sidecar(load_config(place.file))
+        running.append(sidecar)
+        sidecar.start()
+        return sidecar
+
+    with structlog.testing.capture_logs():
+        yield start
+        for sidecar in running:
+            sidecar.stop()
+
+
+def state_of(sidecar: Sidecar, name: str) -> str:
+    return {it["name"]: it["state"] for it in sidecar.status()["workers"]}[name]
+
+
+def get(sidecar: Sidecar, path: str) -> tuple[int, str]:
+    assert sidecar._web is not None
+    try:
+        with urllib.request.urlopen(f"http://127.0.0.1:{sidecar._web.port}{path}", timeout=60) as answer:
+            return answer.status, answer.read().decode()
+    except urllib.error.HTTPError as error:
+        with error:
+            return error.code, error.read().decode()
+
+
+@pytest.mark.parametrize("name", WORKERS)
+def test_a_worker_that_meets_a_bug_is_told_of_by_everything(
+    run: Callable[[str], Sidecar], monkeypatch: pytest.MonkeyPatch, name: str
+) -> None:
+    kind, method = WORKERS[name]
+    working = getattr(kind, method)
+
+    broken = threading.Event()
+    broken.set()
+
+    def sometimes(*arguments: Any) -> Any:
+        if broken.is_set():
+            raise KeyError("a bug of ours")
+        return working(*arguments)
+
+    monkeypatch.setattr(kind, method, sometimes)
+    sidecar = run(name)
+    wait_until(lambda: state_of(sidecar, name) == "failing", what="the failure being told")
+    line = f"worker {name} is failing: KeyError: 'a bug of ours'"
+    assert line in sidecar.status()["problems"]
+    for path in ("/health", "/live"):
+        code, text = get(sidecar, path)
+        assert (code, line in text.splitlines()) == (503, True)
+    shown = get(sidecar, "/metrics")[1]
+    assert f'pysync_worker_state{{state="failing",worker="{name}"}} 1.0' in shown
+    broken.clear()
+    monkeypatch.setattr(Verifier, "_is_at_rest", lambda _: True)  # it is well only once it has compared something
+    wait_until(lambda: state_of(sidecar, name) != "failing", seconds=30, what="working again")
