@@ -19,6 +19,14 @@ RACES: dict[tuple[str, str, int], History] = {  # by topology, what they are abo
         Step("client", 1, 166, 4, 29),  # west: create function a.g
         Step("client", 2, 237, 0, 101),  # north: drop database a cascade
     ),
+    ("long-mesh", "a function that nobody heard of, in a database that gets another home", 201874): (
+        Step("client", 0, 0, 0, 162),  # east: create database a
+        Step("settle"),
+        Step("client", 2, 135, 4, 234),  # north: drop database a cascade
+        Step("client", 0, 75, 2, 94),  # east: create table a.u
+        Step("late", 2, 20, 4, 207),  # north: create database a, and table a.v
+        Step("unheard", 1, 168, 80, 92),  # west: create function a.f, and its metastore is killed
+    ),
     ("pair", "two births of a table, and the source cannot be read", 20328): (
         Step("client", 1, 246, 4, 197),  # west: create database a
         Step("client", 0, 39, 0, 192),  # east: create database a

@@ -9,7 +9,7 @@ from pysync.model.births import births_of, with_births
 from pysync.model.home import Stance, home_of
 from pysync.model.mark import Mark
 from pysync.model.names import TableName
-from pysync.model.operation import DropDatabase, PutDatabase, SayAgain
+from pysync.model.operation import DatabaseOperation, DropDatabase, PutDatabase, SayAgain
 from pysync.targets.base import Outcome
 from pysync.targets.hms import databases, tables
 from pysync.targets.hms.both_ways.verdicts import (
@@ -28,12 +28,27 @@ from pysync.targets.judging import DEFAULT, Verdict
 
 
 def put_database(session: Session, operation: PutDatabase) -> Outcome:
-    """Create the database or alter it. One that was born at both ends is never parked: it is a place."""
+    """Create the database or alter it. One that was born at both ends is never parked: it is a place.
+
+    Its functions bear no mark: where it has another home afterwards, what that has of them was never asked for.
+    """
     there = session.hms.database(operation.database)
-    if there is not None and operation.database == DEFAULT:
+    if there is None:
+        return _put(session, operation, None)
+    if operation.database == DEFAULT:
         return Outcome.FOREIGN
     judge = judge_of(session)
-    _note_birth(session, operation, there)
+    home = judge.home_within(there)
+    _note(session, there, births_of(operation.definition.parameters, operation.mark.source))
+    outcome = _put(session, operation, there)
+    if judge.home_within(there) != home:
+        _ask_for_functions(session, operation, there)
+    return outcome
+
+
+def _put(session: Session, operation: PutDatabase, there: Any | None) -> Outcome:
+    """Bring the database to what the operation says; `there` gets the parameters that it has then."""
+    judge = judge_of(session)
     verdict = judge.put(operation, operation.definition, there)
     third = judge.home(there) not in {None, session.cluster, operation.mark.source}
     if verdict is Verdict.CONFLICT and third:
@@ -43,26 +58,26 @@ def put_database(session: Session, operation: PutDatabase) -> Outcome:
     if verdict not in {Verdict.DO, Verdict.PARK}:
         return settled(session, operation, verdict, there)
     wanted = marked(judge, operation, operation.definition, there)
-    if there is not None:
-        wanted.parameters = with_births(wanted.parameters, births_of(there.parameters, session.cluster))
-    if there is not None and judge.home(there) == session.cluster:
-        unmark(wanted)  # born at both ends: who has it from here would not be told that it is another's now
     if there is None:
         databases.create(session, wanted)
-    elif up_to_date(wanted, there):
+        return Outcome.APPLIED
+    wanted.parameters = with_births(wanted.parameters, births_of(there.parameters, session.cluster))
+    if judge.home(there) == session.cluster:
+        unmark(wanted)  # born at both ends: who has it from here would not be told that it is another's now
+    if up_to_date(wanted, there):
         return Outcome.UNCHANGED
-    else:
-        session.hms.call(lambda client: client.alter_database(operation.database, wanted))
+    session.hms.call(lambda client: client.alter_database(operation.database, wanted))
+    there.parameters = wanted.parameters
     return Outcome.APPLIED
 
 
-def _note_birth(session: Session, operation: PutDatabase, there: Any | None) -> None:
-    """Remember in a database that it was born elsewhere, too, so that its drop tells what was known."""
-    if there is not None:
-        _note(session, there, births_of(operation.definition.parameters, operation.mark.source))
+def _ask_for_functions(session: Session, operation: DatabaseOperation, place: Any) -> None:
+    for function in session.hms.functions(operation.database):
+        ask_for_place(session, operation, place, function.functionName)
 
 
 def _note(session: Session, there: Any, births: Iterable[str]) -> None:
+    """Remember in a database where else it was born, so that its drop tells what was known."""
     known = births_of(there.parameters, session.cluster)
     if not known.issuperset(births):
         there.parameters = with_births(there.parameters, known.union(births))
@@ -95,8 +110,7 @@ def drop_database(session: Session, operation: DropDatabase) -> Outcome:
     _leave_to(session, there, births)
     for table in left:
         ask_for_table(session, operation, table)
-    for function in session.hms.functions(operation.database):
-        ask_for_place(session, operation, there, function.functionName)
+    _ask_for_functions(session, operation, there)
     return ask_for_place(session, operation, there)
 
 
