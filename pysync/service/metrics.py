@@ -21,6 +21,10 @@ _TARGET_GAUGES = {
     "parked": "Events set aside, those that wait behind them included.",
     "lag_seconds": "Since the oldest change was committed that it does not have.",
 }
+_EVENTS = {
+    "skipped": "Events that do not concern the target: out of scope, or of a kind that it leaves out.",
+    "parked": "Events that were set aside, each counted once.",
+}
 _LISTENER = ["instance", "source"]
 _COPIED = {"files": "Files copied.", "bytes": "Bytes copied.", "removed": "Files removed."}
 _LEFT = {"files_left": "Files to copy now.", "bytes_left": "Bytes to copy now."}
@@ -108,18 +112,27 @@ def _targets(targets: Sequence[Mapping[str, Any]]) -> Iterator[Metric]:
             family.add_metric([it["name"]], it[key])
         yield family
     states = GaugeMetricFamily("pysync_target_state", "1 for the state it is in.", labels=["target", "state"])
-    counts = CounterMetricFamily("pysync_target_counts", "What became of operations.", labels=["target", "result"])
+    operations = CounterMetricFamily(
+        "pysync_target_operations", "What became of operations.", labels=["target", "result"]
+    )
+    events = {
+        result: CounterMetricFamily(f"pysync_target_{result}_events", text, labels=["target"])
+        for result, text in _EVENTS.items()
+    }
     conflicts = CounterMetricFamily("pysync_target_conflicts", "Changes of both ends that met.", labels=["target"])
     drift = GaugeMetricFamily("pysync_target_drift", "Objects that [verify] last found to differ.", labels=["target"])
     for it in targets:
         for state in State:
             states.add_metric([it["name"], str(state)], it["state"] == state)
         for result, count in sorted(it["counts"].items()):
-            counts.add_metric([it["name"], result], count)
+            if result not in events:
+                operations.add_metric([it["name"], result], count)
+        for result, family in events.items():
+            family.add_metric([it["name"]], it["counts"].get(result, 0))
         conflicts.add_metric([it["name"]], it["counts"].get("conflict", 0))
         if it["verify"] is not None:
             drift.add_metric([it["name"]], it["verify"]["drift"])
-    yield from (states, counts, conflicts, drift)
+    yield from (states, operations, *events.values(), conflicts, drift)
 
 
 def _copies(copies: Mapping[str, Mapping[str, Any]]) -> Iterator[Metric]:

@@ -24,7 +24,8 @@ DOCS = Path(__file__).parents[2] / "docs" / "metrics.md"
 
 def target(name: str, **values: Any) -> dict[str, Any]:
     plain = {"state": "running", "position": 9, "queued": 3, "parked": 1, "lag_seconds": 2.5, "verify": None}
-    return {"name": name, **plain, "counts": {"applied": 7, "stale": 1, "conflict": 2}, "last_error": None, **values}
+    counts = {"applied": 7, "stale": 1, "conflict": 2, "skipped": 4, "parked": 1}
+    return {"name": name, **plain, "counts": counts, "last_error": None, **values}
 
 
 def worker(name: str, state: str = "running") -> dict[str, Any]:
@@ -116,7 +117,9 @@ def test_the_values_are_those_of_the_status(web: WebServer) -> None:
     assert value("pysync_target_lag_seconds", target="dr") == 2.5
     assert value("pysync_target_state", target="lake", state="waiting") == 1
     assert value("pysync_target_state", target="lake", state="running") == 0
-    assert value("pysync_target_counts_total", target="dr", result="applied") == 7
+    assert value("pysync_target_operations_total", target="dr", result="applied") == 7
+    assert [value(f"pysync_target_{it}_events_total", target="dr") for it in ("skipped", "parked")] == [4, 1]
+    assert ("pysync_target_operations_total", frozenset({"target": "dr", "result": "parked"}.items())) not in found
     assert [value("pysync_target_conflicts_total", target=name) for name in ("dr", "lake")] == [2, 2]
     assert value("pysync_target_drift", target="lake") == 6
     assert value("pysync_copy_bytes_total", target="lake") == 300
