@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterator, Sequence
-from dataclasses import asdict, dataclass
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import asdict, dataclass, replace
 from typing import Any
 
 from pysync.model.event import Kind
@@ -33,8 +33,16 @@ class Drop:
         return database_of(self.key)
 
 
+_GRAINS = 60
+"""Into so many parts the time is divided: drops of one part are remembered as one, which came with the last of them."""
+
+
 class Ledger:
     """The drops of the last `seconds`, by the times at which their events came. Used with the brake's lock held.
+
+    They are stored with every window that drops anything, so they must stay few: but for tables that are gone for good,
+    whose names count, only their number in each sixtieth of the time is kept. So a drop counts for up to a sixtieth
+    longer, and never for less.
 
     `keep` stores what is to outlive the process, `kept` is what it stored last. What was let through is entered before
     it is applied: a crash may count what was not done, never leave out what was.
@@ -56,8 +64,18 @@ class Ledger:
         if drops and self._ms:
             every = [*self._drops, *drops]
             since = max(it.at_ms for it in every) - self._ms
-            self._drops = [it for it in every if it.at_ms > since]
+            self._drops = self._gathered(it for it in every if it.at_ms > since)
             self._store(max(self._upto, *(it.position for it in drops)))
+
+    def _gathered(self, drops: Iterable[Drop]) -> list[Drop]:
+        """As many drops, in fewer entries."""
+        grain = max(1, self._ms // _GRAINS)
+        sums: dict[tuple[int, str], Drop] = {}
+        for it in drops:
+            part = it.at_ms // grain, it.key if it.table else ""
+            known = sums.get(part, replace(it, count=0))
+            sums[part] = replace(it, at_ms=max(it.at_ms, known.at_ms), count=it.count + known.count)
+        return list(sums.values())
 
     def clear(self) -> None:
         """Begin to count anew: a person has looked at all that."""
