@@ -13,7 +13,7 @@ from pysync.targets.base import Target, Unavailable
 
 
 class Stopped(Exception):
-    """A work was left undone, through no fault of its own."""
+    """A work was not finished, because the drain stops or the brake holds it; it is not to blame."""
 
 
 class Again(Exception):

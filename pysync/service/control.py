@@ -79,7 +79,10 @@ class _Handler(socketserver.StreamRequestHandler):
             return {"error": error.message, "hint": error.hint}
         except Exception as error:  # noqa: BLE001 - whoever asked shall know, and the log tells the rest
             log.error("request_failed", traceback=traceback.format_exc())
-            return {"error": f"the sidecar stumbled: {type(error).__name__}: {error}", "hint": "look at its log"}
+            return {
+                "error": f"the sidecar failed on this command: {type(error).__name__}: {error}",
+                "hint": "look at its log",
+            }
 
     def _known(self) -> str:
         return ", ".join(sorted(self.server.commands))

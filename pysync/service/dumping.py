@@ -54,7 +54,7 @@ class Wanted:
         if self.since is None and (self.to is not None or self.limit is not None):
             raise UsageError("--to and --limit need --from", "say after which notification to begin")
         if self.to is not None and self.since is not None and self.to < self.since:
-            raise UsageError(f"--to {self.to} is before --from {self.since}", "turn them round")
+            raise UsageError(f"--to {self.to} is before --from {self.since}", "exchange the two")
 
 
 def dump_once(config: Config, directory: Path, wanted: Wanted, tell: Tell) -> Manifest:

@@ -127,8 +127,8 @@ def _targets(targets: Sequence[Mapping[str, Any]]) -> Iterator[Metric]:
         for result, count in sorted(it["counts"].items()):
             if result not in events:
                 operations.add_metric([it["name"], result], count)
-        for result, family in events.items():
-            family.add_metric([it["name"]], it["counts"].get(result, 0))
+        for result, counter in events.items():
+            counter.add_metric([it["name"]], it["counts"].get(result, 0))
         conflicts.add_metric([it["name"]], it["counts"].get("conflict", 0))
         if it["verify"] is not None:
             drift.add_metric([it["name"]], it["verify"]["drift"])

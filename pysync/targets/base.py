@@ -142,8 +142,8 @@ class Target(Protocol):
 
         Both are hmsclient's structs of one kind: Database, Table, Partition, Function, or a list of the columns of one
         constraint. `wanted` is rewritten for the target; `table` is the one at the target that a partition belongs to.
-        Empty where `apply` would change nothing: that and this are decided by the same rules. Asks no server. Raises
-        Rejected where the target can hold it in no form, so that it is no fault of its that it does not.
+        Empty where `apply` would change nothing: both decide by the same rules. Asks no server. Raises Rejected where
+        the target can hold the object in no form: then its absence there is no drift.
         """
 
     def close(self) -> None:

@@ -28,7 +28,9 @@ _URI = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*:/")
 def _spark_settings(value: dict[str, str]) -> dict[str, str]:
     for key in value:
         if not key.startswith("spark."):
-            raise ValueError(f"{key!r} is no setting of Spark: they begin with spark.; Hadoop's with spark.hadoop.")
+            raise ValueError(
+                f"{key!r} is not a Spark property: its name must begin with spark. (Hadoop's with spark.hadoop.)"
+            )
         if _SECRET.search(key):
             raise ValueError(f"{key!r} looks like a secret: put it into a file of SPARK_CONF_DIR or HADOOP_CONF_DIR")
     return value

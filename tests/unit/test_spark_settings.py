@@ -38,7 +38,7 @@ def test_the_session_has_a_catalog_and_knows_its_metastore() -> None:
 @pytest.mark.parametrize(
     ("values", "said"),
     [
-        ({"spark": {"fs.s3a.endpoint": "x"}}, "no setting of Spark"),
+        ({"spark": {"fs.s3a.endpoint": "x"}}, "not a Spark property"),
         ({"spark": {"spark.sql.catalogImplementation": "in-memory"}}, "must be hive"),
         ({"copy": {"master": "yarn"}}, "by the target's own session"),
         ({"copy": {"spark": {"spark.x": "y"}}}, "by the target's own session"),

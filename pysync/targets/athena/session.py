@@ -94,11 +94,11 @@ class Session:
         *,
         partly: bool = False,
     ) -> Outcome:
-        """Do what `decide` says, and look again: what is not so after all the statements, the Glue API does.
+        """Run the statements that `decide` gives, read the object again, write what still differs by the Glue API.
 
-        `decide` reads what is there each time; `decision` is what it has just said. A statement that Athena refuses is
-        a leftover, too. Where the Glue API may not come in, nothing is begun that cannot be finished, unless `partly`:
-        partitions that no statement says do not keep the others from it.
+        `decide` reads the target each time it is called; `decision` is its last answer. A statement that Athena refuses
+        is left to the Glue API as well. Where the Glue API must not be used, nothing is begun that cannot be finished,
+        unless `partly`: then partitions that no statement can express do not hold up the others.
         """
         decision = decision or decide()
         if decision.is_nothing:

@@ -62,7 +62,7 @@ _CREDENTIALS = frozenset(
     }
 )
 _DENIED = frozenset({"AccessDenied", "AccessDeniedException", "GlueEncryptionException", "UnauthorizedOperation"})
-# The service stumbled, and may have done it before.
+# The service failed, perhaps after it had done the call.
 _SERVICE = frozenset(
     {
         "InternalFailure",

@@ -82,7 +82,7 @@ def _kind(said: str) -> type[PysyncError]:
 
 def _of_connection(error: MetastoreError, what: str, reading: bool) -> PysyncError:
     if isinstance(error.__cause__, TApplicationException) and isinstance(error, MetastoreCallFailed):
-        kind: type[PysyncError] = PysyncError  # an answer: the server stumbled over it, and would again
+        kind: type[PysyncError] = PysyncError  # the server answered with an error of its own, and would again
     elif isinstance(error, MetastoreCallFailed):
         kind = Unavailable if reading else OutcomeUnknown
     else:
