@@ -7,6 +7,7 @@ dropped at once: its class name says what is meant, and which way the word took.
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
 from hashlib import sha256
@@ -20,6 +21,9 @@ PLACE = "default"
 _SAYS = "pysync.again "
 _NAMED = "pysync_again_"
 _MOST_WORDS = 4
+
+WORD = re.compile(rf"{_NAMED}[0-9a-f]{{16}}".encode())
+"""The name of a word in the bytes of an event; the same of all that say the same on the same way."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import traceback
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence, Set
 from dataclasses import dataclass, field, replace
 
 from pysync.errors import PysyncError
+from pysync.model.again import WORD
 from pysync.model.change import Change
-from pysync.model.event import Kind
+from pysync.model.event import USER, Kind
 from pysync.model.wire import decode_event
 from pysync.queue import Queued
 from pysync.replay.fold import fold
@@ -71,7 +72,10 @@ class _Run:
 
 def _read(events: Sequence[Queued], translator: Translator, parking: Parking) -> _Run:
     run = _Run(events)
+    repeated = _repeated_words(events) if translator.policy.both_ways else frozenset[int]()
     for at, event in enumerate(events):
+        if at in repeated:
+            continue
         found = _translated(event, translator, parking)
         if not run.refused and _is_said_already(found, run.flow):
             continue
@@ -141,6 +145,34 @@ def _refreshes(found: Change | Refusal | None, before: Iterable[Change]) -> bool
     if not isinstance(found, Change) or found.kind is not Kind.REFRESH:
         return False
     return any(not found.keys.isdisjoint(change.keys) for change in before)
+
+
+def _repeated_words(events: Sequence[Queued]) -> Set[int]:
+    """Which of the events are words (pysync.model.again) that are said once more behind them.
+
+    A word has an object read as it is when the word is replayed, so the last one does for all. After many conflicts a
+    backlog has the same ones often.
+    """
+    last: dict[tuple[bytes, str | None], int] = {}
+    repeated: set[int] = set()
+    for at, event in enumerate(events):
+        word = _word(event)
+        if word is not None:
+            repeated |= {last[word]} if word in last else set()
+            last[word] = at
+    return repeated
+
+
+def _word(event: Queued) -> tuple[bytes, str | None] | None:
+    """The name of the word that an event says, and who says it; None if it says none."""
+    found = WORD.search(event.data)
+    if found is None:
+        return None
+    try:
+        told = decode_event(event.data)
+    except PysyncError:
+        return None
+    return (found[0], told.attributes.get(USER)) if told.kind is Kind.CREATE_FUNCTION else None
 
 
 def _is_said_already(found: Change | Refusal | None, before: Sequence[Change]) -> bool:

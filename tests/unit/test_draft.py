@@ -18,6 +18,7 @@ from pysync.replay import draft as draft_module
 from pysync.replay.draft import Draft, draft
 from pysync.replay.parking import Parking
 from pysync.replay.translate import Translator
+from pysync.targets.faulty import FaultySettings
 from tests.support.drains import create, rename
 from tests.support.events import create_table, event, one_of_each_kind, settings
 
@@ -32,10 +33,10 @@ def queue(tmp_path_factory: pytest.TempPathFactory) -> Iterator[EventQueue]:
         yield found
 
 
-def drafted(queue: EventQueue, *data: bytes, **values: Any) -> Draft:
+def drafted(queue: EventQueue, *data: bytes, translator: Translator | None = None, **values: Any) -> Draft:
     """What these events come to, the first at position 1."""
     events = [Queued(at, each, 0) for at, each in enumerate(data, 1)]
-    return draft(events, Translator.of(settings(**values)), 1, Parking(queue, "dr"))
+    return draft(events, translator or Translator.of(settings(**values)), 1, Parking(queue, "dr"))
 
 
 def among_good_ones(queue: EventQueue, odd: bytes, **values: Any) -> tuple[str, str] | None:
@@ -152,3 +153,19 @@ def test_a_word_after_another_change_of_its_table_or_of_another_home_ends_the_dr
 def test_a_word_behind_something_refused_is_not_left_out_as_it_may_make_that_good(queue) -> None:
     odd = encode_event(event(Kind.CREATE_TABLE, sequence=2))
     assert len(drafted(queue, word(), odd, word()).events) == 2
+
+
+BOTH_WAYS = Translator.of(FaultySettings(name="west", kind="faulty", both_ways=True, on_conflict="adopt"))
+
+
+def test_of_words_that_say_the_same_the_last_one_does_for_all(queue) -> None:
+    change, other = encode_event(create_table("db.t")), encode_event(create_table("db.u"))
+    found = drafted(queue, word(), change, word(), other, word(table="v"), word(), translator=BOTH_WAYS)
+    assert len(found.events) == 5, "the last word of db.t comes after what the draft knows of it"
+    assert (found.skipped, sorted(found.changes)) == (2, [2, 4, 5])
+
+
+@pytest.mark.parametrize("last", [word("west"), word(table="v"), word(user="bob")], ids=["home", "table", "client"])
+def test_a_word_is_not_left_out_for_one_that_says_or_means_something_else(queue, last: bytes) -> None:
+    found = drafted(queue, word(), encode_event(create_table("db.u")), last, translator=BOTH_WAYS)
+    assert 1 in found.changes
