@@ -92,7 +92,7 @@ class Rival(threading.Thread):
 
     def _alter(self, database: str) -> None:
         found = self._some_table(database)
-        if self._chance.random() < 0.2 and len(found.sd.cols) < 6:
+        if self._chance.random() < 0.2 and found.sd.cols and len(found.sd.cols) < 6:
             found.sd.cols.append(hive.FieldSchema(f"c{len(found.sd.cols)}", "string", None))
         else:
             found.parameters["note"] = self._value()
