@@ -44,6 +44,8 @@ def bring_to(session: Session, operation: Operation, definition: Any, there: Any
         return Outcome.UNCHANGED
     if there is not None and not tables.is_another(wanted, there):
         tables.alter(session, operation, wanted, there, cascade=cascade)
+        if _takes_over(session, operation, there):
+            ask_for_table(session, operation, wanted)
         return Outcome.APPLIED
     if there is not None:
         if judge.asked(operation).stance is Stance.REQUEST:
@@ -53,6 +55,15 @@ def bring_to(session: Session, operation: Operation, definition: Any, there: Any
         raise Incomplete.of(session.settings.name, TableName.of(wanted.dbName, wanted.tableName))
     tables.create(session, operation, wanted)
     return Outcome.APPLIED
+
+
+def _takes_over(session: Session, operation: Operation, there: Any) -> bool:
+    """Whether a table born elsewhere gets the partitions of the one that was here: its home may never hear of them, as
+    what came of that one ends with it.
+    """
+    judge = judge_of(session)
+    own = judge.asked(operation).stance is Stance.STATE and judge.home(there) != operation.mark.source
+    return own and bool(there.partitionKeys)
 
 
 def drop_table(session: Session, operation: DropTable) -> Outcome:
