@@ -27,6 +27,18 @@ RACES: dict[tuple[str, str, int], History] = {  # by topology, what they are abo
         Step("late", 2, 20, 4, 207),  # north: create database a, and table a.v
         Step("unheard", 1, 168, 80, 92),  # west: create function a.f, and its metastore is killed
     ),
+    ("long-ring", "partitions of a table in whose place comes another birth of its name", 501151): (
+        Step("client", 2, 152, 0, 176),  # north: create database a
+        Step("ship", 2, 181, 49, 97),
+        Step("replay", 2, 183, 18, 226),
+        Step("client", 2, 222, 2, 166),  # north: create table a.u
+        Step("replay", 2, 35, 27, 220),
+        Step("ship", 2, 134, 225, 247),
+        Step("replay", 2, 190, 166, 4),
+        Step("replay", 2, 164, 26, 99),
+        Step("late", 0, 55, 2, 174),  # east: drop table a.u, create it again; heard in the other order
+        Step("late", 2, 242, 2, 233),  # north: add partitions 3 and 1 to a.u, heard of later
+    ),
     ("pair", "two births of a table, and the source cannot be read", 20328): (
         Step("client", 1, 246, 4, 197),  # west: create database a
         Step("client", 0, 39, 0, 192),  # east: create database a
