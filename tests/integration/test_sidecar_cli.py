@@ -119,7 +119,7 @@ def test_status_shows_what_the_docs_promise_and_nothing_else(place):
     found = shown(status)
     assert sorted(promise - found) == [], "promised and not there"
     leaves = ("bridge.answers", "instances[].missing[]", "targets[].counts.", "targets[].last_", "targets[].paused.")
-    names = {"acts", "bridge", "queue", "gaps", "instances", "listeners", "problems", "targets"}
+    names = {"acts", "bridge", "queue", "gaps", "instances", "listeners", "problems", "targets", "workers"}
     free = {key for key in found if key.startswith(leaves)} | names
     assert sorted(found - promise - free) == [], "there and not in docs/status.md"
     assert (status["version"], status["source"], status["pid"]) == (__version__, "onprem", running.process.pid)

@@ -386,7 +386,7 @@ def test_changes_are_logged_with_the_write_and_only_then(bench: Bench, source: S
         assert [bench.target().apply(put), bench.target().apply(put)] == [Outcome.APPLIED, Outcome.UNCHANGED]
     (line,) = logs
     assert (line["event"], line["log_level"]) == ("definition_adapted", "warning")
-    assert (line["target"], line["what"], line["key"], line["more"]) == ("lake", "PutTable", str(name), 0)
+    assert (line["target"], line["operation"], line["key"], line["more"]) == ("lake", "PutTable", str(name), 0)
     assert line["changes"] == ["comment of column 'a': cut from 300 to 255 characters"]
 
 
