@@ -10,6 +10,7 @@ import threading
 import time
 import traceback
 from collections.abc import Callable
+from contextlib import suppress
 from enum import Enum
 from typing import Any
 
@@ -36,7 +37,7 @@ class WorkerState(str, Enum):
 
 
 class Finished(Exception):
-    """Raised by a turn: there is nothing left to do, ever."""
+    """Raised by a turn: its work has come to an end, or it was asked to end in the middle."""
 
 
 class Worker:
@@ -117,10 +118,9 @@ class Worker:
     def _run(self) -> None:
         found = WorkerState.STOPPED
         try:
-            while not self.stopping.is_set():
-                self.stopping.wait(self._seconds_after_turn())
-        except QueueClosed:
-            pass
+            with suppress(QueueClosed):  # the sidecar is ending
+                while not self.stopping.is_set():
+                    self.stopping.wait(self._seconds_after_turn())
         except Finished:
             found = WorkerState.FINISHED
         finally:

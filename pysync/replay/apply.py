@@ -128,8 +128,11 @@ class Applier:
         """Bring the table of an operation as it is at the source; without one, what the events tell of it."""
         refresh = self._refresher.whole(operation)
         steps = (refresh,) if refresh is not None else from_events(operation) or (operation,)
-        told = log.info if refresh is not None else log.warning
-        told("table_incomplete", target=self._settings.name, reason=reason, read_at_source=refresh is not None)
+        name = self._settings.name
+        if refresh is not None:
+            log.info("table_incomplete", target=name, reason=reason, read_at_source=True)
+        else:
+            log.warning("table_incomplete", target=name, reason=reason, read_at_source=False)
         with self._unfinished.reading(operation):
             return total([self._try(lane, job, step) for step in steps])
 

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import base64
 import json
-from contextlib import closing
+from collections.abc import Iterator
+from contextlib import closing, contextmanager
 from pathlib import Path
 
 import pytest
@@ -22,8 +23,10 @@ from tests.support.stages import assert_converges
 pytestmark = pytest.mark.crash
 
 
-def test_forged_drops_and_tables_are_undone_by_the_comparison(tmp_path: Path) -> None:
-    with Stage(tmp_path) as stage:
+@contextmanager
+def replicated(directory: Path) -> Iterator[tuple[Stage, Metastore, Metastore]]:
+    """A stage with its source and its target, which both have the table shop.orders."""
+    with Stage(directory) as stage:
         stage.target.start()
         stage.source.start()
         stage.start_sidecar()
@@ -31,34 +34,32 @@ def test_forged_drops_and_tables_are_undone_by_the_comparison(tmp_path: Path) ->
             source.call(lambda client: client.create_database(hive.Database(name="shop")))
             source.call(lambda client: client.create_table(table("shop", "orders")))
             wait_until(lambda: target.table("shop", "orders") is not None, what="the table")
-            (listener,) = stage.status()["instances"]
-            there, made_up = source.table("shop", "orders"), table("shop", "made_up")
-            forge(stage, listener, [(Kind.DROP_TABLE, [there], []), (Kind.CREATE_TABLE, [], [made_up])])
-            wait_until(lambda: target.table("shop", "made_up") is not None, what="the forged table")
-            for name in ("lines", "customers"):
-                source.call(lambda client, name=name: client.create_table(table("shop", name)))
-            told = "came again, not as it came before"
-            wait_until(lambda: any(told in gap["reason"] for gap in stage.status()["gaps"]), what="a gap")
-            assert_converges(stage)
-            assert sorted(target.call(lambda client: client.get_all_tables("shop"))) == ["customers", "lines", "orders"]
+            yield stage, source, target
+
+
+def test_forged_drops_and_tables_are_undone_by_the_comparison(tmp_path: Path) -> None:
+    with replicated(tmp_path) as (stage, source, target):
+        (listener,) = stage.status()["instances"]
+        there, made_up = source.table("shop", "orders"), table("shop", "made_up")
+        forge(stage, listener, [(Kind.DROP_TABLE, [there], []), (Kind.CREATE_TABLE, [], [made_up])])
+        wait_until(lambda: target.table("shop", "made_up") is not None, what="the forged table")
+        for name in ("lines", "customers"):
+            source.call(lambda client, name=name: client.create_table(table("shop", name)))
+        told = "came again, not as it came before"
+        wait_until(lambda: any(told in gap["reason"] for gap in stage.status()["gaps"]), what="a gap")
+        assert_converges(stage)
+        assert sorted(target.call(lambda client: client.get_all_tables("shop"))) == ["customers", "lines", "orders"]
         assert stage.status()["bridge"]["differing"] >= 1
         assert "event_differs" in stage.sidecar_log.read_text()
 
 
 def test_forged_ends_of_metastores_that_never_were_are_compared_and_nothing_changes(tmp_path: Path) -> None:
-    with Stage(tmp_path) as stage:
-        stage.target.start()
-        stage.source.start()
-        stage.start_sidecar()
-        with Metastore(stage.source.uri) as source, Metastore(stage.target.uri) as target:
-            source.call(lambda client: client.create_database(hive.Database(name="shop")))
-            source.call(lambda client: client.create_table(table("shop", "orders")))
-            wait_until(lambda: target.table("shop", "orders") is not None, what="the table")
-            before = target.table("shop", "orders")
-            report_ended(stage, [f"made-up-{number}" for number in range(20)])
-            wait_until(lambda: len(made_up(stage)) == 20, what="a gap of each")
-            assert_converges(stage)
-            assert target.table("shop", "orders") == before
+    with replicated(tmp_path) as (stage, _, target):
+        before = target.table("shop", "orders")
+        report_ended(stage, [f"made-up-{number}" for number in range(20)])
+        wait_until(lambda: len(made_up(stage)) == 20, what="a gap of each")
+        assert_converges(stage)
+        assert target.table("shop", "orders") == before
         assert all(gap["state"] == "closed" for gap in made_up(stage))
 
 

@@ -17,13 +17,14 @@ from pysync.service import logs
 
 ROOT = Path(pysync.__file__).parent
 _LEVELS = {"debug", "info", "warning", "error", "critical", "exception"}
+TREES = {file: ast.parse(file.read_text()) for file in sorted(ROOT.rglob("*.py"))}
 _BY_ITSELF = "library_logged"
 
 
 def calls() -> Iterator[tuple[Path, ast.Call]]:
     """Every call of a module's logger."""
-    for file in sorted(ROOT.rglob("*.py")):
-        for node in ast.walk(ast.parse(file.read_text())):
+    for file, tree in TREES.items():
+        for node in ast.walk(tree):
             if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute) and node.func.attr in _LEVELS:
                 named = node.func.value
                 if isinstance(named, ast.Name) and named.id == "log":
@@ -74,6 +75,18 @@ def test_every_event_is_a_key_that_can_be_searched_for() -> None:
         )
     ]
     assert wrong == []
+
+
+def test_no_level_of_a_logger_is_kept_for_later_so_that_its_event_is_in_no_list() -> None:
+    called = {id(call.func) for _, call in calls()}
+    kept = [
+        f"{file.relative_to(ROOT)}:{node.lineno}"
+        for file, tree in TREES.items()
+        for node in ast.walk(tree)
+        if isinstance(node, ast.Attribute) and isinstance(node.value, ast.Name) and node.value.id == "log"
+        if node.attr in _LEVELS and id(node) not in called
+    ]
+    assert kept == []
 
 
 def test_the_list_of_events_is_that_of_the_code_with_levels_and_fields() -> None:
