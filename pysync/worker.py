@@ -44,8 +44,8 @@ class Worker:
     """Takes a turn every `every` seconds, after an error in `retry`, until it is stopped or the queue is closed.
 
     A PysyncError is something that is away (`waiting`); anything else is a bug (`failing`). It stays so until a turn
-    says that all is `well`. `failed` is told of both, in the worker's thread, and `ended` of the end. Errors are logged
-    at the 1st, 2nd, 4th, 8th … time in a row.
+    says that all is `well`. `failed` is told the state and the reason of both, in the worker's thread, and `ended` of
+    the end. Errors are logged at the 1st, 2nd, 4th, 8th … time in a row.
     """
 
     def __init__(
@@ -55,7 +55,7 @@ class Worker:
         *,
         every: float,
         retry: float,
-        failed: Callable[[Exception], object] = lambda _: None,
+        failed: Callable[[WorkerState, str], object] = lambda *_: None,
         ended: Callable[[], object] = lambda: None,
     ) -> None:
         self.name = name
@@ -134,12 +134,13 @@ class Worker:
             raise
         except PysyncError as error:
             self.waits(str(error))
-            self._failed(error)
+            self._failed(WorkerState.WAITING, str(error))
             return self._retry
         except Exception as error:  # noqa: BLE001 - the thread must not die silently
-            if self._note(WorkerState.FAILING, f"{type(error).__name__}: {error}"):
+            reason = f"{type(error).__name__}: {error}"
+            if self._note(WorkerState.FAILING, reason):
                 log.error("worker_failed", worker=self.name, traceback=traceback.format_exc(), attempt=self._errors)
-            self._failed(error)
+            self._failed(WorkerState.FAILING, reason)
             return self._retry
         return self._every
 

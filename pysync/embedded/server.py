@@ -188,6 +188,9 @@ class EmbeddedMetastore:
     def _java_options(self) -> list[str]:
         # A short life, mostly of class loading, on what may be few cores: measured at half of the default's CPU time.
         options = ["-XX:+UseSerialGC", "-XX:TieredStopAtLevel=1", "-Xshare:auto", f"-Xmx{self._heap_mb}m"]
+        # A server without memory answers some calls and not others: it ends, and leaves behind what filled it.
+        options += ["-XX:+ExitOnOutOfMemoryError", "-XX:+HeapDumpOnOutOfMemoryError"]
+        options.append(f"-XX:HeapDumpPath={self.directory / 'heap.hprof'}")
         options.append(f"-Dlog4j2.configurationFile={self._log_settings.as_uri()}")
         options.append(f"-Dderby.stream.error.file={self.directory / 'derby.log'}")
         # Derby would look for a deadlock after 20 s only, and the calls of two clients easily get into one.

@@ -297,7 +297,7 @@ class EventQueue(ParkedEvents):
 
     def _is_tight(self) -> bool:
         """Whether the disk is so near its floor that events which are on their way may soon be refused."""
-        return self.free_bytes() < self._min_free + self._min_free // 4
+        return self.free_bytes() < self.min_free_bytes + self.min_free_bytes // 4
 
     def _give_back(self, until: float) -> None:
         while self._vacuum_slice() and time.monotonic() < until:

@@ -52,7 +52,7 @@ class QueueFile(SQLiteQueue):  # type: ignore[misc]  # persist-queue is checked 
         1970) are for tests. Raises QueueFailed, QueueDamaged or QueueFull, each in one line.
         """
         self._directory, self._file = Path(directory), Path(directory) / FILE
-        self._min_free, self._disk_free, self._clock = min_free_bytes, free_bytes, clock
+        self.min_free_bytes, self._disk_free, self._clock = min_free_bytes, free_bytes, clock
         self._quarantine, self._owner, self._closed = quarantine, -1, False
         self._lock = threading.RLock()
         files.prepare(self._directory)
@@ -114,8 +114,8 @@ class QueueFile(SQLiteQueue):  # type: ignore[misc]  # persist-queue is checked 
 
     def _need_room(self, size: int) -> None:
         free = self.free_bytes()
-        if free - size < self._min_free:
-            left, floor = free // _MIB, self._min_free // _MIB
+        if free - size < self.min_free_bytes:
+            left, floor = free // _MIB, self.min_free_bytes // _MIB
             raise QueueFull(
                 f"{left} MiB left on the disk of {self._directory}, queue.min_free_mb is {floor}",
                 hint="free some; the queue goes on by itself",

@@ -77,8 +77,6 @@ def _read(events: Sequence[Queued], translator: Translator, parking: Parking) ->
         if at in repeated:
             continue
         found = _translated(event, translator, parking)
-        if not run.refused and _is_said_already(found, run.flow):
-            continue
         alone = isinstance(found, Change) and found.comes_alone
         if at and (alone or _refreshes(found, run.flow)):
             run.events = events[:at]
@@ -173,16 +171,6 @@ def _word(event: Queued) -> tuple[bytes, str | None] | None:
     except PysyncError:
         return None
     return (found[0], told.attributes.get(USER)) if told.kind is Kind.CREATE_FUNCTION else None
-
-
-def _is_said_already(found: Change | Refusal | None, before: Sequence[Change]) -> bool:
-    """Whether the same word (pysync.model.again) is the last change of what it is about: that is read only now."""
-    if not isinstance(found, Change) or "again" not in found.event.attributes:
-        return False
-    last = next((it for it in reversed(before) if not it.keys.isdisjoint(found.keys)), None)
-    if last is None or last.kind is not Kind.REFRESH:
-        return False
-    return (last.event.attributes, last.event.visited) == (found.event.attributes, found.event.visited)
 
 
 def _refreshed(change: Change) -> list[Change]:

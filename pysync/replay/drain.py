@@ -103,7 +103,7 @@ class Drain:
             self._session,
             every=0.0,
             retry=_BUG_WAIT_SECONDS,
-            failed=self.progress.failed,
+            failed=lambda state, reason: self.progress.failed(State(state.value), reason),
             ended=self._ended,
         )
 

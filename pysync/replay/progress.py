@@ -13,7 +13,7 @@ class State(str, Enum):
 
     STARTING = "starting"
     RUNNING = "running"  # applying, or idle because the target has everything
-    WAITING = "waiting"  # the target is unavailable: it tries again, with backoff
+    WAITING = "waiting"  # the target, or the queue's disk, is unavailable: it tries again, with backoff
     SHADOW = "shadow"  # as running, but nothing is written
     PAUSED = "paused"  # by hand or by the brake, until `pysync resume`
     FAILING = "failing"  # a bug of ours: it begins anew every few seconds
@@ -57,20 +57,19 @@ class Progress:
 
     def waits(self, error: BaseException) -> None:
         """The target is unavailable."""
-        with self._lock:
-            self._waiting_since = self._waiting_since or time.time()
-        self.state = State.WAITING
-        self.refused(str(error))
+        self.failed(State.WAITING, str(error))
 
     def succeeds(self) -> None:
         """The target has done something: it is there."""
         self.state = State.RUNNING
         self._waiting_since = None
 
-    def failed(self, error: BaseException) -> None:
-        """The drain itself failed."""
-        self.state = State.FAILING
-        self.refused(f"{type(error).__name__}: {error}")
+    def failed(self, state: State, reason: str) -> None:
+        """Nothing goes on: it is `state`, waiting or failing."""
+        with self._lock:
+            self._waiting_since = self._waiting_since or time.time()
+        self.state = state
+        self.refused(reason)
 
     def refused(self, reason: str) -> None:
         """Remember the last error."""

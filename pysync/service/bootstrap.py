@@ -31,7 +31,7 @@ from pysync.queue import EventQueue, Gap
 from pysync.replay.drain import Drain, Released
 from pysync.replay.policy import Policy
 from pysync.service.noted import Noted, Reached, read
-from pysync.worker import Worker
+from pysync.worker import Worker, WorkerState
 
 _NOTE = "bootstrap"
 _CHUNK = 50
@@ -192,8 +192,8 @@ class Bootstrapper:
         self._waits = None
         self.worker.well()
 
-    def _failed(self, error: Exception) -> None:
-        self._waits = str(error) if isinstance(error, PysyncError) else f"{type(error).__name__}: {error}"
+    def _failed(self, _: WorkerState, reason: str) -> None:
+        self._waits = reason
 
     def _ask(self, origin: Origin, noted: Noted) -> None:
         """Queue what is not yet, as fast as the targets take it."""

@@ -75,6 +75,7 @@ def _queue(config: Config, queue: EventQueue) -> dict[str, Any]:
         "events": queue.size,
         "history": _history(config, queue.history()),
         "free_bytes": queue.free_bytes(),
+        "min_free_bytes": queue.min_free_bytes,
         "unreadable": len(queue.unreadable()),
     }
 

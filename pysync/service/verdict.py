@@ -14,6 +14,7 @@ from pysync.text import clock
 REFUSED_SECONDS = 60.0
 """A listener that is locked out tries every other second; a refusal that is older is over."""
 
+_MIB = 1024 * 1024
 _ILL = frozenset({"failing", "stopped"})
 
 Status = Mapping[str, Any]
@@ -27,7 +28,8 @@ def problems(status: Status, grace: float, now: float | None = None) -> list[str
     now = time.time() if now is None else now
     return [
         *failing(status),
-        *_waiting("worker", status["workers"], grace, now),
+        *_full(status["queue"]),
+        *_waiting("worker", [it for it in status["workers"] if not _tells_of_target(it)], grace, now),
         *listening(status, grace, now),
         *_gaps(status),
         *_targets(status),
@@ -38,6 +40,17 @@ def problems(status: Status, grace: float, now: float | None = None) -> list[str
 def failing(status: Status) -> list[str]:
     """The workers that fail again and again, or have ended: a new start may help, and nothing else here does."""
     return [f"worker {it['name']} is {it['state']}{_why(it)}" for it in status["workers"] if it["state"] in _ILL]
+
+
+def _full(queue: Status) -> Iterator[str]:
+    if queue["free_bytes"] <= queue["min_free_bytes"]:
+        left, floor = queue["free_bytes"] // _MIB, queue["min_free_bytes"] // _MIB
+        yield f"no event is taken in: {left} MiB are left on the queue's disk, [queue] min_free_mb is {floor}"
+
+
+def _tells_of_target(worker: Status) -> bool:
+    """Whether it is a drain: what that waits for is told once, as its target's."""
+    return bool(worker["name"].startswith("drain-"))
 
 
 def listening(status: Status, grace: float, now: float | None = None) -> list[str]:
@@ -52,9 +65,6 @@ def listening(status: Status, grace: float, now: float | None = None) -> list[st
             f"somebody is refused a login to the bridge, {bridge['refused_connections']} times so far: "
             "if it is a listener, its token is not this sidecar's"
         )
-    log = status["notification_log"]
-    if log is not None and log["state"] == "waiting":
-        found.append(f"the notification log cannot be read{_why(log)}")
     return found
 
 

@@ -8,6 +8,7 @@ from contextlib import closing
 import pytest
 
 from pysync.model.event import Event, Kind
+from pysync.queue import QueueFull
 from pysync.replay import drain
 from pysync.replay.drain import Drain
 from pysync.replay.translate import Translator
@@ -159,16 +160,28 @@ def test_while_a_target_cannot_be_opened_the_state_says_so(bench):
 
 
 def test_a_queue_that_cannot_be_written_loses_no_event(bench, monkeypatch):
-    real, failures = bench.queue.advance, iter([OSError("disk"), OSError("disk")])
+    """Nor is it a bug of pysync: the worker and its target wait, and both say so."""
+    real, is_full = bench.queue.advance, threading.Event()
 
     def advance(*arguments):
-        for failure in failures:
-            raise failure
+        if is_full.is_set():
+            raise QueueFull("no space left")
         real(*arguments)
 
     monkeypatch.setattr(bench.queue, "advance", advance)
+    is_full.set()
     bench.append(create("db.t"), create("db.u"))
-    bench.run()
+    worker = bench.start().worker
+
+    def told():
+        return [{key: it[key] for key in ("state", "last_error")} for it in (bench.status(), worker.status())]
+
+    wait_until(
+        lambda: [it["state"] for it in told()] == ["waiting", "waiting"], what="the target and its drain to wait"
+    )
+    assert [it["last_error"]["reason"] for it in told()] == ["no space left", "no space left"]
+    is_full.clear()
+    bench.finish()
     assert set(bench.target.positions()) == {1, 2}
     bench.stop()
     wait_until(lambda: bench.target.closed == bench.target.opened, what="a session that failed gives its targets back")

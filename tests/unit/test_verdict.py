@@ -17,6 +17,10 @@ def target(**values: Any) -> dict[str, Any]:
     return {**plain, **values}
 
 
+def queue(**values: Any) -> dict[str, Any]:
+    return {"free_bytes": 2**30, "min_free_bytes": 2**28, **values}
+
+
 def worker(**values: Any) -> dict[str, Any]:
     return {"name": "healer", "state": "running", "waiting_since": None, "last_error": None, **values}
 
@@ -30,6 +34,7 @@ def a_status(**values: Any) -> dict[str, Any]:
     return {
         "workers": [worker(name="drain-dr"), worker()],
         "targets": [target()],
+        "queue": queue(),
         "notification_log": None,
         "bridge": {"refused_connections": 0, "refused_last_at": None},
         "listeners": [listener()],
@@ -123,7 +128,13 @@ def test_an_open_gap_is_a_problem_for_its_reason() -> None:
     assert problems(a_status(gaps=gaps), GRACE, NOW) == ["a gap is open: it ended"]
 
 
-@pytest.mark.parametrize(("state", "is_problem"), [("waiting", True), ("running", False)])
-def test_a_notification_log_that_cannot_be_read_is_a_problem(state: str, is_problem: bool) -> None:
-    reader = {"state": state, "last_error": {"reason": "boom"}}
-    assert bool(problems(a_status(bridge=None, notification_log=reader), GRACE, NOW)) == is_problem
+@pytest.mark.parametrize("left", [0, 2**28])
+def test_a_full_disk_is_a_problem_at_once(left: int) -> None:
+    (line,) = problems(a_status(queue=queue(free_bytes=left)), GRACE, NOW)
+    assert line == f"no event is taken in: {left // 2**20} MiB are left on the queue's disk, [queue] min_free_mb is 256"
+
+
+def test_what_a_drain_waits_for_is_told_once() -> None:
+    since = {"state": "waiting", "waiting_since": NOW - GRACE - 1, "last_error": {"reason": "disk full"}}
+    status = a_status(workers=[worker(name="drain-dr", **since)], targets=[target(**since)])
+    assert problems(status, GRACE, NOW) == ["target dr has been waiting for 5:01: disk full"]

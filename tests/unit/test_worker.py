@@ -20,14 +20,14 @@ class Job:
     def __init__(self) -> None:
         self.turns = 0
         self.does: Callable[[], object] = lambda: None
-        self.errors: list[str] = []
+        self.errors: list[tuple[str, str]] = []
         self.ended = threading.Event()
         self.worker = Worker(
             "job",
             self._turn,
             every=0.001,
             retry=0.001,
-            failed=lambda error: self.errors.append(str(error)),
+            failed=lambda state, reason: self.errors.append((str(state), reason)),
             ended=self.ended.set,
         )
 
@@ -88,7 +88,7 @@ def test_after_an_error_it_goes_on_and_says_what_is_wrong(job: Job, error: Excep
     told = job.worker.status()
     assert (told["name"], told["state"]) == ("job", state)
     assert (told["last_error"]["reason"], told["last_error"]["over"]) == (reason, False)
-    assert job.errors[0] == str(error)
+    assert (job.errors[0][0], reason in job.errors[0][1]) == (state, True)
     assert (told["waiting_since"] is not None) == (state == "waiting")
 
 

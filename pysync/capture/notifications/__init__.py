@@ -10,7 +10,7 @@ from pysync.capture.notifications.log import (
     NotificationLogRefused,
 )
 from pysync.capture.notifications.messages import Stamp, UndecodableMessage, decode_notification
-from pysync.capture.notifications.poller import Poller, PollerState, instance_of
+from pysync.capture.notifications.poller import Poller, instance_of
 from pysync.capture.notifications.reader import Batch, Position, begin, read
 from pysync.capture.notifications.touched import Touched, reaches, touched
 
@@ -21,7 +21,6 @@ __all__ = [
     "NotificationLogEmpty",
     "NotificationLogRefused",
     "Poller",
-    "PollerState",
     "Position",
     "Stamp",
     "Touched",

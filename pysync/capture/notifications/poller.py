@@ -6,11 +6,9 @@ told (rows the log has forgotten, a message that cannot be read) is reported as 
 
 from __future__ import annotations
 
-import threading
 import time
 from collections.abc import Callable, Sequence
 from contextlib import suppress
-from enum import Enum
 from typing import Any
 
 import structlog
@@ -46,19 +44,6 @@ _PASSING = (MetastoreError, NotificationLogRefused, QueueFull, QueueFailed, TExc
 log = structlog.get_logger(__name__)
 
 
-class PollerState(str, Enum):
-    """What the poller is doing."""
-
-    STARTING = "starting"
-    RUNNING = "running"
-    WAITING = "waiting"  # the source or the disk is not available, or there is no log: it tries again
-    FAILING = "failing"  # a bug of ours: it begins anew every few seconds
-    STOPPED = "stopped"
-
-    def __str__(self) -> str:
-        return self.value
-
-
 def instance_of(source: str) -> str:
     """The instance under which the events of a source's notification log are queued; its position's key, too."""
     return f"notification-log:{source}"
@@ -82,14 +67,12 @@ class Poller:
         self._poll_seconds = poll_seconds
         self._position: Position | None = None
         self._settled_at = time.monotonic() + _SETTLE_SECONDS  # a start, too, looks for what comes late
-        self._progress = _Progress()
+        self._counts = {"events": 0, "ignored": 0, "gaps": 0}
         self.worker = Worker(
             "notification-log",
             self._session,
             every=0.0,
             retry=_BUG_WAIT_SECONDS,
-            failed=lambda error: self._progress.failed(PollerState.FAILING, f"{type(error).__name__}: {error}"),
-            ended=self._ended,
         )
 
     # --- from any thread
@@ -108,13 +91,16 @@ class Poller:
 
     def status(self) -> dict[str, Any]:
         """State, position, counts since the start and the last error, as JSON values; times are seconds since 1970."""
-        position = self._position
-        return {"instance": self.instance, "position": position and position.last, **self._progress.status()}
+        position, told = self._position, self.worker.status()
+        return {
+            "instance": self.instance,
+            "position": position and position.last,
+            "state": told["state"],
+            "counts": dict(self._counts),
+            "last_error": told["last_error"],
+        }
 
     # --- in its own thread
-
-    def _ended(self) -> None:
-        self._progress.state = PollerState.STOPPED
 
     def _session(self) -> None:
         with suppress(RetryError):  # stopped while it waited
@@ -141,10 +127,9 @@ class Poller:
         try:
             current = source.expected() if not position.last else source.current()
         except NotificationLogEmpty as error:
-            self._progress.failed(PollerState.WAITING, str(error))
+            self.worker.waits(str(error))
             return False
         more = (current != position.last or time.monotonic() < self._settled_at) and self._read(source, current)
-        self._progress.state = PollerState.RUNNING
         self.worker.well()
         return more
 
@@ -178,7 +163,8 @@ class Poller:
                 self._gap(reason)
         self._queue.note(self.instance, batch.after.to_json())
         self._position = batch.after
-        self._progress.counted(events=len(entries), ignored=len(batch.fresh) - len(entries) - len(lost))
+        self._counts["events"] += len(entries)
+        self._counts["ignored"] += len(batch.fresh) - len(entries) - len(lost)
 
     def _decoded(self, source: NotificationLog, rows: Sequence[Notification]) -> tuple[list[Entry], list[str]]:
         """The rows as events to queue, and what cannot be read."""
@@ -202,40 +188,11 @@ class Poller:
 
     def _gap(self, reason: str) -> None:
         log.error("notifications_missing", source=self._source, reason=reason)
-        self._progress.counted(gaps=1)
+        self._counts["gaps"] += 1
         self._on_gap(reason)
 
     def _waits(self, attempt: RetryCallState) -> None:
-        reason = str(attempt.outcome.exception() if attempt.outcome else None)
-        self._progress.failed(PollerState.WAITING, reason)
-        self.worker.waits(reason)
-
-
-class _Progress:
-    """What the poller tells of itself. Written by its thread, read by others."""
-
-    def __init__(self) -> None:
-        self.state = PollerState.STARTING
-        self._lock = threading.Lock()
-        self._counts = {"events": 0, "ignored": 0, "gaps": 0}
-        self._last_error: dict[str, Any] | None = None
-
-    def counted(self, **more: int) -> None:
-        """So many more of each."""
-        with self._lock:
-            for what, number in more.items():
-                self._counts[what] += number
-
-    def failed(self, state: PollerState, reason: str) -> None:
-        """Remember the last error."""
-        with self._lock:
-            self.state = state
-            self._last_error = {"reason": " ".join(reason.split()), "at": time.time()}
-
-    def status(self) -> dict[str, Any]:
-        """As JSON values."""
-        with self._lock:
-            return {"state": str(self.state), "counts": dict(self._counts), "last_error": self._last_error}
+        self.worker.waits(str(attempt.outcome.exception() if attempt.outcome else None))
 
 
 def _passes(error: BaseException) -> bool:
