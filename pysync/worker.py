@@ -88,6 +88,11 @@ class Worker:
             self._thread.join(seconds)
         return not self._thread.is_alive()
 
+    def end(self, seconds: float) -> bool:
+        """`stop`, and `join`."""
+        self.stop()
+        return self.join(seconds)
+
     @property
     def started(self) -> bool:
         """Whether it ever began."""

@@ -22,10 +22,9 @@ from py4j.protocol import Py4JNetworkError
 from pysync.capture.connections import HOST, Door, Server
 from pysync.capture.gaps import MOST, GapWatch
 from pysync.capture.overlaps import Overlaps
-from pysync.capture.refreshes import INSTANCE
 from pysync.crashpoints import crash_point
 from pysync.errors import PysyncError
-from pysync.model.event import Event, Kind
+from pysync.model.event import SIDECAR, Event, Kind
 from pysync.model.wire import UnreadableEvent, UnsupportedEvent, decode_event
 from pysync.queue import Entry, EventQueue, QueueFailed, QueueFull
 
@@ -157,7 +156,7 @@ def _read(payload: str) -> _Read | _NoEvent:
         return _NoEvent(data, str(error))
     if event.sequence > MOST or not 0 <= event.time_ms <= _LATEST_MS or len(event.instance) > _LONGEST_NAME:
         return _NoEvent(data, "an event whose number, time or instance no listener gives")
-    if event.kind is Kind.REFRESH or event.instance == INSTANCE:
+    if event.kind is Kind.REFRESH or event.instance == SIDECAR:
         return _NoEvent(data, "an event that only the sidecar itself may queue")
     return _Read(event, data)
 

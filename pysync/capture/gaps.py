@@ -15,8 +15,8 @@ from typing import Any
 
 import structlog
 
-from pysync.capture.refreshes import INSTANCE
 from pysync.capture.roll import Roll
+from pysync.model.event import SIDECAR
 from pysync.queue import EventQueue, Instance
 
 _HOLE_SECONDS = 5.0
@@ -183,7 +183,7 @@ def _number(told: object) -> int:
 
 
 def _is_listener(name: str) -> bool:
-    return name != INSTANCE and ":" not in name  # as in notification-log:SOURCE
+    return name != SIDECAR and ":" not in name  # as in notification-log:SOURCE
 
 
 def _holes(instance: Instance, listener: _Listener) -> tuple[tuple[int, int], ...]:

@@ -13,7 +13,6 @@ from hmsclient.genthrift.hive_metastore import ttypes as hive
 
 from pysync.capture.notifications import NotificationLog, NotificationLogRefused, reaches, touched
 from pysync.capture.notifications.reader import LOOK_BACK
-from pysync.capture.refreshes import Scope
 from pysync.dump.manifest import Counts
 from pysync.dump.record import Record, Reply, What, framed
 from pysync.dump.replies import Recorder
@@ -21,6 +20,7 @@ from pysync.errors import PysyncError
 from pysync.metastore.client import PARTITIONS_PER_CALL, Metastore
 from pysync.model.definition import is_index
 from pysync.model.names import TableName
+from pysync.resync.refreshes import Scope
 
 _TRIES = 3
 

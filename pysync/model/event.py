@@ -9,6 +9,7 @@ from enum import Enum
 VERSION = 1
 VISITED = "pysync.visited"  # the EnvironmentContext property that names the clusters a change has been to
 USER = "user"  # the attribute that names who made the call
+SIDECAR = "sidecar"  # what events of the sidecar's own have for the instance of a listener
 _REPLICATOR = "pysync-"
 
 

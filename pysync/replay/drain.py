@@ -74,9 +74,12 @@ class Drain:
         open_target: Callable[[], Target],
         *,
         source: OpenSource | None = None,
+        tally: Tally | None = None,
         clock: Callable[[], float] = time.monotonic,
     ) -> None:
-        """`source` connects to the source metastore; `clock` gives seconds that only grow."""
+        """`source` connects to the source metastore; `tally` counts what a bootstrap comes to; `clock` gives seconds
+        that only grow.
+        """
         self.name = settings.name
         self.settings = settings
         self.progress = Progress(settings.name, settings.kind)
@@ -93,6 +96,7 @@ class Drain:
             halt=self._halt,
             source=source,
             ledger=_ledger(queue, settings),
+            tally=tally,
             clock=clock,
         )
         self._errands: Errands[Lanes] = Errands()
@@ -158,11 +162,6 @@ class Drain:
             log.warning("target_resumed", target=self.name, reason=pause.reason)
         self._interrupt()
         return pause
-
-    @property
-    def tally(self) -> Tally:
-        """How far the bootstrap of the target has come."""
-        return self._replayer.tally
 
     def preview(self) -> Draft:
         """What the next window comes to; changes nothing."""

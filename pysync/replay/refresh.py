@@ -75,11 +75,13 @@ _CONSTRAINTS = {struct: kind for kind, struct in OBJECTS.items() if struct in id
 class Refresher:
     """Refreshes for one target; used by several lanes at once, each of which opens the source for itself."""
 
-    def __init__(self, source: OpenSource | None, translator: Translator, allow: Allow) -> None:
+    def __init__(
+        self, source: OpenSource | None, translator: Translator, allow: Allow, tally: Tally | None = None
+    ) -> None:
         self._source = source
         self._translator = translator
         self._allow = allow
-        self.tally = Tally()
+        self.tally = tally or Tally()
         self._idle: SimpleQueue[tuple[Reads, ExitStack]] = SimpleQueue()
 
     def rest(self) -> None:

@@ -65,6 +65,7 @@ class Replayer:
         halt: threading.Event,
         source: OpenSource | None,
         ledger: Ledger | None = None,
+        tally: Tally | None = None,
         clock: Callable[[], float] = time.monotonic,
         chance: Callable[[], float] = random.random,
         open_lanes: OpenLanes = Threads,
@@ -84,7 +85,7 @@ class Replayer:
         self._open_lanes = open_lanes
         self._heals = source is not None
         self._parking = Parking(queue, settings.name, heals=self._heals)
-        self._refresher = Refresher(source, translator, self.brake.allows)
+        self._refresher = Refresher(source, translator, self.brake.allows, tally)
         noted = f"unfinished:{settings.name}"
         unfinished = Unfinished(partial(queue.note, noted), queue.noted(noted))
         self._applier = Applier(settings, progress, halt, self._refresher, unfinished=unfinished, chance=chance)
@@ -97,11 +98,6 @@ class Replayer:
         self._retry: Iterator[Leg] | None = None
         self._retried: Leg | None = None
         self._halt = halt
-
-    @property
-    def tally(self) -> Tally:
-        """How far the bootstrap of this target has come."""
-        return self._refresher.tally
 
     def lanes(self, open_target: Callable[[], Target]) -> Lanes:
         """The lanes to call the rest with; one that only logs, for a shadow."""
@@ -262,7 +258,7 @@ class Replayer:
             return 0
         refused = [refusal for leg in legs for refusal in leg.refused if refusal.event.position <= done]
         refused = self._parking.store(done, refused)
-        self.tally.settle(done)
+        self._refresher.tally.settle(done)
         self._queue.advance(self._name, done, self._parking.park(refused))
         self._done = done
         self.brake.passed(done)

@@ -24,8 +24,8 @@ class Tally:
     `settles` is called before the target's position moves, with that position, and is to `take` what came of it.
     """
 
-    def __init__(self) -> None:
-        self.settles: Callable[[int], object] = self.take
+    def __init__(self, settles: Callable[[int], object] | None = None) -> None:
+        self._settles = settles or self.take
         self._lock = threading.Lock()
         self._counts: dict[int, Count] = {}
 
@@ -39,7 +39,7 @@ class Tally:
         with self._lock:
             some = any(at <= upto for at in self._counts)
         if some:
-            self.settles(upto)
+            self._settles(upto)
 
     def take(self, upto: int, after: int = 0) -> Count:
         """What came of those up to position `upto`, told once; those up to `after` do not count (any more)."""

@@ -9,16 +9,16 @@ from dataclasses import asdict
 from functools import partial
 from typing import Any
 
-from pysync.capture.healing import Healer
 from pysync.capture.roll import Roll
 from pysync.errors import PysyncError
 from pysync.model.names import TableName, normalized
 from pysync.queue import EventQueue
 from pysync.replay.drain import Drain, Released
-from pysync.service.bootstrap import Bootstrapper
+from pysync.resync.bootstrap import Bootstrapper
+from pysync.resync.healing import Healer
+from pysync.resync.rescoping import kept_scope
 from pysync.service.control import Command
 from pysync.service.history import listed
-from pysync.service.rescoping import kept_scope
 from pysync.service.show import parked_event, parked_table, plan_of
 
 RELEASE_SECONDS = 7.0

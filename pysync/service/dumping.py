@@ -13,7 +13,6 @@ from typing import Literal
 
 from thrift.Thrift import TException
 
-from pysync.capture.refreshes import Scope
 from pysync.config import Config
 from pysync.dump.data import last_page
 from pysync.dump.index import FILES, KIND, SUFFIX, Dump, indexed
@@ -28,6 +27,7 @@ from pysync.metastore.access import Where
 from pysync.metastore.errors import MetastoreError
 from pysync.model.names import TableName
 from pysync.replay.policy import Policy
+from pysync.resync.refreshes import Scope
 from pysync.service.carrying import Into
 from pysync.service.filelist import Lister, listing
 from pysync.targets.settings import TargetSettings

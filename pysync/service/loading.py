@@ -11,7 +11,6 @@ from typing import Any, Literal
 from pydantic import BaseModel, ValidationError
 
 from pysync.capture.notifications import Position, instance_of
-from pysync.capture.refreshes import Scope
 from pysync.config import Config
 from pysync.dump.index import Dump
 from pysync.dump.manifest import Manifest, Within
@@ -20,7 +19,8 @@ from pysync.errors import PysyncError, UsageError
 from pysync.model.names import TableName
 from pysync.queue import EventQueue, ParkedTable
 from pysync.replay.translate import Translator
-from pysync.service.bootstrap import Origin
+from pysync.resync.bootstrap import Origin
+from pysync.resync.refreshes import Scope
 from pysync.service.carrying import OutOf
 from pysync.service.oneoff import Tell, run_once
 from pysync.service.undoing import Survey, since_by_queue

@@ -9,7 +9,7 @@ from typing import Any
 from pysync.config import Config
 from pysync.errors import PysyncError
 from pysync.queue import EventQueue
-from pysync.service.bootstrap import Origin
+from pysync.resync.bootstrap import Origin
 from pysync.service.sidecar import Sidecar
 from pysync.service.tuning import collect_seldom
 from pysync.targets.kinds import target_kind

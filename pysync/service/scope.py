@@ -7,7 +7,6 @@ from contextlib import closing
 from pathlib import Path
 from typing import Any
 
-from pysync.capture.healing import reading
 from pysync.config import Config
 from pysync.errors import PysyncError
 from pysync.metastore.client import Metastore
@@ -17,8 +16,9 @@ from pysync.queue.store import FILE
 from pysync.replay.leaving import Leaving
 from pysync.replay.scope import Extent, scope_of
 from pysync.replay.translate import Translator
+from pysync.resync.healing import reading
+from pysync.resync.rescoping import Kept, kept_scope
 from pysync.service.asking import NoSidecar, ask
-from pysync.service.rescoping import Kept, kept_scope
 from pysync.targets.base import Target
 from pysync.targets.kinds import target_kind
 from pysync.targets.settings import TargetSettings

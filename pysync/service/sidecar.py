@@ -18,10 +18,8 @@ import structlog
 from pysync import __version__
 from pysync.capture.bridge import Bridge, Reception
 from pysync.capture.gaps import GapWatch
-from pysync.capture.healing import Healer
 from pysync.capture.notifications import Poller
 from pysync.capture.overlaps import Overlaps
-from pysync.capture.refreshes import Refreshes
 from pysync.config import Config
 from pysync.copy.copies import Copies
 from pysync.errors import PysyncError, UsageError
@@ -31,14 +29,17 @@ from pysync.queue import EventQueue, Gap, QueueFull
 from pysync.replay.drain import Drain
 from pysync.replay.progress import State
 from pysync.replay.translate import Translator
-from pysync.service.bootstrap import Bootstrapper, Origin
+from pysync.resync.bootstrap import Bootstrapper, Origin
+from pysync.resync.checkpoint import Checkpoints
+from pysync.resync.healing import Healer
+from pysync.resync.refreshes import Refreshes
+from pysync.resync.rescoping import Rescoper, compare_scope
 from pysync.service.commands import Commands
 from pysync.service.control import ControlServer
 from pysync.service.ending import Ending
 from pysync.service.install import listener_jar
 from pysync.service.lag import Lags
 from pysync.service.needs import assert_needs
-from pysync.service.rescoping import Rescoper, compare_scope
 from pysync.service.status import sidecar_status
 from pysync.service.targets import assert_named
 from pysync.service.tuning import collect_seldom
@@ -100,6 +101,8 @@ class Sidecar:
         self.bridge = self._bridge(token, Reception(self.queue, watch, overlaps)) if token else None
         self.poller = self._poller(self._source) if polls and self._source else None
         self._copies = Copies(settings, listener_jar, config.queue.directory.absolute())
+        note = {"note": origin.note} if origin is not None else {}
+        self._checkpoints = Checkpoints(self.queue, [it.name for it in settings], **note)
         self.drains = [self._drain(*both) for both in zip(settings, translators, strict=True)]
         refreshes = Refreshes(self.queue, config.source.name)
         self.bootstrapper = Bootstrapper(
@@ -107,6 +110,7 @@ class Sidecar:
             refreshes,
             self.drains,
             {it.name: translator.policy for it, translator in zip(settings, translators, strict=True)},
+            self._checkpoints,
             source=origin or self._source,
             listens=lambda: self.poller is None or self.poller.status()["position"] is not None,
         )
@@ -236,10 +240,11 @@ class Sidecar:
     def _heals_elsewhere(self, gap: Gap) -> bool:
         return self.bootstrapper.heals(gap) or any(it.heals(gap) for it in self._rescopers.values())
 
-    def _behind(self) -> int:
-        """How many events the slowest of the targets that are at work is behind."""
-        running = [drain.name for drain in self.drains if drain.progress.state is State.RUNNING]
-        return max((self.queue.depth(name).queued for name in running), default=0)
+    def _done(self) -> int:
+        """The position that the slowest of the targets that are at work has reached."""
+        positions = self.queue.positions()
+        running = [positions[drain.name] for drain in self.drains if drain.progress.state is State.RUNNING]
+        return min(running, default=self.queue.last)
 
     def _keep_house(self) -> int:
         """Trim the queue for a moment; returns how much, 0 when there is nothing left to do.
@@ -271,7 +276,7 @@ class Sidecar:
             overlaps,
             refreshes,
             source=self._source,
-            behind=self._behind,
+            done=self._done,
             tables_per_second=self._config.source.compare_tables_per_second,
             elsewhere=self._heals_elsewhere,
         )
@@ -290,7 +295,8 @@ class Sidecar:
         open_target = self._copies.opener(settings, partial(target_kind(settings.kind).open, settings), files)
         living = partial(Metastore, self._source) if self._source else None
         source = self._origin.opened if self._origin else living
-        return Drain(self.queue, settings, translator, open_target, source=source)
+        tally = self._checkpoints.tally(settings.name)
+        return Drain(self.queue, settings, translator, open_target, source=source, tally=tally)
 
     def _bridge_ended(self) -> None:
         self.ending.ask("the bridge's accept loop ended (out of file descriptors?)")

@@ -8,9 +8,9 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from pysync import __version__
-from pysync.capture.refreshes import INSTANCE
 from pysync.capture.roll import Roll
 from pysync.config import Config
+from pysync.model.event import SIDECAR
 from pysync.queue import EventQueue, Gap, History, Instance
 from pysync.replay.drain import Drain
 from pysync.service.lag import Lags
@@ -53,7 +53,7 @@ def sidecar_status(
         "workers": [worker.status() for worker in workers],
         "acts": [_act(act) for act in queue.acts()],
         "gaps": [_gap(gap) for gap in queue.gaps()],
-        "instances": [_instance(it) for it in instances if it.instance != INSTANCE],
+        "instances": [_instance(it) for it in instances if it.instance != SIDECAR],
         "targets": [
             {
                 **_target(drain, queue),

@@ -12,11 +12,10 @@ from datetime import datetime
 from typing import Any
 
 from pysync.capture.notifications import instance_of
-from pysync.capture.refreshes import INSTANCE, LIVING, Scope, everything
 from pysync.dump.manifest import Manifest
 from pysync.metastore.reads import Reads
 from pysync.model.describe import describe
-from pysync.model.event import Event, Kind
+from pysync.model.event import SIDECAR, Event, Kind
 from pysync.model.mark import Mark
 from pysync.model.names import TableName
 from pysync.model.operation import DropPartitions, Operation, Refresh
@@ -26,6 +25,7 @@ from pysync.replay.fold import fold
 from pysync.replay.plan import plan
 from pysync.replay.rereading import Rereading
 from pysync.replay.translate import Translator
+from pysync.resync.refreshes import LIVING, Scope, everything
 from pysync.targets.base import Target
 
 _MOST = 5
@@ -40,7 +40,7 @@ def since_by_queue(queue: EventQueue, manifest: Manifest, target: str) -> str | 
     if target not in queue.positions():
         return None
     polled = instance_of(manifest.source)
-    heard = [it for it in queue.instances() if it.instance not in {INSTANCE, polled} and it.source == manifest.source]
+    heard = [it for it in queue.instances() if it.instance not in {SIDECAR, polled} and it.source == manifest.source]
     began = f"the dump was begun at {_moment(manifest.began_at)}"
     began_ms = int(manifest.began_at * _MS)  # what came in the same millisecond may have come after it
     latest = max((it.last_at_ms for it in heard), default=0)
@@ -119,7 +119,7 @@ class Survey:
         policy, end = self.translator.policy, 2**62
         scope = Scope(policy.takes_database, policy.takes_table)
         for names in everything(self.dumped, lambda: end, scope=scope, whole=self.whole):
-            event = Event(Kind.REFRESH, self.manifest.source, INSTANCE, 1, 0, attributes=dict(names))
+            event = Event(Kind.REFRESH, self.manifest.source, SIDECAR, 1, 0, attributes=dict(names))
             change = self.translator.translate(encode_event(event), end)
             for work in plan(fold([change] if change else []), self.epoch):
                 yield from (it for it in work.operations if isinstance(it, Refresh))

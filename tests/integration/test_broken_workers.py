@@ -13,7 +13,6 @@ from typing import Any
 import pytest
 import structlog
 
-from pysync.capture.healing import Healer
 from pysync.capture.notifications import poller
 from pysync.capture.notifications.poller import Poller
 from pysync.config import load_config
@@ -21,9 +20,11 @@ from pysync.queue import EventQueue
 from pysync.queue.gaps import scope_gaps
 from pysync.replay import drain
 from pysync.replay.drain import Drain
-from pysync.service import bootstrap, rescoping, verifying
-from pysync.service.bootstrap import Bootstrapper
-from pysync.service.rescoping import Rescoper
+from pysync.resync import bootstrap, rescoping
+from pysync.resync.bootstrap import Bootstrapper
+from pysync.resync.healing import Healer
+from pysync.resync.rescoping import Rescoper
+from pysync.service import verifying
 from pysync.service.sidecar import Sidecar
 from pysync.service.verifying import Verifier
 from tests.support import wait_until

@@ -109,9 +109,9 @@ def test_a_target_that_there_is_not_is_wrong_usage(place, name):
     assert_one_line(pysync("plan", "--target", "tri", "-c", place.file), 2, "no target 'tri'")
 
 
-def test_a_second_sidecar_is_refused_soon(place):
+def test_a_second_sidecar_is_refused(place):
     with sidecar(place):
-        done = pysync("run", "-c", place.file, seconds=6)
+        done = pysync("run", "-c", place.file)
         assert_one_line(done, 1, "another pysync runs on this directory")
 
 

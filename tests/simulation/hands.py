@@ -9,8 +9,8 @@ from typing import Any
 
 from hmsclient.genthrift.hive_metastore import ttypes as hive
 
-from pysync.capture.refreshes import Refreshes, everything
 from pysync.replay.translate import Translator
+from pysync.resync.refreshes import Refreshes, everything
 from pysync.service.loading import older
 from pysync.service.undoing import Survey
 from pysync.targets.memory import MemoryMetastore, MemoryTarget

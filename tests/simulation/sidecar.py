@@ -10,12 +10,12 @@ from typing import Any
 
 from pysync.capture.bridge import Reception
 from pysync.capture.gaps import GapWatch
-from pysync.capture.healing import Healer
 from pysync.capture.overlaps import Overlaps
-from pysync.capture.refreshes import Refreshes
 from pysync.queue import EventQueue, Gap
 from pysync.replay.translate import Translator
-from pysync.service.rescoping import Rescoper, compare_scope
+from pysync.resync.healing import Healer
+from pysync.resync.refreshes import Refreshes
+from pysync.resync.rescoping import Rescoper, compare_scope
 from pysync.targets.memory import Store
 from pysync.targets.settings import TargetSettings
 from tests.simulation.clock import Clock
@@ -62,7 +62,7 @@ class Sidecar:
             self.overlaps,
             refreshes,
             source=self._source(wiring),  # type: ignore[arg-type]  # see stage.stage
-            behind=lambda: 0,
+            done=lambda: self.queue.last,
             tables_per_second=1e9,
             elsewhere=self._is_of_scope,
         )

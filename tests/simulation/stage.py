@@ -18,8 +18,8 @@ from unittest import mock
 
 import structlog
 
-from pysync.capture import healing
 from pysync.queue import schema
+from pysync.resync import healing
 from tests.simulation.clock import Clock
 from tests.simulation.topologies import Topology
 from tests.simulation.world import World

@@ -9,7 +9,6 @@ from typing import Any
 from hmsclient.genthrift.hive_metastore import ThriftHiveMetastore
 from hmsclient.genthrift.hive_metastore import ttypes as hive
 
-from pysync.capture.refreshes import EVERYTHING
 from pysync.dump.index import KIND, SUFFIX, indexed
 from pysync.dump.manifest import Manifest, Within
 from pysync.dump.pieces import opened
@@ -17,6 +16,7 @@ from pysync.dump.record import HEAD, Reply
 from pysync.dump.write import Selection, Writing
 from pysync.model.names import TableName, partition_name
 from pysync.model.wire import encode
+from pysync.resync.refreshes import EVERYTHING
 from tests.support.refreshing import Hms
 
 ASKED = Manifest(id="a1", source="onprem", within=(Within(),), upto=7, began_at=100.0)

@@ -10,11 +10,8 @@ from typing import Any
 import pytest
 import structlog
 
-from pysync.capture import healing
 from pysync.capture.gaps import GapWatch
-from pysync.capture.healing import Healer
 from pysync.capture.overlaps import Overlaps
-from pysync.capture.refreshes import Refreshes, Scope, everything, place
 from pysync.errors import PysyncError
 from pysync.metastore.errors import MetastoreUnavailable
 from pysync.model.event import Kind
@@ -25,8 +22,11 @@ from pysync.queue import EventQueue
 from pysync.replay.drain import Drain
 from pysync.replay.tally import Count, Tally
 from pysync.replay.translate import Translator
-from pysync.service import bootstrap
-from pysync.service.bootstrap import Bootstrapper
+from pysync.resync import bootstrap, feed, healing
+from pysync.resync.bootstrap import Bootstrapper
+from pysync.resync.checkpoint import Checkpoints
+from pysync.resync.healing import Healer
+from pysync.resync.refreshes import Refreshes, Scope, everything, place
 from pysync.targets.base import Outcome, Rejected
 from tests.support import wait_until
 from tests.support.events import event, settings
@@ -70,10 +70,16 @@ class Stand:
         self.queue, self.source = queue, source
         self.refreshes = Refreshes(queue, "onprem")
         self.targets = {name: Target() for name in targets}
+        self.checkpoints = Checkpoints(queue, targets)
         self.drains = {name: self._drain(name, values) for name, values in targets.items()}
         policies = {name: Translator.of(settings(name=name, **values)).policy for name, values in targets.items()}
         self.bootstrapper = Bootstrapper(
-            queue, self.refreshes, list(self.drains.values()), policies, source=URI if source else None
+            queue,
+            self.refreshes,
+            list(self.drains.values()),
+            policies,
+            self.checkpoints,
+            source=URI if source else None,
         )
         for name in targets:
             queue.register(name)
@@ -81,7 +87,8 @@ class Stand:
 
     def _drain(self, name: str, values: dict[str, Any]) -> Drain:
         wanted = settings(name=name, retry_max_seconds=0.01, **values)
-        return Drain(self.queue, wanted, Translator.of(wanted), self.targets[name].opener, source=self.source)
+        opener, tally = self.targets[name].opener, self.checkpoints.tally(name)
+        return Drain(self.queue, wanted, Translator.of(wanted), opener, source=self.source, tally=tally)
 
     def start(self, *drains: str) -> None:
         self.bootstrapper.start()
@@ -89,7 +96,7 @@ class Stand:
             self.drains[name].start()
 
     def stop(self) -> None:
-        self.bootstrapper.stop()
+        assert self.bootstrapper.worker.end(60)
         for drain in self.drains.values():
             drain.stop()
             drain.join(60)
@@ -163,7 +170,7 @@ def test_what_comes_meanwhile_is_applied_after_it(stands) -> None:
 
 
 def test_no_more_is_queued_than_may_wait(stands, monkeypatch) -> None:
-    monkeypatch.setattr(bootstrap, "_AHEAD", 100)
+    monkeypatch.setattr(feed, "_AHEAD", 100)
     stand = stands(Source("db", tables=400))
     stand.bootstrapper.begin(["dr"])
     stand.start()
@@ -173,7 +180,7 @@ def test_no_more_is_queued_than_may_wait(stands, monkeypatch) -> None:
 
 
 def test_a_new_start_goes_on_where_it_was_and_asks_for_nothing_twice(stands, monkeypatch) -> None:
-    monkeypatch.setattr(bootstrap, "_AHEAD", 100)
+    monkeypatch.setattr(feed, "_AHEAD", 100)
     source = Source("a", "b", tables=200)
     first = stands(source)
     first.bootstrapper.begin(["dr"])
@@ -182,7 +189,7 @@ def test_a_new_start_goes_on_where_it_was_and_asks_for_nothing_twice(stands, mon
     first.stop()
     before = len(first.asked())
     assert before < len(source.names)
-    monkeypatch.setattr(bootstrap, "_AHEAD", 10_000)
+    monkeypatch.setattr(feed, "_AHEAD", 10_000)
     second = stands(source)
     assert second.bootstrapper.begin(["dr"]) is False, "it is the same one"
     second.start()
@@ -260,7 +267,7 @@ def test_the_gap_of_a_new_target_is_left_to_it_and_closed_by_it(stands) -> None:
         Overlaps(),
         stand.refreshes,
         source=URI,
-        behind=lambda: 0,
+        done=lambda: stand.queue.last,
         tables_per_second=1e6,
         elsewhere=stand.bootstrapper.heals,
     )
@@ -270,7 +277,7 @@ def test_the_gap_of_a_new_target_is_left_to_it_and_closed_by_it(stands) -> None:
     stand.start("dr")
     stand.wait_for("finished")
     wait_until(lambda: stand.queue.open_gaps() == [], what="the gap being closed")
-    healer.stop()
+    assert healer.worker.end(60)
     assert len(stand.targets["dr"].applied) == 1 + 2 * 3, "nothing was compared twice"
 
 

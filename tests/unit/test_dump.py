@@ -17,7 +17,6 @@ from hypothesis import settings as bounds
 from hypothesis import strategies as some
 from thrift.transport.TTransport import TMemoryBuffer
 
-from pysync.capture.refreshes import Refreshes, Scope, everything
 from pysync.dump import pieces as pieces_of
 from pysync.dump.index import open_dump
 from pysync.dump.manifest import Counts, Piece, Within, read_manifest
@@ -32,6 +31,7 @@ from pysync.metastore.errors import MetastoreUnavailable
 from pysync.model import idl
 from pysync.model.names import TableName
 from pysync.model.wire import encode
+from pysync.resync.refreshes import Refreshes, Scope, everything
 from pysync.service import dumping
 from pysync.service.dumping import Wanted, scope_of
 from pysync.service.loading import Taken, _refuse_unfit, _since_by_notes

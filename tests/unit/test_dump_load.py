@@ -10,7 +10,6 @@ from typing import Any
 import pytest
 import structlog
 
-from pysync.capture.refreshes import EVERYTHING, Refreshes, everything
 from pysync.config import Config
 from pysync.dump.index import open_dump
 from pysync.dump.read import DumpReader
@@ -21,9 +20,11 @@ from pysync.model.operation import DropTable, PutPartitions, PutTable
 from pysync.queue import EventQueue
 from pysync.replay.drain import Drain
 from pysync.replay.translate import Translator
+from pysync.resync import bootstrap
+from pysync.resync.bootstrap import Bootstrapper, Origin
+from pysync.resync.checkpoint import Checkpoints
+from pysync.resync.refreshes import EVERYTHING, Refreshes, everything
 from pysync.sections import SourceConfig
-from pysync.service import bootstrap
-from pysync.service.bootstrap import Bootstrapper, Origin
 from pysync.service.loading import _is_whole, load_once
 from tests.support import wait_until
 from tests.support.dumped import Source, write
@@ -42,9 +43,11 @@ class Load:
         origin = Origin(lambda: DumpReader(dump), id=directory.name, whole=whole, note="load")
         translator = Translator.of(wanted)
         self.queue, self.target = queue, target
-        self.drain = Drain(queue, wanted, translator, target.opener, source=origin.opened)
-        refreshes = Refreshes(queue, "onprem")
-        self.bootstrapper = Bootstrapper(queue, refreshes, [self.drain], {"dr": translator.policy}, source=origin)
+        checkpoints = Checkpoints(queue, ["dr"], origin.note)
+        tally = checkpoints.tally("dr")
+        self.drain = Drain(queue, wanted, translator, target.opener, source=origin.opened, tally=tally)
+        policies, refreshes = {"dr": translator.policy}, Refreshes(queue, "onprem")
+        self.bootstrapper = Bootstrapper(queue, refreshes, [self.drain], policies, checkpoints, source=origin)
         queue.register("dr")
         stack.callback(self.stop)
 
@@ -60,7 +63,7 @@ class Load:
         return found
 
     def stop(self) -> None:
-        self.bootstrapper.stop()
+        assert self.bootstrapper.worker.end(60)
         self.drain.stop()
         self.drain.join(10)
 

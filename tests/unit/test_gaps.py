@@ -16,7 +16,7 @@ from pysync.capture import gaps
 from pysync.capture.bridge import Reception
 from pysync.capture.gaps import GapWatch
 from pysync.capture.overlaps import Overlaps
-from pysync.capture.refreshes import INSTANCE
+from pysync.model.event import SIDECAR
 from pysync.queue import EventQueue
 from tests.support.queues import Reopener, fill
 
@@ -230,7 +230,7 @@ def test_the_end_of_an_earlier_one_does_not_hide_that_numbers_of_it_are_missing(
     assert "events 3 to 4 of metastore jvm never came" in reasons(queue)
 
 
-@pytest.mark.parametrize("instance", [INSTANCE, "notification-log:onprem"])
+@pytest.mark.parametrize("instance", [SIDECAR, "notification-log:onprem"])
 def test_what_is_no_listener_has_no_end(queue, watch, instance):
     assert watch.report(ended(instance))
     assert reasons(queue) == []
@@ -242,7 +242,7 @@ def test_all_events_of_a_listener_may_be_missing(queue, watch):
 
 
 def test_the_sidecar_s_own_events_and_a_notification_log_have_no_listener(queue, watch):
-    fill(queue, 1, 3, instance=INSTANCE)
+    fill(queue, 1, 3, instance=SIDECAR)
     fill(queue, 1, 1, instance="notification-log:onprem")
     fill(queue, 7, 7, instance="notification-log:onprem")
     assert look(watch, 100) == 0

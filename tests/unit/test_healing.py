@@ -11,15 +11,15 @@ from typing import Any
 import pytest
 import structlog
 
-from pysync.capture import healing
 from pysync.capture.gaps import GapWatch
-from pysync.capture.healing import Healer
 from pysync.capture.overlaps import Overlaps
-from pysync.capture.refreshes import Refreshes
 from pysync.metastore.errors import MetastoreUnavailable
 from pysync.model.event import Event
 from pysync.model.wire import decode_event
 from pysync.queue import EventQueue
+from pysync.resync import feed, healing
+from pysync.resync.healing import Healer
+from pysync.resync.refreshes import Refreshes
 from tests.support import table, wait_until
 from tests.support.events import create_table, rename_table
 from tests.support.queues import Reopener
@@ -67,7 +67,7 @@ class Stand:
     def __init__(self, queue: EventQueue, stack: ExitStack, source: Source | None) -> None:
         self.queue, self.source = queue, source
         self.overlaps = Overlaps()
-        self.lag = 0
+        self.is_held = False
         self._stack = stack
         queue.register("dr")
 
@@ -79,11 +79,11 @@ class Stand:
             self.overlaps,
             self.refreshes,
             source=URI if self.source else None,
-            behind=lambda: self.lag,
+            done=lambda: 0 if self.is_held else self.queue.last,
             tables_per_second=tables_per_second,
         )
         healer.start()
-        self._stack.callback(healer.stop)
+        self._stack.callback(healer.worker.end, 60)
         return healer
 
     def asked(self) -> list[Event]:
@@ -189,7 +189,7 @@ def test_a_healer_that_was_ended_in_the_middle_begins_anew_at_the_next_start(sta
     stand.queue.open_gap("a", "why")
     healer = stand.start(tables_per_second=100)
     wait_until(lambda: len(stand.tables()) >= 50, what="a part of it")
-    healer.stop()
+    assert healer.worker.end(60)
     assert stand.states() == ["open"]
     before = len(stand.tables())
     assert before < 400
@@ -210,17 +210,18 @@ def test_the_pace_is_kept(stands) -> None:
     assert time.monotonic() - begun >= 0.75, "200 tables at 200 a second"
 
 
-def test_it_waits_for_a_target_that_does_not_come_along(stands) -> None:
+def test_it_waits_for_a_target_that_does_not_come_along(stands, monkeypatch) -> None:
+    monkeypatch.setattr(feed, "_AHEAD", feed._CHUNK)
     stand = stands(Source(300))
-    stand.lag = healing._AHEAD + 1
+    stand.is_held = True
     stand.queue.open_gap("a", "why")
     stand.start()
     wait_until(lambda: len(stand.asked()) > 0, what="the first of it")
     time.sleep(0.2)
     asked = len(stand.asked())
-    assert asked <= 2 * healing._CHUNK, "it must not fill the queue"
+    assert asked <= 3 * feed._CHUNK, "it must not fill the queue"
     assert stand.states() == ["open"]
-    stand.lag = 0
+    stand.is_held = False
     stand.wait_for("closing")
 
 

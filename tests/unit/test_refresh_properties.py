@@ -14,8 +14,6 @@ import structlog
 from hypothesis import given, note
 
 from pysync.capture.overlaps import Overlaps
-from pysync.capture.refreshes import everything
-from pysync.capture.refreshes import table as table_refresh
 from pysync.model.change import decode_change
 from pysync.model.event import Event, Kind
 from pysync.model.mark import Mark
@@ -26,6 +24,8 @@ from pysync.replay.order import holds_back
 from pysync.replay.progress import Progress
 from pysync.replay.replayer import Replayer
 from pysync.replay.translate import Translator
+from pysync.resync.refreshes import everything
+from pysync.resync.refreshes import table as table_refresh
 from pysync.targets.settings import TargetSettings
 from tests.support.events import event, settings
 from tests.support.flying import OneLane, fly

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import itertools
 
-from pysync.capture.refreshes import INSTANCE, Refreshes, everything
-from pysync.capture.refreshes import table as table_refresh
-from pysync.model.event import Event, Kind
+from pysync.model.event import SIDECAR, Event, Kind
 from pysync.model.names import TableName
 from pysync.model.wire import decode_event
 from pysync.queue import EventQueue
+from pysync.resync.refreshes import Refreshes, everything
+from pysync.resync.refreshes import table as table_refresh
 from tests.support.queues import Reopener
 from tests.support.refreshing import DB, Hms, T
 
@@ -23,7 +23,7 @@ def test_positions_and_numbers_go_on_after_a_restart(reopen: Reopener) -> None:
     assert again.upto == 2, "those in the queue may not be done yet"
     assert again.ask([T]) == 3
     (instance,) = queue.instances()
-    assert (instance.instance, instance.received, instance.highest, instance.missing) == (INSTANCE, 3, 3, ())
+    assert (instance.instance, instance.received, instance.highest, instance.missing) == (SIDECAR, 3, 3, ())
 
 
 def test_what_is_asked_for_is_an_event_of_the_source(reopen: Reopener) -> None:
@@ -32,8 +32,8 @@ def test_what_is_asked_for_is_an_event_of_the_source(reopen: Reopener) -> None:
     Refreshes(queue, "onprem").ask([T, DB])
     events = asked(queue)
     assert [(it.kind, it.source, it.instance, dict(it.attributes)) for it in events] == [
-        (Kind.REFRESH, "onprem", INSTANCE, T),
-        (Kind.REFRESH, "onprem", INSTANCE, DB),
+        (Kind.REFRESH, "onprem", SIDECAR, T),
+        (Kind.REFRESH, "onprem", SIDECAR, DB),
     ]
 
 

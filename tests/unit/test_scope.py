@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from pysync.model.names import TableName
 from pysync.replay.scope import Extent, changes, scope_of
-from pysync.service.rescoping import Kept, compare_scope, kept_scope
+from pysync.resync.rescoping import Kept, compare_scope, kept_scope
 from pysync.targets.settings import TargetSettings
 from tests.support.events import settings as made
 

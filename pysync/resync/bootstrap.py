@@ -1,26 +1,21 @@
 """Bootstrap: everything in scope of some targets is read from a living source and written, while events flow.
 
-It is refreshes in the queue (pysync.capture.refreshes), for these targets alone and without a pace. How far it has come
+It is refreshes in the queue (pysync.resync.refreshes), for these targets alone and without a pace. How far it has come
 is noted in the queue's file, so that it goes on there after a stop or a kill, whoever was killed.
 """
 
 from __future__ import annotations
 
-import threading
 import time
-from collections import deque
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from concurrent.futures import Future
 from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from functools import partial
-from itertools import islice
 from typing import Any
 
 import structlog
 
-from pysync.capture.healing import reading
-from pysync.capture.refreshes import Names, Refreshes, Scope, everything, place
 from pysync.copy.copier import Copier
 from pysync.copy.files import Copying
 from pysync.errors import PysyncError
@@ -30,13 +25,11 @@ from pysync.model.names import TableName
 from pysync.queue import EventQueue, Gap
 from pysync.replay.drain import Drain, Released
 from pysync.replay.policy import Policy
-from pysync.service.noted import Noted, Reached, read
+from pysync.resync.checkpoint import BOOTSTRAP, Checkpoint, Checkpoints, Reached
+from pysync.resync.feed import Feed
+from pysync.resync.healing import reading
+from pysync.resync.refreshes import Names, Refreshes, Scope, everything, place
 from pysync.worker import Worker, WorkerState
-
-_NOTE = "bootstrap"
-_CHUNK = 50
-_AHEAD = 400
-"""Refreshes that may wait in the queue: changes that come meanwhile wait behind them, and a kill repeats them."""
 
 _LOOK_SECONDS = 0.2
 _NOTE_SECONDS = 2.0
@@ -57,15 +50,15 @@ class Origin:
     opened: Callable[[], AbstractContextManager[Reads]]
     id: str | None = None
     whole: bool = True
-    note: str = _NOTE
+    note: str = BOOTSTRAP
     files: Callable[[Copier], Copying] | None = None
 
 
 class Bootstrapper:
     """The thread that runs one bootstrap at a time, and takes up one that was not finished.
 
-    `policies` are those of the drains, by their names. `source` is where the metastore is, or another origin; None: it
-    is not known. `listens` tells whether later changes come in already.
+    `policies` are those of the drains, by their names, whose tallies are those of `checkpoints`. `source` is where the
+    metastore is, or another origin; None: it is not known. `listens` tells whether later changes come in already.
     """
 
     def __init__(
@@ -74,6 +67,7 @@ class Bootstrapper:
         refreshes: Refreshes,
         drains: Sequence[Drain],
         policies: Mapping[str, Policy],
+        checkpoints: Checkpoints,
         *,
         source: Where | Origin | None,
         listens: Callable[[], bool] = lambda: True,
@@ -84,27 +78,18 @@ class Bootstrapper:
         self._policies = policies
         self._source = None if source is None else _origin(source)
         self._listens = listens
-        self._lock = threading.Lock()
-        self._note = self._source.note if self._source is not None else _NOTE
-        self._noted = read(queue, self._note, self._drains)
+        self._checkpoints = checkpoints
         self._waits: str | None = None
-        self._waiting: deque[tuple[int, int]] = deque()  # of each chunk that is not done: its last position, its length
-        self._ticked = self._noted_at = time.monotonic()
+        self._ticked = time.monotonic()
         self._retries: dict[str, Future[Released]] = {}
         self.worker = Worker("bootstrap", self._turn, every=_LOOK_SECONDS, retry=_RETRY_SECONDS, failed=self._failed)
-        for drain in drains:
-            drain.tally.settles = partial(self._settle, drain)
+        self._feed = Feed(refreshes, self.worker.stopping, self._done, meanwhile=self._goes)
 
     # --- from any thread
 
     def start(self) -> None:
         """Begin to look; waits for nothing."""
         self.worker.start()
-
-    def stop(self) -> None:
-        """End, within a second or so; the next start goes on where it was."""
-        self.worker.stop()
-        self.worker.join(_RETRY_SECONDS)
 
     def begin(self, targets: Sequence[str]) -> bool:
         """Begin a bootstrap of these targets; False if one of the same targets is not finished, and goes on.
@@ -119,45 +104,45 @@ class Bootstrapper:
             self._check(self._drains[name])
         with source.opened() as metastore:
             metastore.databases()
-        with self._lock:
-            if self._noted is not None and not self._noted.finished and self._noted.of == source.id:
-                if self._noted.targets == wanted:
+        with self._checkpoints.lock:
+            kept = self._checkpoints.current
+            if kept is not None and not kept.finished and kept.of == source.id:
+                if kept.targets == wanted:
                     return False
-                names = ", ".join(self._noted.targets)
+                names = ", ".join(kept.targets)
                 raise PysyncError(f"a bootstrap of {names} is running", "wait for its end: pysync status")
             self._retries.clear()
             reached = {name: Reached() for name in wanted}
-            self._write(Noted(of=source.id, targets=wanted, started_at=time.time(), reached=reached))
+            self._checkpoints.keep(Checkpoint(of=source.id, targets=wanted, started_at=time.time(), reached=reached))
         return True
 
     def heals(self, gap: Gap) -> bool:
         """Whether the gap is that of a new target whose bootstrap is not finished."""
-        noted = self._noted
-        busy = noted.targets if noted is not None and not noted.finished else ()
+        kept = self._checkpoints.current
+        busy = kept.targets if kept is not None and not kept.finished else ()
         return any(gap.key.startswith(f"new:{name}:") for name in busy)
 
     def status(self) -> dict[str, Any] | None:
         """The bootstrap that runs or ran last, as JSON values (docs/status.md); None if there never was one."""
-        with self._lock:
-            noted, waits = self._noted, self._waits
-            if noted is None:
+        with self._checkpoints.lock:
+            kept, waits = self._checkpoints.current, self._waits
+            if kept is None:
                 return None
-            seconds = noted.seconds
             return {
-                "state": "finished" if noted.finished else "waiting" if waits else "running",
+                "state": "finished" if kept.finished else "waiting" if waits else "running",
                 "reason": waits,
-                "started_at": noted.started_at,
-                "seconds": round(seconds, 1),
-                "tables": noted.tables,
-                "targets": [self._target(noted, name, seconds) for name in noted.targets],
+                "started_at": kept.started_at,
+                "seconds": round(kept.seconds, 1),
+                "tables": kept.tables,
+                "targets": [self._target(kept, name) for name in kept.targets],
             }
 
-    def _target(self, noted: Noted, name: str, seconds: float) -> dict[str, Any]:
-        reached = noted.reached[name]
-        ahead = self._drains[name].tally.ahead()
-        tables = min(reached.tables + ahead.tables, noted.tables or 0)
+    def _target(self, kept: Checkpoint, name: str) -> dict[str, Any]:
+        reached, seconds = kept.reached[name], kept.seconds
+        ahead = self._checkpoints.tally(name).ahead()
+        tables = min(reached.tables + ahead.tables, kept.tables or 0)
         partitions = reached.partitions + ahead.partitions
-        left = (noted.tables or 0) - tables
+        left = (kept.tables or 0) - tables
         return {
             "name": name,
             "tables": tables,
@@ -183,11 +168,12 @@ class Bootstrapper:
     # --- in its own thread
 
     def _turn(self) -> None:
-        if self._noted is None or self._noted.finished:
+        kept = self._checkpoints.current
+        if kept is None or kept.finished:
             self._ticked = time.monotonic()
         else:
-            if self._noted.upto is None:
-                self._ask(self._readable(), self._noted)
+            if kept.upto is None:
+                self._ask(self._readable(), kept)
             self._look()
         self._waits = None
         self.worker.well()
@@ -195,65 +181,56 @@ class Bootstrapper:
     def _failed(self, _: WorkerState, reason: str) -> None:
         self._waits = reason
 
-    def _ask(self, origin: Origin, noted: Noted) -> None:
+    def _ask(self, origin: Origin, kept: Checkpoint) -> None:
         """Queue what is not yet, as fast as the targets take it."""
         if not self._listens():
             raise PysyncError("the notification log was not read yet, so that later changes would be missed")
-        scope = self._scope(noted.targets)
-        marks = {"targets": "\n".join(noted.targets), "bootstrap": "true"}
+        scope = self._scope(kept.targets)
+        marks = {"targets": "\n".join(kept.targets), "bootstrap": "true"}
+        after = TableName(*kept.asked) if kept.asked is not None else None
         with origin.opened() as source:
-            if noted.tables is None:
-                self._update(tables=_count(source, scope, whole=origin.whole))
-            after = TableName(*noted.asked) if noted.asked is not None else None
+            if kept.tables is None:
+                self._checkpoints.update(tables=_count(source, scope, whole=origin.whole))
             wanted = everything(source, lambda: self._queue.last, scope=scope, after=after, whole=origin.whole)
-            for chunk in _chunks(wanted):
-                upto = self._refreshes.ask([{**names, **marks} for names in chunk], lives=origin.id is None)
-                self._waiting.append((upto, len(chunk)))
-                last = place(chunk[-1])
-                self._update(asked=(last.database, last.table))
-                if not self._may_go_on(noted.targets):
-                    return
-        self._update(upto=self._queue.last)
+            marked = ({**names, **marks} for names in wanted)
+            if not self._feed.queue(marked, lives=origin.id is None, queued=self._asked).whole:
+                return
+        self._checkpoints.update(upto=self._queue.last)
         gaps = [gap.key for gap in self._queue.open_gaps() if origin.whole and gap.upto is None and self.heals(gap)]
         self._queue.healed_by(gaps, self._queue.last)
 
-    def _may_go_on(self, targets: Iterable[str]) -> bool:
+    def _asked(self, chunk: Sequence[Names]) -> None:
+        last = place(chunk[-1])
+        self._checkpoints.update(asked=(last.database, last.table))
+
+    def _done(self) -> int:
+        kept, positions = self._checkpoints.current, self._queue.positions()
+        return min((positions[name] for name in kept.targets), default=0) if kept is not None else 0
+
+    def _goes(self) -> None:
         self._look()
         self._waits = None
-        while not self.worker.stopping.is_set() and self._ahead(targets) > _AHEAD:
-            self.worker.stopping.wait(_LOOK_SECONDS)
-            self._look()
-        return not self.worker.stopping.is_set()
-
-    def _ahead(self, targets: Iterable[str]) -> int:
-        """How many refreshes wait for the slowest target; other events, which may be many, do not count."""
-        positions = self._queue.positions()
-        done = min(positions[name] for name in targets)
-        while self._waiting and self._waiting[0][0] <= done:
-            self._waiting.popleft()
-        return sum(count for _, count in self._waiting)
 
     def _look(self) -> None:
         """Whether the targets are done with it; noted at the end, and the time now and then."""
-        now = time.monotonic()
-        with self._lock:
-            if self._noted is None:
+        with self._checkpoints.lock:
+            kept, now = self._checkpoints.current, time.monotonic()
+            if kept is None:
                 return
-            reached = {name: self._ended(name, it, self._noted) for name, it in self._noted.reached.items()}
-            seconds = self._noted.seconds + now - self._ticked
+            reached = {name: self._ended(name, it, kept) for name, it in kept.reached.items()}
+            kept = kept.model_copy(update={"reached": reached, "seconds": kept.seconds + now - self._ticked})
             self._ticked = now
-            self._noted = self._noted.model_copy(update={"reached": reached, "seconds": seconds})
-            if self._noted.finished or now - self._noted_at >= _NOTE_SECONDS:
-                self._write(self._noted)
-            noted = self._noted
-        if noted.finished:
-            log.info("bootstrap_finished", targets=list(noted.targets), tables=noted.tables, seconds=round(seconds, 1))
+            self._checkpoints.keep(kept, durably=kept.finished or self._checkpoints.age >= _NOTE_SECONDS)
+        if kept.finished:
+            log.info(
+                "bootstrap_finished", targets=list(kept.targets), tables=kept.tables, seconds=round(kept.seconds, 1)
+            )
 
-    def _ended(self, name: str, reached: Reached, noted: Noted) -> Reached:
-        passed = noted.upto is not None and self._queue.positions()[name] >= noted.upto
+    def _ended(self, name: str, reached: Reached, kept: Checkpoint) -> Reached:
+        passed = kept.upto is not None and self._queue.positions()[name] >= kept.upto
         if reached.finished_at is not None or not passed or not self._retried(name):
             return reached
-        tables = reached.tables if self._queue.parked_count(name) else noted.tables
+        tables = reached.tables if self._queue.parked_count(name) else kept.tables
         return reached.model_copy(update={"tables": tables, "finished_at": time.time()})
 
     def _retried(self, name: str) -> bool:
@@ -263,30 +240,6 @@ class Bootstrapper:
                 return True
             self._retries[name] = self._drains[name].retry()
         return self._retries[name].done()
-
-    def _settle(self, drain: Drain, position: int) -> None:
-        """Note what came of the events up to `position`, before the target's own position moves there.
-
-        A kill in between has them done again; they are counted already then.
-        """
-        with self._lock:
-            before = self._noted.reached.get(drain.name) if self._noted is not None else None
-            count = drain.tally.take(position, after=before.position if before else 0)
-            if self._noted is None or before is None:
-                return
-            tables, partitions = before.tables + count.tables, before.partitions + count.partitions
-            update = {"position": position, "tables": tables, "partitions": partitions}
-            reached = {**self._noted.reached, drain.name: before.model_copy(update=update)}
-            self._write(self._noted.model_copy(update={"reached": reached}))
-
-    def _update(self, **values: Any) -> None:
-        with self._lock:
-            if self._noted is not None:
-                self._write(self._noted.model_copy(update=values))
-
-    def _write(self, noted: Noted) -> None:
-        self._queue.note(self._note, noted.model_dump_json())
-        self._noted, self._noted_at = noted, time.monotonic()
 
     def _scope(self, targets: Iterable[str]) -> Scope:
         policies = [self._policies[name] for name in targets]
@@ -304,9 +257,3 @@ def _count(source: Reads, scope: Scope, *, whole: bool) -> int:
     databases = filter(scope.database, source.databases())
     names = (TableName(database, table) for database in databases for table in source.tables(database))
     return sum(scope.table(it) and (whole or source.table(it.database, it.table) is not None) for it in names)
-
-
-def _chunks(wanted: Iterable[Names]) -> Iterator[list[Names]]:
-    found = iter(wanted)
-    while chunk := list(islice(found, _CHUNK)):
-        yield chunk

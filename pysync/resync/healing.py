@@ -8,9 +8,8 @@ like any other event, so that order, policy, brakes and parking hold for them to
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
-from itertools import islice
 
 import structlog
 from thrift.Thrift import TException
@@ -18,22 +17,19 @@ from thrift.Thrift import TException
 from pysync.capture.gaps import GapWatch
 from pysync.capture.notifications import NotificationLogRefused, reaches, touched
 from pysync.capture.overlaps import CLOSE_SECONDS, Overlaps
-from pysync.capture.refreshes import Last, Names, Refreshes, everything, some, table
 from pysync.errors import PysyncError
 from pysync.metastore.access import Where
 from pysync.metastore.client import Metastore
 from pysync.metastore.errors import MetastoreError
 from pysync.model.names import TableName
 from pysync.queue import EventQueue, Gap
+from pysync.resync.feed import Feed
+from pysync.resync.refreshes import Last, Names, Refreshes, everything, some, table
 from pysync.worker import Worker
 
 _LOOK_SECONDS = 1.0
 _RETRY_SECONDS = 10.0
-_CHUNK = 50
 _MOST_NAMED = 20
-_AHEAD = 500
-"""Refreshes that may wait in the queue: changes that come meanwhile have to wait behind them."""
-
 _PATIENCE_SECONDS = 60.0
 """How long a comparison waits for listeners that have older events left: these would undo some of it, for a while."""
 _NOTE_SECONDS = 10.0
@@ -46,7 +42,7 @@ log = structlog.get_logger(__name__)
 
 
 class Healer:
-    """The thread that looks for gaps and closes them. `behind` tells how many events the slowest busy target lags.
+    """The thread that looks for gaps and closes them. `done` is the position that the slowest busy target has reached.
 
     `tables_per_second` is the budget: how many tables are asked to be read, at most. `elsewhere` tells which gaps are
     being closed by others.
@@ -60,7 +56,7 @@ class Healer:
         refreshes: Refreshes,
         *,
         source: Where | None,
-        behind: Callable[[], int],
+        done: Callable[[], int],
         tables_per_second: float,
         elsewhere: Callable[[Gap], bool] = lambda _: False,
     ) -> None:
@@ -69,8 +65,6 @@ class Healer:
         self._overlaps = overlaps
         self._refreshes = refreshes
         self._source = source
-        self._behind = behind
-        self._pace = _CHUNK / tables_per_second
         self._elsewhere = elsewhere
         self._retry_at = 0.0
         self._due: dict[TableName, None] = {}  # tables that are to be refreshed as soon as the source can be read
@@ -80,15 +74,11 @@ class Healer:
         self._note_at = 0.0
         self._looked_at = time.monotonic()
         self.worker = Worker("healer", self._look, every=_LOOK_SECONDS, retry=_LOOK_SECONDS)
+        self._feed = Feed(refreshes, self.worker.stopping, done, tables_per_second, meanwhile=self._notice)
 
     def start(self) -> None:
         """Begin to look; waits for nothing."""
         self.worker.start()
-
-    def stop(self) -> None:
-        """End, within about a second, even in the middle of a comparison: it is begun anew at the next start."""
-        self.worker.stop()
-        self.worker.join(_LOOK_SECONDS * 2)
 
     def refresh(self, tables: Sequence[TableName], databases: Sequence[str] = ()) -> str:
         """Ask for a comparison of some tables and databases, or of everything, from any thread.
@@ -178,15 +168,11 @@ class Healer:
 
     def _heal(self, where: Where, found: Sequence[Gap]) -> None:
         log.warning("healing_started", gaps=len(found))
-        upto, asked = self._queue.last, 0
         with reading(where) as source:
-            for chunk in _chunks(self._wanted(source, found)):
-                upto = self._refreshes.ask(chunk)
-                asked += len(chunk)
-                if not self._may_go_on() or all(map(self._elsewhere, found)):
-                    return
-        self._queue.healed_by([gap.key for gap in found], upto)
-        log.info("comparison_queued", refreshes=asked, upto=upto)
+            fed = self._feed.queue(self._wanted(source, found), goes_on=lambda: not all(map(self._elsewhere, found)))
+        if fed.whole:
+            self._queue.healed_by([gap.key for gap in found], fed.upto)
+            log.info("comparison_queued", refreshes=fed.refreshes, upto=fed.upto)
 
     def _wanted(self, source: Metastore, found: Sequence[Gap]) -> Iterator[Names]:
         """What the notification log names since nothing was missing, where it can tell; else everything."""
@@ -202,15 +188,6 @@ class Healer:
     def _last(self) -> int:
         return self._queue.last
 
-    def _may_go_on(self) -> bool:
-        """Keep the pace, and let the targets come along; False when it is time to stop."""
-        self.worker.stopping.wait(self._pace)
-        self._notice()
-        while self._behind() > _AHEAD and not self.worker.stopping.is_set():
-            self.worker.stopping.wait(_LOOK_SECONDS)
-            self._notice()
-        return not self.worker.stopping.is_set()
-
 
 def _named(source: Metastore, last: Last, since: int) -> Iterator[Names]:
     names = list(touched(source, since))
@@ -220,12 +197,6 @@ def _named(source: Metastore, last: Last, since: int) -> Iterator[Names]:
 
 def _asked(source: Metastore, last: Last, databases: Sequence[str], tables: Sequence[TableName]) -> Iterator[Names]:
     return some(source, last, databases, tables) if databases else (table(source, name) for name in tables)
-
-
-def _chunks(wanted: Iterable[Names]) -> Iterator[list[Names]]:
-    source = iter(wanted)
-    while chunk := list(islice(source, _CHUNK)):
-        yield chunk
 
 
 @contextmanager

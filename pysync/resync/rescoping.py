@@ -10,16 +10,13 @@ from __future__ import annotations
 
 import json
 import time
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from functools import partial
-from itertools import islice
 from typing import Any
 
 import structlog
 from pydantic import BaseModel
 
-from pysync.capture.healing import reading
-from pysync.capture.refreshes import Names, Refreshes, Scope, everything, place, some
 from pysync.errors import PysyncError
 from pysync.metastore.access import Where
 from pysync.metastore.client import Metastore
@@ -28,11 +25,12 @@ from pysync.queue import EventQueue, Gap
 from pysync.queue.gaps import scope_gaps
 from pysync.replay.scope import Extent, changes, scope_of
 from pysync.replay.translate import Translator
+from pysync.resync.feed import Feed
+from pysync.resync.healing import reading
+from pysync.resync.refreshes import Names, Refreshes, Scope, everything, place, some
 from pysync.targets.settings import TargetSettings
 from pysync.worker import Finished, Worker
 
-_CHUNK = 50
-_AHEAD = 500
 _LOOK_SECONDS = 0.5
 _RETRY_SECONDS = 5.0
 
@@ -116,19 +114,14 @@ class Rescoper:
         self._target = settings.name
         self._now = Extent(translator.policy, translator.rewrite)
         self._source = source
-        self._pace = _CHUNK / tables_per_second
         name = f"scope-{settings.name}"
         self.worker = Worker(name, self._look, every=_LOOK_SECONDS, retry=_RETRY_SECONDS)
+        self._feed = Feed(refreshes, self.worker.stopping, self._done, tables_per_second)
 
     def start(self) -> None:
         """Begin, if there is anything to do; waits for nothing."""
         if _gaps(self._queue, self._target):
             self.worker.start()
-
-    def stop(self) -> None:
-        """End, within about a second; the next start goes on where it was."""
-        self.worker.stop()
-        self.worker.join(_RETRY_SECONDS)
 
     def heals(self, gap: Gap) -> bool:
         """Whether the gap is one of this target's scope."""
@@ -160,15 +153,11 @@ class Rescoper:
         if self._source is None or kept is None:
             raise PysyncError("the source's address is not known", "set [source] metastore, and restart the sidecar")
         with reading(self._source) as source:
-            for chunk in _chunks(self._wanted(source, kept)):
-                self._ask(chunk)
-                last = place(chunk[-1])
-                kept = kept.model_copy(update={"asked": (last.database, last.table)})
-                _keep(self._queue, self._target, kept)
-                if not self._may_go_on():
-                    return
-        if kept.former and self._settings.out_of_scope == "drop":
-            self._ask([{"former": json.dumps(kept.former), "upto": "0"}])  # it makes nothing good that is parked
+            wanted = (self._of_target(it) for it in self._wanted(source, kept))
+            if not self._feed.queue(wanted, queued=partial(self._asked, kept)).whole:
+                return
+        if kept.former and self._settings.out_of_scope == "drop":  # it makes nothing good that is parked
+            self._refreshes.ask([self._of_target({"former": json.dumps(kept.former), "upto": "0"})])
         self._queue.healed_by([gap.key for gap in _gaps(self._queue, self._target)], self._queue.last)
         _keep(self._queue, self._target, kept.model_copy(update={"asked": None}))
         log.info("comparison_queued", target=self._target, upto=self._queue.last)
@@ -180,25 +169,25 @@ class Rescoper:
         if after is None:
             former = [Extent.of(it) for it in kept.former]
             came = [name for name in source.databases() if scope.database(name) and self._is_new(name, former)]
-            self._ask(list(some(source, self._last, came, ())))
+            self._refreshes.ask([self._of_target(it) for it in some(source, self._last, came, ())])
         return everything(source, self._last, scope=scope, after=after)
 
     def _is_new(self, name: str, former: Iterable[Extent]) -> bool:
         there = self._now.rewrite.database(name)
         return not any(it.policy.takes_database(name) and it.rewrite.database(name) == there for it in former)
 
-    def _ask(self, names: Iterable[Names]) -> None:
-        self._refreshes.ask([{**it, "targets": self._target} for it in names])
+    def _of_target(self, names: Names) -> Names:
+        return {**names, "targets": self._target}
+
+    def _asked(self, kept: Kept, chunk: Sequence[Names]) -> None:
+        last = place(chunk[-1])
+        _keep(self._queue, self._target, kept.model_copy(update={"asked": (last.database, last.table)}))
+
+    def _done(self) -> int:
+        return self._queue.positions()[self._target]
 
     def _last(self) -> int:
         return self._queue.last
-
-    def _may_go_on(self) -> bool:
-        """Keep the pace, and let the target come along; False when it is time to stop."""
-        self.worker.stopping.wait(self._pace)
-        while self._queue.depth(self._target).queued > _AHEAD and not self.worker.stopping.is_set():
-            self.worker.stopping.wait(_LOOK_SECONDS)
-        return not self.worker.stopping.is_set()
 
 
 def _gaps(queue: EventQueue, target: str) -> list[Gap]:
@@ -212,11 +201,3 @@ def _note(target: str) -> str:
 
 def _keep(queue: EventQueue, target: str, kept: Kept) -> None:
     queue.note(_note(target), kept.model_dump_json())
-
-
-def _chunks(wanted: Iterable[Names]) -> Iterator[list[Names]]:
-    return iter(partial(_taken, iter(wanted)), [])
-
-
-def _taken(wanted: Iterator[Names]) -> list[Names]:
-    return list(islice(wanted, _CHUNK))

@@ -12,13 +12,10 @@ from typing import Any
 
 from pysync.metastore.reads import Reads
 from pysync.model.definition import is_index
-from pysync.model.event import Event, Kind
+from pysync.model.event import SIDECAR, Event, Kind
 from pysync.model.names import TableName
 from pysync.model.wire import encode_event
 from pysync.queue import Entry, EventQueue
-
-INSTANCE = "sidecar"
-"""What such events have for the instance of a listener."""
 
 LIVING = "living"
 """Under which the queue notes when the living source was last read for its targets, in milliseconds since 1970."""
@@ -50,7 +47,7 @@ class Refreshes:
         self._queue = queue
         self._source = source
         self._lock = threading.Lock()
-        self._sequence = max((it.highest for it in queue.instances() if it.instance == INSTANCE), default=0)
+        self._sequence = max((it.highest for it in queue.instances() if it.instance == SIDECAR), default=0)
         self.upto = queue.last if self._sequence else 0
         """A position that no refresh is behind."""
         self.asked_at = -math.inf
@@ -72,8 +69,8 @@ class Refreshes:
 
     def _entry(self, sequence: int, names: Names) -> Entry:
         now = int(time.time() * 1000)
-        event = Event(Kind.REFRESH, self._source, INSTANCE, sequence, now, attributes=dict(names))
-        return Entry(INSTANCE, sequence, self._source, encode_event(event))
+        event = Event(Kind.REFRESH, self._source, SIDECAR, sequence, now, attributes=dict(names))
+        return Entry(SIDECAR, sequence, self._source, encode_event(event))
 
 
 def some(source: Reads, last: Last, databases: Iterable[str], tables: Iterable[TableName]) -> Iterator[Names]:

@@ -1,0 +1,90 @@
+"""Feed: brings refreshes into the queue, in chunks, at a pace, and never far ahead of the targets that take them.
+
+Whoever has much to ask for has one: the healer, a bootstrap or load, a target whose scope has changed.
+"""
+
+from __future__ import annotations
+
+import math
+import threading
+from collections import deque
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass, field
+from itertools import islice
+
+from pysync.resync.refreshes import Names, Refreshes
+
+_CHUNK = 50
+_AHEAD = 500
+"""Refreshes that may wait in the queue: changes that come meanwhile wait behind them, and a kill repeats them."""
+_LOOK_SECONDS = 0.2
+
+
+@dataclass(frozen=True, slots=True)
+class Fed:
+    """How many refreshes are queued, and a position that none of them is behind; whether those are all."""
+
+    refreshes: int
+    upto: int
+    whole: bool
+
+
+@dataclass(slots=True)
+class Feed:
+    """For one thread. `stopping` ends it within a moment.
+
+    `done` is the position up to which the slowest of its targets has everything. `meanwhile` is called while it waits,
+    some times a second. `tables_per_second` is the budget: how many tables are asked to be read, at most.
+    """
+
+    refreshes: Refreshes
+    stopping: threading.Event
+    done: Callable[[], int]
+    tables_per_second: float = math.inf
+    meanwhile: Callable[[], object] = lambda: None
+    _waiting: deque[tuple[int, int]] = field(default_factory=deque)  # of each chunk: its last position, its length
+
+    def queue(
+        self,
+        wanted: Iterable[Names],
+        *,
+        lives: bool = True,
+        queued: Callable[[Sequence[Names]], object] = lambda _: None,
+        goes_on: Callable[[], bool] = lambda: True,
+    ) -> Fed:
+        """Queue what is wanted, which is read meanwhile; `queued` is told of each chunk that is on disk.
+
+        It ends before the last where it is to stop, or does not `goes_on`. Raises as Refreshes.ask, and what reading
+        raises: what was queued by then stays so.
+        """
+        upto, count = self.refreshes.upto, 0
+        for chunk in _chunks(wanted):
+            upto = self.refreshes.ask(chunk, lives=lives)
+            count += len(chunk)
+            self._waiting.append((upto, len(chunk)))
+            queued(chunk)
+            if not self._may_go_on() or not goes_on():
+                return Fed(count, upto, whole=False)
+        return Fed(count, upto, whole=True)
+
+    def _may_go_on(self) -> bool:
+        """Keep the pace, and let the targets come along; False when it is time to stop."""
+        self.stopping.wait(_CHUNK / self.tables_per_second)
+        self.meanwhile()
+        while self._ahead() > _AHEAD and not self.stopping.is_set():
+            self.stopping.wait(_LOOK_SECONDS)
+            self.meanwhile()
+        return not self.stopping.is_set()
+
+    def _ahead(self) -> int:
+        """How many refreshes wait for the slowest target; other events, which may be many, do not count."""
+        done = self.done()
+        while self._waiting and self._waiting[0][0] <= done:
+            self._waiting.popleft()
+        return sum(count for _, count in self._waiting)
+
+
+def _chunks(wanted: Iterable[Names]) -> Iterator[list[Names]]:
+    found = iter(wanted)
+    while chunk := list(islice(found, _CHUNK)):
+        yield chunk
