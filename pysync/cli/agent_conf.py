@@ -7,7 +7,7 @@ from typing import Annotated
 
 import typer
 
-from pysync.service.agent_conf import import_agent_conf
+from pysync.migration.agent_conf import import_agent_conf
 
 
 def register(app: typer.Typer) -> None:

@@ -12,13 +12,13 @@ import typer
 from rich.console import Console
 from rich.progress import BarColumn, Progress, TextColumn
 
+from pysync import logs
 from pysync.cli.output import AsJson, ConfigFile, ask_about, print_json, print_table, say
 from pysync.cli.told import so_far
 from pysync.config import load_config
+from pysync.control.client import NoSidecar
 from pysync.errors import PysyncError, UsageError
-from pysync.service import logs
-from pysync.service.asking import NoSidecar
-from pysync.service.oneoff import is_finished, run_once
+from pysync.jobs.oneoff import is_finished, run_once
 from pysync.text import clock, plain
 
 _POLL_SECONDS = 0.5

@@ -6,7 +6,7 @@ import typer
 
 from pysync.cli.output import AsJson, ConfigFile, print_json, print_table
 from pysync.config import load_config
-from pysync.service.check import Finding, check_config
+from pysync.jobs.check import Finding, check_config
 
 
 def register(app: typer.Typer) -> None:

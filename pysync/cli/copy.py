@@ -10,13 +10,13 @@ import typer
 from rich.console import Console
 from rich.progress import BarColumn, DownloadColumn, Progress, TextColumn, TimeRemainingColumn, TransferSpeedColumn
 
+from pysync import logs
 from pysync.cli.output import AsJson, ConfigFile, print_json, say
 from pysync.config import load_config
 from pysync.copy.run import Copied
 from pysync.errors import UsageError
+from pysync.jobs.copying import Wanted, copy_now
 from pysync.model.names import TableName
-from pysync.service import logs
-from pysync.service.copying import Wanted, copy_now
 
 
 def register(app: typer.Typer) -> None:

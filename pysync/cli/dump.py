@@ -13,15 +13,15 @@ import typer
 from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn
 
+from pysync import logs
 from pysync.cli.bootstrap import shown
 from pysync.cli.output import AsJson, ConfigFile, print_json, progress, say
 from pysync.config import Config, load_config
 from pysync.dump.index import open_dump
 from pysync.dump.manifest import Counts, Manifest
 from pysync.errors import UsageError
-from pysync.service import logs
-from pysync.service.dumping import Wanted, dump_once
-from pysync.service.loading import Loaded, load_once
+from pysync.jobs.dumping import Wanted, dump_once
+from pysync.jobs.loading import Loaded, load_once
 
 Directory = Annotated[Path, typer.Argument(metavar="DIRECTORY", help="Where the dump is; of one dump alone.")]
 

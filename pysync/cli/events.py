@@ -9,9 +9,9 @@ from typing import Annotated, Any
 import typer
 
 from pysync.cli.output import AsJson, ConfigFile, moment, print_json, print_table, progress, say
+from pysync.control.client import ask
 from pysync.model.names import TableName
 from pysync.sections import load_outline
-from pysync.service.asking import ask
 
 
 def register(app: typer.Typer) -> None:

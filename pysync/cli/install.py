@@ -9,7 +9,7 @@ import typer
 
 from pysync.cli.output import ConfigFile
 from pysync.config import load_config
-from pysync.service.install import hive_site_for, listener_jar
+from pysync.install import hive_site_for, listener_jar
 from pysync.token import write_token
 
 

@@ -7,8 +7,8 @@ from typing import Annotated
 import typer
 
 from pysync.cli.output import AsJson, ConfigFile, print_json, say
+from pysync.control.client import ask
 from pysync.sections import load_outline
-from pysync.service.asking import ask
 
 
 def register(app: typer.Typer) -> None:

@@ -11,9 +11,9 @@ from typing import Annotated, Any
 
 import typer
 
+from pysync.control.client import ask
 from pysync.errors import UsageError
 from pysync.sections import load_outline
-from pysync.service.asking import ask
 from pysync.text import plain
 
 ConfigFile = Annotated[

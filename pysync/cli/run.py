@@ -6,10 +6,10 @@ from typing import Annotated
 
 import typer
 
+from pysync import logs
 from pysync.cli.output import ConfigFile
 from pysync.config import load_config
-from pysync.service import logs
-from pysync.service.sidecar import run as run_sidecar
+from pysync.sidecar.process import run as run_sidecar
 
 
 def register(app: typer.Typer) -> None:

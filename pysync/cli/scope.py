@@ -5,11 +5,11 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
+from pysync import logs
 from pysync.cli.output import print_json, print_table, say
 from pysync.config import load_config
 from pysync.errors import UsageError
-from pysync.service import logs
-from pysync.service.scope import scope_plans
+from pysync.jobs.scope_plan import scope_plans
 
 _MOST = 20
 

@@ -8,8 +8,8 @@ import typer
 
 from pysync.cli.output import AsJson, ConfigFile, counts, moment, print_json, print_table, say
 from pysync.cli.told import told
+from pysync.control.client import ask
 from pysync.sections import load_outline
-from pysync.service.asking import ask
 
 _LISTENER_COLUMNS = ("listener", "source", "state", "last heard", "waits there", "lost")
 

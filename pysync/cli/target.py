@@ -6,10 +6,10 @@ from typing import Annotated
 
 import typer
 
+from pysync import logs
 from pysync.cli.output import AsJson, ConfigFile, print_json, say
 from pysync.sections import load_outline
-from pysync.service import logs
-from pysync.service import targets as service
+from pysync.sidecar import registry as service
 
 Yes = Annotated[bool, typer.Option("--yes", help="Do not ask.")]
 

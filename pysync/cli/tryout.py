@@ -18,7 +18,7 @@ from pysync.demo.stage import Stage
 from pysync.embedded import EmbeddedMetastore
 from pysync.embedded.aws import EmbeddedAws
 from pysync.errors import UsageError
-from pysync.service.ending import Ending
+from pysync.sidecar.ending import Ending
 from pysync.verify.compare import EQUAL
 
 

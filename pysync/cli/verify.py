@@ -13,13 +13,13 @@ import typer
 from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn
 
+from pysync import logs
 from pysync.cli.output import AsJson, ConfigFile, print_json, print_table, say
 from pysync.config import Config, load_config
+from pysync.control.client import ask
 from pysync.errors import UsageError
-from pysync.service import logs
-from pysync.service.asking import ask
-from pysync.service.look import Look
-from pysync.service.repairing import looks, repair
+from pysync.jobs.repairing import looks, repair
+from pysync.jobs.verifying import Look
 from pysync.targets.settings import TargetSettings
 from pysync.verify.compare import FOREIGN, Selection
 from pysync.verify.report import Report, junit

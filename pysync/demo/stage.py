@@ -14,11 +14,11 @@ from types import TracebackType
 from typing import Any, Literal, TypeVar
 
 from pysync.config import load_config
+from pysync.control.client import ask
 from pysync.demo.lake import Lake
 from pysync.embedded import EmbeddedMetastore, free_port
 from pysync.errors import PysyncError
-from pysync.service.asking import ask
-from pysync.service.install import listener_jar, listener_settings
+from pysync.install import listener_jar, listener_settings
 from pysync.token import write_token
 
 SOURCE = "demo"

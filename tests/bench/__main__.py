@@ -8,7 +8,7 @@ from contextlib import contextmanager
 
 from rich.console import Console
 
-from pysync.service import logs
+from pysync import logs
 from tests.bench import bootstrap, capture, copy, frame, glue, main, replay
 
 BENCHES: Mapping[str, Callable[[frame.Say], Iterator[frame.Row]]] = {

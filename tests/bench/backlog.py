@@ -8,11 +8,11 @@ import sys
 import time
 from pathlib import Path
 
+from pysync import logs
 from pysync.queue import EventQueue
 from pysync.replay.drain import Drain
 from pysync.replay.translate import Translator
-from pysync.service import logs
-from pysync.service.tuning import collect_seldom
+from pysync.sidecar.tuning import collect_seldom
 from pysync.targets.kinds import target_kind
 
 

@@ -27,10 +27,10 @@ from typing import Any
 from hmsclient.genthrift.hive_metastore import ttypes as hive
 
 from pysync.config import Config, load_config
+from pysync.control.client import ask
 from pysync.embedded import EmbeddedMetastore
 from pysync.errors import PysyncError
 from pysync.metastore.client import Metastore
-from pysync.service.asking import ask
 from pysync.targets.kinds import target_kind
 from pysync.verify.compare import Comparison
 from tests.bench.frame import Row, Say

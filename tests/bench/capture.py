@@ -27,8 +27,8 @@ from statistics import median
 from typing import Any, TypeVar
 
 from pysync.embedded import EmbeddedMetastore
+from pysync.install import listener_jar
 from pysync.metastore.client import Metastore
-from pysync.service.install import listener_jar
 from tests.bench.frame import Row, Say, percentile
 from tests.listener.driver import Driver, Place, compile_driver
 from tests.support import new_database, table, wait_until

@@ -13,9 +13,9 @@ from contextlib import ExitStack, closing
 from pathlib import Path
 from typing import Any
 
+from pysync.control.client import ask
 from pysync.demo.stage import Stage
 from pysync.metastore.client import Metastore
-from pysync.service.asking import ask
 from tests.bench.frame import Row, Say, percentile
 from tests.support import new_database, table
 

@@ -8,11 +8,11 @@ from collections.abc import Callable
 from contextlib import closing
 from dataclasses import dataclass
 
+from pysync.control.client import ask
 from pysync.crashpoints import POINTS
 from pysync.embedded import EmbeddedMetastore
 from pysync.metastore.client import Metastore
 from pysync.model.mark import Mark
-from pysync.service.asking import ask
 from tests.chaos.stand import Stand, Tally
 from tests.support import new_database, table, wait_until
 from tests.support.crashes import PATIENCE_SECONDS, start, start_armed, wait_for_crash

@@ -8,11 +8,11 @@ from pathlib import Path
 
 import pytest
 
+from pysync.control.client import ask
 from pysync.demo.show import compare
 from pysync.demo.stage import Stage
 from pysync.metastore.client import Metastore
 from pysync.model.change import Change
-from pysync.service.asking import ask
 from tests.support import wait_until
 from tests.support.model.client import CALLS, HistoryClient, statements
 from tests.support.model.source import DATABASES, TABLES, Source, told

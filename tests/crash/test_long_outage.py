@@ -10,9 +10,9 @@ from typing import Any
 import pytest
 from hmsclient.genthrift.hive_metastore import ttypes as hive
 
+from pysync.control.client import ask
 from pysync.demo.stage import Stage
 from pysync.metastore.client import Metastore
-from pysync.service.asking import ask
 from tests.support import new_database, partition, table
 from tests.support.stages import assert_converges, assert_nothing_missing
 

@@ -24,9 +24,9 @@ from pysync.resync import bootstrap, rescoping
 from pysync.resync.bootstrap import Bootstrapper
 from pysync.resync.healing import Healer
 from pysync.resync.rescoping import Rescoper
-from pysync.service import verifying
-from pysync.service.sidecar import Sidecar
-from pysync.service.verifying import Verifier
+from pysync.sidecar import verifying
+from pysync.sidecar.process import Sidecar
+from pysync.sidecar.verifying import Verifier
 from tests.support import wait_until
 from tests.support.sidecars import FaultyPlace, unused_port
 

@@ -15,7 +15,7 @@ from pysync.copy.copier import Copier
 from pysync.copy.requests import Pair
 from pysync.copy.run import Copied
 from pysync.copy.spark import SparkWorkers
-from pysync.service.install import listener_jar
+from pysync.install import listener_jar
 from pysync.targets.base import Rejected, Unavailable
 from pysync.targets.settings import CopySettings
 

@@ -10,8 +10,8 @@ import pytest
 
 from pysync.copy.requests import Pair
 from pysync.copy.spark import SparkWorkers
+from pysync.jobs.file_list import Lister
 from pysync.model.names import TableName
-from pysync.service.filelist import Lister
 from pysync.targets.base import Rejected
 from pysync.verify.files import compared_files
 from pysync.verify.found import DIFFERENT

@@ -13,12 +13,12 @@ import pytest
 
 from pysync.config import load_config
 from pysync.dump.index import open_dump
+from pysync.jobs import dumping, oneoff
+from pysync.jobs.dumping import Wanted, dump_once
+from pysync.jobs.loading import load_once
 from pysync.metastore.client import Metastore
 from pysync.model.names import TableName
-from pysync.service import dumping, oneoff
-from pysync.service.dumping import Wanted, dump_once
-from pysync.service.ending import Ending
-from pysync.service.loading import load_once
+from pysync.sidecar.ending import Ending
 from tests.support import partition
 from tests.support.dumps import Ends, create, fill
 from tests.support.sidecars import assert_one_line

@@ -6,7 +6,7 @@ import json
 
 import pytest
 
-from pysync.service.asking import ask
+from pysync.control.client import ask
 from tests.support import wait_until
 from tests.support.drains import create, create_database, drop
 from tests.support.sidecars import FaultyPlace, pysync, send, sidecar

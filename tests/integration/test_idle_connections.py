@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pytest
 
-from pysync.service.asking import ask
+from pysync.control.client import ask
 from tests.support import wait_until
 from tests.support.callers import Caller
 from tests.support.drains import create

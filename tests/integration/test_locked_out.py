@@ -12,8 +12,8 @@ import pytest
 from hmsclient.genthrift.hive_metastore import ttypes as hive
 
 from pysync.embedded import EmbeddedMetastore, free_port
+from pysync.install import listener_jar
 from pysync.metastore.client import Metastore
-from pysync.service.install import listener_jar
 from tests.support import wait_until
 from tests.support.callers import TOKEN
 from tests.support.sidecars import FaultyPlace, Sidecar, pysync, sidecar

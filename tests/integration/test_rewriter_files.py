@@ -14,8 +14,8 @@ from pysync.copy.requests import Pair
 from pysync.copy.rewriter import Rewriter
 from pysync.copy.run import Copied
 from pysync.copy.spark import SparkWorkers
+from pysync.install import listener_jar
 from pysync.model.files import Form
-from pysync.service.install import listener_jar
 from pysync.targets.base import Rejected
 from pysync.targets.settings import CopySettings
 

@@ -26,9 +26,9 @@ from pysync.capture.handshake import ListenerSide
 from pysync.capture.sealed import SealedInput, Sealer
 from pysync.demo.stage import Stage
 from pysync.embedded import EmbeddedMetastore, free_port
+from pysync.install import listener_jar
 from pysync.metastore.client import Metastore
 from pysync.model.wire import encode_event
-from pysync.service.install import listener_jar
 from tests.integration.test_bridge import Stand
 from tests.support import partition, table, wait_until
 from tests.support.callers import Caller, OldCaller

@@ -9,9 +9,9 @@ from contextlib import closing
 
 import pytest
 
+from pysync.control.client import ask
 from pysync.demo.stage import Stage
 from pysync.metastore.client import Metastore
-from pysync.service.asking import ask
 from tests.support import new_database, table, wait_until
 from tests.support.sidecars import FaultyPlace, assert_one_line, pysync, sidecar
 from tests.support.stages import assert_converges, wait_until_compared

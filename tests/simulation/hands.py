@@ -9,10 +9,10 @@ from typing import Any
 
 from hmsclient.genthrift.hive_metastore import ttypes as hive
 
+from pysync.jobs.load_guard import Survey
+from pysync.jobs.loading import older
 from pysync.replay.translate import Translator
 from pysync.resync.refreshes import Refreshes, everything
-from pysync.service.loading import older
-from pysync.service.undoing import Survey
 from pysync.targets.memory import MemoryMetastore, MemoryTarget
 from tests.simulation.clients import DATABASES, TABLES
 from tests.simulation.cluster import Cluster

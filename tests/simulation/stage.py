@@ -24,7 +24,7 @@ from tests.simulation.clock import Clock
 from tests.simulation.topologies import Topology
 from tests.simulation.world import World
 
-_ROOMS = ("pysync.capture.", "pysync.queue.", "pysync.replay.", "pysync.service.")
+_ROOMS = ("pysync.capture.", "pysync.queue.", "pysync.replay.", "pysync.resync.", "pysync.sidecar.", "pysync.jobs.")
 
 
 @dataclass(slots=True)

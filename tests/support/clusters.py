@@ -10,10 +10,10 @@ from typing import Any
 
 from pysync.config import Config, load_config
 from pysync.embedded import EmbeddedMetastore, free_port
+from pysync.install import listener_jar, listener_settings
 from pysync.metastore.client import Metastore
 from pysync.model.definition import definition
-from pysync.service.install import listener_jar, listener_settings
-from pysync.service.sidecar import Sidecar
+from pysync.sidecar.process import Sidecar
 from pysync.token import write_token
 
 _SOURCE = """

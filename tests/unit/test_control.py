@@ -15,9 +15,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from pysync.control.client import SOCKET, ask
+from pysync.control.server import ControlServer
 from pysync.errors import PysyncError
-from pysync.service.asking import SOCKET, ask
-from pysync.service.control import ControlServer
 
 OTHER = 4711
 

@@ -26,16 +26,16 @@ from pysync.dump.record import HEAD, DumpDamaged, Record, Reply, What, framed, r
 from pysync.dump.replies import Recorder, answer
 from pysync.dump.write import Selection, newest, newest_within, touched_tables
 from pysync.errors import PysyncError, UsageError
+from pysync.jobs import dumping
+from pysync.jobs.dumping import Wanted, scope_of
+from pysync.jobs.load_guard import since_by_queue
+from pysync.jobs.loading import Taken, _refuse_unfit, _since_by_notes
 from pysync.metastore.client import Metastore
 from pysync.metastore.errors import MetastoreUnavailable
 from pysync.model import idl
 from pysync.model.names import TableName
 from pysync.model.wire import encode
 from pysync.resync.refreshes import Refreshes, Scope, everything
-from pysync.service import dumping
-from pysync.service.dumping import Wanted, scope_of
-from pysync.service.loading import Taken, _refuse_unfit, _since_by_notes
-from pysync.service.undoing import since_by_queue
 from tests.support.dumped import ASKED, Source, filled, write
 from tests.support.notifications import row, served
 

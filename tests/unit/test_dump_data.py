@@ -18,10 +18,10 @@ from pysync.dump.index import Dump
 from pysync.dump.manifest import Counts, Manifest, read_manifest
 from pysync.dump.record import DumpDamaged
 from pysync.errors import PysyncError, UsageError
+from pysync.jobs.dumped_files import Into, OutOf
+from pysync.jobs.loading import load_once
 from pysync.model.names import TableName
 from pysync.sections import SourceConfig
-from pysync.service.carrying import Into, OutOf
-from pysync.service.loading import load_once
 from pysync.targets.base import Unavailable
 from pysync.targets.settings import TargetSettings
 from tests.support.dumped import ASKED

@@ -15,6 +15,7 @@ from pysync.dump.index import open_dump
 from pysync.dump.read import DumpReader
 from pysync.dump.write import Selection
 from pysync.errors import PysyncError, UsageError
+from pysync.jobs.loading import _is_whole, load_once
 from pysync.model.names import TableName
 from pysync.model.operation import DropTable, PutPartitions, PutTable
 from pysync.queue import EventQueue
@@ -25,7 +26,6 @@ from pysync.resync.bootstrap import Bootstrapper, Origin
 from pysync.resync.checkpoint import Checkpoints
 from pysync.resync.refreshes import EVERYTHING, Refreshes, everything
 from pysync.sections import SourceConfig
-from pysync.service.loading import _is_whole, load_once
 from tests.support import wait_until
 from tests.support.dumped import Source, write
 from tests.support.events import settings

@@ -10,12 +10,12 @@ import time
 
 import pytest
 
-from pysync.service.ending import Ending
+from pysync.sidecar.ending import Ending
 from tests.support import wait_until
 
 PROGRAM = """
 import threading, time
-from pysync.service.ending import Ending
+from pysync.sidecar.ending import Ending
 threading.Thread(target=time.sleep, args=(60,), daemon=True).start()
 ending = Ending()
 ending.on_signals()

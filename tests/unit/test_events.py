@@ -9,9 +9,9 @@ from pysync.errors import PysyncError
 from pysync.model.event import Kind
 from pysync.model.wire import encode_event
 from pysync.queue import Entry
-from pysync.service import history
-from pysync.service.history import listed
-from pysync.service.sidecar import Sidecar
+from pysync.sidecar import history
+from pysync.sidecar.history import listed
+from pysync.sidecar.process import Sidecar
 from tests.support import partition, table
 from tests.support.events import create_table, database, event, one_of_each_kind, rename_table
 from tests.support.sidecars import FaultyPlace

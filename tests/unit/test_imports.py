@@ -7,7 +7,7 @@ import sys
 
 import pytest
 
-from pysync.service.control import ControlServer
+from pysync.control.server import ControlServer
 
 CONF = """
 [source]
@@ -35,7 +35,7 @@ MAIN = "from pysync.cli import main; sys.argv[:1] = ['pysync']; main()"
 
 OF_AWS = {"boto3", "botocore", "pyathena"}
 HEAVY = OF_AWS | {"asyncio", "hmsclient", "persistqueue", "py4j", "pyspark", "rich", "sqlite3", "structlog", "tenacity"}
-HEAVY |= {"thrift", "pysync.config", "pysync.model.operation", "pysync.queue", "pysync.service.control"}
+HEAVY |= {"thrift", "pysync.config", "pysync.model.operation", "pysync.queue", "pysync.control.server"}
 
 ASKING = ["status", "plan", "pause dr", "resume dr", "refresh", "events", "parked list dr", "parked show dr 1"]
 ASKING += ["parked retry dr", "parked skip dr 1 --yes"]
@@ -85,7 +85,7 @@ def test_a_word_about_itself_imports_little(arguments):
 def test_a_sidecar_imports_no_kind_of_target_before_it_is_configured():
     modules, _ = imported("import pysync.cli.run")
     packages = ("athena", "aws", "faulty", "glue", "hms", "memory", "spark.target")
-    assert "pysync.service.sidecar" in modules
+    assert "pysync.sidecar.process" in modules
     assert modules & (OF_AWS | {"pyspark"} | {f"pysync.targets.{name}" for name in packages}) == set()
 
 

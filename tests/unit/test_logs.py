@@ -13,7 +13,7 @@ import pytest
 import structlog
 
 import pysync
-from pysync.service import logs
+from pysync import logs
 
 ROOT = Path(pysync.__file__).parent
 _LEVELS = {"debug", "info", "warning", "error", "critical", "exception"}

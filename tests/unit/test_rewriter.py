@@ -17,6 +17,7 @@ from pysync.copy.reading import schema
 from pysync.copy.requests import Difference, File, Pair, decode, encode
 from pysync.copy.rewriter import Job, Rewriter
 from pysync.errors import UsageError
+from pysync.jobs.copying import _sources
 from pysync.model.change import Change
 from pysync.model.event import Event, Kind
 from pysync.model.files import Form, SourceFiles
@@ -24,7 +25,6 @@ from pysync.model.mark import Mark
 from pysync.model.names import TableName
 from pysync.model.operation import PutPartitions, PutTable, RenameTable
 from pysync.replay.rewrite import Rewrite
-from pysync.service.copying import _sources
 from pysync.targets.base import Rejected
 from pysync.targets.settings import CopySettings, TargetSettings
 from tests.support import SERDE, partition, table

@@ -13,8 +13,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import pysync.cli
+from pysync import logs
 from pysync.cli.output import print_table, progress, say
-from pysync.service import logs
 from pysync.text import plain
 
 ESCAPE = "\x1b[31m\x1b]0;title\x07"

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from pysync.service.verdict import failing, listening, problems
+from pysync.health import failing, listening, problems
 
 NOW = 1_000_000.0
 GRACE = 300.0

@@ -18,7 +18,7 @@ from pysync.model.mark import Mark
 from pysync.model.names import TableName, partition_name, partition_values
 from pysync.model.operation import PutDatabase, PutFunction, PutPartitions, PutTable
 from pysync.replay.rewrite import Rewrite
-from pysync.service.verifying import persisting
+from pysync.sidecar.verifying import persisting
 from pysync.targets.base import Rejected, Unavailable
 from pysync.targets.faulty import KIND, FaultySettings
 from pysync.verify import crew

@@ -13,13 +13,14 @@ from hypothesis import strategies as st
 
 from pysync.config import Config
 from pysync.errors import PysyncError, UsageError
+from pysync.jobs import executor as spread_task
+from pysync.jobs import verifying_on_spark as spreading
+from pysync.jobs.executor import Answer, ItemText, Job, Work, look
+from pysync.jobs.verifying_on_spark import Spread, _explained, _wish
 from pysync.metastore.errors import MetastoreUnavailable
 from pysync.model.names import TableName
 from pysync.model.operation import DropPartitions, DropTable
 from pysync.sections import SourceConfig, SparkConfig
-from pysync.service import spread_task, spreading
-from pysync.service.spread_task import Answer, ItemText, Job, Work, look
-from pysync.service.spreading import Spread, _explained, _wish
 from pysync.targets.base import Unavailable
 from pysync.targets.faulty import KIND
 from pysync.targets.settings import CopySettings, TargetSettings

@@ -15,9 +15,9 @@ import pytest
 from prometheus_client.parser import text_string_to_metric_families
 
 from pysync.errors import PysyncError
-from pysync.service import visitors
-from pysync.service.metrics import families
-from pysync.service.web import HOST, WebServer
+from pysync.web import connections as visitors
+from pysync.web.metrics import families
+from pysync.web.server import HOST, WebServer
 
 DOCS = Path(__file__).parents[2] / "docs" / "metrics.md"
 

@@ -13,10 +13,10 @@ from typing import Any
 
 import pytest
 
+from pysync.control.client import ask
 from pysync.demo.stage import Stage
 from pysync.metastore.client import Metastore
 from pysync.model.names import TableName
-from pysync.service.asking import ask
 from tests.support import new_database, partition, table, wait_until
 from tests.support.stages import wait_until_compared
 from tests.support.statistics import columns, delete, of_columns, of_timestamps, plain, read, write, write_all

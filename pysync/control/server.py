@@ -1,4 +1,4 @@
-"""Control: how the running sidecar answers the command line (pysync.service.asking)."""
+"""Control: how the running sidecar answers the command line (pysync.control.client)."""
 
 from __future__ import annotations
 
@@ -13,8 +13,8 @@ from typing import Any
 
 import structlog
 
+from pysync.control.client import ASK_SECONDS, SOCKET, address_of
 from pysync.errors import PysyncError
-from pysync.service.asking import ASK_SECONDS, SOCKET, address_of
 
 _LONGEST_REQUEST = 64 * 1024
 

@@ -9,11 +9,11 @@ from collections.abc import Callable
 from pathlib import Path
 
 from pysync.config import Config
+from pysync.install import listener_jar
 from pysync.queue.files import try_out
-from pysync.service.install import listener_jar
-from pysync.service.web import assert_installed
 from pysync.targets.spark.session import assert_spark
 from pysync.token import read_token
+from pysync.web.server import assert_installed
 
 
 def needs(config: Config) -> dict[str, Callable[[], str]]:

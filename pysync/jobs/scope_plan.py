@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from pysync.config import Config
+from pysync.control.client import NoSidecar, ask
 from pysync.errors import PysyncError
 from pysync.metastore.client import Metastore
 from pysync.model.names import TableName
@@ -18,7 +19,6 @@ from pysync.replay.scope import Extent, scope_of
 from pysync.replay.translate import Translator
 from pysync.resync.healing import reading
 from pysync.resync.rescoping import Kept, kept_scope
-from pysync.service.asking import NoSidecar, ask
 from pysync.targets.base import Target
 from pysync.targets.kinds import target_kind
 from pysync.targets.settings import TargetSettings

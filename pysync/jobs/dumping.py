@@ -23,13 +23,13 @@ from pysync.dump.record import HEAD
 from pysync.dump.replies import Recorder
 from pysync.dump.write import Selection, Writing, newest, newest_within, touched_tables
 from pysync.errors import PysyncError, UsageError
+from pysync.jobs.dumped_files import Into
+from pysync.jobs.file_list import Lister, listing
 from pysync.metastore.access import Where
 from pysync.metastore.errors import MetastoreError
 from pysync.model.names import TableName
 from pysync.replay.policy import Policy
 from pysync.resync.refreshes import Scope
-from pysync.service.carrying import Into
-from pysync.service.filelist import Lister, listing
 from pysync.targets.settings import TargetSettings
 
 Tell = Callable[[str, Counts, int], None]

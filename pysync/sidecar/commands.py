@@ -10,6 +10,7 @@ from functools import partial
 from typing import Any
 
 from pysync.capture.roll import Roll
+from pysync.control.server import Command
 from pysync.errors import PysyncError
 from pysync.model.names import TableName, normalized
 from pysync.queue import EventQueue
@@ -17,9 +18,8 @@ from pysync.replay.drain import Drain, Released
 from pysync.resync.bootstrap import Bootstrapper
 from pysync.resync.healing import Healer
 from pysync.resync.rescoping import kept_scope
-from pysync.service.control import Command
-from pysync.service.history import listed
-from pysync.service.show import parked_event, parked_table, plan_of
+from pysync.sidecar.history import listed
+from pysync.sidecar.plans import parked_event, parked_table, plan_of
 
 RELEASE_SECONDS = 7.0
 """How long whoever asked for a retry waits for its result; less than they wait for any answer."""

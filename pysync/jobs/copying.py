@@ -17,13 +17,13 @@ from pysync.copy.copies import Copies
 from pysync.copy.requests import Difference, Pair
 from pysync.copy.run import Copied
 from pysync.errors import UsageError
+from pysync.install import listener_jar
 from pysync.metastore.client import PARTITIONS_PER_CALL, Metastore
 from pysync.model.definition import is_index
 from pysync.model.files import SourceFiles
 from pysync.model.names import TableName
 from pysync.replay.rewrite import Rewrite
 from pysync.replay.translate import Translator
-from pysync.service.install import listener_jar
 from pysync.targets.settings import TargetSettings
 
 _PAIRS_AT_ONCE = 500

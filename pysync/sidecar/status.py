@@ -10,11 +10,11 @@ from typing import Any
 from pysync import __version__
 from pysync.capture.roll import Roll
 from pysync.config import Config
+from pysync.health import problems
 from pysync.model.event import SIDECAR
 from pysync.queue import EventQueue, Gap, History, Instance
 from pysync.replay.drain import Drain
-from pysync.service.lag import Lags
-from pysync.service.verdict import problems
+from pysync.sidecar.lag import Lags
 from pysync.worker import Worker
 
 _AT_WORK = frozenset({"running", "shadow"})

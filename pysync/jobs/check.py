@@ -12,16 +12,16 @@ from typing import Any
 from pysync.capture.connections import HOST
 from pysync.capture.notifications import NotificationLog
 from pysync.config import Config
+from pysync.control.client import ask
 from pysync.errors import PysyncError
+from pysync.health import listening
 from pysync.metastore.access import MetastoreAccess
 from pysync.metastore.addresses import shared
 from pysync.metastore.client import Metastore
 from pysync.replay.translate import Translator
 from pysync.sections import SourceConfig
-from pysync.service.asking import ask
-from pysync.service.needs import needs
-from pysync.service.targets import assert_named, known_targets
-from pysync.service.verdict import listening
+from pysync.sidecar.needs import needs
+from pysync.sidecar.registry import assert_named, known_targets
 from pysync.targets.kinds import target_kind
 from pysync.targets.settings import TargetSettings
 

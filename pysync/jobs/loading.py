@@ -16,14 +16,14 @@ from pysync.dump.index import Dump
 from pysync.dump.manifest import Manifest, Within
 from pysync.dump.read import DumpReader
 from pysync.errors import PysyncError, UsageError
+from pysync.jobs.dumped_files import OutOf
+from pysync.jobs.load_guard import Survey, since_by_queue
+from pysync.jobs.oneoff import Tell, run_once
 from pysync.model.names import TableName
 from pysync.queue import EventQueue, ParkedTable
 from pysync.replay.translate import Translator
 from pysync.resync.bootstrap import Origin
 from pysync.resync.refreshes import Scope
-from pysync.service.carrying import OutOf
-from pysync.service.oneoff import Tell, run_once
-from pysync.service.undoing import Survey, since_by_queue
 from pysync.targets.kinds import target_kind
 from pysync.targets.settings import TargetSettings
 

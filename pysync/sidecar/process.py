@@ -21,8 +21,10 @@ from pysync.capture.gaps import GapWatch
 from pysync.capture.notifications import Poller
 from pysync.capture.overlaps import Overlaps
 from pysync.config import Config
+from pysync.control.server import ControlServer
 from pysync.copy.copies import Copies
 from pysync.errors import PysyncError, UsageError
+from pysync.install import listener_jar
 from pysync.metastore.access import MetastoreAccess
 from pysync.metastore.client import Metastore
 from pysync.queue import EventQueue, Gap, QueueFull
@@ -34,20 +36,18 @@ from pysync.resync.checkpoint import Checkpoints
 from pysync.resync.healing import Healer
 from pysync.resync.refreshes import Refreshes
 from pysync.resync.rescoping import Rescoper, compare_scope
-from pysync.service.commands import Commands
-from pysync.service.control import ControlServer
-from pysync.service.ending import Ending
-from pysync.service.install import listener_jar
-from pysync.service.lag import Lags
-from pysync.service.needs import assert_needs
-from pysync.service.status import sidecar_status
-from pysync.service.targets import assert_named
-from pysync.service.tuning import collect_seldom
-from pysync.service.verifying import Verifier
-from pysync.service.web import HOST, WebServer
+from pysync.sidecar.commands import Commands
+from pysync.sidecar.ending import Ending
+from pysync.sidecar.lag import Lags
+from pysync.sidecar.needs import assert_needs
+from pysync.sidecar.registry import assert_named
+from pysync.sidecar.status import sidecar_status
+from pysync.sidecar.tuning import collect_seldom
+from pysync.sidecar.verifying import Verifier
 from pysync.targets.kinds import target_kind
 from pysync.targets.settings import TargetSettings
 from pysync.token import read_token
+from pysync.web.server import HOST, WebServer
 from pysync.worker import Worker
 
 _HOUSEKEEPING_SECONDS = 10.0
@@ -214,7 +214,7 @@ class Sidecar:
         return [worker for worker in found if worker.started]
 
     def _assert_named(self) -> None:
-        """A position is given up by a person alone (pysync.service.targets)."""
+        """A position is given up by a person alone (pysync.sidecar.registry)."""
         try:
             assert_named(
                 self._config.queue.directory,

@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from pysync.errors import PysyncError, UsageError
-from pysync.service.verdict import failing
+from pysync.health import failing
 
 if TYPE_CHECKING:
     from prometheus_client.core import Metric
@@ -39,7 +39,7 @@ class WebServer:
         assert_installed()
         import uvicorn  # noqa: PLC0415 - an extra
 
-        from pysync.service.visitors import MOST, Visitor  # noqa: PLC0415
+        from pysync.web.connections import MOST, Visitor  # noqa: PLC0415
 
         self._socket = _bound(port)
         self.port: int = self._socket.getsockname()[1]
@@ -99,7 +99,7 @@ class _Collector:
         self._status = status
 
     def collect(self) -> Iterator[Metric]:
-        from pysync.service.metrics import families  # noqa: PLC0415 - an extra
+        from pysync.web.metrics import families  # noqa: PLC0415 - an extra
 
         return families(self._status())
 

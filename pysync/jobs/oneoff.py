@@ -10,8 +10,8 @@ from pysync.config import Config
 from pysync.errors import PysyncError
 from pysync.queue import EventQueue
 from pysync.resync.bootstrap import Origin
-from pysync.service.sidecar import Sidecar
-from pysync.service.tuning import collect_seldom
+from pysync.sidecar.process import Sidecar
+from pysync.sidecar.tuning import collect_seldom
 from pysync.targets.kinds import target_kind
 
 Tell = Callable[[Mapping[str, Any]], None]

@@ -15,10 +15,10 @@ from pysync.copy.copier import Copier
 from pysync.copy.copies import Copies
 from pysync.copy.requests import Pair
 from pysync.dump.manifest import Counts
+from pysync.install import listener_jar
 from pysync.metastore.client import PARTITIONS_PER_CALL
 from pysync.metastore.reads import Reads
 from pysync.model.names import TableName
-from pysync.service.install import listener_jar
 from pysync.targets.settings import CopySettings, TargetSettings
 
 _NAME = "dump"

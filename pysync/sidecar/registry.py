@@ -15,12 +15,12 @@ from typing import Any
 
 import structlog
 
+from pysync.control.client import NoSidecar, ask
 from pysync.errors import PysyncError, UsageError
 from pysync.model.event import Kind
 from pysync.model.wire import decode_event, encode_event
 from pysync.queue import EventQueue
 from pysync.queue.store import FILE
-from pysync.service.asking import NoSidecar, ask
 
 _AT_ONCE = 1000
 _MAX_BYTES = 16 * 1024 * 1024

@@ -10,8 +10,8 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Any
 
 from pysync.config import Config
+from pysync.control.client import ask
 from pysync.errors import PysyncError
-from pysync.service.asking import ask
 from pysync.verify.found import Compared
 
 _NAMES_PER_REQUEST = 200  # the sidecar looks at each before it answers

@@ -7,10 +7,10 @@ from dataclasses import dataclass
 from typing import Any
 
 from pysync.config import Config
+from pysync.jobs.copying import Wanted, copy_now, survey_now
+from pysync.jobs.verifying_on_spark import on_spark
 from pysync.model.names import TableName
-from pysync.service.copying import Wanted, copy_now, survey_now
-from pysync.service.spreading import on_spark
-from pysync.service.verifying import comparison
+from pysync.sidecar.verifying import comparison
 from pysync.targets.settings import TargetSettings
 from pysync.verify.compare import DIFFERENT, EQUAL, Compared, Selection, Tell
 from pysync.verify.files import KIND, compared_files

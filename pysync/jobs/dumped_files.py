@@ -15,9 +15,9 @@ from pysync.copy.run import Copied
 from pysync.dump.data import DATA, PART, PageLine, place_of, stored, to_bytes
 from pysync.dump.manifest import Counts
 from pysync.errors import PysyncError
+from pysync.jobs.file_list import locations, opened_copier
 from pysync.metastore.reads import Reads
 from pysync.model.names import TableName
-from pysync.service.filelist import locations, opened_copier
 from pysync.targets.base import Unavailable
 
 _TRIES = 5

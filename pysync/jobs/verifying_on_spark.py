@@ -20,7 +20,7 @@ from typing import TypeVar
 
 from pysync.config import Config
 from pysync.errors import PysyncError, UsageError
-from pysync.service.spread_task import Answer, ItemText, Job, Work, look
+from pysync.jobs.executor import Answer, ItemText, Job, Work, look
 from pysync.targets.base import Unavailable
 from pysync.targets.settings import SparkWish, TargetSettings
 from pysync.targets.spark.session import SparkHost, reason

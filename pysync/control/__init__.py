@@ -1,0 +1,1 @@
+"""The control socket: how the command line asks the running sidecar."""

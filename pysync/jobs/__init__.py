@@ -1,0 +1,1 @@
+"""Work that is done once, in a process of its own or asked of the running sidecar."""

@@ -1,0 +1,1 @@
+"""From other tools to pysync."""

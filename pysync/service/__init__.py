@@ -1,1 +1,0 @@
-"""The sidecar process: wiring, signals, health, and the socket on which it answers the command line."""

@@ -1,0 +1,1 @@
+"""The sidecar process: wiring, status, commands, signals."""

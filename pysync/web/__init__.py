@@ -1,0 +1,1 @@
+"""What the sidecar shows over HTTP, on loopback: metrics and health. Extra `web`."""
