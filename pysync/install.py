@@ -11,7 +11,7 @@ from pysync.hive_site import to_xml
 
 LISTENER = "org.pysync.listener.SidecarListener"
 
-_PACKAGE = Path(__file__).resolve().parent.parent
+_PACKAGE = Path(__file__).resolve().parent
 _JARS = (_PACKAGE / "jars" / "pysync-listener.jar", _PACKAGE.parent / "build" / "pysync-listener.jar")
 
 

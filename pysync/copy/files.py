@@ -8,10 +8,9 @@ from typing import Any, Protocol, cast
 from pysync.copy.requests import Pair
 from pysync.copy.run import Copied
 from pysync.model.files import SourceFiles
-from pysync.model.names import TableName
 from pysync.model.operation import Operation, PutPartitions, PutTable, RenameTable, TableOperation
+from pysync.targets.apply.ownership import may_write
 from pysync.targets.base import Outcome, Target
-from pysync.targets.ownership import Standing, standing, standing_of_part
 from pysync.targets.settings import TargetSettings
 
 
@@ -70,16 +69,7 @@ class FilesFirst:
     def _may(self, operation: TableOperation) -> bool:
         """Whether the target will take it: nothing is copied over the files of what is another's, or newer."""
         name = operation.new_name if isinstance(operation, RenameTable) else operation.table
-        found = self._standing(name, operation)
-        return found in {Standing.ABSENT, Standing.OWN} or (
-            found is Standing.FOREIGN and self._settings.on_conflict == "adopt"
-        )
-
-    def _standing(self, name: TableName, operation: TableOperation) -> Standing:
-        there = self._target.table(name)
-        if there is not None and isinstance(operation, PutPartitions):
-            return standing_of_part(there.parameters, operation.mark)
-        return standing(there is not None, there and there.parameters, operation.mark)
+        return may_write(self._settings, operation, self._target.table(name))
 
 
 def _pairs(operation: Operation, *, shares: bool) -> Iterator[Pair]:

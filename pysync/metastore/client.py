@@ -18,7 +18,7 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import suppress
 from functools import partial
 from types import TracebackType
-from typing import Any, ClassVar, TypeVar
+from typing import Any, TypeVar
 
 from hmsclient.genthrift.hive_metastore import ttypes
 from thrift.protocol.TBinaryProtocol import TBinaryProtocolAccelerated
@@ -73,9 +73,6 @@ class Metastore:
     Errors: those that HMS's IDL declares (`hmsclient.genthrift.hive_metastore.ttypes`, for example
     `NoSuchObjectException`) come as they are, the connection is kept. Everything else is a `MetastoreError`.
     """
-
-    counts_files: ClassVar[bool] = True
-    """Whether it counts the files of the directories that it finds, where it was not told what there is."""
 
     def __init__(self, where: Where, *, timeout: float = 30.0, connect_timeout: float = 5.0) -> None:
         self._access = where if isinstance(where, MetastoreAccess) else MetastoreAccess.of(where)

@@ -26,5 +26,16 @@ def copied(value: T) -> T:
     return copy
 
 
+def filled(wanted: T, there: Any) -> T:
+    """A copy of a struct with what is there wherever it says nothing (None), also in the structs within it."""
+    found: Any = copied(there)
+    for name, value in vars(wanted).items():
+        if value is not None:
+            before = getattr(there, name, None)
+            inner = hasattr(value, "thrift_spec") and before is not None
+            setattr(found, name, filled(value, before) if inner else copied(value))
+    return found  # type: ignore[no-any-return]
+
+
 def _items(values: dict[str, Any]) -> dict[str, Any]:
     return {key: it if type(it) in _PLAIN else copied(it) for key, it in values.items()}

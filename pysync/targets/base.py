@@ -17,13 +17,15 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Iterator, Sequence
 from dataclasses import dataclass
 from enum import Enum
-from typing import Any, Protocol
+from typing import Any, Protocol, TypeVar
 
 from pysync.errors import PysyncError
 from pysync.model.constraints import Constraints
 from pysync.model.names import TableName
 from pysync.model.operation import Operation
 from pysync.targets.settings import TargetSettings
+
+M = TypeVar("M", bound="Missing")
 
 
 class Unavailable(PysyncError):
@@ -43,6 +45,14 @@ class Missing(Rejected):
 
     After a crash that is no fault where a later event of the same window drops or renames it: that was applied before.
     """
+
+    @classmethod
+    def of_target(cls: type[M], target: str, what: str) -> M:
+        """What to raise where `what` would have to be there."""
+        return cls(
+            f"{what} is not at the target {target!r}",
+            "was its creation parked, suppressed or left out? put it there, then retry",
+        )
 
 
 class Incomplete(Missing):

@@ -92,11 +92,11 @@ class FaultyTarget(MemoryTarget):
         super().__init__(settings, store)
         self._settings = settings
         self._faults = faults
-        self._store = store
+        self._held = store
 
     def check(self) -> str:
         """`7 tables in memory, 2 faults`."""
-        return f"{self._store.size} tables in memory, {len(self._settings.faults)} faults"
+        return f"{self._held.size} tables in memory, {len(self._settings.faults)} faults"
 
     def apply(self, operation: Operation) -> Outcome:
         """Apply the operation (see Target.apply), unless it meets a fault."""

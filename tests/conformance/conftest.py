@@ -1,8 +1,10 @@
-"""One harness for each kind of target that this machine can run."""
+"""One harness for each kind of target that this machine can run, or those that --harness names."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Mapping
+from importlib import import_module
+from pathlib import Path
 
 import pytest
 
@@ -10,36 +12,60 @@ from pysync.model.names import TableName
 from pysync.targets.base import Target
 from tests.conformance.harness import HmsHarness, TargetHarness
 from tests.conformance.harness_athena import AthenaHarness
+from tests.conformance.harness_directory import DirectoryHarness
 from tests.conformance.harness_faulty import FaultyHarness
 from tests.conformance.harness_glue import GlueHarness
 from tests.conformance.harness_spark import SparkHarness
 from tests.conformance.objects import Source
 
+HARNESSES: Mapping[str, Callable[[Path], TargetHarness]] = {
+    "athena": AthenaHarness,
+    "directory": DirectoryHarness,
+    "faulty": FaultyHarness,
+    "glue": GlueHarness,
+}
 KINDS = [
     "hms",
     "faulty",
     "glue",
+    "directory",
     pytest.param("athena", marks=pytest.mark.athena),
     pytest.param("spark", marks=pytest.mark.spark),
 ]
 
 
-@pytest.fixture(scope="package", params=KINDS)  # so that Spark ends with it, which is one in a process
+def pytest_addoption(parser: pytest.Parser) -> None:
+    parser.addoption(
+        "--harness",
+        action="append",
+        metavar="MODULE:CLASS",
+        help="run the conformance suite with this harness, and no other: docs/adding-a-target.md",
+    )
+
+
+def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
+    if "harness" in metafunc.fixturenames:  # for a package, so that Spark ends with it, which is one in a process
+        kinds = metafunc.config.getoption("harness", None) or KINDS
+        metafunc.parametrize("harness", kinds, indirect=True, scope="package")
+
+
+@pytest.fixture(scope="package")
 def harness(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Iterator[TargetHarness]:
-    root = tmp_path_factory.mktemp("data")
-    found: TargetHarness
-    if request.param == "glue":
-        found = GlueHarness(root)
-    elif request.param == "athena":
-        found = AthenaHarness(root)
-    elif request.param == "faulty":
-        found = FaultyHarness(root)
-    elif request.param == "spark":
-        found = SparkHarness(request.getfixturevalue("shared_metastore").uri, root)
-    else:
-        found = HmsHarness(request.getfixturevalue("shared_metastore").uri, root)
+    found = opened(request, tmp_path_factory.mktemp("data"))
     yield found
     found.close()
+
+
+def opened(request: pytest.FixtureRequest, root: Path) -> TargetHarness:
+    """The harness of that kind, or of the class that is named so."""
+    if request.param in {"hms", "spark"}:
+        kind = SparkHarness if request.param == "spark" else HmsHarness
+        return kind(request.getfixturevalue("shared_metastore").uri, root)
+    if request.param in HARNESSES:
+        return HARNESSES[request.param](root)
+    module, _, name = request.param.partition(":")
+    found: TargetHarness = getattr(import_module(module), name)(root)
+    return found
 
 
 @pytest.fixture

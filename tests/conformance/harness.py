@@ -11,7 +11,8 @@ from hmsclient.genthrift.hive_metastore import ttypes as hive
 from pysync.metastore.client import Metastore
 from pysync.model.names import TableName
 from pysync.targets.base import Target
-from pysync.targets.hms import HmsSettings, HmsTarget
+from pysync.targets.hms import HmsSettings, hms_target
+from pysync.targets.target import StoreTarget
 
 _WRITES = ("add_", "alter_", "append_", "create_", "drop_", "exchange_", "rename_", "truncate_", "setMetaConf", "fire_")
 
@@ -19,11 +20,14 @@ _WRITES = ("add_", "alter_", "append_", "create_", "drop_", "exchange_", "rename
 class TargetHarness(Protocol):
     """A server of one kind, shared by the tests: each works in databases of its own."""
 
+    kind: str
     features: frozenset[str]
     """What the kind has of: functions, constraints, managed (tables whose files are its own), contexts (of calls),
     statistics (as they are given), columns (of partitions, other than their table's)."""
     writes: list[tuple[str, tuple[Any, ...]]]
     """The writing calls that its targets have made, to be cleared at will: name and arguments."""
+    calls: list[str]
+    """The names of all calls that they have made, reading ones, too; to be cleared at will."""
 
     def open(self, **settings: Any) -> Target:
         """A new target with these settings."""
@@ -56,17 +60,19 @@ class TargetHarness(Protocol):
 class HmsHarness:
     """Targets of kind hms on one embedded metastore."""
 
+    kind = "hms"
     features = frozenset({"functions", "constraints", "managed", "contexts", "statistics", "columns"})
 
     def __init__(self, uri: str, root: Path, hms: Metastore | None = None) -> None:
         self.writes: list[tuple[str, tuple[Any, ...]]] = []
+        self.calls: list[str] = []
         self._uri, self._root = uri, root
         self._hms = hms or Metastore(uri)
-        self._open: list[HmsTarget] = []
+        self._open: list[StoreTarget] = []
 
-    def open(self, **settings: Any) -> HmsTarget:
-        target = HmsTarget(HmsSettings(name="dr", kind="hms", metastore=self._uri, **settings))
-        record(target._hms, self.writes)
+    def open(self, **settings: Any) -> StoreTarget:
+        target = hms_target(HmsSettings(name="dr", kind="hms", metastore=self._uri, **settings))
+        record(target.store.hms, self.writes, self.calls)
         self._open.append(target)
         return target
 
@@ -112,33 +118,33 @@ class HmsHarness:
 
 
 class _Recorder:
-    """A client that writes down the calls that change something."""
+    """A client that writes down its calls, with arguments those that change something."""
 
-    def __init__(self, client: Any, writes: list[tuple[str, tuple[Any, ...]]]) -> None:
-        self._client, self._writes = client, writes
+    def __init__(self, client: Any, writes: list[tuple[str, tuple[Any, ...]]], calls: list[str]) -> None:
+        self._client, self._writes, self._calls = client, writes, calls
 
     def __getattr__(self, name: str) -> Any:
         call = getattr(self._client, name)
-        if not name.startswith(_WRITES):
-            return call
 
         def recorded(*args: Any) -> Any:
-            self._writes.append((name, args))
+            self._calls.append(name)
+            if name.startswith(_WRITES):
+                self._writes.append((name, args))
             return call(*args)
 
         return recorded
 
 
-def record(hms: Metastore, writes: list[tuple[str, tuple[Any, ...]]]) -> None:
-    """Write down the calls of this connection that change something."""
+def record(hms: Metastore, writes: list[tuple[str, tuple[Any, ...]]], calls: list[str]) -> None:
+    """Write down the calls of this connection."""
     plain = hms.call
-    hms.call = lambda request: plain(lambda client: request(_Recorder(client, writes)))  # type: ignore[method-assign]
+    hms.call = lambda request: plain(lambda client: request(_Recorder(client, writes, calls)))  # type: ignore[method-assign]
 
 
 def plain(value: Any) -> Any:
     """A struct as a dict, without what a server sets by itself."""
     if hasattr(value, "thrift_spec"):
-        left_out = {"createTime", "lastAccessTime", "privileges"}
+        left_out = {"createTime", "handle", "lastAccessTime", "privileges"}
         return {key: plain(item) for key, item in vars(value).items() if key not in left_out}
     if isinstance(value, dict):
         return {key: item for key, item in value.items() if key != "transient_lastDdlTime"}

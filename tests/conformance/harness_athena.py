@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
-from pysync.targets.athena import AthenaSettings, AthenaTarget
+from pysync.targets.athena import AthenaSettings, athena_target
+from pysync.targets.target import StoreTarget
 from tests.conformance.harness_glue import GlueHarness
 
 
 class AthenaHarness(GlueHarness):
     """The rules of AWS that the embedded Athena and Glue know; statements and calls of Glue are written down alike."""
 
+    kind = "athena"
     services = ("glue", "athena")
     many = 230
     """Partitions that are more than go into one statement: the embedded Athena takes each statement's whole table."""
@@ -18,9 +20,9 @@ class AthenaHarness(GlueHarness):
         place = {"region": "us-east-1", "endpoint_url": self.aws.url, "staging": "s3://staging/results/"}
         return AthenaSettings.model_validate({"name": "dr", "kind": "athena", "poll_seconds": 0.05, **place, **values})
 
-    def target(self, settings: AthenaSettings) -> AthenaTarget:
+    def target(self, settings: AthenaSettings) -> StoreTarget:
         """The target of these settings, without a record of what it writes."""
-        return AthenaTarget(settings)
+        return athena_target(settings)
 
     @property
     def statements(self) -> list[str]:

@@ -13,15 +13,16 @@ from tests.conformance.harness import HmsHarness, record
 class FaultyHarness(HmsHarness):
     """As those of kind hms, but nothing has files."""
 
+    kind = "faulty"
     features = HmsHarness.features - {"managed"}
 
     def __init__(self, root: Path) -> None:
         self._own = self._target()
-        super().__init__("", root, MemoryMetastore(self._own._store))
+        super().__init__("", root, MemoryMetastore(self._own._held))
 
     def open(self, **settings: Any) -> Any:
         target = self._target(**settings)
-        record(target._hms, self.writes)
+        record(target.store.hms, self.writes, self.calls)
         return target
 
     def _target(self, **settings: Any) -> Any:

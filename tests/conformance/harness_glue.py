@@ -14,20 +14,23 @@ from pysync.model.names import TableName
 from pysync.targets.aws.session import client
 from pysync.targets.aws.settings import AwsSettings
 from pysync.targets.aws.translate import database_input, table_input
-from pysync.targets.glue import GlueSettings, GlueTarget
+from pysync.targets.glue import GlueSettings, glue_target
 from pysync.targets.settings import TargetSettings
 
 _READS = ("Get", "BatchGet", "List")
+_POLL = "GetQueryExecution"  # how often it is asked for is a matter of time
 
 
 class GlueHarness:
     """Targets on a Glue with the rules of AWS that the embedded one knows; credentials are in the environment."""
 
+    kind = "glue"
     features = frozenset({"functions", "statistics", "columns"})
     services: tuple[str, ...] = ("glue",)
 
     def __init__(self, root: Path) -> None:
         self.writes: list[tuple[str, tuple[Any, ...]]] = []
+        self.calls: list[str] = []
         self.aws = EmbeddedAws(root / "aws", athena="athena" in self.services).start()
         self._root = root / "data"
         self._before = dict(os.environ)
@@ -55,7 +58,7 @@ class GlueHarness:
 
     def target(self, settings: Any) -> Any:
         """The target of these settings, without a record of what it writes."""
-        return GlueTarget(settings)
+        return glue_target(settings)
 
     def new_database(self) -> str:
         return f"db_{secrets.token_hex(5)}"
@@ -95,5 +98,7 @@ class GlueHarness:
         return settings
 
     def _record(self, params: dict[str, Any], model: Any, **_: Any) -> None:
+        if model.name != _POLL:
+            self.calls.append(model.name)
         if not model.name.startswith(_READS):
             self.writes.append((model.name, (dict(params),)))

@@ -10,9 +10,9 @@ from hmsclient.genthrift.hive_metastore import ttypes as hive
 
 from pysync.metastore.client import Metastore
 from pysync.model.names import TableName
-from pysync.targets.spark import SparkSettings
+from pysync.targets.spark import SparkSettings, spark_target
 from pysync.targets.spark.session import SparkHost
-from pysync.targets.spark.target import SparkTarget
+from pysync.targets.target import StoreTarget
 
 _WRITES = ("create_", "alter_", "add_", "drop_")
 SHORT_LIFE = {"spark.driver.defaultJavaOptions": "-XX:+UseSerialGC -XX:TieredStopAtLevel=1"}
@@ -21,6 +21,7 @@ SHORT_LIFE = {"spark.driver.defaultJavaOptions": "-XX:+UseSerialGC -XX:TieredSto
 class SparkHarness:
     """All targets share one session, whatever their settings; somebody else goes to the metastore itself."""
 
+    kind = "spark"
     features = frozenset({"functions", "managed"})
     other_serde = "org.apache.hadoop.hive.serde2.OpenCSVSerde"
     """A serde without a class would be refused."""
@@ -29,6 +30,7 @@ class SparkHarness:
 
     def __init__(self, uri: str, root: Path) -> None:
         self.writes: list[tuple[str, tuple[Any, ...]]] = []
+        self.calls: list[str] = []
         self._uri, self._root = uri, root
         self._hms = Metastore(uri)
         (root / "spark").mkdir()
@@ -39,11 +41,11 @@ class SparkHarness:
         place = {"metastore": self._uri, "spark": {**SHORT_LIFE, "spark.sql.warehouse.dir": f"file:{self._root}"}}
         return SparkSettings.model_validate({"name": "dr", "kind": "spark", **place, **values})
 
-    def open(self, **values: Any) -> SparkTarget:
+    def open(self, **values: Any) -> StoreTarget:
         settings = self.settings(**values)
         settings.use(self._host)
-        target = SparkTarget(settings)
-        _record(target._catalog, self.writes)
+        target = spark_target(settings)
+        _record(target.store.catalog, self.writes, self.calls)
         return target
 
     def new_database(self) -> str:
@@ -76,16 +78,21 @@ class SparkHarness:
         self._hms.close()
 
 
-def _record(catalog: Any, writes: list[tuple[str, tuple[Any, ...]]]) -> None:
-    """Write down the calls of this catalog that change something."""
+def _record(catalog: Any, writes: list[tuple[str, tuple[Any, ...]]], calls: list[str]) -> None:
+    """Write down the calls of this catalog that change something, and all that it asks of Spark."""
 
     def recorded(name: str, call: Any) -> Any:
-        def wrapper(*args: Any) -> Any:
+        def wrapper(*args: Any, **more: Any) -> Any:
             writes.append((name, args))
-            return call(*args)
+            return call(*args, **more)
 
         return wrapper
 
+    def asked(what: str, request: Any) -> Any:
+        calls.append(what)
+        return ask(what, request)
+
+    ask, catalog._ask = catalog._ask, asked
     for name in dir(catalog):
         if name.startswith(_WRITES):
             setattr(catalog, name, recorded(name, getattr(catalog, name)))

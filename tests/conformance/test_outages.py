@@ -13,7 +13,8 @@ import pytest
 from pysync.embedded import EmbeddedMetastore
 from pysync.model.names import TableName
 from pysync.targets.base import Outcome, OutcomeUnknown, Target, Unavailable
-from pysync.targets.hms import HmsSettings, HmsTarget
+from pysync.targets.hms import HmsSettings, hms_target
+from pysync.targets.target import StoreTarget
 from tests.conformance.objects import Source, partition, table
 from tests.support.hanging import stopped
 
@@ -21,8 +22,8 @@ NAME = TableName("db", "t")
 
 
 @contextmanager
-def a_target(uri: str, **settings: Any) -> Iterator[HmsTarget]:
-    target = HmsTarget(HmsSettings(name="dr", kind="hms", metastore=uri, **settings))
+def a_target(uri: str, **settings: Any) -> Iterator[StoreTarget]:
+    target = hms_target(HmsSettings(name="dr", kind="hms", metastore=uri, **settings))
     try:
         yield target
     finally:

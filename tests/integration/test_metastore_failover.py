@@ -12,7 +12,7 @@ from pysync.metastore.access import MetastoreAccess
 from pysync.metastore.client import Metastore
 from pysync.metastore.errors import MetastoreCallFailed, MetastoreUnavailable
 from pysync.targets.base import Unavailable
-from pysync.targets.hms import HmsSettings, HmsTarget
+from pysync.targets.hms import HmsSettings, hms_target
 from tests.conformance.objects import Source
 from tests.support import new_database
 from tests.support.proxy import Proxy
@@ -94,7 +94,7 @@ def test_all_that_were_tried_are_named(ways: list[Proxy]) -> None:
 
 
 def test_a_target_goes_on_at_the_other_address(ways: list[Proxy]) -> None:
-    target = HmsTarget(HmsSettings(name="dr", kind="hms", metastore=both(ways)))
+    target = hms_target(HmsSettings(name="dr", kind="hms", metastore=both(ways)))
     source = Source()
     target.apply(source.put_database("failover_a"))
     ways[0].close()

@@ -12,8 +12,7 @@ from pysync.model.again import PLACE, Again
 from pysync.model.mark import Mark
 from pysync.model.operation import SayAgain
 from pysync.targets.base import Outcome
-from pysync.targets.hms.session import HmsSettings
-from pysync.targets.hms.target import HmsTarget
+from pysync.targets.hms import HmsSettings, hms_target
 
 TIMES = 5
 
@@ -21,7 +20,7 @@ TIMES = 5
 def _say(uri: str, speaker: str) -> list[Outcome]:
     settings = {"name": "west", "kind": "hms", "metastore": uri, "both_ways": True}
     word = SayAgain(database="shop", table="items", home="west", mark=Mark(speaker, 1, 1), visited=(speaker,))
-    with closing(HmsTarget(HmsSettings.model_validate(settings))) as target:
+    with closing(hms_target(HmsSettings.model_validate(settings))) as target:
         return [target.apply(word) for _ in range(TIMES)]
 
 

@@ -20,9 +20,8 @@ from pysync.demo.stage import Stage
 from pysync.embedded import EmbeddedMetastore
 from pysync.model.names import TableName
 from pysync.targets.base import Outcome, OutcomeUnknown, Rejected, Unavailable
-from pysync.targets.spark import SparkSettings
+from pysync.targets.spark import SparkSettings, spark_target
 from pysync.targets.spark.session import SparkHost
-from pysync.targets.spark.target import SparkTarget
 from tests.conformance.harness_spark import SHORT_LIFE
 from tests.conformance.objects import Source, partition, table, view
 from tests.support import wait_until
@@ -48,7 +47,7 @@ class Place:
         )
         self.host = SparkHost(self.settings.spark_wish(), directory / "spark")
         self.settings.use(self.host)
-        self.target = SparkTarget(self.settings)
+        self.target = spark_target(self.settings)
 
     def location(self, name: str) -> str:
         return f"file:{self.server.warehouse}/{name}"

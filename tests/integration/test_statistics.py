@@ -22,7 +22,8 @@ from pysync.model.operation import PutStatistics, Refresh
 from pysync.replay.refresh import Refresher
 from pysync.replay.translate import Translator
 from pysync.targets.base import Outcome, Rejected, Unavailable
-from pysync.targets.hms import HmsSettings, HmsTarget
+from pysync.targets.hms import HmsSettings, hms_target
+from pysync.targets.target import StoreTarget
 from tests.support import new_database, partition, table
 from tests.support.statistics import columns, delete, of_columns, plain, read, write
 
@@ -51,7 +52,7 @@ class Place:
         asked = Refresh(
             mark=Mark("onprem", 1, 5), source_table=source, table=self.new, partitions=partitions, statistics=only
         )
-        with closing(HmsTarget(settings)) as target:
+        with closing(hms_target(settings)) as target:
             try:
                 return refresher.apply(target, asked)
             finally:
@@ -154,8 +155,8 @@ def test_statistics_that_the_target_refuses_park_nothing(place: Place, monkeypat
 
 
 def refuse(monkeypatch: pytest.MonkeyPatch, error: PysyncError) -> None:
-    def refusing(_: HmsTarget, operation: Any) -> Outcome:
+    def refusing(_: StoreTarget, operation: Any) -> Outcome:
         assert isinstance(operation, PutStatistics)
         raise error
 
-    monkeypatch.setattr(HmsTarget, "apply", refusing)
+    monkeypatch.setattr(StoreTarget, "apply", refusing)

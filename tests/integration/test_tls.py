@@ -18,7 +18,7 @@ from pysync.metastore.errors import MetastoreUnavailable
 from pysync.metastore.settings import TlsSettings
 from pysync.model.names import TableName
 from pysync.targets.base import Outcome, Unavailable
-from pysync.targets.hms import HmsSettings, HmsTarget
+from pysync.targets.hms import HmsSettings, hms_target
 from tests.conformance.objects import Source, partition, table
 from tests.support import wait_until
 from tests.support.certificates import PASSWORD, Authority, Signed
@@ -91,7 +91,7 @@ def test_a_connection_carries_many_calls(server: EmbeddedMetastore) -> None:
 def test_a_target_is_brought_to_what_the_source_has(
     server: EmbeddedMetastore, tls: TlsSettings, tmp_path: Path
 ) -> None:
-    target = HmsTarget(HmsSettings(name="dr", kind="hms", metastore=server.uri, tls=tls))
+    target = hms_target(HmsSettings(name="dr", kind="hms", metastore=server.uri, tls=tls))
     source, name = Source(), TableName("tls", "t")
     owner = table(name, f"file:{tmp_path}/t", keys=["k"], parameters={"long": "x" * 3000})
     target.apply(source.put_database("tls"))
@@ -151,7 +151,7 @@ def test_tls_to_a_server_of_plain_thrift(shared_metastore: EmbeddedMetastore, tl
 
 def test_nothing_is_parked_for_any_of_it(server: EmbeddedMetastore, stranger: Authority) -> None:
     for tls in (None, TlsSettings(ca_file=stranger.file)):
-        target = HmsTarget(HmsSettings(name="dr", kind="hms", metastore=server.uri, tls=tls))
+        target = hms_target(HmsSettings(name="dr", kind="hms", metastore=server.uri, tls=tls))
         with pytest.raises(Unavailable):
             target.apply(Source().put_database("never"))
         target.close()

@@ -411,7 +411,7 @@ def test_a_glue_target_is_equal_after_a_sync_and_its_drift_is_found_and_repaired
         assert found(drifted.stdout) == {
             ("table", "db.gone", "missing"),
             ("table", "db.parts", "partition day=1: missing"),
-            ("table", "db.comment", "Parameters.comment: 'x' instead of \"a test's\""),
+            ("table", "db.comment", "parameters.comment: 'x' instead of \"a test's\""),
             ("function", "db.f_gone", "missing"),
         }
         assert verify(stage.config_file, "--repair").returncode == 0

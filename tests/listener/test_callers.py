@@ -11,7 +11,8 @@ from hmsclient.genthrift.hive_metastore import ttypes as hive
 
 from pysync.model.event import Event, Kind, replicator
 from pysync.model.names import TableName
-from pysync.targets.hms import HmsSettings, HmsTarget
+from pysync.targets.hms import HmsSettings, hms_target
+from pysync.targets.target import StoreTarget
 from tests.conformance.objects import Source
 from tests.listener.stand import Event as Told
 from tests.listener.stand import Stand
@@ -22,13 +23,13 @@ OVERRIDES = {"pysync.synchronous": "true"}
 
 
 @pytest.fixture
-def target(stand: Stand) -> Iterator[HmsTarget]:
+def target(stand: Stand) -> Iterator[StoreTarget]:
     settings = HmsSettings(name="west", kind="hms", metastore=stand.server.uri, both_ways=True)
-    with closing(HmsTarget(settings)) as opened:
+    with closing(hms_target(settings)) as opened:
         yield opened
 
 
-def everything(target: HmsTarget, source: Source) -> None:
+def everything(target: StoreTarget, source: Source) -> None:
     """Each kind of object put and dropped, by `source`."""
     name = f"db_{uuid.uuid4().hex[:12]}"
     target.apply(source.put_database(name))
@@ -50,7 +51,7 @@ def visited(event: Told) -> tuple[str, ...]:
 
 
 @pytest.mark.parametrize("path", [("east",), ("north", "east")])
-def test_every_call_tells_where_the_change_has_been(stand: Stand, target: HmsTarget, path: tuple[str, ...]) -> None:
+def test_every_call_tells_where_the_change_has_been(stand: Stand, target: StoreTarget, path: tuple[str, ...]) -> None:
     seen = len(stand.bridge.events)
     everything(target, Source("east", path))
     found = {event.kind: visited(event) for event in stand.bridge.events[seen:]}
@@ -59,5 +60,5 @@ def test_every_call_tells_where_the_change_has_been(stand: Stand, target: HmsTar
     assert {event.attributes["user"] for event in stand.bridge.events[seen:]} == {replicator(path)}
 
 
-def test_a_check_says_that_our_name_is_taken(stand: Stand, target: HmsTarget) -> None:
+def test_a_check_says_that_our_name_is_taken(stand: Stand, target: StoreTarget) -> None:
     assert target.check().endswith(f" databases at {stand.server.uri}, which takes our name")

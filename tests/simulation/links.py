@@ -8,9 +8,11 @@ from functools import partial
 from typing import Any, TypeVar
 
 from pysync.metastore.errors import MetastoreCallFailed, MetastoreUnavailable
-from pysync.targets.hms.session import Sessions
-from pysync.targets.memory import MemoryMetastore, MemoryTarget, Store
+from pysync.targets.hms import HmsStore
+from pysync.targets.hms.connections import Connections
+from pysync.targets.memory import MemoryMetastore, Store
 from pysync.targets.settings import TargetSettings
+from pysync.targets.target import StoreTarget
 
 T = TypeVar("T")
 
@@ -59,9 +61,9 @@ class Connection(MemoryMetastore):
         return found
 
 
-class LinkedTarget(MemoryTarget):
+class LinkedTarget(StoreTarget):
     """What kind hms does, over a link."""
 
     def __init__(self, settings: TargetSettings, store: Store, link: Link) -> None:
-        super().__init__(settings, store)
-        self._open(Sessions(settings, partial(Connection, store, link)))
+        connections = Connections(settings, partial(Connection, store, link))
+        super().__init__(HmsStore(settings, connections, f"target {settings.name!r} in memory"))

@@ -15,7 +15,8 @@ from botocore.exceptions import ClientError, ConnectionClosedError
 from pysync.embedded.aws.glue import Glue
 from pysync.embedded.aws.refusal import Refusal
 from pysync.targets.aws.session import provide
-from pysync.targets.glue import GlueSettings, GlueTarget
+from pysync.targets.glue import GlueSettings, GlueStore, glue_target
+from pysync.targets.target import StoreTarget
 
 Script = Callable[[int, str, dict[str, Any]], Exception | None]
 
@@ -80,11 +81,11 @@ class Bench:
         self._run("create_database", {"DatabaseInput": {"Name": name}})
         return name
 
-    def target(self, **values: Any) -> GlueTarget:
+    def target(self, **values: Any) -> StoreTarget:
         """A target on this bench."""
         settings = GlueSettings(**{"name": "lake", "kind": "glue", "region": "eu-west-1", "parallel": 1, **values})
         provide(settings, glue=self)
-        return GlueTarget(settings)
+        return glue_target(settings)
 
     def _call(self, method: str, arguments: dict[str, Any]) -> dict[str, Any]:
         self.calls.append((method, arguments))
@@ -106,6 +107,18 @@ class Bench:
         except Refusal as error:
             raise answered(error.code, error.message, error.status) from error
         return answer
+
+
+def unasked() -> Any:
+    """A client of Glue for what asks nothing: any call of it fails."""
+    return SimpleNamespace(meta=SimpleNamespace(region_name="eu-west-1"))
+
+
+def unasked_store() -> GlueStore:
+    """A store for what it does without asking."""
+    settings = GlueSettings(name="lake", kind="glue", region="eu-west-1")
+    provide(settings, glue=unasked())
+    return GlueStore(settings)
 
 
 @cache

@@ -11,15 +11,17 @@ from hypothesis import strategies as st
 
 from pysync.model.mark import Mark
 from pysync.model.names import DEFAULT_PARTITION
+from pysync.targets.apply.writing import stamped
 from pysync.targets.athena.partitions import MOST_MOVES, decide_drop, decide_put
-from pysync.targets.athena.session import database_as_kept, partition_as_kept, stamped, table_as_kept
 from pysync.targets.athena.tables import decide_database, decide_table, unsayable
+from tests.support.glue import unasked_store
 from tests.support.hive_ddl import HiveCatalog
 from tests.unit.test_athena_types import TYPES
 
 TEXT = "org.apache.hadoop.hive.serde2.lazy.LazySimpleSerDe"
 PARQUET = "org.apache.hadoop.hive.ql.io.parquet.serde.ParquetHiveSerDe"
 MARK = Mark("onprem", 1, 7, 10)
+STORE = unasked_store()
 DATES = "columns of type date, which Athena neither adds nor replaces"
 TOO_LONG = "the statement of 270100 bytes is longer than the 262144 that Athena takes"
 WORDS = st.text(alphabet="ab'\"\\`${};\n日é ", max_size=12)
@@ -44,7 +46,7 @@ def table(cols=("a:int", "b:string"), *, keys=(), parameters=None, mark=MARK, **
     found.parameters = {"EXTERNAL": "TRUE", **(parameters or {})}
     for name, value in fields.items():
         setattr(found if hasattr(found, name) else found.sd, name, value)
-    return table_as_kept(stamped(found, mark))
+    return STORE.as_kept(stamped(found, mark))
 
 
 def partition(*values, of, parameters=None, location=None, **fields):
@@ -52,7 +54,7 @@ def partition(*values, of, parameters=None, location=None, **fields):
     sd.location = location or f"{of.sd.location}/{'-'.join(values)}"
     for name, value in fields.items():
         setattr(sd, name, value)
-    return partition_as_kept(hive.Partition(values=list(values), sd=sd, parameters=parameters or {}), of)
+    return STORE.as_kept(hive.Partition(values=list(values), sd=sd, parameters=parameters or {}), of)
 
 
 def carried_out(wanted, there):
@@ -86,7 +88,7 @@ def tables(draw, keys=()):
     found.sd.bucketCols, found.sd.numBuckets = draw(st.sampled_from([([], -1), ([found.sd.cols[0].name], 4)]))
     if comment := draw(WORDS):
         found.parameters["comment"] = comment
-    return table_as_kept(found)
+    return STORE.as_kept(found)
 
 
 @given(tables(keys=("k:string", "date:date")))
@@ -257,7 +259,9 @@ def test_nothing_of_a_plain_table_is_unsayable():
 
 def database(**fields):
     parameters = fields.pop("parameters", {})
-    return database_as_kept(stamped(hive.Database(name="db", parameters=parameters, **fields), MARK))
+    kept = STORE.as_kept(stamped(hive.Database(name="db", parameters=parameters, **fields), MARK))
+    kept.parameters = dict(kept.handle.fields["Parameters"])  # the owner among them
+    return kept
 
 
 @given(WORDS, PARAMETERS, WORDS)

@@ -7,7 +7,6 @@ import pytest
 from pysync.config import load_config
 from pysync.errors import UsageError
 from pysync.targets.athena import KIND, AthenaSettings
-from pysync.targets.athena.glue import glue_settings
 from pysync.targets.aws.settings import AwsSettings
 from pysync.targets.kinds import kind_names, target_kind
 
@@ -69,7 +68,7 @@ def test_the_glue_side_has_the_same_place_rules_and_clients():
         create_missing_databases=True,
         assume_role={"arn": "arn:aws:iam::123456789012:role/x"},
     )
-    found = glue_settings(settings)
+    found = settings.of_glue()
     for name in AwsSettings.model_fields.keys() - {"kind"}:
         assert getattr(found, name) == getattr(settings, name), name
     assert found._clients is settings._clients

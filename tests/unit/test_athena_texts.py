@@ -12,7 +12,6 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from pysync.model.names import TableName
-from pysync.targets.athena import operations as ops
 from pysync.targets.base import Outcome, Rejected
 from tests.conformance.objects import Source
 from tests.unit.test_athena_operations import Bench, plain, plain_partition
@@ -23,10 +22,10 @@ PAIRS = st.dictionaries(TEXTS, TEXTS, max_size=3)
 NAME = TableName("db", "t")
 
 
-def applied(apply: Any, session: Any, operation: Any) -> bool:
+def applied(bench: Bench, operation: Any) -> bool:
     """Whether it was done; if not, the refusal must say why."""
     try:
-        return apply(session, operation) in {Outcome.APPLIED, Outcome.UNCHANGED}
+        return bench.apply(operation) in {Outcome.APPLIED, Outcome.UNCHANGED}
     except Rejected as refused:
         refusal = refused
     assert len(refusal.message) > 10
@@ -51,7 +50,7 @@ def test_a_table_arrives_as_it_was_or_is_refused(
     wanted.sd.serdeInfo.parameters = dict(serde)
     wanted.sd.cols[0].comment = said
     wanted.sd.location = f"s3://bucket/{place}"
-    if not applied(ops.put_table, bench.session, source.put_table(wanted)):
+    if not applied(bench, source.put_table(wanted)):
         return
     there = bench.catalog.tables["db.t"]
     assert of_source(there.parameters) == of_source(wanted.parameters)
@@ -60,7 +59,7 @@ def test_a_table_arrives_as_it_was_or_is_refused(
     assert there.sd.location.rstrip("/") == wanted.sd.location.rstrip("/")
     assert len(there.sd.cols[0].comment or "") == len(said), "what Glue does not take has become spaces"
     wanted.parameters |= later
-    if applied(ops.put_table, bench.session, source.put_table(wanted)):
+    if applied(bench, source.put_table(wanted)):
         assert of_source(bench.catalog.tables["db.t"].parameters) == of_source(wanted.parameters)
 
 
@@ -69,14 +68,14 @@ def test_a_table_arrives_as_it_was_or_is_refused(
 def test_a_partition_arrives_as_it_was_or_is_refused(value: str, place: str) -> None:
     bench, source = Bench(glue_api="never"), Source()
     of = plain(keys=["k"])
-    ops.put_table(bench.session, source.put_table(of))
+    bench.apply(source.put_table(of))
     part = plain_partition(of, value, location=f"s3://bucket/{place}")
-    if not applied(ops.put_partitions, bench.session, source.put_partitions(of, part)):
+    if not applied(bench, source.put_partitions(of, part)):
         assert bench.catalog.partitions["db.t"] == {}
         return
     (found,) = bench.catalog.partitions["db.t"].values()
     assert (found.values, found.sd.location.rstrip("/")) == ([value], f"s3://bucket/{place}".rstrip("/"))
-    assert applied(ops.drop_partitions, bench.session, source.drop_partitions(of, [value]))
+    assert applied(bench, source.drop_partitions(of, [value]))
     assert bench.catalog.partitions["db.t"] == {}
 
 
@@ -84,7 +83,7 @@ def test_a_partition_arrives_as_it_was_or_is_refused(value: str, place: str) -> 
 def test_a_database_arrives_as_it_was_or_is_refused(comment: str, pairs: dict[str, str], owner: str) -> None:
     bench, source = Bench(glue_api="never"), Source()
     put = source.put_database("new", "s3://bucket/new", description=comment, parameters=pairs, ownerName=owner)
-    if not applied(ops.put_database, bench.session, put):
+    if not applied(bench, put):
         return
     there = bench.catalog.databases["new"]
     owned = {"pysync.owner": owner, "pysync.owner_type": "USER"} if owner else {}

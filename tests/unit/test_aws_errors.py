@@ -13,7 +13,8 @@ from botocore import exceptions as boto
 from pysync.errors import PysyncError
 from pysync.targets.aws.errors import classified, code, of_code
 from pysync.targets.base import Forbidden, OutcomeUnknown, Rejected, Unavailable
-from pysync.targets.glue import GlueSettings, GlueTarget
+from pysync.targets.glue import GlueSettings, glue_target
+from pysync.targets.target import StoreTarget
 from tests.conformance.objects import Source
 from tests.support.glue import answered
 
@@ -130,9 +131,9 @@ def a_server(answer: bytes | None, *, reset: bool = False) -> Iterator[str]:
             connection.close()
 
 
-def a_target(url: str) -> GlueTarget:
+def a_target(url: str) -> StoreTarget:
     settings = {"timeout_seconds": 0.3, "connect_timeout_seconds": 0.3, "region": "eu-west-1", "endpoint_url": url}
-    return GlueTarget(GlueSettings(name="lake", kind="glue", **settings))
+    return glue_target(GlueSettings(name="lake", kind="glue", **settings))
 
 
 HTML = b"HTTP/1.1 500 Oops\r\nContent-Type: text/html\r\nContent-Length: 15\r\n\r\n<html>no</html>"

@@ -19,7 +19,7 @@ from pysync.errors import PysyncError
 from pysync.model.names import TableName
 from pysync.targets.aws.session import ATTEMPTS, Pacer, client, provide
 from pysync.targets.base import Unavailable
-from pysync.targets.glue import KIND, GlueSettings, GlueTarget
+from pysync.targets.glue import KIND, GlueSettings, glue_target
 from pysync.targets.hms import HmsSettings
 from pysync.targets.kinds import kind_names, target_kind
 from tests.support.glue import Bench
@@ -123,7 +123,7 @@ def test_the_client_is_as_the_settings_say() -> None:
 def test_what_is_missing_at_home_is_waited_for(values: dict[str, Any], said: str) -> None:
     """No operation is to blame for it."""
     with pytest.raises(Unavailable, match=rf"target 'lake' cannot use AWS.*{said}"):
-        GlueTarget(lake(**values))
+        glue_target(lake(**values))
 
 
 def test_the_region_may_be_the_profiles(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
@@ -215,7 +215,7 @@ def test_a_role_is_assumed_once_with_what_its_owner_asks_for(
 ) -> None:
     kind, url = answers
     monkeypatch.setenv("AWS_ENDPOINT_URL_STS", url)
-    target = GlueTarget(lake(endpoint_url=url, assume_role={"arn": ROLE, "external_id": "partner"}))
+    target = glue_target(lake(endpoint_url=url, assume_role={"arn": ROLE, "external_id": "partner"}))
     assert kind.seen == [], "nothing is sent before the first call"
     assert target.check() == "1 databases in the Glue catalog in eu-west-1"
     assert target.databases() == ["default"]
@@ -231,7 +231,7 @@ def test_botocore_tries_a_throttled_call_again_and_then_it_is_our_turn(
 ) -> None:
     kind, url = answers
     kind.throttled = throttled
-    target = GlueTarget(lake(endpoint_url=url))
+    target = glue_target(lake(endpoint_url=url))
     if throttled < ATTEMPTS:
         assert target.databases() == ["default"]
     else:
@@ -243,7 +243,7 @@ def test_botocore_tries_a_throttled_call_again_and_then_it_is_our_turn(
 
 def test_the_rate_is_kept_on_the_way_out(answers: tuple[type[Answers], str]) -> None:
     _, url = answers
-    target, began = GlueTarget(lake(endpoint_url=url, max_rate=20.0)), time.monotonic()
+    target, began = glue_target(lake(endpoint_url=url, max_rate=20.0)), time.monotonic()
     for _ in range(5):
         target.databases()
     assert time.monotonic() - began >= 0.19

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from importlib.metadata import entry_points
 from pathlib import Path
 
 import pytest
@@ -11,17 +12,15 @@ import typer
 from pysync.cli.app import app
 from pysync.config import load_config
 from pysync.sections import BridgeConfig, LogConfig, QueueConfig, SourceConfig, SparkConfig, VerifyConfig, WebConfig
-from pysync.targets.athena.settings import AthenaSettings
-from pysync.targets.faulty import Fault, FaultySettings
-from pysync.targets.glue.session import GlueSettings
+from pysync.targets.faulty import Fault
 from pysync.targets.hms import HmsSettings
+from pysync.targets.kinds import GROUP
 from pysync.targets.settings import TargetSettings
-from pysync.targets.spark import SparkSettings
 
 ROOT = Path(__file__).parents[2]
 CONF = (ROOT / "conf" / "pysync.toml").read_text()
 MODELS = [SourceConfig, BridgeConfig, QueueConfig, VerifyConfig, WebConfig, SparkConfig, LogConfig]
-MODELS += [TargetSettings, HmsSettings, FaultySettings, GlueSettings, AthenaSettings, SparkSettings]
+MODELS += [TargetSettings, *(it.load().settings for it in entry_points(group=GROUP) if it.module.startswith("pysync."))]
 STATUS_KEYS = "version source pid started_at bridge queue instances targets"
 
 

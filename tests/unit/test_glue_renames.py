@@ -9,8 +9,8 @@ import pytest
 from pysync.model.names import TableName
 from pysync.model.operation import Operation
 from pysync.replay.whole import from_events
+from pysync.targets.apply.renames import RENAMING_KEY
 from pysync.targets.base import Incomplete, Outcome, OutcomeUnknown, Unavailable
-from pysync.targets.glue.renames import RENAMING_KEY
 from tests.conformance.objects import Source, partition, table
 from tests.support.glue import Bench, broken_off
 

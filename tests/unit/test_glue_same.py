@@ -1,4 +1,4 @@
-"""Is what Glue has what an input says?"""
+"""Is what Glue has what is wanted? Both as a Glue store gives them: by `as_kept`, and read."""
 
 from __future__ import annotations
 
@@ -8,12 +8,16 @@ from datetime import datetime, timezone
 from typing import Any
 
 import pytest
+from hmsclient.genthrift.hive_metastore import ttypes as hive
 
 from pysync.model.mark import Mark
 from pysync.model.names import TableName
-from pysync.targets.aws.translate import partition_input, table_input
-from pysync.targets.glue.same import filled, same, up_to_date
-from tests.conformance.objects import partition, table
+from pysync.targets.apply.writing import up_to_date
+from pysync.targets.aws.translate import table_input, table_of
+from pysync.targets.same import differences, same
+from pysync.targets.store import Store
+from tests.conformance.objects import function, partition, table
+from tests.support.glue import Bench
 
 NAME = TableName("db", "t")
 MARK = Mark("onprem", 1, 5, 10)
@@ -38,9 +42,32 @@ def stored() -> dict[str, Any]:
     return found
 
 
-def test_what_glue_adds_does_not_count() -> None:
-    assert same(wanted(), stored())
-    assert up_to_date(wanted(), stored(), MARK)
+@pytest.fixture
+def bench() -> Bench:
+    return Bench()
+
+
+@pytest.fixture
+def store(bench: Bench) -> Store:
+    return bench.target().store
+
+
+def kept(store: Store, fields: dict[str, Any]) -> Any:
+    """What the store would keep of the table that these fields describe."""
+    return store.as_kept(table_of({**fields, "DatabaseName": "db"}))
+
+
+def read(bench: Bench, store: Store, found: dict[str, Any]) -> Any:
+    """The table that the store reads where Glue answers this."""
+    bench.get_table = lambda **_: {"Table": found}
+    return store.table(NAME)
+
+
+def test_what_glue_adds_does_not_count(bench: Bench, store: Store) -> None:
+    mine, its = kept(store, wanted()), read(bench, store, stored())
+    assert same(mine, its)
+    assert differences(mine, its) == []
+    assert up_to_date(mine, its, MARK)
 
 
 CHANGES: dict[str, Callable[[dict[str, Any]], object]] = {
@@ -49,16 +76,22 @@ CHANGES: dict[str, Callable[[dict[str, Any]], object]] = {
     "retention": lambda t: t.update(Retention=1),
     "type": lambda t: t.update(TableType="VIRTUAL_VIEW"),
     "view": lambda t: t.update(ViewOriginalText="x"),
+    "view expanded": lambda t: t.update(ViewExpandedText="x"),
     "location": lambda t: t["StorageDescriptor"].update(Location="s3://b/u"),
     "column name": lambda t: t["StorageDescriptor"]["Columns"][0].update(Name="z"),
     "column type": lambda t: t["StorageDescriptor"]["Columns"][0].update(Type="bigint"),
+    "column type gone": lambda t: t["StorageDescriptor"]["Columns"][0].pop("Type"),
     "column comment": lambda t: t["StorageDescriptor"]["Columns"][0].update(Comment="z"),
     "column less": lambda t: t["StorageDescriptor"]["Columns"].pop(),
     "column more": lambda t: t["StorageDescriptor"]["Columns"].append({"Name": "z"}),
     "column order": lambda t: t["StorageDescriptor"]["Columns"].reverse(),
     "keys": lambda t: t["PartitionKeys"][0].update(Type="int"),
     "format": lambda t: t["StorageDescriptor"].update(InputFormat="x.Y"),
+    "format gone": lambda t: t["StorageDescriptor"].pop("InputFormat"),
+    "output format gone": lambda t: t["StorageDescriptor"].pop("OutputFormat"),
     "serde": lambda t: t["StorageDescriptor"]["SerdeInfo"].update(SerializationLibrary="x.Y"),
+    "serde gone": lambda t: t["StorageDescriptor"]["SerdeInfo"].pop("SerializationLibrary"),
+    "serde name": lambda t: t["StorageDescriptor"]["SerdeInfo"].update(Name="x"),
     "serde parameter": lambda t: t["StorageDescriptor"]["SerdeInfo"]["Parameters"].update({"field.delim": "|"}),
     "serde parameter gone": lambda t: t["StorageDescriptor"]["SerdeInfo"].pop("Parameters"),
     "buckets": lambda t: t["StorageDescriptor"].update(NumberOfBuckets=4),
@@ -76,16 +109,19 @@ CHANGES: dict[str, Callable[[dict[str, Any]], object]] = {
 
 @pytest.mark.parametrize("change", CHANGES)
 @pytest.mark.parametrize("here", [True, False])
-def test_every_change_counts(change: str, here: bool) -> None:
+def test_every_change_counts(bench: Bench, store: Store, change: str, here: bool) -> None:
     mine, its = wanted(), stored()
     CHANGES[change](mine if here else its)
-    assert not same(mine, its)
+    one, other = kept(store, mine), read(bench, store, its)
+    assert not same(one, other)
+    assert differences(one, other), "and is told of"
 
 
-def test_statistics_count_on_either_side() -> None:
-    for counted, other in ((wanted(), stored()), (stored(), wanted())):
-        counted["Parameters"]["numFiles"] = "0"
-        assert not same(*((counted, other) if "VersionId" in other else (other, counted)))
+@pytest.mark.parametrize("here", [True, False])
+def test_statistics_count_on_either_side(bench: Bench, store: Store, here: bool) -> None:
+    mine, its = wanted(), stored()
+    (mine if here else its)["Parameters"]["numFiles"] = "0"
+    assert not same(kept(store, mine), read(bench, store, its))
 
 
 @pytest.mark.parametrize(
@@ -97,24 +133,57 @@ def test_statistics_count_on_either_side() -> None:
         (Mark("other", 1, 99, 10), False),
     ],
 )
-def test_up_to_date_is_of_one_source_and_creation(mark: Mark, expected: bool) -> None:
-    assert up_to_date(wanted(), stored(), mark) is expected
+def test_up_to_date_is_of_one_source_and_creation(bench: Bench, store: Store, mark: Mark, expected: bool) -> None:
+    assert up_to_date(kept(store, wanted()), read(bench, store, stored()), mark) is expected
 
 
-def test_partitions() -> None:
-    mine = partition_input(partition(table(NAME, "s3://b/t", keys=["k"]), ["1"]))[0]
-    its = {**deepcopy(mine), "DatabaseName": "db", "TableName": "t", "CreationTime": NOW}
-    assert same(mine, its)
+def test_partitions(bench: Bench, store: Store) -> None:
+    of = table(NAME, "s3://b/t", keys=["k"])
+    mine = store.as_kept(partition(of, ["1"]), of)
+    its = {**deepcopy(mine.handle.fields), "DatabaseName": "db", "TableName": "t", "CreationTime": NOW}
+    bench.batch_get_partition = lambda **_: {"Partitions": [its]}
+    (there,) = store.partitions_of(of, [["1"]])
+    assert same(mine, there)
     its["Parameters"]["numFiles"] = "4"
-    assert not same(mine, its)
+    (there,) = store.partitions_of(of, [["1"]])
+    assert not same(mine, there)
 
 
-def test_an_update_keeps_what_the_source_does_not_say() -> None:
-    mine, its = wanted(), stored()
-    del mine["StorageDescriptor"]["Location"]
-    assert same(mine, its)
-    found = filled(mine, its)
+def test_the_owner_of_a_database_counts_and_what_was_put_there_by_hand_does_not(bench: Bench, store: Store) -> None:
+    owned = hive.Database("db", ownerName="ann", ownerType=hive.PrincipalType.USER)
+    for there, equal in ((owned, True), (hive.Database("db"), False)):
+        found = {**store.as_kept(there).handle.fields, "Description": "by hand", "LocationUri": "s3://b/by-hand"}
+        bench.get_database = lambda found=found, **_: {"Database": found}
+        read_there = store.database("db")
+        assert same(store.as_kept(owned), read_there) is equal
+        assert same(store.as_kept(hive.Database("db")), read_there) is not equal
+        assert not same(store.as_kept(hive.Database("db", description="another")), read_there)
+
+
+@pytest.mark.parametrize("field", ["className", "ownerName"])
+def test_what_a_function_has_no_more_counts(bench: Bench, store: Store, field: str) -> None:
+    mine = function("db", "f")
+    found = {**store.as_kept(mine).handle.fields, "DatabaseName": "db"}
+    bench.get_user_defined_function = lambda **_: {"UserDefinedFunction": found}
+    assert same(store.as_kept(mine), store.function("db", "f"))
+    setattr(mine, field, "another")
+    assert not same(store.as_kept(mine), store.function("db", "f"))
+    if field == "ownerName":  # Glue takes none without a class
+        mine.ownerName = None
+        assert not same(store.as_kept(mine), store.function("db", "f"))
+
+
+def test_an_update_keeps_what_the_source_does_not_say(bench: Bench, store: Store) -> None:
+    fields, updates = wanted(), list[dict[str, Any]]()
+    del fields["StorageDescriptor"]["Location"]
+    bench.update_table = lambda **arguments: updates.append(arguments)
+    silent = kept(store, fields)
+    for mine in (silent, kept(store, wanted())):
+        its = read(bench, store, stored())
+        assert same(mine, its)
+        assert store.alter_table(mine, its)
+    found, other = (update["TableInput"] for update in updates)
     assert (found["Description"], found["StorageDescriptor"]["Location"]) == ("by hand", "s3://b/t/")
     assert not {"VersionId", "CreateTime", "DatabaseName", "CatalogId"} & found.keys(), "what Glue refuses in an input"
-    assert "Location" not in mine["StorageDescriptor"], "the input is not altered"
-    assert filled(wanted(), its)["StorageDescriptor"]["Location"] == "s3://b/t"
+    assert "Location" not in silent.handle.fields["StorageDescriptor"], "what is wanted is not altered"
+    assert other["StorageDescriptor"]["Location"] == "s3://b/t"

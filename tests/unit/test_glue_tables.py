@@ -304,9 +304,11 @@ def test_a_database_with_other_tables_is_not_deleted(
 def test_the_drop_of_a_database_stops_at_a_table_that_is_not_dropped(
     bench: Bench, source: Source, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    """Two tables go in one call, which says of each what became of it."""
     database, target = bench.database(), bench.target(on_conflict="adopt")
     target.apply(source.put_database(database))
-    target.apply(source.put_table(table(TableName(database, "t"), LOCATION)))
+    for name in ("t", "u"):
+        target.apply(source.put_table(table(TableName(database, name), LOCATION)))
     detail = {"ErrorCode": "InternalServiceException", "ErrorMessage": "oops"}
     answer = {"Errors": [{"TableName": "t", "ErrorDetail": detail}]}
     with monkeypatch.context() as patched:
@@ -315,6 +317,20 @@ def test_the_drop_of_a_database_stops_at_a_table_that_is_not_dropped(
             target.apply(source.drop_database(database))
     assert target.database(database) is not None
     assert "delete_database" not in bench.methods
+
+
+def test_the_drop_of_a_database_stops_at_its_only_table_that_is_not_dropped(bench: Bench, source: Source) -> None:
+    database, target = bench.database(), bench.target(on_conflict="adopt")
+    target.apply(source.put_database(database))
+    target.apply(source.put_table(table(TableName(database, "t"), LOCATION)))
+    bench.restart()
+    bench.before = once("delete_table", answered("InternalServiceException", "oops"))
+    drop = source.drop_database(database)
+    with pytest.raises(OutcomeUnknown, match=f"DropDatabase of {database}.* InternalServiceException: oops"):
+        target.apply(drop)
+    assert target.database(database) is not None
+    assert "delete_database" not in bench.methods
+    assert target.apply(drop) == Outcome.APPLIED
 
 
 # --- columns of partitions
@@ -409,14 +425,21 @@ def test_constraints_are_left_out_and_that_is_said_once(bench: Bench, source: So
     target = bench.target()
     add, drop = source.put_constraint(name, primary_key(name, "pk", "a")), source.drop_constraint(name, "pk")
     with capture_logs() as logs:
-        assert [target.apply(it) for it in (add, add, drop)] == [Outcome.UNCHANGED] * 3
+        assert [target.apply(it) for it in (add, add, drop)] == [Outcome.UNSUPPORTED] * 3
     assert [line["change"] for line in logs] == ["constraints: Glue has none"]
     assert bench.calls == []
 
 
+class Unheard(Operation):
+    """Of a kind that no target knows."""
+
+    key = "db.t"
+
+
 def test_an_unknown_operation(bench: Bench) -> None:
-    with pytest.raises(Rejected, match="Glue cannot do Operation"):
-        bench.target().apply(Operation(mark=Mark("s", 1, 1)))
+    with pytest.raises(Rejected, match="a target of kind glue cannot do Unheard"):
+        bench.target().apply(Unheard(mark=Mark("s", 1, 1)))
+    assert bench.calls == []
 
 
 def test_the_catalogs_objects_read_as_a_metastores(bench: Bench, source: Source, name: TableName) -> None:

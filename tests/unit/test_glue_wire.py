@@ -13,7 +13,7 @@ from pysync.embedded.aws import EmbeddedAws
 from pysync.model.names import TableName
 from pysync.targets.aws.session import ATTEMPTS
 from pysync.targets.base import Outcome, OutcomeUnknown, Target, Unavailable
-from pysync.targets.glue import GlueSettings, GlueTarget
+from pysync.targets.glue import GlueSettings, glue_target
 from tests.conformance.objects import Source, partition, table
 
 DATABASES = iter(range(1000))
@@ -36,7 +36,7 @@ def settings(aws: EmbeddedAws, monkeypatch: pytest.MonkeyPatch) -> Iterator[Glue
 
 @pytest.fixture
 def target(settings: GlueSettings) -> Iterator[Target]:
-    with closing(GlueTarget(settings)) as found:
+    with closing(glue_target(settings)) as found:
         yield found
 
 
@@ -110,7 +110,7 @@ def test_items_of_a_batch(aws: EmbeddedAws, target: Target, source: Source, name
 
 def test_lanes_write_one_table_each_through_one_client(settings: GlueSettings, source: Source, name: TableName) -> None:
     operations = [source.put_table(table(TableName(name.database, f"t{n}"), f"s3://b/{n}")) for n in range(40)]
-    lanes = [GlueTarget(settings) for _ in range(4)]
+    lanes = [glue_target(settings) for _ in range(4)]
     failed = list[Exception]()
 
     def work(number: int) -> None:
@@ -136,7 +136,7 @@ def test_two_writers_of_one_table_lose_no_change(settings: GlueSettings, source:
     outcomes: list[Any] = []
 
     def work(step: int) -> None:
-        lane = GlueTarget(settings)
+        lane = glue_target(settings)
         for operation in history[step::2]:
             try:
                 outcomes.append(lane.apply(operation))
@@ -149,7 +149,7 @@ def test_two_writers_of_one_table_lose_no_change(settings: GlueSettings, source:
         thread.start()
     for thread in threads:
         thread.join()
-    assert GlueTarget(settings).table(name).parameters["v"] == "19", outcomes
+    assert glue_target(settings).table(name).parameters["v"] == "19", outcomes
 
 
 def test_glue_dies_and_comes_back(monkeypatch: pytest.MonkeyPatch, source: Source) -> None:
@@ -159,7 +159,7 @@ def test_glue_dies_and_comes_back(monkeypatch: pytest.MonkeyPatch, source: Sourc
                 monkeypatch.setenv(key, value)
         port = int(aws.url.rpartition(":")[2])
         settings = GlueSettings(name="lake", kind="glue", region="us-east-1", endpoint_url=aws.url)
-        target, put = GlueTarget(settings), source.put_database("db")
+        target, put = glue_target(settings), source.put_database("db")
         assert target.apply(put) == Outcome.APPLIED
     for call in (target.check, lambda: target.tables("db"), lambda: target.apply(put)):
         with pytest.raises(Unavailable, match="target 'lake', the Glue catalog in us-east-1"):

@@ -15,7 +15,7 @@ from pysync.errors import PysyncError
 from pysync.metastore.errors import MetastoreCallFailed
 from pysync.model.names import TableName, partition_name
 from pysync.targets.base import Rejected
-from pysync.targets.hms.same import differences, same
+from pysync.targets.same import differences, same
 from pysync.targets.spark import forms, places
 from pysync.targets.spark.errors import Cause, meant
 from pysync.targets.spark.kept import kept

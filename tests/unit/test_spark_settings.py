@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from hmsclient.genthrift.hive_metastore import ttypes as hive
 from pydantic import ValidationError
 
 from pysync.config import load_config
@@ -15,8 +16,7 @@ from pysync.model.mark import Mark
 from pysync.model.names import TableName
 from pysync.model.operation import PutConstraint
 from pysync.targets.base import Outcome, Unavailable
-from pysync.targets.spark import SparkSettings
-from pysync.targets.spark.target import SparkTarget
+from pysync.targets.spark import SparkSettings, spark_target
 
 URIS = "spark.hadoop.hive.metastore.uris"
 HEAD = '[source]\nname = "here"\nmetastore = "thrift://h:1"\n'
@@ -111,7 +111,7 @@ def test_a_session_that_somebody_else_has_in_this_process_is_not_taken_for_ones_
 ) -> None:
     """Spark would give it to us, with a catalog that is not the target's."""
     monkeypatch.setattr("pyspark.SparkContext._active_spark_context", _Running())
-    target = SparkTarget(settings(metastore="thrift://127.0.0.1:1"))
+    target = spark_target(settings(metastore="thrift://127.0.0.1:1"))
     with pytest.raises(Unavailable, match="another Spark session runs in this process"):
         target.check()
 
@@ -125,8 +125,8 @@ def test_a_sidecar_without_any_spark_needs_no_jar(tmp_path: Path) -> None:
 
 
 def test_constraints_are_unsupported_and_ask_nobody() -> None:
-    target = SparkTarget(settings(metastore="thrift://127.0.0.1:1"))
+    target = spark_target(settings(metastore="thrift://127.0.0.1:1"))
     put = PutConstraint(table=TableName("d", "t"), columns=[], mark=Mark("s", 1, 1))
     assert target.apply(put) is Outcome.UNSUPPORTED
-    assert target.constraints(None) == {}
+    assert target.constraints(hive.Table(dbName="d", tableName="t")) == {}
     target.close()

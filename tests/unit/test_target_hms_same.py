@@ -10,7 +10,7 @@ from hmsclient.genthrift.hive_metastore import ttypes as hive
 
 from pysync.model.mark import Mark
 from pysync.model.names import TableName
-from pysync.targets.hms.same import differences, path_of, same, same_location, up_to_date
+from pysync.targets.same import differences, path_of, same, same_location, up_to_date
 from tests.conformance.objects import function, partition, table
 
 NAME = TableName("db", "t")

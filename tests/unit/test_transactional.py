@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 
 from pysync.model.names import TableName
+from pysync.targets.apply.transactional import refuse_transactional
 from pysync.targets.base import Rejected
-from pysync.targets.transactional import refuse_transactional
 from tests.conformance.objects import table
 from tests.support.events import settings
 

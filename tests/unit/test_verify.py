@@ -234,11 +234,11 @@ def born_at_target(place: Place, name: str, *days: str, **fields: Any) -> None:
     """A table that the target has by itself, in its own database."""
     which = TableName.parse(name)
     made = table(which.database, which.table, partition_keys=DAY if days else (), **fields)
-    place.target._hms.call(lambda client: client.create_table(made))
+    place.target.store.hms.call(lambda client: client.create_table(made))
     parts = [partition(made, [day]) for day in days]
     if parts:
         request = hive.AddPartitionsRequest(which.database, which.table, parts, True)
-        place.target._hms.call(lambda client: client.add_partitions_req(request))
+        place.target.store.hms.call(lambda client: client.add_partitions_req(request))
 
 
 def returned(*days: str, mark: Mark = AT_WEST, **settings: Any) -> Place:
@@ -318,7 +318,7 @@ def test_both_ways_nor_are_the_counts_of_the_target_compared() -> None:
 
 def test_both_ways_a_function_of_the_target_is_no_others() -> None:
     place = returned(both_ways=True)
-    place.target._hms.call(lambda client: client.create_function(function("f")))
+    place.target.store.hms.call(lambda client: client.create_function(function("f")))
     assert place.unequal() == {"function db.f": (EXTRA, True)}
 
 

@@ -7,16 +7,28 @@ from typing import Any
 
 import pytest
 
-from pysync.targets.athena.differences import written_differences
+from pysync.targets.athena import AthenaSettings, AthenaStore
+from pysync.targets.aws.session import provide
 from pysync.targets.base import Rejected
 from tests.conformance.objects import function
-from tests.unit.test_athena_decision import partition, table
+from tests.support.glue import unasked
+from tests.unit.test_athena_decision import STORE, partition, table
+from tests.unit.test_athena_operations import Athena, Glue
 
-FOUND = ["what Glue calls a difference"]
+FOUND = ["what is called a difference"]
 
 
-def of(wanted: Any, there: Any | None, *, only_ddl: bool = True, within: Any = None) -> list[str]:
-    return written_differences(FOUND, wanted, there, within, only_ddl=only_ddl)
+def store(*, only_ddl: bool) -> AthenaStore:
+    glue_api = "never" if only_ddl else "when-needed"
+    settings = AthenaSettings(name="dr", kind="athena", work_group="w", region="eu-west-1", glue_api=glue_api)
+    provide(settings, glue=unasked())
+    return AthenaStore(settings, Athena(None), Glue(settings.of_glue(), None))
+
+
+def of(
+    wanted: Any, there: Any | None, *, only_ddl: bool = True, within: Any = None, found: list[str] = FOUND
+) -> list[str]:
+    return store(only_ddl=only_ddl).written(list(found), STORE.as_kept(wanted, within), there, within)
 
 
 def changed(item: Any, **fields: Any) -> Any:
@@ -52,10 +64,10 @@ def test_what_no_statement_says_is_no_fault_of_the_target_s() -> None:
 def test_what_the_engine_writes_by_itself_is_not_listed() -> None:
     wanted = table()
     there = changed(wanted, parameters={**wanted.parameters, "last_modified_by": "x", "y": "z"})
-    lines = ["Parameters.last_modified_by: 'x' instead of None", "Parameters.y: 'z' instead of None"]
-    assert written_differences(lines, wanted, there, None, only_ddl=False) == lines[1:]
+    lines = ["parameters.last_modified_by: 'x' instead of None", "parameters.y: 'z' instead of None"]
+    assert of(wanted, there, only_ddl=False, found=lines) == lines[1:]
     del there.parameters["y"]
-    assert written_differences(lines[:1], wanted, there, None, only_ddl=False) == []
+    assert of(wanted, there, only_ddl=False, found=lines[:1]) == []
 
 
 def test_partitions_are_drift_where_they_lie_elsewhere_or_are_missing() -> None:

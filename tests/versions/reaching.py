@@ -14,7 +14,8 @@ from pysync.metastore.errors import MetastoreError, MetastoreUnavailable
 from pysync.metastore.settings import LoginSettings, TlsSettings
 from pysync.model.names import TableName
 from pysync.targets.base import Outcome
-from pysync.targets.hms import HmsSettings, HmsTarget
+from pysync.targets.hms import HmsSettings
+from pysync.targets.target import StoreTarget
 from tests.conformance.objects import Source, partition, table
 
 SECRET = 'correct horse: "x" %'  # noqa: S105, nobody's
@@ -46,7 +47,7 @@ def settings(server: EmbeddedMetastore, **ways: Any) -> HmsSettings:
     return HmsSettings.model_validate({"name": "dr", "kind": "hms", "metastore": server.uri, **ways})
 
 
-def replays(target: HmsTarget, name: str, root: Path) -> None:
+def replays(target: StoreTarget, name: str, root: Path) -> None:
     """A database, a table and many partitions are put there."""
     source, whole = Source(), TableName(name, "t")
     assert target.apply(source.put_database(name)) == Outcome.APPLIED

@@ -15,7 +15,7 @@ from cryptography.hazmat.primitives.asymmetric import padding, rsa
 from pysync.embedded import EmbeddedMetastore
 from pysync.metastore.client import Metastore
 from pysync.metastore.settings import LoginSettings, TlsSettings
-from pysync.targets.hms import HmsTarget
+from pysync.targets.hms import hms_target
 from tests.support.certificates import PASSWORD, Authority
 from tests.versions.conftest import Report
 from tests.versions.reaching import SECRET, failure, kept, refusal, replays, settings
@@ -51,7 +51,7 @@ def test_a_password_where_none_is_asked_for(http: EmbeddedMetastore, tmp_path: P
 
 
 def test_a_target_over_http(http: EmbeddedMetastore, tmp_path: Path) -> None:
-    target = HmsTarget(settings(http, login={"user": "ann"}))
+    target = hms_target(settings(http, login={"user": "ann"}))
     replays(target, "over_http", tmp_path)
     assert http.uri in target.check()
     target.close()

@@ -24,7 +24,7 @@ from pysync.metastore.errors import MetastoreCallFailed, MetastoreUnavailable
 from pysync.metastore.settings import KerberosSettings, TlsSettings
 from pysync.model.names import TableName
 from pysync.targets.base import Outcome, Unavailable
-from pysync.targets.hms import HmsSettings, HmsTarget
+from pysync.targets.hms import HmsSettings, hms_target
 from tests.conformance.objects import Source, partition, table
 from tests.support import new_database, wait_until
 from tests.support import table as plain_table
@@ -124,7 +124,7 @@ def test_data_is_protected_as_the_server_asks(
 ) -> None:
     """The strongest that it offers; and a target works through it, in messages longer than a frame."""
     server = servers(protection)
-    target = HmsTarget(HmsSettings(name="dr", kind="hms", metastore=server.uri, kerberos=client))
+    target = hms_target(HmsSettings(name="dr", kind="hms", metastore=server.uri, kerberos=client))
     source, name = Source(), TableName("wrapped", "t")
     owner = table(name, f"file:{tmp_path}/t", keys=["k"], parameters={"long": "canary" * 600})
     target.apply(source.put_database("wrapped"))
@@ -295,7 +295,7 @@ def test_source_and_target_in_the_configuration(
 
 def test_nothing_is_parked_for_any_of_it(server: KerberizedMetastore, client: KerberosSettings) -> None:
     wrong = client.model_copy(update={"service_principal": f"hive/nowhere@{REALM}"})
-    target = HmsTarget(HmsSettings(name="dr", kind="hms", metastore=server.uri, kerberos=wrong))
+    target = hms_target(HmsSettings(name="dr", kind="hms", metastore=server.uri, kerberos=wrong))
     with pytest.raises(Unavailable):
         target.apply(Source().put_database("never"))
     target.close()

@@ -10,7 +10,7 @@ import pytest
 from pysync.embedded import EmbeddedMetastore
 from pysync.metastore.settings import LoginSettings
 from pysync.targets.base import Outcome, Unavailable
-from pysync.targets.hms import HmsTarget
+from pysync.targets.hms import hms_target
 from tests.conformance.objects import Source
 from tests.versions.conftest import Report
 from tests.versions.reaching import SECRET, failure, kept, refusal, replays, settings
@@ -50,7 +50,7 @@ def guarded(directory: Path, ann: LoginSettings) -> Iterator[EmbeddedMetastore]:
 
 
 def test_a_target_that_asks_for_a_password(guarded: EmbeddedMetastore, ann: LoginSettings, tmp_path: Path) -> None:
-    target = HmsTarget(settings(guarded, login=ann.model_dump(exclude_none=True)))
+    target = hms_target(settings(guarded, login=ann.model_dump(exclude_none=True)))
     replays(target, "by_password", tmp_path)
     target.close()
 
@@ -67,7 +67,7 @@ def test_a_wrong_password_or_user(guarded: EmbeddedMetastore, ann: LoginSettings
 
 def test_a_wrong_password_parks_nothing(guarded: EmbeddedMetastore, tmp_path: Path) -> None:
     file = kept(tmp_path / "password", "another")
-    target = HmsTarget(settings(guarded, login={"user": "ann", "password_file": file}))
+    target = hms_target(settings(guarded, login={"user": "ann", "password_file": file}))
     with pytest.raises(Unavailable, match="refuses the login of 'ann'"):
         target.apply(Source().put_database("later"))
     file.write_text(SECRET, encoding="utf-8")  # put right, without a restart

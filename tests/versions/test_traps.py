@@ -16,7 +16,8 @@ from pysync.metastore.errors import MetastoreUnsupported
 from pysync.model import idl
 from pysync.model.names import TableName
 from pysync.targets.base import Outcome, Rejected
-from pysync.targets.hms import HmsSettings, HmsTarget
+from pysync.targets.hms import HmsSettings, hms_target
+from pysync.targets.target import StoreTarget
 from tests.conformance.objects import Source, columns, partition, table
 from tests.support import new_database
 from tests.versions.conftest import Report
@@ -41,8 +42,8 @@ def hms(server: EmbeddedMetastore) -> Iterator[Metastore]:
 
 
 @pytest.fixture
-def target(server: EmbeddedMetastore) -> Iterator[HmsTarget]:
-    found = HmsTarget(HmsSettings(name="dr", kind="hms", metastore=server.uri))
+def target(server: EmbeddedMetastore) -> Iterator[StoreTarget]:
+    found = hms_target(HmsSettings(name="dr", kind="hms", metastore=server.uri))
     yield found
     found.close()
 
@@ -53,7 +54,7 @@ def source() -> Source:
 
 
 @pytest.fixture
-def database(target: HmsTarget, hms: Metastore, source: Source) -> str:
+def database(target: StoreTarget, hms: Metastore, source: Source) -> str:
     name = new_database(hms)
     hms.call(lambda client: client.drop_database(name, False, False))
     target.apply(source.put_database(name))
@@ -72,7 +73,7 @@ def test_hive_4_does_not_know_get_table_any_more(hms: Metastore, database: str) 
 
 
 def test_a_managed_table_becomes_external_and_stays_so(
-    target: HmsTarget, hms: Metastore, source: Source, database: str, tmp_path: Path
+    target: StoreTarget, hms: Metastore, source: Source, database: str, tmp_path: Path
 ) -> None:
     wanted = managed(database, f"file:{tmp_path}/t")
     assert target.apply(source.put_table(wanted)) == Outcome.APPLIED
@@ -94,13 +95,13 @@ def test_a_transactional_table_is_refused_with_the_reason(
     wanted = managed(database, f"file:{tmp_path}/t", transactional="true", **properties)
     for setting, reason in (("refuse", "is transactional"), ("metadata", "cannot create an ACID table")):
         settings = HmsSettings(name="dr", kind="hms", metastore=server.uri, transactional=setting)
-        with closing(HmsTarget(settings)) as target, pytest.raises(Rejected, match=reason) as error:
+        with closing(hms_target(settings)) as target, pytest.raises(Rejected, match=reason) as error:
             target.apply(source.put_table(wanted))
         assert "exclude it" in str(error.value.hint)
 
 
 def test_statistics_of_an_added_partition_are_the_sources(
-    target: HmsTarget, hms: Metastore, source: Source, database: str, tmp_path: Path
+    target: StoreTarget, hms: Metastore, source: Source, database: str, tmp_path: Path
 ) -> None:
     place = tmp_path / "t" / "k=1"
     place.mkdir(parents=True)
@@ -115,7 +116,7 @@ def test_statistics_of_an_added_partition_are_the_sources(
 
 
 def test_the_owner_type_of_a_table_is_altered_and_survives_an_alter(
-    target: HmsTarget, hms: Metastore, source: Source, database: str, tmp_path: Path
+    target: StoreTarget, hms: Metastore, source: Source, database: str, tmp_path: Path
 ) -> None:
     wanted = table(TableName(database, "t"), f"file:{tmp_path}/t")
     wanted.ownerType = hive.PrincipalType.ROLE
@@ -130,7 +131,7 @@ def test_the_owner_type_of_a_table_is_altered_and_survives_an_alter(
 
 
 def test_a_directory_for_managed_tables_may_be_there_already(
-    target: HmsTarget, hms: Metastore, source: Source, tmp_path: Path
+    target: StoreTarget, hms: Metastore, source: Source, tmp_path: Path
 ) -> None:
     (tmp_path / "managed").mkdir()
     put = source.put_database("placed_" + tmp_path.name.lower()[:20])
@@ -140,7 +141,7 @@ def test_a_directory_for_managed_tables_may_be_there_already(
 
 
 def test_a_crash_within_the_create_of_such_a_database_is_made_good(
-    target: HmsTarget, hms: Metastore, source: Source, tmp_path: Path
+    target: StoreTarget, hms: Metastore, source: Source, tmp_path: Path
 ) -> None:
     (tmp_path / "managed").mkdir()
     put = source.put_database("crashed_" + tmp_path.name.lower()[:20])
@@ -151,7 +152,7 @@ def test_a_crash_within_the_create_of_such_a_database_is_made_good(
 
 
 def test_what_a_materialized_view_is_made_of_is_altered(
-    target: HmsTarget, hms: Metastore, source: Source, database: str, tmp_path: Path
+    target: StoreTarget, hms: Metastore, source: Source, database: str, tmp_path: Path
 ) -> None:
     for name in ("one", "two"):
         target.apply(source.put_table(table(TableName(database, name), f"file:{tmp_path}/{name}")))
@@ -183,7 +184,7 @@ def _made_of(database: str, *names: str) -> Any:
 
 
 def test_a_database_of_another_metastore_is_there_without_its_connector(
-    target: HmsTarget, hms: Metastore, source: Source, tmp_path: Path
+    target: StoreTarget, hms: Metastore, source: Source, tmp_path: Path
 ) -> None:
     put = source.put_database("remote_" + tmp_path.name.lower()[:20])
     put.definition.type, put.definition.connector_name, put.definition.remote_dbname = 2, "theirs", "public"
@@ -194,7 +195,7 @@ def test_a_database_of_another_metastore_is_there_without_its_connector(
 
 @pytest.mark.parametrize("kind", idl.CONSTRAINTS, ids=lambda kind: kind.__name__)
 def test_a_constraint_is_put_once_altered_and_dropped(
-    *, target: HmsTarget, hms: Metastore, source: Source, database: str, tmp_path: Path, kind: Any
+    *, target: StoreTarget, hms: Metastore, source: Source, database: str, tmp_path: Path, kind: Any
 ) -> None:
     name = TableName(database, "t")
     target.apply(source.put_table(table(name, f"file:{tmp_path}/t")))
@@ -223,7 +224,7 @@ def test_hive_2_goes_on_without_constraints_that_it_does_not_have(
 ) -> None:
     with Metastore(shared_metastore.uri) as old:
         name = TableName(new_database(old), "t")
-    target = HmsTarget(HmsSettings(name="dr", kind="hms", metastore=shared_metastore.uri))
+    target = hms_target(HmsSettings(name="dr", kind="hms", metastore=shared_metastore.uri))
     target.apply(source.put_table(table(name, f"file:{tmp_path}/t")))
     column = idl.SQLNotNullConstraint(
         catName="hive", table_db=name.database, table_name="t", column_name="a", nn_name="nn"

@@ -2,10 +2,19 @@
 
 from __future__ import annotations
 
+from pysync.targets.athena.execution import Athena
 from pysync.targets.athena.settings import AthenaSettings
-from pysync.targets.athena.target import AthenaTarget
+from pysync.targets.athena.store import AthenaStore
 from pysync.targets.base import TargetKind
+from pysync.targets.glue.store import GlueStore
+from pysync.targets.target import StoreTarget
 
-__all__ = ["KIND", "AthenaSettings", "AthenaTarget"]
+__all__ = ["KIND", "AthenaSettings", "AthenaStore", "athena_target"]
 
-KIND = TargetKind(settings=AthenaSettings, open=AthenaTarget)
+
+def athena_target(settings: AthenaSettings) -> StoreTarget:
+    """The target of these settings."""
+    return StoreTarget(AthenaStore(settings, Athena(settings), GlueStore(settings.of_glue())))
+
+
+KIND = TargetKind(settings=AthenaSettings, open=athena_target)

@@ -7,6 +7,7 @@ from typing import Any, Literal
 from pydantic import Field, model_validator
 
 from pysync.targets.aws.settings import AwsSettings
+from pysync.targets.glue.settings import GlueSettings
 
 PRIMARY = "primary"
 """The work group that Athena uses where none is named."""
@@ -50,3 +51,10 @@ class AthenaSettings(AwsSettings):
         if isinstance(data, dict) and data.get("catalog_id") and not data.get("catalog"):
             raise ValueError("catalog_id needs catalog, too: the name that Athena has for the catalog of that account")
         return data
+
+    def of_glue(self) -> GlueSettings:
+        """What the Glue API is used with: the same account, place, credentials and rules, and the same clients."""
+        common = self.model_dump(by_alias=True, include=AwsSettings.model_fields.keys() - {"kind"})
+        found = GlueSettings(kind="glue", **common)
+        found._clients = self._clients  # one pool of connections and one rate for all that a target does
+        return found

@@ -1,4 +1,8 @@
-"""From Glue's objects to the metastore's structs, with what a metastore would give where Glue has nothing. Pure."""
+"""From Glue's objects to the metastore's structs, with what a metastore would give where Glue has nothing. Pure.
+
+A text that is not there is empty, not None: an update replaces everything, so a source that has none of it says so. But
+what stays where the source says nothing is None: a description, a location.
+"""
 
 from __future__ import annotations
 
@@ -15,7 +19,7 @@ from pysync.targets.aws.skew import parted
 def database_of(database: Mapping[str, Any]) -> Any:
     """The Database of Glue's, its owner from the parameters that `database_input` keeps it in."""
     parameters = dict(database.get("Parameters") or {})
-    owner, kind = parameters.pop(OWNER_KEY, None), parameters.pop(OWNER_TYPE_KEY, None)
+    owner, kind = parameters.pop(OWNER_KEY, ""), parameters.pop(OWNER_TYPE_KEY, None)
     return hive.Database(
         name=database["Name"],
         description=database.get("Description"),
@@ -31,15 +35,15 @@ def table_of(table: Mapping[str, Any]) -> Any:
     return hive.Table(
         tableName=table["Name"],
         dbName=table.get("DatabaseName"),
-        owner=table.get("Owner"),
+        owner=table.get("Owner", ""),
         createTime=_seconds(table.get("CreateTime")),
         lastAccessTime=_seconds(table.get("LastAccessTime")),
         retention=table.get("Retention", 0),
         sd=_storage(table.get("StorageDescriptor") or {}),
         partitionKeys=_columns(table.get("PartitionKeys")),
         parameters=dict(table.get("Parameters") or {}),
-        viewOriginalText=table.get("ViewOriginalText"),
-        viewExpandedText=table.get("ViewExpandedText"),
+        viewOriginalText=table.get("ViewOriginalText", ""),
+        viewExpandedText=table.get("ViewExpandedText", ""),
         tableType=table.get("TableType"),
     )
 
@@ -63,8 +67,8 @@ def function_of(function: Mapping[str, Any]) -> Any:
     return hive.Function(
         functionName=function["FunctionName"],
         dbName=function.get("DatabaseName"),
-        className=function.get("ClassName"),
-        ownerName=function.get("OwnerName"),
+        className=function.get("ClassName", ""),
+        ownerName=function.get("OwnerName", ""),
         ownerType=hive.PrincipalType._NAMES_TO_VALUES.get(function.get("OwnerType")),
         createTime=_seconds(function.get("CreateTime")),
         functionType=hive.FunctionType.JAVA,
@@ -79,12 +83,12 @@ def _storage(storage: Mapping[str, Any]) -> Any:
     return hive.StorageDescriptor(
         cols=_columns(storage.get("Columns")),
         location=storage.get("Location"),
-        inputFormat=storage.get("InputFormat"),
-        outputFormat=storage.get("OutputFormat"),
+        inputFormat=storage.get("InputFormat", ""),
+        outputFormat=storage.get("OutputFormat", ""),
         compressed=storage.get("Compressed", False),
         numBuckets=storage.get("NumberOfBuckets", 0),
         serdeInfo=hive.SerDeInfo(
-            serde.get("Name"), serde.get("SerializationLibrary"), dict(serde.get("Parameters") or {})
+            serde.get("Name", ""), serde.get("SerializationLibrary", ""), dict(serde.get("Parameters") or {})
         ),
         bucketCols=list(storage.get("BucketColumns") or ()),
         sortCols=[hive.Order(it["Column"], it["SortOrder"]) for it in storage.get("SortColumns") or ()],
@@ -95,7 +99,7 @@ def _storage(storage: Mapping[str, Any]) -> Any:
 
 
 def _columns(columns: Iterable[Mapping[str, Any]] | None) -> list[Any]:
-    return [hive.FieldSchema(it["Name"], it.get("Type"), it.get("Comment")) for it in columns or ()]
+    return [hive.FieldSchema(it["Name"], it.get("Type", ""), it.get("Comment")) for it in columns or ()]
 
 
 def _skew(skew: Mapping[str, Any]) -> Any:

@@ -23,13 +23,12 @@ _INPUTS: Mapping[Any, Callable[[Any], tuple[dict[str, Any], list[str]]]] = {
 }
 
 
-def as_input(item: Any) -> dict[str, Any]:
-    """The input for any of the structs. Raises Rejected."""
-    return _INPUTS[type(item)](item)[0]
+def translated(item: Any) -> tuple[dict[str, Any], list[str]]:
+    """The input for any of the structs, and what Glue cannot hold as it is. Raises Rejected."""
+    return _INPUTS[type(item)](item)
 
 
 __all__ = [
-    "as_input",
     "database_input",
     "database_of",
     "function_input",
@@ -38,4 +37,5 @@ __all__ = [
     "partition_of",
     "table_input",
     "table_of",
+    "translated",
 ]

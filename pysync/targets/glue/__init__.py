@@ -3,9 +3,16 @@
 from __future__ import annotations
 
 from pysync.targets.base import TargetKind
-from pysync.targets.glue.session import GlueSettings
-from pysync.targets.glue.target import GlueTarget
+from pysync.targets.glue.settings import GlueSettings
+from pysync.targets.glue.store import GlueStore
+from pysync.targets.target import StoreTarget
 
-__all__ = ["KIND", "GlueSettings", "GlueTarget"]
+__all__ = ["KIND", "GlueSettings", "GlueStore", "glue_target"]
 
-KIND = TargetKind(settings=GlueSettings, open=GlueTarget)
+
+def glue_target(settings: GlueSettings) -> StoreTarget:
+    """The target of these settings."""
+    return StoreTarget(GlueStore(settings))
+
+
+KIND = TargetKind(settings=GlueSettings, open=glue_target)

@@ -5,23 +5,41 @@ A call that Glue refuses as a whole is halved until the item is found that it re
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
-from typing import Any
+from itertools import islice
+from typing import Any, TypeVar
 
 from botocore.exceptions import ClientError
 
 from pysync.model.names import TableName
-from pysync.targets.aws.errors import EXISTS, INVALID, NOT_FOUND, code, line, of_code
+from pysync.targets.aws.errors import EXISTS, INVALID, NOT_FOUND, code, of_code
 from pysync.targets.aws.limits import shown
-from pysync.targets.base import Rejected
-from pysync.targets.glue.session import Session, chunks
+from pysync.targets.glue.catalog import Catalog
+from pysync.targets.store import Refused, refused_as_one
 
 Values = tuple[str, ...]
+T = TypeVar("T")
+R = TypeVar("R")
 
 _ENOUGH = 10  # refused items after which the rest is not tried: then it may be the table that is wrong
-_MOST_NAMED = 3
 _INPUT = ("Values", "LastAccessTime", "StorageDescriptor", "Parameters", "LastAnalyzedTime")
+
+
+@dataclass(frozen=True, slots=True)
+class Sender:
+    """A catalog, and how many calls to it may be under way at once."""
+
+    catalog: Catalog
+    parallel: int
+
+    def at_once(self, work: Callable[[T], R], items: Sequence[T]) -> list[R]:
+        """Do the work for each item, several at a time; once one has failed, begin no other, and raise its error."""
+        if len(items) < 2 or self.parallel == 1:
+            return [work(item) for item in items]
+        with ThreadPoolExecutor(self.parallel) as pool:
+            return list(pool.map(work, items))  # it cancels the rest after a failure
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,18 +71,15 @@ class Failures:
         self.found = {values: why for values, why in self.found.items() if values not in taken}
         return taken
 
+    def as_refused(self) -> list[Refused]:
+        """Each with its error."""
+        why = self.found.items()
+        return [Refused(values, of_code(name, said, shown(list(values)))) for values, (name, said) in why]
+
     def raise_any(self) -> None:
-        """Raise what is worth another try before what is not, naming some of the partitions."""
-        if not self.found:
-            return
-        what = f"{len(self.found)} partitions of {self.table} failed"
-        for values, why in self.found.items():
-            error = of_code(*why, f"{what}: {shown(list(values))}")
-            if not isinstance(error, Rejected):
-                raise error
-        named = list(self.found.items())[:_MOST_NAMED]
-        told = "; ".join(f"{shown(list(values))}: {name}: {message}" for values, (name, message) in named)
-        raise Rejected(line(f"{what}: {told}"))
+        """Raise what was refused as one error."""
+        if self.found:
+            raise refused_as_one(self.table, self.as_refused())
 
 
 _CREATE = Batch("batch_create_partition", 100, "PartitionInputList", lambda item: item, "PartitionValues")
@@ -80,24 +95,24 @@ _DELETE = Batch(
 )
 
 
-def create_partitions(session: Session, name: TableName, inputs: Sequence[Any], failures: Failures) -> list[Any]:
+def create_partitions(send: Sender, name: TableName, inputs: Sequence[Any], failures: Failures) -> list[Any]:
     """Create the partitions; those that are there already are returned, those that are refused go to `failures`."""
-    _send(session, name, _CREATE, inputs, failures)
+    _send(send, name, _CREATE, inputs, failures)
     there = failures.take(EXISTS)
     return [item for item in inputs if tuple(item["Values"]) in there]
 
 
-def update_partitions(session: Session, name: TableName, inputs: Sequence[Any], failures: Failures) -> list[Any]:
+def update_partitions(send: Sender, name: TableName, inputs: Sequence[Any], failures: Failures) -> list[Any]:
     """Make the partitions so; those that are not there are returned, those that are refused go to `failures`."""
-    _send(session, name, _UPDATE, inputs, failures)
+    _send(send, name, _UPDATE, inputs, failures)
     gone = failures.take(NOT_FOUND)
     return [item for item in inputs if tuple(item["Values"]) in gone]
 
 
-def delete_partitions(session: Session, name: TableName, values: Sequence[Sequence[str]]) -> None:
+def delete_partitions(send: Sender, name: TableName, values: Sequence[Sequence[str]]) -> None:
     """Delete those of the partitions that are there. Raises Rejected for those that Glue refuses to delete."""
     failures = Failures(name)
-    _send(session, name, _DELETE, [{"Values": list(item)} for item in values], failures)
+    _send(send, name, _DELETE, [{"Values": list(item)} for item in values], failures)
     failures.take(NOT_FOUND)
     failures.raise_any()
 
@@ -107,16 +122,23 @@ def input_of(partition: Mapping[str, Any]) -> dict[str, Any]:
     return {name: partition[name] for name in _INPUT if partition.get(name)}
 
 
-def _send(session: Session, name: TableName, batch: Batch, items: Sequence[Any], failures: Failures) -> None:
-    sending = _Sending(session, name, batch, failures)
-    session.at_once(sending.send, list(chunks(items, batch.size)))
+def chunks(items: Iterable[T], size: int) -> Iterator[list[T]]:
+    """The items, `size` at a time; takes no more of them than it gives."""
+    rest = iter(items)
+    while chunk := list(islice(rest, size)):
+        yield chunk
+
+
+def _send(send: Sender, name: TableName, batch: Batch, items: Sequence[Any], failures: Failures) -> None:
+    sending = _Sending(send.catalog, name, batch, failures)
+    send.at_once(sending.send, list(chunks(items, batch.size)))
 
 
 @dataclass(frozen=True, slots=True)
 class _Sending:
     """The sending of one operation's partitions; batches of it may be under way at once."""
 
-    session: Session
+    catalog: Catalog
     name: TableName
     batch: Batch
     failures: Failures
@@ -126,7 +148,7 @@ class _Sending:
         entries = [self.batch.entry(item) for item in items]
         place = {"DatabaseName": self.name.database, "TableName": self.name.table}
         try:
-            answer = self.session.catalog.call(self.batch.method, **place, **{self.batch.argument: entries})
+            answer = self.catalog.call(self.batch.method, **place, **{self.batch.argument: entries})
         except ClientError as error:
             if code(error) not in INVALID:
                 raise

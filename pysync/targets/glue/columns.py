@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any, Literal
 
-from pysync.model.names import TableName
-from pysync.targets.glue.batches import Failures, input_of, update_partitions
+from pysync.model.names import TableName, normalized
+from pysync.targets.glue.batches import Failures, Sender, chunks, input_of, update_partitions
 from pysync.targets.glue.catalog import GET_PAGE
-from pysync.targets.glue.same import same_columns
-from pysync.targets.glue.session import Session, chunks
 
 Policy = Literal["none", "append", "full"]
 
@@ -22,16 +20,21 @@ def columns_for(policy: Policy, partition: Sequence[Any], table: Sequence[Any]) 
     return table if policy == "append" and is_beginning else partition
 
 
-def spread(session: Session, name: TableName, columns: Sequence[Any], policy: Policy) -> int:
+def spread(send: Sender, name: TableName, columns: Sequence[Any], policy: Policy) -> int:
     """Give the partitions the columns, as the policy says; how many were changed."""
     changed = 0
-    for found in chunks(session.catalog.partitions(name), GET_PAGE):
+    for found in chunks(send.catalog.partitions(name), GET_PAGE):
         others = [partition for partition in map(input_of, found) if _take(partition, columns, policy)]
         failures = Failures(name)
-        update_partitions(session, name, others, failures)  # one that is gone needs no columns
+        update_partitions(send, name, others, failures)  # one that is gone needs no columns
         failures.raise_any()
         changed += len(others)
     return changed
+
+
+def same_columns(wanted: Sequence[Any], there: Sequence[Any]) -> bool:
+    """Whether two lists of Glue's columns are the same."""
+    return [_told(column) for column in wanted] == [_told(column) for column in there]
 
 
 def _take(partition: dict[str, Any], columns: Sequence[Any], policy: Policy) -> bool:
@@ -43,6 +46,11 @@ def _take(partition: dict[str, Any], columns: Sequence[Any], policy: Policy) -> 
         return False
     partition["StorageDescriptor"] = {**storage, "Columns": wanted}
     return True
+
+
+def _told(column: Mapping[str, Any]) -> tuple[Any, ...]:
+    rest = (column.get(name) or "" for name in ("Type", "Comment"))
+    return normalized(column["Name"]), *rest, column.get("Parameters") or {}
 
 
 def _types(columns: Sequence[Any]) -> list[tuple[str, str]]:

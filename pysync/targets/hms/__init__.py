@@ -2,10 +2,28 @@
 
 from __future__ import annotations
 
+from functools import partial
+
+from pysync.metastore.access import MetastoreAccess
+from pysync.metastore.client import Metastore
 from pysync.targets.base import TargetKind
-from pysync.targets.hms.session import HmsSettings
-from pysync.targets.hms.target import HmsTarget
+from pysync.targets.hms.connections import Connections
+from pysync.targets.hms.settings import HmsSettings
+from pysync.targets.hms.store import HmsStore
+from pysync.targets.target import StoreTarget
 
-__all__ = ["KIND", "HmsSettings", "HmsTarget"]
+__all__ = ["KIND", "HmsSettings", "HmsStore", "hms_target"]
 
-KIND = TargetKind(settings=HmsSettings, open=HmsTarget)
+
+def hms_target(settings: HmsSettings) -> StoreTarget:
+    """The target of these settings. It connects at the first call, and again after a failure."""
+    connections = Connections(settings, partial(_connection, settings, settings.access()))
+    return StoreTarget(HmsStore(settings, connections, f"target {settings.name!r} at {settings.metastore}"))
+
+
+def _connection(settings: HmsSettings, access: MetastoreAccess, user: str | None) -> Metastore:
+    wait = {"timeout": settings.timeout_seconds, "connect_timeout": settings.connect_timeout_seconds}
+    return Metastore(access.as_user(user), **wait)
+
+
+KIND = TargetKind(settings=HmsSettings, open=hms_target)

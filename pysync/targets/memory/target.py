@@ -7,11 +7,12 @@ from functools import partial
 from typing import Any, TypeVar
 
 from pysync.metastore.client import Metastore
-from pysync.targets.hms.session import Sessions
-from pysync.targets.hms.target import HmsTarget
+from pysync.targets.hms.connections import Connections
+from pysync.targets.hms.store import HmsStore
 from pysync.targets.memory.client import Client
 from pysync.targets.memory.store import Store
 from pysync.targets.settings import TargetSettings
+from pysync.targets.target import StoreTarget
 
 T = TypeVar("T")
 
@@ -37,10 +38,9 @@ class MemoryMetastore(Metastore):
         """Nothing: what the store holds stays."""
 
 
-class MemoryTarget(HmsTarget):
+class MemoryTarget(StoreTarget):
     """What kind `hms` does, on a metastore in memory."""
 
     def __init__(self, settings: TargetSettings, store: Store) -> None:
-        self._open(Sessions(settings, partial(MemoryMetastore, store)))
-        self.keeps_statistics = False
-        self._where = f"target {settings.name!r} in memory"
+        connections = Connections(settings, partial(MemoryMetastore, store))
+        super().__init__(HmsStore(settings, connections, f"target {settings.name!r} in memory"))

@@ -8,13 +8,15 @@ from __future__ import annotations
 from pysync.targets.base import Target, TargetKind
 from pysync.targets.spark.settings import SparkSettings
 
-__all__ = ["KIND", "SparkSettings"]
+__all__ = ["KIND", "SparkSettings", "spark_target"]
 
 
-def _open(settings: SparkSettings) -> Target:
-    from pysync.targets.spark.target import SparkTarget  # noqa: PLC0415 - see above: most want no target
+def spark_target(settings: SparkSettings) -> Target:
+    """The target of these settings."""
+    from pysync.targets.spark.store import SparkStore  # noqa: PLC0415 - see above: most want no target
+    from pysync.targets.target import StoreTarget  # noqa: PLC0415
 
-    return SparkTarget(settings)
+    return StoreTarget(SparkStore(settings))
 
 
-KIND = TargetKind(settings=SparkSettings, open=_open)
+KIND = TargetKind(settings=SparkSettings, open=spark_target)

@@ -1,4 +1,4 @@
-"""The catalog of a Spark session, read and written as a metastore is: what the operations of an hms target need of one.
+"""The catalog of a Spark session, read and written in the structs of a metastore.
 
 It is the Hive client of the session's own catalog (HiveExternalCatalog.client), which keeps tables as they are in the
 metastore. What is above it in Spark, SQL and SessionCatalog, cannot change a column's type or a partition's parameters,
@@ -9,7 +9,7 @@ tables, and all in a database's directory.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from typing import Any, ClassVar, TypeVar
+from typing import Any, TypeVar
 
 from hmsclient.genthrift.hive_metastore import ttypes as hive
 
@@ -34,14 +34,10 @@ T = TypeVar("T")
 
 
 class SparkCatalog:
-    """Has the methods of pysync.metastore.Metastore that operations use; `call` gives them itself as the client.
+    """One thread at a time.
 
-    One thread at a time. Raises what a metastore raises (pysync.targets.spark.errors), and Unavailable while Spark does
-    not start.
+    Raises what a metastore raises (pysync.targets.spark.errors), and Unavailable while Spark does not start.
     """
-
-    counts_files: ClassVar[bool] = False
-    """What it counts is its own, and is not shown: Spark can neither set it nor tell its metastore not to."""
 
     def __init__(self, host: SparkHost) -> None:
         """Starts nothing before the first call."""
@@ -49,10 +45,6 @@ class SparkCatalog:
         self._session: Any = None
         self._jvm: Any = None
         self._client: Any = None
-
-    def call(self, request: Callable[[SparkCatalog], T]) -> T:
-        """The answer to one request."""
-        return request(self)
 
     # --- what is there
 
@@ -91,11 +83,6 @@ class SparkCatalog:
             return list(self._jvm.read(self._client.getPartitionNames(of, self._jvm.option(None))))
 
         return self._ask("getPartitionNames", read)
-
-    def get_partition_names(self, database: str, table: str, limit: int) -> list[str]:
-        """The same, no more than `limit` of them; -1: all."""
-        names = self.partition_names(database, table)
-        return names if limit < 0 else names[:limit]
 
     def partitions(self, database: str, table: str) -> Iterator[Any]:
         """Every Partition; all of them in Spark's memory, but 500 at a time here."""
@@ -138,7 +125,7 @@ class SparkCatalog:
 
         return self._ask("getFunction", read)
 
-    # --- what a metastore's client can, by its names
+    # --- what changes it
 
     def create_database(self, database: Any) -> None:
         """Create it. Raises AlreadyExistsException."""
@@ -163,11 +150,11 @@ class SparkCatalog:
         """Drop it; its directory goes only if `delete_data`."""
         self._ask("dropDatabase", lambda: self._hive().dropDatabase(name, delete_data, True, cascade))
 
-    def create_table_with_environment_context(self, table: Any, _: Any) -> None:
+    def create_table(self, table: Any) -> None:
         """Create it. Raises AlreadyExistsException."""
         self._ask("createTable", lambda: self._client.createTable(self._jvm.table(table), False))
 
-    def alter_table_with_environment_context(self, database: str, name: str, table: Any, _: Any) -> None:
+    def alter_table(self, database: str, name: str, table: Any) -> None:
         """Alter it to be so, under another name and in another database if it has those; its partitions are kept.
 
         Without columns it is altered by Hive: Spark refuses that, but no other way leads to incompatible types.
@@ -183,48 +170,43 @@ class SparkCatalog:
 
         self._ask("alterTable", write)
 
-    def drop_table_with_environment_context(self, database: str, name: str, delete_data: bool, _: Any) -> None:
+    def drop_table(self, database: str, name: str, delete_data: bool) -> None:
         """Drop it with its partitions; the files of a managed one go only if `delete_data`."""
         self._ask("dropTable", lambda: self._hive().dropTable(database, name, delete_data, True))
 
-    def add_partitions_req(self, request: Any) -> Any:
-        """Add partitions; those that are there stay as they are, or with `ifNotExists` false none is added.
+    def add_partitions(self, database: str, table: str, partitions: Sequence[Any], *, if_not_exists: bool) -> None:
+        """Add partitions; those that are there stay as they are, or none is added and AlreadyExistsException raised.
 
         Spark adds them with the format of their table. Those that have another are altered right after.
         """
-        database, table = request.dbName, request.tblName
 
         def write() -> None:
             raw = self._client.getRawHiveTable(database, table)
             of = self._table(raw)
-            parts = self._partitions(request.parts, of)
-            self._client.createPartitions(*self._named(raw, database, table), parts, request.ifNotExists)
-            others = [it for it in request.parts if not forms.same_format(it.sd, of.sd)]
+            parts = self._partitions(partitions, of)
+            self._client.createPartitions(*self._named(raw, database, table), parts, if_not_exists)
+            others = [it for it in partitions if not forms.same_format(it.sd, of.sd)]
             if others:
                 self._client.alterPartitions(database, table, self._partitions(others, of))
 
         self._ask("createPartitions", write)
-        if not request.needResult:
-            return hive.AddPartitionsResult()
-        named = self.table(database, table)
-        names = [forms.name(it, named) for it in request.parts]
-        return hive.AddPartitionsResult(self.partitions_by_name(database, table, names))
 
-    def alter_partitions_with_environment_context(
-        self, database: str, table: str, parts: Sequence[Any], _: Any
-    ) -> None:
+    def alter_partitions(self, database: str, table: str, partitions: Sequence[Any]) -> None:
         """Alter partitions that are there."""
         of = self.table(database, table)
-        self._ask("alterPartitions", lambda: self._client.alterPartitions(database, table, self._partitions(parts, of)))
 
-    def drop_partitions_req(self, request: Any) -> None:
-        """Drop those of the partitions that are there: by Hive one by one, as Spark takes their values for patterns."""
-        found = self.partitions_by_name(request.dbName, request.tblName, request.parts.names)
+        def write() -> None:
+            self._client.alterPartitions(database, table, self._partitions(partitions, of))
+
+        self._ask("alterPartitions", write)
+
+    def drop_partitions(self, database: str, table: str, values: Sequence[Sequence[str]], delete_data: bool) -> None:
+        """Drop partitions that are there: by Hive one by one, as Spark takes their values for patterns."""
 
         def write() -> None:
             target = self._hive()
-            for it in found:
-                target.dropPartition(request.dbName, request.tblName, it.values, request.deleteData)
+            for it in values:
+                target.dropPartition(database, table, list(it), delete_data)
 
         self._ask("dropPartition", write)
 

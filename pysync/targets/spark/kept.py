@@ -1,6 +1,6 @@
 """Kept: a definition without what Spark's catalog has no place for, as it will come back when it is read. Pure.
 
-What is None in it says nothing, so that what the target has there is no difference (pysync.targets.hms.same).
+What is None in it says nothing, so that what the target has there is no difference (pysync.targets.same).
 """
 
 from __future__ import annotations

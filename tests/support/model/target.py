@@ -26,8 +26,8 @@ from pysync.model.operation import (
     PutTable,
     RenameTable,
 )
+from pysync.targets.apply.ownership import Standing, standing, standing_for_drop, standing_of_part
 from pysync.targets.base import Missing, Outcome, Rejected
-from pysync.targets.ownership import Standing, standing, standing_for_drop, standing_of_part
 from tests.support.model.world import Database, Table, World, below, part_struct, read_part, read_table, table_struct
 
 

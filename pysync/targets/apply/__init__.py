@@ -1,0 +1,81 @@
+"""Apply: what may be done to an object at a target, and then does it, for every kind of store. Nobody else decides it.
+
+Each operation is a function of its own: read, see where the object stands, compare, write, say what came of it. The
+functions raise the errors of the store, of pysync.targets.base, and nothing else.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Any
+
+from pysync.model.operation import (
+    DropConstraint,
+    DropDatabase,
+    DropFunction,
+    DropPartitions,
+    DropTable,
+    Operation,
+    PutConstraint,
+    PutDatabase,
+    PutFunction,
+    PutPartitions,
+    PutStatistics,
+    PutTable,
+    RenameTable,
+)
+from pysync.targets.apply import both_ways
+from pysync.targets.apply.constraints import drop_constraint, put_constraint
+from pysync.targets.apply.databases import drop_database, put_database
+from pysync.targets.apply.functions import drop_function, put_function
+from pysync.targets.apply.partitions import drop_partitions, put_partitions
+from pysync.targets.apply.renames import rename_table
+from pysync.targets.apply.statistics import put_statistics
+from pysync.targets.apply.tables import drop_table, put_table
+from pysync.targets.base import Outcome, Rejected
+from pysync.targets.store import Capability, Store
+
+_APPLY: Mapping[type[Operation], Callable[[Store, Any], Outcome]] = {
+    PutDatabase: put_database,
+    DropDatabase: drop_database,
+    PutFunction: put_function,
+    DropFunction: drop_function,
+    PutTable: put_table,
+    RenameTable: rename_table,
+    DropTable: drop_table,
+    PutPartitions: put_partitions,
+    DropPartitions: drop_partitions,
+    PutConstraint: put_constraint,
+    DropConstraint: drop_constraint,
+    PutStatistics: put_statistics,
+}
+
+_NEEDS: Mapping[type[Operation], Capability] = {
+    PutFunction: Capability.FUNCTIONS,
+    DropFunction: Capability.FUNCTIONS,
+    PutConstraint: Capability.CONSTRAINTS,
+    DropConstraint: Capability.CONSTRAINTS,
+    PutStatistics: Capability.COLUMN_STATISTICS,
+}
+
+
+def apply(store: Store, operation: Operation) -> Outcome:
+    """Bring the store to what the operation says (see Target.apply); UNSUPPORTED where it has no such thing.
+
+    What a store refuses may be a race with another client: then the operation is decided anew.
+    """
+    lacking = _NEEDS.get(type(operation))
+    if lacking is not None and lacking in store.lacks:
+        store.omits(lacking)
+        return Outcome.UNSUPPORTED
+    do = (both_ways.APPLY if store.settings.both_ways else _APPLY).get(type(operation))
+    if do is None:
+        raise Rejected(f"a target of kind {store.settings.kind} cannot do {type(operation).__name__}")
+    here = store.on_behalf_of(operation.visited)
+    for _ in range(store.decisions - 1):
+        try:
+            return do(here, operation)
+        except Exception as error:
+            if not store.is_race(error):
+                raise
+    return do(here, operation)

@@ -1,0 +1,63 @@
+"""Constraints both ways."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from pysync.metastore.errors import MetastoreUnsupported
+from pysync.model.constraints import by_name, comparable
+from pysync.model.operation import DropConstraint, PutConstraint
+from pysync.targets.apply.both_ways.verdicts import ask_for_table, judge_of, settled
+from pysync.targets.apply.constraints import names_like, replace, rivals
+from pysync.targets.apply.judging import Verdict
+from pysync.targets.base import Outcome, total
+from pysync.targets.same import same
+from pysync.targets.store import Store
+
+
+def put_constraint(store: Store, operation: PutConstraint) -> Outcome:
+    """Add each constraint, in place of one that has its name, or, for a primary key, of the table's other one."""
+    table = store.table(operation.table)
+    if table is None:
+        return Outcome.STALE
+    verdict = judge_of(store).parts(operation, table)
+    if verdict is not Verdict.DO:
+        return settled(store, operation, verdict, table)
+    try:
+        outcome = total([_put(store, operation, table, columns) for columns in by_name(operation.columns)])
+    except MetastoreUnsupported:
+        return Outcome.UNSUPPORTED
+    return ask_for_table(store, operation, table) if outcome is Outcome.CONFLICT else outcome
+
+
+def drop_constraint(store: Store, operation: DropConstraint) -> Outcome:
+    """Drop the constraint of that name if it is there; what it was at the source is not known."""
+    table = store.table(operation.table)
+    if table is None:
+        return Outcome.UNCHANGED
+    names = names_like(store, table, operation.constraint)
+    if not names:
+        return Outcome.UNCHANGED
+    judge = judge_of(store)
+    verdict = judge.parts(operation, table)
+    if verdict is Verdict.DO and operation.condition is None and judge.home(table) == store.cluster:
+        return ask_for_table(store, operation, table)
+    if verdict is not Verdict.DO:
+        return settled(store, operation, verdict, table)
+    for name in names:
+        store.drop_constraint(operation.table, name)
+    return Outcome.APPLIED
+
+
+def _put(store: Store, operation: PutConstraint, table: Any, columns: list[Any]) -> Outcome:
+    there = rivals(store, operation.table, columns[0])
+    wanted = [comparable(column) for column in columns]
+    if same(wanted, there):
+        return Outcome.UNCHANGED
+    verdict = judge_of(store).part(operation, table, wanted, there or None)
+    if verdict is Verdict.CONFLICT:
+        return Outcome.CONFLICT
+    if verdict is not Verdict.DO:
+        return settled(store, operation, verdict, table)
+    replace(store, operation.table, there, columns)
+    return Outcome.APPLIED

@@ -1,0 +1,195 @@
+"""Databases both ways: put and drop."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Any
+
+from pysync.model.births import births_of, with_births
+from pysync.model.home import Stance, home_of
+from pysync.model.mark import Mark
+from pysync.model.names import TableName
+from pysync.model.operation import DatabaseOperation, DropDatabase, PutDatabase, SayAgain
+from pysync.targets.apply.both_ways.verdicts import (
+    ask_for_place,
+    ask_for_table,
+    judge_of,
+    marked,
+    say_again,
+    settled,
+    unmark,
+    up_to_date,
+)
+from pysync.targets.apply.judging import DEFAULT, Verdict
+from pysync.targets.apply.writing import deletes
+from pysync.targets.base import Outcome
+from pysync.targets.hive import is_view
+from pysync.targets.same import alike
+from pysync.targets.store import Store
+
+
+def put_database(store: Store, operation: PutDatabase) -> Outcome:
+    """Create the database or alter it. One that was born at both ends is never parked: it is a place.
+
+    Its functions bear no mark: where it has another home afterwards, what that has of them was never asked for.
+    """
+    there = store.database(operation.database)
+    if there is None:
+        return _put(store, operation, None)
+    if operation.database == DEFAULT:
+        return Outcome.FOREIGN
+    judge = judge_of(store)
+    home = judge.home_within(there)
+    _note(store, there, births_of(operation.definition.parameters, operation.mark.source))
+    outcome = _put(store, operation, there)
+    if judge.home_within(there) != home:
+        _ask_for_functions(store, operation, there)
+    return outcome
+
+
+def _put(store: Store, operation: PutDatabase, there: Any | None) -> Outcome:
+    """Bring the database to what the operation says; `there` gets the parameters that it has then."""
+    judge = judge_of(store)
+    verdict = judge.put(operation, operation.definition, there)
+    third = judge.home(there) not in {None, store.cluster, operation.mark.source}
+    if verdict is Verdict.CONFLICT and third:
+        verdict = Verdict.DO  # that it was dropped there may be told here later, and it is but a place
+    if verdict is Verdict.CONFLICT:
+        return ask_for_place(store, operation, there)
+    if verdict not in {Verdict.DO, Verdict.PARK}:
+        return settled(store, operation, verdict, there)
+    wanted = marked(judge, operation, operation.definition, there)
+    if there is None:
+        store.create_database(wanted)
+        return Outcome.APPLIED
+    wanted.parameters = with_births(wanted.parameters, births_of(there.parameters, store.cluster))
+    if judge.home(there) == store.cluster:
+        unmark(wanted)  # born at both ends: who has it from here would not be told that it is another's now
+    if up_to_date(wanted, there):
+        return Outcome.UNCHANGED
+    store.alter_database(wanted, there)
+    there.parameters = wanted.parameters
+    return Outcome.APPLIED
+
+
+def _ask_for_functions(store: Store, operation: DatabaseOperation, place: Any) -> None:
+    for function in store.functions(operation.database):
+        ask_for_place(store, operation, place, function.functionName)
+
+
+def _note(store: Store, there: Any, births: Iterable[str]) -> None:
+    """Remember in a database where else it was born, so that its drop tells what was known."""
+    known = births_of(there.parameters, store.cluster)
+    if not known.issuperset(births):
+        there.parameters = with_births(there.parameters, known.union(births))
+        store.alter_database(there, there)
+
+
+def drop_database(store: Store, operation: DropDatabase) -> Outcome:
+    """Drop the database with what may go of its tables; it stays if others are left.
+
+    With them it is born here anew, and all that is in it is told again: no other may have heard of it. It stays, too,
+    where it has been born at a cluster of which the source did not know.
+
+    What may go are the tables of the home whose word it is, and those that the source has told of, if they are here as
+    they were there. A database is a place, and worth nothing without what is in it: wherever it was born, it may go.
+    """
+    there = store.database(operation.database)
+    if there is None:
+        return _passed_on(store, operation)
+    if operation.tables_alone:
+        return _drop_own(store, operation, there)
+    judge = judge_of(store)
+    verdict = judge.drop(operation, there)
+    if operation.database == DEFAULT or verdict is Verdict.STALE:
+        return Outcome.STALE if verdict is Verdict.STALE else Outcome.FOREIGN
+    left = _drop_tables(store, operation)
+    births = judge.unseen(operation, there) or frozenset({store.cluster} if left else ())
+    if not births:
+        _drop(store, operation)
+        return Outcome.APPLIED
+    _leave_to(store, there, births)
+    for table in left:
+        ask_for_table(store, operation, table)
+    _ask_for_functions(store, operation, there)
+    return ask_for_place(store, operation, there)
+
+
+def _passed_on(store: Store, operation: DropDatabase) -> Outcome:
+    """Have those hear of it whose births are meant, too, and to whom no event of the target tells of it."""
+    unheard = judge_of(store).known(operation) - {store.cluster, *operation.visited}
+    if not unheard or not store.settings.relay:
+        return Outcome.UNCHANGED
+    way: dict[str, Any] = {"mark": operation.mark, "visited": operation.visited}
+    return say_again(store, SayAgain(database=operation.database, home=operation.mark.source, **way))
+
+
+def _leave_to(store: Store, there: Any, births: frozenset[str]) -> None:
+    """Have the database be of these births alone."""
+    if births == births_of(there.parameters, store.cluster):
+        return
+    mark = Mark.read(there.parameters)
+    there.parameters = with_births(there.parameters, births)
+    if store.cluster in births:
+        unmark(there)
+    elif mark is None or mark.source not in births:
+        there.parameters |= Mark(min(births), 0, 0).parameters()
+    store.alter_database(there, there)
+
+
+def _drop(store: Store, operation: DropDatabase) -> None:
+    there = store.database(operation.database)
+    if there is not None:  # whom the drop is passed on to hears what was known
+        _note(store, there, judge_of(store).known(operation))
+    store.drop_database(operation.database, delete_data=deletes(store, operation.delete_data))
+
+
+def _drop_own(store: Store, operation: DropDatabase, place: Any) -> Outcome:
+    """Drop those of the tables that were told of which were born where they were dropped; and with them the database,
+    unless it was born here or has more in it: whose it is has been asked to drop it, too.
+    """
+    judge, dropped = judge_of(store), 0
+    for told in operation.told:
+        there = store.table(TableName.of(operation.database, told.tableName))
+        if there is not None and judge.home(there) == operation.mark.source and judge.home(there) != store.cluster:
+            store.drop_tables([there], delete_data=False)
+            dropped += 1
+    if _is_left_over(store, operation, place):
+        _drop(store, operation)
+        dropped += 1
+    return Outcome.APPLIED if dropped else Outcome.UNCHANGED
+
+
+def _is_left_over(store: Store, operation: DropDatabase, place: Any) -> bool:
+    judge = judge_of(store)
+    home = judge.home(place)
+    if judge.unseen(operation, place):
+        return False
+    if operation.database == DEFAULT or home == store.cluster or store.table_names(operation.database):
+        return False
+    return home == operation.mark.source or not store.functions(operation.database)
+
+
+def _drop_tables(store: Store, operation: DropDatabase) -> list[Any]:
+    """Drop the tables that may go, views first; those that are left."""
+    there = sorted(store.tables(operation.database), key=is_view, reverse=True)
+    told = {table.tableName: table for table in operation.told}
+    left: list[Any] = []
+    for table in there:
+        if _may_go(store, operation, told.get(table.tableName), table):
+            store.drop_tables([table], delete_data=deletes(store, operation.delete_data))
+        else:
+            left.append(table)
+    return left
+
+
+def _may_go(store: Store, operation: DropDatabase, told: Any | None, there: Any) -> bool:
+    judge = judge_of(store)
+    source, home = operation.visited[-1], judge.home(there)
+    if told is not None and home_of(told.parameters, source) == home and (home == source or alike(told, there)):
+        return True
+    if judge.asked(operation).stance is Stance.REQUEST:
+        return False
+    # What comes by way of another has the database's mark, which is older than those of its tables.
+    relayed = source != operation.mark.source == home
+    return relayed or judge.drop(operation, there) is Verdict.DO

@@ -1,0 +1,113 @@
+"""Partitions both ways, each by itself."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from pysync.model.home import Stance
+from pysync.model.operation import DropPartitions, PutPartitions, TableOperation
+from pysync.targets.apply.both_ways.verdicts import ask_for_table, judge_of, settled
+from pysync.targets.apply.judging import BothWays, Verdict
+from pysync.targets.apply.partitions import Values, by_values, fitting, key_of
+from pysync.targets.apply.tables import existing
+from pysync.targets.apply.writing import deletes
+from pysync.targets.base import Outcome, total
+from pysync.targets.hive import slices
+from pysync.targets.same import same
+from pysync.targets.store import Store
+
+Found = Mapping[Values, Any]
+
+
+def put_partitions(store: Store, operation: PutPartitions) -> Outcome:
+    """Add those that are absent, alter those that differ; for those that may not be the home says the table again.
+
+    So it does, too, where a request does not know its columns: they may have been given to the partitions
+    of a replica by a cascade that came before these. And where an echo finds other columns than it tells: of what a
+    cascade makes of partitions there is no event.
+    """
+    judge, name = judge_of(store), operation.table
+    table = store.table(name)
+    stance = judge.asked(operation).stance
+    if table is None and stance is not Stance.STATE:
+        return ask_for_table(store, operation, None) if stance is Stance.REQUEST else Outcome.STALE
+    table = table or existing(store, name, "partitions")
+    if _misfits(judge, operation, table, [it.values for it in operation.partitions]):
+        return ask_for_table(store, operation, table)
+    verdict = judge.parts(operation, table)
+    if verdict is not Verdict.DO:
+        return settled(store, operation, verdict, table)
+    wanted = {}
+    for item in operation.partitions:
+        fitting(name, table.partitionKeys or (), item.values)
+        wanted[key_of(item.values)] = item
+    batches = ({key: wanted[key] for key in keys} for keys in slices(list(wanted), store.batch))
+    outcomes = [_put(store, operation, table, batch) for batch in batches]
+    if stance is Stance.REQUEST and not same(operation.definition.sd.cols, table.sd.cols):
+        outcomes.append(Outcome.CONFLICT)
+    return _asked_once(store, operation, table, outcomes)
+
+
+def drop_partitions(store: Store, operation: DropPartitions) -> Outcome:
+    """Drop those that are there; for those that may not be the home says the table again."""
+    judge, name = judge_of(store), operation.table
+    table = store.table(name)
+    if table is None:
+        return Outcome.UNCHANGED
+    if _misfits(judge, operation, table, operation.values):
+        return ask_for_table(store, operation, table)
+    verdict = judge.parts(operation, table)
+    if verdict is not Verdict.DO:
+        return settled(store, operation, verdict, table)
+    for values in operation.values:
+        fitting(name, operation.keys, values)
+    outcomes = [_drop(store, operation, table, batch) for batch in slices(operation.values, store.batch)]
+    return _asked_once(store, operation, table, outcomes)
+
+
+def _put(store: Store, operation: PutPartitions, table: Any, wanted: Found) -> Outcome:
+    there = by_values(store, table, list(wanted))
+    judge = judge_of(store)
+    verdicts = {key: judge.part(operation, table, item, there.get(key)) for key, item in wanted.items()}
+    todo = {key: wanted[key] for key, verdict in verdicts.items() if verdict is Verdict.DO}
+    changed = [(item, there[key]) for key, item in todo.items() if key in there and not same(item, there[key])]
+    absent = [item for key, item in todo.items() if key not in there]
+    if absent or changed:
+        store.put_partitions(table, absent, changed)
+    crossed = [
+        key for key in there if verdicts[key] is Verdict.STALE and not same(wanted[key].sd.cols, there[key].sd.cols)
+    ]
+    unheard = [Verdict.CONFLICT] if crossed else []
+    return _outcome([*verdicts.values(), *unheard], changed=bool(absent or changed))
+
+
+def _drop(store: Store, operation: DropPartitions, table: Any, values: Sequence[Sequence[str]]) -> Outcome:
+    there = by_values(store, table, values)
+    judge = judge_of(store)
+    verdicts = {key: judge.part(operation, table, None, item) for key, item in there.items()}
+    todo = [there[key] for key, verdict in verdicts.items() if verdict is Verdict.DO]
+    if todo:
+        store.drop_partitions(table, todo, delete_data=deletes(store, operation.delete_data))
+    unheard = [Verdict.CONFLICT] if len(there) < len(values) and judge.is_on_its_way(operation) else []
+    return _outcome([*verdicts.values(), *unheard], changed=bool(todo))
+
+
+def _outcome(verdicts: Sequence[Verdict], *, changed: bool) -> Outcome:
+    if Verdict.CONFLICT in verdicts:
+        return Outcome.CONFLICT
+    if changed:
+        return Outcome.APPLIED
+    return Outcome.STALE if Verdict.STALE in verdicts else Outcome.UNCHANGED
+
+
+def _asked_once(store: Store, operation: TableOperation, table: Any, outcomes: Sequence[Outcome]) -> Outcome:
+    outcome = total(outcomes)
+    return ask_for_table(store, operation, table) if outcome is Outcome.CONFLICT else outcome
+
+
+def _misfits(judge: BothWays, operation: TableOperation, table: Any, values: Sequence[Sequence[str]]) -> bool:
+    """Whether a request is about a table of other partition keys than the one that is there."""
+    if judge.asked(operation).stance is not Stance.REQUEST:
+        return False
+    return any(len(it) != len(table.partitionKeys or ()) for it in values)

@@ -1,0 +1,80 @@
+"""Renames both ways: of the home as one way; those of a replica where both names are here as they were there."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from pysync.model.home import Stance
+from pysync.model.mark import Mark
+from pysync.model.operation import RenameTable
+from pysync.targets.apply.both_ways.tables import bring_to
+from pysync.targets.apply.both_ways.verdicts import ask_for_table, judge_of, marked, parked
+from pysync.targets.apply.judging import Verdict
+from pysync.targets.apply.renames import move
+from pysync.targets.base import Incomplete, Outcome, total
+from pysync.targets.hive import is_another
+from pysync.targets.same import alike
+from pysync.targets.store import Store
+
+
+def rename_table(store: Store, operation: RenameTable) -> Outcome:
+    """Rename the table if it may be; else both names are brought to what they are at the home."""
+    old = store.table(operation.table)
+    new = store.table(operation.new_name)
+    if judge_of(store).asked(operation).stance is not Stance.REQUEST:
+        return _as_told(store, operation, old, new)
+    if old is not None and new is None and _was(operation, old):
+        return _rename(store, operation, old)
+    return _as_asked(store, operation, old, new)
+
+
+def _as_told(store: Store, operation: RenameTable, old: Any, new: Any) -> Outcome:
+    """The home's word. What is here of the new name gives way, unless it was born under a smaller name."""
+    judge = judge_of(store)
+    if old is None or judge.drop(operation, old) is not Verdict.DO:
+        return bring_to(store, operation, operation.definition, new)
+    if new is None:
+        return _rename(store, operation, old)
+    verdict = judge.put(operation, operation.definition, new)
+    if verdict is Verdict.PARK:
+        raise parked(store, f"table {operation.new_name}")
+    if verdict is Verdict.DO and not _is_done(operation, new):
+        store.drop_tables([new], delete_data=False)
+        return _rename(store, operation, old)
+    store.drop_tables([old], delete_data=False)
+    return total([Outcome.APPLIED, bring_to(store, operation, operation.definition, new)])
+
+
+def _as_asked(store: Store, operation: RenameTable, old: Any, new: Any) -> Outcome:
+    """A request that finds something else: what is here under either name stays, and both ends get both tables."""
+    outcomes = [Outcome.UNCHANGED]
+    if old is not None:
+        outcomes.append(ask_for_table(store, operation, old))
+    if new is not None and not _is_so(operation, new):
+        outcomes.append(ask_for_table(store, operation, new))
+    if new is None:
+        raise Incomplete.of(store.settings.name, operation.new_name)
+    return total(outcomes)
+
+
+def _rename(store: Store, operation: RenameTable, old: Any) -> Outcome:
+    wanted = marked(judge_of(store), operation, operation.definition, old)
+    if is_another(wanted, old):
+        store.drop_tables([old], delete_data=False)
+        return bring_to(store, operation, operation.definition, None)
+    move(store, wanted, old)
+    return Outcome.APPLIED
+
+
+def _was(operation: RenameTable, there: Any) -> bool:
+    condition = operation.condition
+    return condition is not None and any(it is not None and alike(it, there) for it in condition.before)
+
+
+def _is_so(operation: RenameTable, new: Any | None) -> bool:
+    return new is not None and alike(operation.definition, new)
+
+
+def _is_done(operation: RenameTable, new: Any) -> bool:
+    """Whether the table of the new name was written by this very event."""
+    return Mark.read(new.parameters) == operation.mark

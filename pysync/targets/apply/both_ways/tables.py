@@ -1,0 +1,101 @@
+"""Tables and views both ways: put and drop."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from pysync.model.home import Stance
+from pysync.model.names import TableName
+from pysync.model.operation import DropTable, Operation, PutTable
+from pysync.targets.apply.both_ways.verdicts import (
+    ask_for_table,
+    judge_of,
+    marked,
+    parked,
+    settled,
+    up_to_date,
+)
+from pysync.targets.apply.judging import Verdict
+from pysync.targets.apply.writing import deletes
+from pysync.targets.base import Incomplete, Outcome
+from pysync.targets.hive import is_another
+from pysync.targets.store import Store
+
+
+def put_table(store: Store, operation: PutTable) -> Outcome:
+    """Create the table, alter it, or leave it and have the home say it again."""
+    there = store.table(operation.table)
+    outcome = bring_to(store, operation, operation.definition, there, cascade=operation.cascade)
+    if not operation.cascade or outcome not in {Outcome.APPLIED, Outcome.UNCHANGED}:
+        return outcome
+    table = store.table(operation.table)
+    changed = table is not None and table.partitionKeys and store.spread_columns(table, operation.definition.sd.cols)
+    return Outcome.APPLIED if changed else outcome
+
+
+def bring_to(store: Store, operation: Operation, definition: Any, there: Any, *, cascade: bool = False) -> Outcome:
+    """Bring the table `there` (None if absent), which has the definition's name, to the definition, if it may be."""
+    judge = judge_of(store)
+    verdict = judge.put(operation, definition, there)
+    if verdict is not Verdict.DO:
+        return settled(store, operation, verdict, there)
+    wanted = marked(judge, operation, definition, there)
+    if there is not None and up_to_date(wanted, there):
+        return Outcome.UNCHANGED
+    if there is not None and not is_another(wanted, there):
+        store.alter_table(wanted, there, cascade=cascade)
+        if _takes_over(store, operation, there):
+            ask_for_table(store, operation, wanted)
+        return Outcome.APPLIED
+    if there is not None:
+        if judge.asked(operation).stance is Stance.REQUEST:
+            return ask_for_table(store, operation, there)
+        _drop_another(store, operation, there)
+    if not (isinstance(operation, PutTable) and operation.creates):
+        raise Incomplete.of(store.settings.name, TableName.of(wanted.dbName, wanted.tableName))
+    store.create_table(wanted)
+    return Outcome.APPLIED
+
+
+def _takes_over(store: Store, operation: Operation, there: Any) -> bool:
+    """Whether a table born elsewhere gets the partitions of the one that was here: its home may never hear of them, as
+    what came of that one ends with it.
+    """
+    judge = judge_of(store)
+    own = judge.asked(operation).stance is Stance.STATE and judge.home(there) != operation.mark.source
+    return own and bool(there.partitionKeys)
+
+
+def drop_table(store: Store, operation: DropTable) -> Outcome:
+    """Drop the table, or leave it and have the home say it again."""
+    there = store.table(operation.table)
+    verdict = judge_of(store).drop(operation, there)
+    if verdict is Verdict.FOREIGN:
+        verdict = _verdict_of_birth(store, operation, there)
+    if verdict is not Verdict.DO:
+        return settled(store, operation, verdict, there)
+    store.drop_tables([there], delete_data=deletes(store, operation.delete_data))
+    return Outcome.APPLIED
+
+
+def _verdict_of_birth(store: Store, operation: DropTable, there: Any) -> Verdict:
+    """What would have come of the dropped table's create, had it not been folded with the drop.
+
+    It had become the table that is there now, or had been a conflict with it, of which all have to hear.
+    """
+    judge = judge_of(store)
+    befores = judge.asked(operation).before
+    if None not in befores or befores[-1] is None:
+        return Verdict.FOREIGN
+    born = befores[-1]
+    verdict = judge.put(operation, born, there)
+    if verdict is Verdict.PARK or (verdict is Verdict.DO and is_another(born, there)):
+        raise parked(store, f"table {operation.key}")
+    return verdict if verdict is not Verdict.UNCHANGED else Verdict.FOREIGN
+
+
+def _drop_another(store: Store, operation: Operation, there: Any) -> None:
+    """Drop a table that no alter makes the one that is wanted: only the home's word does so."""
+    if judge_of(store).home(there) != operation.mark.source:
+        raise parked(store, f"table {operation.key}, of other partition keys or a view,")
+    store.drop_tables([there], delete_data=False)

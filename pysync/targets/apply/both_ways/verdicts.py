@@ -1,0 +1,127 @@
+"""What becomes of a verdict, and how the home of an object is asked to say again what it is."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from copy import deepcopy
+from typing import Any
+
+import structlog
+
+from pysync.model.again import Again
+from pysync.model.home import since
+from pysync.model.mark import EVENT_KEY, SOURCE_KEY, Mark
+from pysync.model.operation import DatabaseOperation, Operation, SayAgain
+from pysync.targets.apply.judging import BothWays, Verdict
+from pysync.targets.apply.writing import stamped
+from pysync.targets.base import Outcome, Rejected
+from pysync.targets.same import alike, same
+from pysync.targets.store import Store
+
+log = structlog.get_logger(__name__)
+
+_OUTCOMES = {
+    Verdict.UNCHANGED: Outcome.UNCHANGED,
+    Verdict.STALE: Outcome.STALE,
+    Verdict.FOREIGN: Outcome.FOREIGN,
+}
+
+
+def judge_of(store: Store) -> BothWays:
+    """Who decides for this target."""
+    return BothWays(store.cluster, store.settings.on_conflict, alike, store.settings.relay)
+
+
+def settled(store: Store, operation: Operation, verdict: Verdict, there: Any) -> Outcome:
+    """The outcome for a table where nothing is done: after a conflict its home says it. Raises Rejected to park."""
+    if verdict is Verdict.CONFLICT:
+        return ask_for_table(store, operation, there)
+    if verdict is Verdict.PARK:
+        raise parked(store, f"table {operation.key}")
+    return _OUTCOMES[verdict]
+
+
+def parked(store: Store, what: str) -> Rejected:
+    """The error for what was born at both ends, so that a person has to decide."""
+    return Rejected(
+        f"{what} was born at the target {store.settings.name!r}, too, and differs from what was born at the source",
+        'drop it at one end, or set on_conflict = "adopt": then that of the cluster with the smaller name stays',
+    )
+
+
+def ask_for_table(store: Store, operation: Operation, there: Any) -> Outcome:
+    """Have the home say the table again; `there` is what is here of it."""
+    database, _, table = operation.key.partition(".")
+    if there is not None:
+        database, table = there.dbName, there.tableName
+    home = judge_of(store).home(there) or operation.mark.source
+    return _ask(store, operation, home, database, table=table)
+
+
+def ask_for_place(store: Store, operation: DatabaseOperation, place: Any, function: str = "") -> Outcome:
+    """The same for the database `place`, or a function in it: no alter of those is told of everywhere."""
+    judge = judge_of(store)
+    known = judge.home_within(place) if function else judge.home(place)
+    said = operation.condition.place if operation.condition is not None else None
+    home = min(filter(None, (known, said)), default=operation.mark.source)
+    return _ask(store, operation, home, operation.database, function=function)
+
+
+def _ask(store: Store, operation: Operation, home: str, database: str, **what: str) -> Outcome:
+    """A word that begins here: the way so far was that of what is in conflict with it."""
+    words = 1 + (operation.condition.words if operation.condition is not None else 0)
+    _say(store, Again(database, home=home, words=words, **what), operation.visited)
+    return _conflict(store, operation, home)
+
+
+def say_again(store: Store, operation: SayAgain) -> Outcome:
+    """Tell that all have to read an object anew: as its home, or else on the way that the operation took.
+
+    What tells it is a function that is made and dropped (pysync.model.again).
+    """
+    path = () if operation.home == store.cluster else since(operation.home, operation.visited)
+    said = Again(operation.database, operation.table, operation.function, operation.home, path, operation.words)
+    _say(store, said, operation.visited)
+    return Outcome.APPLIED if operation.home in path else _conflict(store, operation, operation.home)
+
+
+def _say(store: Store, said: Again, visited: Sequence[str]) -> None:
+    if not said.is_worth_saying:
+        return
+    store.say(said.told_by(",".join(visited)))
+
+
+def _conflict(store: Store, operation: Operation, home: str) -> Outcome:
+    """Log what was changed at both ends, and whose state stays."""
+    log.warning(
+        "conflict_found",
+        target=store.settings.name,
+        object=operation.key,
+        change=type(operation).__name__,
+        home=home,
+        stays=store.cluster,
+        path=",".join(operation.visited),
+    )
+    return Outcome.CONFLICT
+
+
+def marked(judge: BothWays, operation: Operation, definition: Any, there: Any | None) -> Any:
+    """A copy of a database or table as it is to be written: with the mark that it gets there, or none at its home."""
+    mark = judge.mark(operation, there)
+    copy = deepcopy(definition) if mark is None else stamped(definition, mark)
+    if mark is None:
+        unmark(copy)
+    return copy
+
+
+def unmark(item: Any) -> None:
+    """Take the mark off a database or table, in place."""
+    item.parameters = {k: v for k, v in (item.parameters or {}).items() if k not in {SOURCE_KEY, EVENT_KEY}}
+
+
+def up_to_date(wanted: Any, there: Any) -> bool:
+    """Whether a database or table needs no write: see pysync.targets.same.up_to_date."""
+    mark, written = Mark.read(wanted.parameters), Mark.read(there.parameters)
+    if mark is None or written is None:
+        return mark is written and same(wanted, there)
+    return written.source == mark.source and mark.created in {0, written.created} and same(wanted, there)

@@ -1,0 +1,87 @@
+"""Constraints: put and drop. They carry no mark: they follow their table.
+
+Hive 2.3 has primary and foreign keys only; what a target does not have is left out there (Outcome.UNSUPPORTED).
+"""
+
+from __future__ import annotations
+
+from itertools import chain
+from typing import Any
+
+from hmsclient.genthrift.hive_metastore import ttypes as hive
+
+from pysync.metastore.errors import MetastoreUnsupported
+from pysync.model.constraints import by_name, comparable, name_of
+from pysync.model.names import TableName, normalized
+from pysync.model.operation import DropConstraint, PutConstraint
+from pysync.targets.apply.ownership import Standing, standing_of_part
+from pysync.targets.apply.tables import existing
+from pysync.targets.apply.writing import conflict
+from pysync.targets.base import Outcome, total
+from pysync.targets.same import same
+from pysync.targets.store import Store
+
+
+def put_constraint(store: Store, operation: PutConstraint) -> Outcome:
+    """Add each constraint, in place of one that has its name, or, for a primary key, of the table's other one."""
+    # HMS 2.3 answers a constraint of a missing table with an internal error, so we look first.
+    table = existing(store, operation.table, "constraint")
+    found = standing_of_part(table.parameters, operation.mark)
+    if found is Standing.NEWER:
+        return Outcome.STALE
+    try:
+        return total([_put(store, operation, found, columns) for columns in by_name(operation.columns)])
+    except MetastoreUnsupported:
+        return Outcome.UNSUPPORTED
+
+
+def drop_constraint(store: Store, operation: DropConstraint) -> Outcome:
+    """Drop the constraint of that name if it is there."""
+    table = store.table(operation.table)
+    if table is None:
+        return Outcome.UNCHANGED
+    names = names_like(store, table, operation.constraint)
+    if not names:
+        return Outcome.UNCHANGED
+    found = standing_of_part(table.parameters, operation.mark)
+    if found is not Standing.OWN:
+        return Outcome.STALE if found is Standing.NEWER else Outcome.FOREIGN
+    for name in names:
+        store.drop_constraint(operation.table, name)
+    return Outcome.APPLIED
+
+
+def names_like(store: Store, table: Any, constraint: str) -> set[str]:
+    """The names, as they are written there, of the table's constraints that are called so in any case."""
+    wanted = normalized(constraint)
+    columns = chain.from_iterable(store.constraints(table).values())
+    return {name for name in map(name_of, columns) if normalized(name) == wanted}
+
+
+def rivals(store: Store, name: TableName, column: Any) -> list[Any]:
+    """The columns of the constraint that the new one would replace, in their order."""
+    there = store.constraints_of(type(column), name)
+    if isinstance(column, hive.SQLPrimaryKey):
+        return there
+    if isinstance(column, hive.SQLForeignKey):
+        existing(store, TableName.of(column.pktable_db, column.pktable_name), "constraint")
+    wanted = normalized(name_of(column))
+    return [other for other in there if wanted and normalized(name_of(other)) == wanted]
+
+
+def replace(store: Store, name: TableName, there: list[Any], wanted: list[Any]) -> None:
+    """Add the constraint in the place of the one that is there, if one is."""
+    if there:
+        store.drop_constraint(name, name_of(there[0]))
+    store.add_constraint(wanted)
+
+
+def _put(store: Store, operation: PutConstraint, found: Standing, wanted: list[Any]) -> Outcome:
+    there = rivals(store, operation.table, wanted[0])
+    if same([comparable(column) for column in wanted], there):
+        return Outcome.UNCHANGED
+    settled = conflict(store, f"table {operation.table}") if found is Standing.FOREIGN else None
+    if settled is not None:
+        return settled
+    replace(store, operation.table, there, wanted)
+    return Outcome.APPLIED

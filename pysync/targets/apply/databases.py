@@ -1,0 +1,73 @@
+"""Databases: put and drop. `default` belongs to every metastore: it is never dropped."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from pysync.model.mark import Mark
+from pysync.model.operation import DropDatabase, PutDatabase
+from pysync.targets.apply.ownership import Standing, standing, standing_for_drop
+from pysync.targets.apply.writing import deletes, stamped, tell_lost, up_to_date
+from pysync.targets.base import Outcome
+from pysync.targets.hive import is_view
+from pysync.targets.store import Store
+
+_DEFAULT = "default"
+
+
+def put_database(store: Store, operation: PutDatabase) -> Outcome:
+    """Create the database or alter it. One that is not its source's is adopted, or left as it is: never parked."""
+    there = store.database(operation.database)
+    written = Mark.read(there.parameters) if there is not None else None
+    mark = operation.mark.following(written)
+    kept = store.as_kept(stamped(operation.definition, mark))
+    if there is None:
+        store.create_database(kept)
+        tell_lost(store, operation, store.lost(kept))
+        return Outcome.APPLIED
+    found = standing(True, there.parameters, operation.mark)
+    if found is Standing.NEWER:
+        return Outcome.STALE
+    if found is Standing.FOREIGN and (operation.database == _DEFAULT or store.settings.on_conflict != "adopt"):
+        return Outcome.FOREIGN
+    # What the place did not take from this very event (HMS 2.3: description and location) it never takes.
+    tried = written == mark and not store.is_half_made(kept, there)
+    if tried or up_to_date(kept, there, mark) or not store.alter_database(kept, there):
+        return Outcome.UNCHANGED
+    tell_lost(store, operation, store.lost(kept))
+    return Outcome.APPLIED
+
+
+def drop_database(store: Store, operation: DropDatabase) -> Outcome:
+    """Drop the database with what its source has in it; it stays if anything else is left, or somebody else made it.
+
+    A newer one stays, too, but for its tables from before the drop: a replay after a crash has put them there again.
+    """
+    there = store.database(operation.database)
+    if there is None:
+        return Outcome.UNCHANGED
+    found = standing_for_drop(True, there.parameters, operation.mark)
+    if operation.database == _DEFAULT:
+        return Outcome.FOREIGN
+    left = _drop_tables(store, operation)
+    if found is Standing.NEWER:
+        return Outcome.STALE
+    if found is Standing.FOREIGN or left:
+        return Outcome.FOREIGN if Standing.FOREIGN in (found, *left) else Outcome.STALE
+    store.drop_database(operation.database, delete_data=deletes(store, operation.delete_data))
+    return Outcome.APPLIED
+
+
+def _drop_tables(store: Store, operation: DropDatabase) -> list[Standing]:
+    """Drop the source's tables, views first; the standings of those that are left."""
+    own, left = list[Any](), list[Standing]()
+    for table in store.tables(operation.database):
+        its_standing = standing_for_drop(True, table.parameters, operation.mark)
+        if its_standing is Standing.OWN:
+            own.append(table)
+        else:
+            left.append(its_standing)
+    if own:
+        own.sort(key=is_view, reverse=True)
+        store.drop_tables(own, delete_data=deletes(store, operation.delete_data))
+    return left

@@ -1,0 +1,47 @@
+"""Functions: put and drop. They carry no mark: they follow their database."""
+
+from __future__ import annotations
+
+from pysync.model.names import normalized
+from pysync.model.operation import DropFunction, PutFunction
+from pysync.targets.apply.ownership import Standing, standing_of_part
+from pysync.targets.apply.writing import into, tell_lost
+from pysync.targets.base import Outcome
+from pysync.targets.same import same
+from pysync.targets.store import Store
+
+
+def put_function(store: Store, operation: PutFunction) -> Outcome:
+    """Create the function or alter it. One that is in another's database is altered only if that may be adopted."""
+    found = _database_standing(store, operation)
+    if found is Standing.NEWER:
+        return Outcome.STALE
+    kept = store.as_kept(operation.definition)
+    there = store.function(operation.database, kept.functionName)
+    if there is not None and same(kept, there):
+        return Outcome.UNCHANGED
+    if there is None:
+        into(store, operation, operation.database, lambda: store.create_function(kept))
+    elif found is Standing.FOREIGN and store.settings.on_conflict != "adopt":
+        return Outcome.FOREIGN
+    else:
+        store.alter_function(kept, there)
+    tell_lost(store, operation, store.lost(kept))
+    return Outcome.APPLIED
+
+
+def drop_function(store: Store, operation: DropFunction) -> Outcome:
+    """Drop the function if its database is its source's."""
+    name = normalized(operation.function)
+    if store.function(operation.database, name) is None:
+        return Outcome.UNCHANGED
+    found = _database_standing(store, operation)
+    if found is not Standing.OWN:
+        return Outcome.STALE if found is Standing.NEWER else Outcome.FOREIGN
+    store.drop_function(operation.database, name)
+    return Outcome.APPLIED
+
+
+def _database_standing(store: Store, operation: PutFunction | DropFunction) -> Standing:
+    there = store.database(operation.database)
+    return Standing.ABSENT if there is None else standing_of_part(there.parameters, operation.mark)

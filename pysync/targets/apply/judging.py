@@ -1,0 +1,221 @@
+"""What may be done to an object at a target with `both_ways`: the one place that decides it. Pure.
+
+It goes by the home of the object, and by what the operation's condition asks of the state that is there
+(docs/both-ways.md). For other targets the mark alone decides: pysync.targets.apply.ownership.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from enum import Enum, auto
+from typing import Any, Literal
+
+from pysync.model.births import births_of, first_home
+from pysync.model.home import Condition, Stance, home_of, stance
+from pysync.model.mark import Mark
+from pysync.model.operation import DropDatabase, Operation
+from pysync.targets.apply.ownership import Standing, standing, standing_for_drop, standing_of_part
+
+OnConflict = Literal["adopt", "skip", "park"]
+DEFAULT = "default"
+"""The database that every metastore has of its own."""
+
+
+class Verdict(Enum):
+    """What is to become of an operation."""
+
+    DO = auto()
+    UNCHANGED = auto()  # there is nothing to do
+    STALE = auto()  # something newer is there, or on its way here
+    FOREIGN = auto()  # what is there is another's, and stays
+    CONFLICT = auto()  # what is there stays, and is sent again to whoever wanted it otherwise
+    PARK = auto()  # a person has to decide
+
+
+_CONFLICTS = {"adopt": Verdict.DO, "skip": Verdict.FOREIGN, "park": Verdict.PARK}
+_OF_HOME = {
+    Standing.OWN: Verdict.DO,
+    Standing.NEWER: Verdict.STALE,
+    Standing.FOREIGN: Verdict.FOREIGN,
+}
+
+
+@dataclass(frozen=True, slots=True)
+class BothWays:
+    """The home of an object is right; what a replica became is a request to it.
+
+    `cluster` is the target's, `same` says whether the second of two objects is what the first says, `relay` whether the
+    target takes what neither end is the home of.
+    """
+
+    cluster: str
+    on_conflict: OnConflict
+    same: Callable[[Any, Any], bool]
+    relay: bool = True
+
+    def put(self, operation: Operation, wanted: Any, there: Any | None) -> Verdict:
+        """By the home, and by the condition; of two that were born under one name the smaller cluster's stays."""
+        asked = self.asked(operation)
+        home, its = operation.mark.source, self.home(there)
+        if asked.stance is not Stance.STATE:
+            found = self._heard(home, asked, self._by_condition(asked, wanted, there))
+            return Verdict.DO if found is Verdict.UNCHANGED and self._lacks_mark(asked, home, its) else found
+        if there is None or its is None:
+            return Verdict.DO
+        if its == home:
+            return _OF_HOME[standing(True, there.parameters, operation.mark)]
+        if its in operation.visited:  # who passes this on has nothing of its own under the name any more
+            return Verdict.DO
+        if home > its:  # what a third cluster is the home of is not for this one to give away
+            meet = its != self.cluster or (asked.before and _has_parts(wanted))
+            return Verdict.CONFLICT if meet else self._by_request(asked, wanted, there)
+        return Verdict.DO if self.same(wanted, there) else _CONFLICTS[self.on_conflict]
+
+    def drop(self, operation: Operation, there: Any | None) -> Verdict:
+        """The home's word drops only what is of that home, also as an echo: what is newer was born here. A request
+        drops only what it saw.
+        """
+        asked = self.asked(operation)
+        if there is None:
+            return Verdict.UNCHANGED
+        if self.home(there) != operation.mark.source:
+            return Verdict.FOREIGN
+        if asked.stance is Stance.REQUEST:
+            return self._by_request(asked, None, there)
+        return _OF_HOME[standing_for_drop(True, there.parameters, operation.mark)]
+
+    def known(self, operation: DropDatabase) -> frozenset[str]:
+        """The births of a database that who drops it knew of."""
+        dropped = self.asked(operation).before[-1:]
+        if not dropped or dropped[0] is None:
+            return frozenset({operation.mark.source, *operation.visited})
+        return births_of(dropped[0].parameters, operation.visited[-1])
+
+    def unseen(self, operation: DropDatabase, there: Any) -> frozenset[str]:
+        """The births of a database that who drops it did not know of; what the target has dropped itself by that way is
+        not here any more.
+        """
+        known = self.known(operation) - ({self.cluster} & set(operation.visited))
+        mark = Mark.read(there.parameters)
+        if mark is not None and any(_is_older(it, mark) for it in self.asked(operation).before[-1:]):
+            known -= {mark.source}
+        return births_of(there.parameters, self.cluster) - known
+
+    def parts(self, operation: Operation, place: Any) -> Verdict:
+        """By the home of what they belong to."""
+        its = self.stance(operation, place)
+        if its is None:
+            return Verdict.STALE
+        home = self.home(place)
+        if its is Stance.REQUEST or home == self.cluster:
+            return Verdict.DO
+        if home != operation.mark.source:
+            return Verdict.DO if self._asks_place(operation) or its is Stance.ECHO else Verdict.FOREIGN
+        return _OF_HOME[standing_of_part(place.parameters, operation.mark)]
+
+    def part(self, operation: Operation, place: Any, wanted: Any | None, there: Any | None) -> Verdict:
+        """Each by itself."""
+        if wanted is None and there is None:
+            return Verdict.UNCHANGED
+        its = self.stance(operation, place)
+        if its is Stance.STATE:
+            return Verdict.DO
+        asked = operation.condition or Condition()
+        values = getattr(wanted if wanted is not None else there, "values", None)
+        before = asked.before if values is None else asked.parts.get(tuple(values), ())
+        asked = Condition(its, before, anew=asked.anew)
+        home = self.home_within(place) if self._asks_place(operation) else operation.mark.source
+        return self._heard(home, asked, self._by_condition(asked, wanted, there))
+
+    def is_on_its_way(self, operation: Operation) -> bool:
+        """Whether it is a request that the home has still to hear of."""
+        return self.asked(operation).stance is Stance.REQUEST and operation.mark.source != self.cluster
+
+    def _heard(self, home: str, asked: Condition, found: Verdict) -> Verdict:
+        """A request that finds all done on its way to the home is a conflict: else the home would not hear of it."""
+        done = found is Verdict.UNCHANGED and asked.stance is Stance.REQUEST and len(asked.before) > 0
+        return Verdict.CONFLICT if done and home != self.cluster else found
+
+    def mark(self, operation: Operation, there: Any | None) -> Mark | None:
+        """The home's, and none at home; a request leaves what is there."""
+        home, its = operation.mark.source, self.home(there)
+        asks = self.asked(operation).stance is Stance.REQUEST
+        if there is not None and its is not None and (asks or (its == self.cluster and home > its)):
+            return None if its == self.cluster else Mark.read(there.parameters)
+        if home == self.cluster:
+            return None
+        return operation.mark.following(Mark.read(there.parameters) if there is not None else None)
+
+    def asked(self, operation: Operation) -> Condition:
+        """The condition of an operation: what was read at the source has none, and asks for what its home is."""
+        if operation.condition is not None and operation.condition.stance is not None:
+            return operation.condition
+        at_home = operation.mark.source == self.cluster
+        return Condition(Stance.REQUEST if at_home else Stance.STATE)
+
+    def home(self, there: Any | None) -> str | None:
+        """The home of what the target has; None if it has nothing."""
+        return None if there is None else home_of(there.parameters, self.cluster)
+
+    def home_within(self, place: Any) -> str:
+        """The home of what bears no mark in the database or table `place`."""
+        return first_home(place.parameters, self.cluster, relay=self.relay)
+
+    def stance(self, operation: Operation, place: Any) -> Stance | None:
+        """What a change of a part is to the target; None if that has had it."""
+        if not self._asks_place(operation):
+            return self.asked(operation).stance
+        visited = operation.visited
+        home = self.home_within(place)
+        if getattr(place, "name", None) == DEFAULT:  # it was born everywhere
+            home = min((self.cluster, *visited))
+        elif operation.condition is not None and operation.condition.place is not None:
+            home = min(home, operation.condition.place)  # they differ where it was born at both ends
+        if not self.relay and home not in {visited[-1], self.cluster}:
+            return None
+        return stance(home, visited, self.cluster)
+
+    def agrees(self, operation: Operation, place: Any) -> bool:
+        """Whether source and target take the same cluster for the home of a part of the database `place`."""
+        said = operation.condition.place if operation.condition is not None else None
+        return said in {None, self.home_within(place)}
+
+    def _asks_place(self, operation: Operation) -> bool:
+        return operation.condition is not None and operation.condition.stance is None
+
+    def _lacks_mark(self, asked: Condition, home: str, its: str | None) -> bool:
+        return asked.stance is Stance.ECHO and its is not None and home < its
+
+    def _by_condition(self, asked: Condition, wanted: Any | None, there: Any | None) -> Verdict:
+        if asked.stance is Stance.REQUEST:
+            return self._by_request(asked, wanted, there)
+        if self._is_so(wanted, there):
+            return Verdict.UNCHANGED
+        return Verdict.DO if self._is_one_of(asked.before, there) else Verdict.STALE
+
+    def _by_request(self, asked: Condition, wanted: Any | None, there: Any | None) -> Verdict:
+        if self._is_one_of(asked.before, there) or (asked.anew and there is None):
+            return Verdict.DO
+        return Verdict.UNCHANGED if self._is_so(wanted, there) else Verdict.CONFLICT
+
+    def _is_one_of(self, states: Sequence[Any | None], there: Any | None) -> bool:
+        if there is None:
+            return None in states
+        return any(it is not None and self.same(it, there) for it in states)
+
+    def _is_so(self, wanted: Any | None, there: Any | None) -> bool:
+        if wanted is None or there is None:
+            return wanted is there
+        return self.same(wanted, there)
+
+
+def _has_parts(table: Any) -> bool:
+    """Whether two tables of that name may have partitions of their own, though they are the same."""
+    return bool(getattr(table, "partitionKeys", None))
+
+
+def _is_older(dropped: Any | None, mark: Mark) -> bool:
+    """Whether an object was dropped before the birth of what has the mark, at the same home."""
+    its = Mark.read(getattr(dropped, "parameters", None))
+    return its is not None and its.source == mark.source and its.is_before_birth_of(mark)

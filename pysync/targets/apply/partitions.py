@@ -1,0 +1,141 @@
+"""Partitions: put and drop, in batches. They carry no mark: they follow their table."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from pysync.model.names import DEFAULT_PARTITION, TableName
+from pysync.model.operation import DropPartitions, PutPartitions
+from pysync.targets.apply.ownership import Standing, standing_of_part
+from pysync.targets.apply.tables import existing
+from pysync.targets.apply.writing import conflict, deletes, tell_lost
+from pysync.targets.base import Outcome, Rejected, total
+from pysync.targets.hive import slices
+from pysync.targets.same import differences, same
+from pysync.targets.store import Exists, Refused, Store, refused_as_one
+
+Values = tuple[str, ...]
+
+_ENOUGH = 10  # refused partitions after which no other batch is tried: then it may be the table that is wrong
+
+
+def put_partitions(store: Store, operation: PutPartitions) -> Outcome:
+    """Add the partitions that are absent, alter those that differ. Raises Incomplete where their table is not there.
+
+    Those that the store refuses do not keep the others from it: Rejected is raised at the end.
+    """
+    table = existing(store, operation.table, "partitions")
+    found = standing_of_part(table.parameters, operation.mark)
+    if found is Standing.NEWER:
+        return Outcome.STALE
+    wanted, refused = as_kept(store, operation.table, table, operation.partitions)
+    outcomes = []
+    for keys in slices(list(wanted), store.batch):
+        batch = {key: wanted[key] for key in keys}
+        put = _put_fresh if operation.fresh and found is Standing.OWN else _put
+        outcomes.append(put(store, operation, table, batch, refused))
+        if len(refused) >= _ENOUGH:
+            break
+    if Outcome.APPLIED in outcomes:
+        lost = [it for kept in wanted.values() for it in store.lost(kept)]
+        tell_lost(store, operation, list(dict.fromkeys(lost)))
+    if refused:
+        raise refused_as_one(operation.table, refused)
+    return total(outcomes)
+
+
+def drop_partitions(store: Store, operation: DropPartitions) -> Outcome:
+    """Drop those of the partitions that are there."""
+    table = store.table(operation.table)
+    if table is None:
+        return Outcome.UNCHANGED
+    found = standing_of_part(table.parameters, operation.mark)
+    if found is Standing.NEWER:
+        return Outcome.STALE
+    for values in operation.values:
+        fitting(operation.table, operation.keys, values)
+    outcomes = [_drop(store, operation, table, batch, found) for batch in slices(operation.values, store.batch)]
+    return total(outcomes)
+
+
+def fitting(name: TableName, keys: Sequence[Any], values: Sequence[str]) -> None:
+    """Raise Rejected where a partition's values do not fit its table's partition keys."""
+    if len(keys) != len(values):
+        raise Rejected(f"a partition of {name} has {len(values)} values where the table has {len(keys)} partition keys")
+
+
+def as_kept(
+    store: Store, name: TableName, table: Any, partitions: Sequence[Any]
+) -> tuple[dict[Values, Any], list[Refused]]:
+    """The partitions as the store will keep them, by their values, and those that it can hold in no form."""
+    found: dict[Values, Any] = {}
+    refused: list[Refused] = []
+    for partition in partitions:
+        try:
+            fitting(name, table.partitionKeys or (), partition.values)
+            kept = store.as_kept(partition, table)
+            found[key_of(kept.values)] = kept
+        except Rejected as error:
+            refused.append(Refused(tuple(partition.values), error))
+    return found, refused
+
+
+def by_values(store: Store, table: Any, values: Sequence[Sequence[str]]) -> dict[Values, Any]:
+    """Those of the partitions with these values that are there."""
+    return {key_of(item.values): item for item in store.partitions_of(table, values)}
+
+
+def key_of(values: Sequence[str]) -> Values:
+    """What a partition is told by; an empty value is the default partition, as in names."""
+    return tuple(value or DEFAULT_PARTITION for value in values)
+
+
+def _put_fresh(
+    store: Store, operation: PutPartitions, table: Any, wanted: Mapping[Values, Any], refused: list[Refused]
+) -> Outcome:
+    """Add the partitions without looking whether they are there; if one is, none is added, and we look."""
+    try:
+        store.add_partitions(table, list(wanted.values()))
+    except Exists:
+        return _put(store, operation, table, wanted, refused)
+    return Outcome.APPLIED
+
+
+def _put(
+    store: Store, operation: PutPartitions, table: Any, wanted: Mapping[Values, Any], refused: list[Refused]
+) -> Outcome:
+    there = by_values(store, table, list(wanted))
+    absent = [item for key, item in wanted.items() if key not in there]
+    changed = [(item, there[key]) for key, item in wanted.items() if key in there and not same(item, there[key])]
+    if not absent and not changed:
+        return Outcome.UNCHANGED  # whosever it is: so the echo of a change comes to rest
+    if standing_of_part(table.parameters, operation.mark) is Standing.FOREIGN:
+        if not absent and not any(_writes(store, table, item, its) for item, its in changed):
+            return Outcome.UNCHANGED
+        settled = conflict(store, f"table {operation.table}")
+        if settled is not None:
+            return settled
+    done = store.put_partitions(table, absent, changed)
+    refused += done.refused
+    return Outcome.APPLIED if done.any else Outcome.UNCHANGED
+
+
+def _writes(store: Store, table: Any, wanted: Any, there: Any) -> bool:
+    """Whether the store would write anything for what differs, or refuse it."""
+    try:
+        return bool(store.written(differences(wanted, there), wanted, there, table))
+    except Rejected:
+        return True
+
+
+def _drop(
+    store: Store, operation: DropPartitions, table: Any, values: Sequence[Sequence[str]], found: Standing
+) -> Outcome:
+    there = store.partitions_of(table, values)
+    if not there:
+        return Outcome.UNCHANGED
+    if found is Standing.FOREIGN:
+        return Outcome.FOREIGN
+    store.drop_partitions(table, there, delete_data=deletes(store, operation.delete_data))
+    return Outcome.APPLIED

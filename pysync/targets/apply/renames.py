@@ -1,0 +1,174 @@
+"""Renaming a table, within its database or into another. Where a store cannot, the table is made anew and filled.
+
+    new created, its parameter `pysync.renaming` naming the old ── partitions copied ── counted ── parameter removed
+    ── old dropped
+
+Until the parameter is gone, the old table is the one that counts, and the next try goes on with the copy; after that,
+an old table that is still there is what a crash or a replay has left, and is dropped. So nothing is lost wherever it
+stops. A table that was made anew has none of the old one's grants, versions and column statistics.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from copy import deepcopy
+from itertools import islice
+from typing import Any
+
+from pysync.model.mark import Mark
+from pysync.model.operation import RenameTable
+from pysync.targets.apply.iceberg import stays
+from pysync.targets.apply.ownership import Standing, standing, standing_for_drop
+from pysync.targets.apply.partitions import by_values, key_of
+from pysync.targets.apply.tables import bring_to
+from pysync.targets.apply.transactional import refuse_transactional
+from pysync.targets.apply.writing import conflict, stamped
+from pysync.targets.base import Outcome, Rejected, Unavailable
+from pysync.targets.hive import is_another, name_of
+from pysync.targets.same import same
+from pysync.targets.store import Capability, Store, refused_as_one
+
+RENAMING_KEY = "pysync.renaming"
+
+
+def rename_table(store: Store, operation: RenameTable) -> Outcome:
+    """Rename the table if it is there and not newer; else see that the new one is as it should be."""
+    store = store.renaming()
+    old, new = store.table(operation.table), store.table(operation.new_name)
+    found = standing_for_drop(old is not None, old and old.parameters, operation.mark)  # the name loses it
+    if old is None or found is Standing.NEWER:
+        return bring_to(store, operation, operation.definition, new)
+    if found is Standing.FOREIGN:
+        return _rename_foreign(store, operation, old, new)
+    if _is_done(new, operation):
+        _drop(store, old)  # what a crash, or a replay from before the rename, has left
+        bring_to(store, operation, operation.definition, new)
+        return Outcome.APPLIED
+    return _rename_own(store, operation, old, new)
+
+
+def _standing(table: Any | None, operation: RenameTable) -> Standing:
+    return standing(table is not None, table and table.parameters, operation.mark)
+
+
+def _is_done(new: Any | None, operation: RenameTable) -> bool:
+    """Whether the table of the new name was written by this event, and filled, or by a later one."""
+    if new is None:
+        return False
+    written = Mark.read(new.parameters) == operation.mark and RENAMING_KEY not in new.parameters
+    return written or _standing(new, operation) is Standing.NEWER
+
+
+def _is_half_done(new: Any | None, operation: RenameTable) -> bool:
+    parameters = (new is not None and new.parameters) or {}
+    return Mark.read(parameters) == operation.mark and parameters.get(RENAMING_KEY) == str(operation.table)
+
+
+def _rename_foreign(store: Store, operation: RenameTable, old: Any, new: Any) -> Outcome:
+    settled = None if _is_done(new, operation) else conflict(store, f"table {operation.table}")
+    if settled is not None:
+        return settled
+    if _is_half_done(new, operation) or (new is None and not is_another(operation.definition, old)):
+        return _rename(store, operation, old, new)
+    return bring_to(store, operation, operation.definition, new)
+
+
+def _rename_own(store: Store, operation: RenameTable, old: Any, new: Any) -> Outcome:
+    if _is_half_done(new, operation):
+        return _rename(store, operation, old, new)
+    if _standing(new, operation) is Standing.FOREIGN:
+        if store.settings.on_conflict == "skip":
+            return Outcome.FOREIGN
+        raise Rejected(
+            f"table {operation.table} cannot become {operation.new_name}, which is there and not from this source",
+            f"drop or rename {operation.new_name} at the target {store.settings.name!r}",
+        )
+    if stays(store.settings, operation, operation.definition.parameters, old.parameters):
+        return Outcome.FOREIGN
+    if not is_another(operation.definition, old):
+        return _rename(store, operation, old, new)
+    if new is not None:
+        _drop(store, new)  # an older one, which its source has no more
+    _drop(store, old)
+    return bring_to(store, operation, operation.definition, None)
+
+
+def _rename(store: Store, operation: RenameTable, old: Any, new: Any | None) -> Outcome:
+    """Make the old table the new one; what is there of that name is an older one, which its source has no more."""
+    if Capability.RENAMES in store.lacks:
+        return _make_anew(store, operation, old, new)
+    if new is not None:
+        _drop(store, new)
+    wanted = store.as_kept(stamped(operation.definition, operation.mark))
+    move(store, wanted, old)
+    return Outcome.APPLIED
+
+
+def move(store: Store, wanted: Any, old: Any) -> None:
+    """Make the table `old` the wanted one, which may be altered here and has another name."""
+    refuse_transactional(store.settings, wanted)
+    store.rename_table(wanted, old)
+
+
+def _drop(store: Store, table: Any) -> None:
+    store.drop_tables([table], delete_data=False)
+
+
+def _make_anew(store: Store, operation: RenameTable, old: Any, new: Any | None) -> Outcome:
+    definition = _located(operation.definition, old)
+    if new is not None and not _is_half_done(new, operation):
+        _empty(store, new)  # an older one, which its source has no more
+    bring_to(store, operation, definition, new, filling={RENAMING_KEY: str(operation.table)})
+    copied = _copy(store, old, store.as_kept(definition)) if old.partitionKeys else 0
+    made = store.table(operation.new_name)
+    there = len(store.partition_names(made)) if copied and made is not None else 0
+    if there < copied:
+        raise Unavailable(
+            f"{operation.new_name} has {there:,} of the {copied:,} partitions of {operation.table}: copied again"
+        )
+    bring_to(store, operation, operation.definition, made)
+    _drop(store, old)
+    return Outcome.APPLIED
+
+
+def _located(definition: Any, old: Any) -> Any:
+    """The definition; where it has no location, with that of the old table."""
+    if definition.sd is None or definition.sd.location or not old.sd.location:
+        return definition
+    found = deepcopy(definition)
+    found.sd.location = old.sd.location
+    return found
+
+
+def _copy(store: Store, old: Any, new: Any) -> int:
+    """Copy the partitions, those below the old location to their place below the new one; how many there are."""
+    before, after = (old.sd.location or "").rstrip("/") + "/", (new.sd.location or "").rstrip("/") + "/"
+    return sum(_put(store, new, [_moved(it, before, after) for it in some]) for some in _batches(store, old))
+
+
+def _empty(store: Store, table: Any) -> None:
+    for some in _batches(store, table):
+        store.drop_partitions(table, some, delete_data=False)
+
+
+def _batches(store: Store, table: Any) -> Iterator[list[Any]]:
+    found = store.partitions(name_of(table))
+    return iter(lambda: list(islice(found, store.batch)), [])
+
+
+def _moved(partition: Any, before: str, after: str) -> Any:
+    location = partition.sd.location or ""
+    if location.startswith(before):
+        partition.sd.location = after + location[len(before) :]
+    return partition
+
+
+def _put(store: Store, table: Any, wanted: Sequence[Any]) -> int:
+    there = by_values(store, table, [item.values for item in wanted])
+    absent = [item for item in wanted if key_of(item.values) not in there]
+    changed = [(item, its) for item in wanted if (its := there.get(key_of(item.values))) and not same(item, its)]
+    if absent or changed:
+        refused = store.put_partitions(table, absent, changed).refused
+        if refused:
+            raise refused_as_one(name_of(table), refused)
+    return len(wanted)

@@ -1,0 +1,82 @@
+"""Column statistics: written where they differ, deleted where the source has none. They carry no mark."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from functools import partial
+from typing import Any
+
+from pysync.metastore.statistics import Statistics
+from pysync.model.names import partition_name
+from pysync.model.operation import PutStatistics
+from pysync.targets.apply.ownership import Standing, standing_of_part
+from pysync.targets.base import Outcome
+from pysync.targets.hive import name_of
+from pysync.targets.store import Store
+
+_SKETCHES = frozenset({"bitVectors", "histogram"})
+"""What a metastore hands out only if it is told to (metastore.stats.fetch.bitvector)."""
+
+
+def put_statistics(store: Store, operation: PutStatistics) -> Outcome:
+    """Bring the column statistics to be so; none of a table that is not there, is not ours, or has other columns."""
+    name = operation.table
+    table = store.table(name)
+    found = standing_of_part(table.parameters, operation.mark) if table is not None else Standing.OWN
+    if table is None or found is not Standing.OWN:
+        return {Standing.NEWER: Outcome.STALE, Standing.FOREIGN: Outcome.FOREIGN}.get(found, Outcome.UNCHANGED)
+    there = store.column_statistics(table, list(operation.statistics))
+    known = partial(_is_known, _knows_timestamps(store, operation))
+    wanted = {part: _fitting(filter(known, its), table) for part, its in operation.statistics.items()}
+    different = {part: its for part, its in wanted.items() if not _same(its, there[part])}
+    changed = _present(store, table, different)
+    for part, its in changed.items():
+        store.drop_column_statistics(name, part, _columns(there[part]).keys() - _columns(its).keys())
+    some = {part: its for part, its in changed.items() if its}
+    if some:
+        store.put_column_statistics(name, some)
+    return Outcome.APPLIED if changed else Outcome.UNCHANGED
+
+
+def _knows_timestamps(store: Store, operation: PutStatistics) -> bool:
+    if not any(it.statsData.timestampStats for its in operation.statistics.values() for it in its):
+        return True
+    return store.knows_timestamps(operation.table.database)
+
+
+def _is_known(knows_timestamps: bool, item: Any) -> bool:
+    """Whether the target can read them; those of a type that we do not know ourselves have come without anything."""
+    return bool(_plain(item.statsData)) and (knows_timestamps or item.statsData.timestampStats is None)
+
+
+def _fitting(statistics: Iterable[Any], table: Any) -> Sequence[Any]:
+    """Those of columns that the table has, of that type."""
+    types = {column.name.lower(): column.type.lower() for column in table.sd.cols}
+    return [it for it in statistics if types.get(it.colName.lower()) == it.colType.lower()]
+
+
+def _same(wanted: Sequence[Any], there: Sequence[Any]) -> bool:
+    return _columns(wanted) == _columns(there)
+
+
+def _columns(statistics: Sequence[Any]) -> dict[str, Any]:
+    """What is known of each column, as plain values."""
+    return {it.colName.lower(): _plain(it.statsData) for it in statistics}
+
+
+def _plain(value: Any) -> Any:
+    if hasattr(value, "thrift_spec"):
+        fields = {name: _plain(it) for name, it in vars(value).items() if name not in _SKETCHES}
+        return {name: it for name, it in fields.items() if it is not None}
+    return value
+
+
+def _present(store: Store, table: Any, changed: Statistics) -> Statistics:
+    """Without those of partitions that are not there."""
+    partitions = [part for part in changed if part]
+    if not partitions:
+        return changed
+    keys = [key.name for key in table.partitionKeys or ()]
+    found = store.partitions_by_name(name_of(table), partitions)
+    there = {"", *(partition_name(keys, it.values) for it in found)}
+    return {part: its for part, its in changed.items() if part in there}

@@ -1,0 +1,112 @@
+"""Tables and views: put and drop."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from pysync.model.mark import Mark
+from pysync.model.names import TableName
+from pysync.model.operation import DropTable, PutTable, TableOperation
+from pysync.targets.apply.iceberg import stays
+from pysync.targets.apply.ownership import Standing, standing, standing_for_drop, standing_of_part
+from pysync.targets.apply.transactional import refuse_transactional
+from pysync.targets.apply.writing import conflict, deletes, into, stamped, tell_lost, up_to_date
+from pysync.targets.base import Incomplete, Outcome, Rejected
+from pysync.targets.hive import is_another, name_of
+from pysync.targets.store import Capability, Store
+
+
+def put_table(store: Store, operation: PutTable) -> Outcome:
+    """Create the table or alter it, and see that its partitions have its columns if the operation cascades.
+
+    An unchanged one is not written, not even to move its mark on. HMS gives the columns to the partitions only if it
+    has to change those of the table; after a crash it has not.
+    """
+    there = store.table(operation.table)
+    outcome = bring_to(store, operation, operation.definition, there, cascade=operation.cascade)
+    spreads = operation.cascade and Capability.OWN_PARTITION_COLUMNS not in store.lacks
+    table = store.table(operation.table) if spreads else None
+    if table is None or not table.partitionKeys:
+        return outcome
+    if standing_of_part(table.parameters, operation.mark) is not Standing.OWN:
+        return outcome
+    changed = store.spread_columns(table, store.as_kept(operation.definition).sd.cols)
+    return Outcome.APPLIED if changed else outcome
+
+
+def bring_to(
+    store: Store,
+    operation: TableOperation,
+    definition: Any,
+    there: Any,
+    *,
+    cascade: bool = False,
+    filling: Mapping[str, str] | None = None,
+) -> Outcome:
+    """Bring the table `there` (None if absent), which has the definition's name, to the definition.
+
+    `filling` are parameters that it gets besides the definition's, from somebody who fills it, too. Raises Incomplete
+    where the table is not there, or had to be emptied, and the operation does not tell all of it.
+    """
+    name = name_of(definition)
+    found = standing(there is not None, there and there.parameters, operation.mark)
+    if found is Standing.NEWER:
+        return Outcome.STALE
+    settled = conflict(store, f"table {name}") if found is Standing.FOREIGN else None
+    if settled is not None:
+        return settled
+    written = Mark.read(there.parameters) if there is not None else None
+    wanted = stamped(definition, operation.mark.following(written))
+    wanted.parameters |= filling or {}
+    kept = store.as_kept(wanted)
+    if there is not None and up_to_date(kept, there, operation.mark):
+        return Outcome.UNCHANGED
+    refuse_transactional(store.settings, wanted)
+    if found is Standing.OWN and stays(store.settings, operation, kept.parameters, there.parameters):
+        return Outcome.FOREIGN
+    if there is not None and not is_another(kept, there):
+        if not store.alter_table(kept, there, cascade=cascade):
+            return Outcome.UNCHANGED
+    else:
+        _make(store, operation, kept, there, whole=filling is not None)
+    tell_lost(store, operation, store.lost(kept))
+    return Outcome.APPLIED
+
+
+def drop_table(store: Store, operation: DropTable) -> Outcome:
+    """Drop the table if it is its source's and not newer than the one that was dropped there."""
+    there = store.table(operation.table)
+    if there is None:
+        return Outcome.UNCHANGED
+    found = standing_for_drop(True, there.parameters, operation.mark)
+    if found is not Standing.OWN:
+        return Outcome.STALE if found is Standing.NEWER else Outcome.FOREIGN
+    store.drop_tables([there], delete_data=deletes(store, operation.delete_data))
+    return Outcome.APPLIED
+
+
+def existing(store: Store, name: TableName, part: str) -> Any:
+    """The table of a partition or constraint. Raises Incomplete when it is not there."""
+    table = store.table(name)
+    if table is None:
+        raise Incomplete.of(store.settings.name, name, part)
+    return table
+
+
+def _make(store: Store, operation: TableOperation, kept: Any, there: Any | None, *, whole: bool) -> None:
+    """Create the table, or put it in the place of one that no alter makes it."""
+    name = name_of(kept)
+    whole = whole or (isinstance(operation, PutTable) and operation.creates)
+    if there is not None:
+        if standing(True, there.parameters, operation.mark) is Standing.FOREIGN:
+            raise Rejected(
+                f"table {name} has other partition keys, or is a view where a table is wanted, and is not from this "
+                "source",
+                f"drop it at the target {store.settings.name!r}",
+            )
+        store.replace_table(kept, there)
+    elif whole:
+        into(store, operation, name.database, lambda: store.create_table(kept))
+    if not whole:
+        raise Incomplete.of(store.settings.name, name)

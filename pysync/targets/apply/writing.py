@@ -1,0 +1,86 @@
+"""What every operation does besides deciding: marking what is written, logging what is lost on the way."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+from typing import Any
+
+import structlog
+from hmsclient.genthrift.hive_metastore import ttypes as hive
+
+from pysync.model.iceberg import written
+from pysync.model.mark import Mark
+from pysync.model.operation import Operation
+from pysync.model.structs import copied
+from pysync.targets.base import MissingDatabase, Outcome, Rejected
+from pysync.targets.same import same
+from pysync.targets.store import Store
+
+_MOST_TOLD = 10  # changes that one line of the log lists
+
+log = structlog.get_logger(__name__)
+
+
+def stamped(definition: Any, mark: Mark) -> Any:
+    """A copy of a database or table that carries the mark."""
+    copy = copied(definition)
+    copy.parameters = {**(copy.parameters or {}), **mark.parameters(), **written(copy.parameters)}
+    return copy
+
+
+def up_to_date(kept: Any, there: Any, mark: Mark) -> bool:
+    """Whether a database or table needs no write: it is the same, of the same source and the same creation.
+
+    The position in the mark does not count: a definition that has not changed since an older event is still right.
+    The creation does, so that a late drop of the object's predecessor does not take it for that one.
+    """
+    its = Mark.read(there.parameters)
+    ours = its is not None and its.source == mark.source and mark.created in {0, its.created}
+    return ours and same(kept, there)
+
+
+def conflict(store: Store, what: str) -> Outcome | None:
+    """What to answer about something that is not its source's; None: adopt it. Raises Rejected to park it."""
+    if store.settings.on_conflict == "adopt":
+        return None
+    if store.settings.on_conflict == "skip":
+        return Outcome.FOREIGN
+    raise Rejected(
+        f"{what} is at the target {store.settings.name!r} already and not from this source",
+        'drop it there, or set on_conflict = "adopt" or "skip"',
+    )
+
+
+def deletes(store: Store, requested: bool) -> bool:
+    """Whether a drop deletes files: only if it did so at the source and the target is allowed to."""
+    return requested and store.settings.delete_data
+
+
+def into(store: Store, operation: Operation, database: str, write: Callable[[], object]) -> None:
+    """Write something into a database, which is created before if it is missing and the settings say so.
+
+    It is the source's, and every event of its own is newer. Raises MissingDatabase if it is not there.
+    """
+    try:
+        write()
+    except MissingDatabase:
+        if not store.creates_missing_databases:
+            raise
+        mark = replace(operation.mark, position=0, created=0, born=0)
+        store.create_database(store.as_kept(stamped(hive.Database(name=database, parameters={}), mark)))
+        log.info("database_created", target=store.settings.name, database=database)
+        write()
+
+
+def tell_lost(store: Store, operation: Operation, lost: Sequence[str]) -> None:
+    """Log what the store does not hold as the source has it, with the operation that wrote it."""
+    if lost:
+        log.warning(
+            "definition_adapted",
+            target=store.settings.name,
+            operation=type(operation).__name__,
+            key=operation.key,
+            changes=list(lost[:_MOST_TOLD]),
+            more=max(len(lost) - _MOST_TOLD, 0),
+        )

@@ -1,0 +1,412 @@
+"""AthenaStore: a Glue Data Catalog that is written by Athena's statements; what those cannot say a Glue store does.
+
+Each write is a Change: statements are decided from what is there, run, and the object read again; what still differs is
+the Glue store's. With `glue_api = "never"` nothing is begun that cannot be finished so.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import AbstractContextManager
+from copy import copy
+from dataclasses import dataclass
+from typing import Any, ClassVar, Protocol
+
+import structlog
+
+from pysync.model.names import TableName
+from pysync.targets.athena import partitions as parts
+from pysync.targets.athena import statements as ddl
+from pysync.targets.athena.decision import Decision
+from pysync.targets.athena.differences import decision_of
+from pysync.targets.athena.settings import AthenaSettings
+from pysync.targets.athena.tables import decide_database, decide_table, same_columns, unsayable
+from pysync.targets.base import MissingDatabase, Rejected
+from pysync.targets.glue.store import GlueStore, Input
+from pysync.targets.hive import is_another, name_of
+from pysync.targets.same import same
+from pysync.targets.store import Capability, Store, Written
+
+_SHOWN = 3
+_BATCH = 100_000
+"""Partitions: all at once, as the statements for them are put together by their size."""
+
+# What Hive's DDL writes into a table that it alters.
+_ENGINES = ("parameters.last_modified_by: ", "parameters.last_modified_time: ")
+_FUNCTION = "a function of Hive's"
+
+log = structlog.get_logger(__name__)
+
+
+class Statements(Protocol):
+    """Whatever runs statements: pysync.targets.athena.execution.Athena."""
+
+    def check(self) -> str:
+        """Say in a few words by what they run."""
+
+    def run(self, statement: str, database: str | None = None) -> None:
+        """Run one, with this database as the current one."""
+
+    def close(self) -> None:
+        """Close idle connections."""
+
+
+@dataclass(frozen=True, slots=True)
+class Change:
+    """What is to become of one thing: how it is read and decided, and how the Glue API does it."""
+
+    what: str
+    read: Callable[[], Any]
+    decide: Callable[[Any], Decision]
+    by_glue: Callable[[Any], object]
+    database: str | None = None
+    partly: bool = False
+    """Whether what no statement can express shall not hold up the rest."""
+
+
+class AthenaStore(Store):
+    """It sends nothing before the first call. It reads by the Glue API, always."""
+
+    batch: ClassVar[int] = _BATCH
+    decisions: ClassVar[int] = GlueStore.decisions
+    lacks: ClassVar[Mapping[Capability, str]] = GlueStore.lacks
+
+    def __init__(self, settings: AthenaSettings, athena: Statements, glue: GlueStore) -> None:
+        super().__init__(settings, glue.where)
+        self.glue = glue
+        self._athena = athena
+        self._only_ddl = settings.glue_api == "never"
+
+    # --- the connection
+
+    def classified(self, what: str, *, reading: bool = False) -> AbstractContextManager[None]:
+        """Sort the errors of the Glue API; those of statements are sorted already."""
+        return self.glue.classified(what, reading=reading)
+
+    def is_race(self, error: Exception) -> bool:
+        """As the Glue API says."""
+        return self.glue.is_race(error)
+
+    @property
+    def creates_missing_databases(self) -> bool:
+        """As the settings say."""
+        return self.glue.creates_missing_databases
+
+    def check(self) -> str:
+        """`12 databases in the Glue catalog in eu-west-1; Athena's work group primary`."""
+        return f"{self.glue.check()}; {self._athena.check()}"
+
+    def close(self) -> None:
+        """Close idle connections."""
+        self._athena.close()
+        self.glue.close()
+
+    # --- what is there
+
+    def databases(self) -> list[str]:
+        """All names."""
+        return self.glue.databases()
+
+    def database(self, name: str) -> Any | None:
+        """A Database, or None."""
+        return self.glue.database(name)
+
+    def table_names(self, database: str) -> list[str]:
+        """The names of its tables and views."""
+        return self.glue.table_names(database)
+
+    def tables(self, database: str) -> Iterator[Any]:
+        """Its tables and views, each a Table."""
+        return self.glue.tables(database)
+
+    def table(self, name: TableName) -> Any | None:
+        """A Table, or None."""
+        return self.glue.table(name)
+
+    def partitions(self, name: TableName) -> Iterator[Any]:
+        """The table's partitions, 1000 in memory at a time."""
+        return self.glue.partitions(name)
+
+    def partition_names(self, table: Any, most: int | None = None) -> list[str]:
+        """Their names."""
+        return self.glue.partition_names(table, most)
+
+    def partitions_by_name(self, name: TableName, names: Sequence[str]) -> list[Any]:
+        """Those of the partitions that are there."""
+        return self.glue.partitions_by_name(name, names)
+
+    def partitions_of(self, table: Any, values: Sequence[Sequence[str]]) -> list[Any]:
+        """Those of the partitions with these values that are there."""
+        return self.glue.partitions_of(table, values)
+
+    def function(self, database: str, name: str) -> Any | None:
+        """A Function, or None."""
+        return self.glue.function(database, name)
+
+    def functions(self, database: str) -> list[Any]:
+        """The database's functions."""
+        return self.glue.functions(database)
+
+    # --- what becomes of an object here
+
+    def as_kept(self, item: Any, table: Any | None = None) -> Any:
+        """As Glue would give it back."""
+        return self.glue.as_kept(item, table)
+
+    def lost(self, kept: Any) -> Sequence[str]:
+        """What Glue cannot hold as it is."""
+        return self.glue.lost(kept)
+
+    def written(self, found: list[str], kept: Any, there: Any | None, table: Any | None) -> list[str]:
+        """Those for which anything would be written. With `glue_api = "never"` what statements do not say, and nobody
+        misses, is none; what is missed is refused.
+        """
+        decision = decision_of(kept, there, table, _with_owner)
+        if self._only_ddl and decision.needed:
+            raise Rejected("no statement of Athena says it: " + "; ".join(decision.needed))
+        if decision.is_nothing or (self._only_ddl and not decision.statements):
+            return []
+        return [line for line in found if not line.startswith(_ENGINES)] or found
+
+    # --- databases and functions
+
+    def create_database(self, wanted: Any) -> None:
+        """Create it."""
+        self._put_database(wanted, None)
+
+    def alter_database(self, wanted: Any, there: Any) -> bool:
+        """Alter it."""
+        return self._put_database(wanted, there)
+
+    def drop_database(self, name: str, *, delete_data: bool) -> None:
+        """Drop it, never with CASCADE, which would take what somebody else has just put there."""
+        drop = Change(
+            f"database {name}",
+            lambda: self.database(name),
+            lambda there: Decision() if there is None else Decision((ddl.drop_database(name),)),
+            lambda _: self.glue.drop_database(name, delete_data=delete_data),
+        )
+        self._carry_out(drop, drop.what)
+
+    def create_function(self, wanted: Any) -> None:
+        """By the Glue API."""
+        self._by_glue(f"function {wanted.functionName}", [_FUNCTION]).create_function(wanted)
+
+    def alter_function(self, wanted: Any, there: Any) -> None:
+        """By the Glue API."""
+        self._by_glue(f"function {wanted.functionName}", [_FUNCTION]).alter_function(wanted, there)
+
+    def drop_function(self, database: str, name: str) -> None:
+        """By the Glue API."""
+        self._by_glue(f"function {name}", [_FUNCTION]).drop_function(database, name)
+
+    # --- tables
+
+    def create_table(self, wanted: Any) -> None:
+        """Create it."""
+        if self.database(wanted.dbName) is None:
+            raise MissingDatabase.of_target(self.settings.name, f"database {wanted.dbName}")
+        self._put_table(wanted, None)
+
+    def alter_table(self, wanted: Any, there: Any, *, cascade: bool = False) -> bool:  # noqa: ARG002
+        """Alter it."""
+        return self._put_table(wanted, there)
+
+    def replace_table(self, wanted: Any, there: Any) -> bool:
+        """Drop and create it, if both can be said."""
+        return self._put_table(wanted, there)
+
+    def drop_tables(self, tables: Sequence[Any], *, delete_data: bool) -> None:
+        """Drop them; what Athena refuses, or would delete the files of, the Glue API drops."""
+        left = {str(name_of(table)): table for table in tables}
+        reasons: list[str] = []
+        for table in tables:
+            reason = unsayable(table) or self._refusal(ddl.drop_table(name_of(table)), table.dbName)
+            if reason is None:
+                del left[str(name_of(table))]
+            else:
+                reasons.append(reason)
+        if left:
+            self._by_glue(f"the drop of {', '.join(left)}", reasons).drop_tables(
+                list(left.values()), delete_data=delete_data
+            )
+
+    def renaming(self) -> Store:
+        """The Glue store: no statement says another name."""
+        return self._by_glue("a rename", ["another name"])
+
+    # --- partitions
+
+    def put_partitions(self, table: Any, absent: Sequence[Any], changed: Sequence[tuple[Any, Any]]) -> Written:
+        """Add and alter partitions (see Store.put_partitions)."""
+        wanted = [*absent, *(item for item, _ in changed)]
+        refused: list[Any] = []
+
+        def by_glue(there: Mapping[Any, Any]) -> None:
+            new = [item for item in wanted if tuple(item.values) not in there]
+            pairs = [(item, there[tuple(item.values)]) for item in wanted if tuple(item.values) in there]
+            others = [(item, its) for item, its in pairs if not same(item, its)]
+            refused.extend(self.glue.put_partitions(table, new, others).refused)
+
+        reason = unsayable(table)
+        if reason is not None:
+            there = {tuple(its.values): its for _, its in changed}
+            self._by_glue(f"partitions of {name_of(table)}", [reason])
+            by_glue(there)
+            return Written(any=True, refused=refused)
+        put = Change(
+            f"partitions of {name_of(table)}",
+            lambda: self._there(table, wanted),
+            lambda there: parts.decide_put(table, wanted, there, only_ddl=self._only_ddl),
+            by_glue,
+            table.dbName,
+            partly=True,
+        )
+        done = self._carry_out(put, {tuple(its.values): its for _, its in changed})
+        return Written(any=done, refused=refused)
+
+    def drop_partitions(self, table: Any, there: Sequence[Any], *, delete_data: bool) -> None:
+        """Drop partitions."""
+        reason = unsayable(table)
+        if reason is not None:
+            self._by_glue(f"partitions of {name_of(table)}", [reason]).drop_partitions(
+                table, there, delete_data=delete_data
+            )
+            return
+        drop = Change(
+            f"partitions of {name_of(table)}",
+            lambda: self._there(table, there),
+            lambda left: parts.decide_drop(table, sorted(left)),
+            lambda left: self.glue.drop_partitions(table, list(left.values()), delete_data=delete_data),
+            table.dbName,
+            partly=True,
+        )
+        self._carry_out(drop, {tuple(item.values): item for item in there})
+
+    def spread_columns(self, table: Any, columns: Sequence[Any]) -> bool:
+        """By the Glue API, if any partition has other columns.
+
+        Of an older event, whose columns the table has no more, none is refused: a later one has them.
+        """
+        if not self._only_ddl:
+            return self.glue.spread_columns(table, columns)
+        is_stale = not same_columns(columns, table.sd.cols)
+        if not is_stale and any(not same_columns(columns, it.sd.cols) for it in self.partitions(name_of(table))):
+            raise self._unsaid(f"table {name_of(table)}", ["other columns of its partitions"])
+        return False
+
+    # --- within
+
+    def _put_database(self, wanted: Any, there: Any | None) -> bool:
+        def by_glue(there: Any | None) -> None:
+            if there is None:
+                self.glue.create_database(wanted)
+            else:
+                self.glue.alter_database(wanted, there)
+
+        def decide(there: Any | None) -> Decision:
+            return decide_database(_with_owner(wanted), _with_owner(there))
+
+        what, left = f"database {wanted.name}", decide(there).leftovers
+        if left:  # the Glue API does it all in one call, and so the mark is not there before the rest is
+            self._by_glue(what, [it.what for it in left])
+            by_glue(there)
+            return True
+        return self._carry_out(Change(what, lambda: self.database(wanted.name), decide, by_glue), there)
+
+    def _put_table(self, wanted: Any, there: Any | None) -> bool:
+        name = name_of(wanted)
+
+        def by_glue(there: Any | None) -> None:
+            if there is None:
+                self.glue.create_table(wanted)
+            elif is_another(wanted, there):
+                self.glue.replace_table(wanted, there)
+            else:
+                self.glue.alter_table(wanted, there)
+
+        put = Change(
+            f"table {name}",
+            lambda: self.table(name),
+            lambda there: decide_table(wanted, there),
+            by_glue,
+            name.database,
+        )
+        return self._carry_out(put, there)
+
+    def _there(self, table: Any, items: Sequence[Any]) -> dict[tuple[str, ...], Any]:
+        return {tuple(item.values): item for item in self.partitions_of(table, [item.values for item in items])}
+
+    def _carry_out(self, change: Change, there: Any) -> bool:
+        """Run the statements, read again, and have the Glue API write what still differs; whether anything was.
+
+        A statement that Athena refuses is left to the Glue API as well.
+        """
+        decision = change.decide(there)
+        if decision.is_nothing:
+            return False
+        if self._only_ddl and decision.needed and not (change.partly and decision.statements):
+            raise self._unsaid(change.what, decision.needed)
+        if not decision.statements:
+            if not self._only_ddl:
+                change.by_glue(there)
+            return not self._only_ddl
+        self._run(decision.statements, change.database)
+        there = change.read()
+        rest = change.decide(there)
+        if self._only_ddl:
+            self._insist(change.what, rest)
+        elif not rest.is_nothing:
+            change.by_glue(there)
+        return True
+
+    def _run(self, statements: Sequence[str], database: str | None) -> None:
+        """Run them, up to the first that Athena refuses: for that and the rest the Glue API comes in, if it may."""
+        for statement in statements:
+            try:
+                self._athena.run(statement, database)
+            except Rejected as error:
+                if self._only_ddl:
+                    raise
+                log.warning("statement_refused", reason=str(error))
+                return
+
+    def _refusal(self, statement: str, database: str) -> str | None:
+        """Run a statement; why Athena refuses it, if it does."""
+        try:
+            self._athena.run(statement, database)
+        except Rejected as error:
+            if not self._only_ddl:
+                log.warning("statement_refused", reason=str(error))
+            return error.message
+        return None
+
+    def _by_glue(self, what: str, reasons: Sequence[str]) -> GlueStore:
+        """The Glue store, for what no statement says. Raises Rejected where it may not be used."""
+        if self._only_ddl:
+            raise self._unsaid(what, reasons)
+        return self.glue
+
+    def _insist(self, what: str, rest: Decision) -> None:
+        """Refuse what Athena says it has done, and has not."""
+        left = [*rest.needed, *(["what its statements said was not taken"] if rest.statements else [])]
+        if left:
+            raise self._unsaid(what, left)
+
+    def _unsaid(self, what: str, reasons: Sequence[str]) -> Rejected:
+        """The refusal of what no statement says."""
+        shown = "; ".join(reasons[:_SHOWN]) + (f"; and {len(reasons) - _SHOWN} more" if len(reasons) > _SHOWN else "")
+        return Rejected(
+            f"no statement of Athena says what is wanted of {what} on the target {self.settings.name!r}: {shown}",
+            'glue_api = "when-needed" lets the Glue API do it',
+        )
+
+
+def _with_owner(database: Any | None) -> Any | None:
+    """A database with its owner among its parameters, where Glue keeps it."""
+    if database is None:
+        return None
+    found = copy(database)
+    handle = database.handle.fields if isinstance(database.handle, Input) else database.handle
+    found.parameters = dict(handle.get("Parameters") or {})
+    return found

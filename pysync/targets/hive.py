@@ -1,0 +1,299 @@
+"""HiveStore: what is true of every place that keeps its tables in a Hive Metastore, whoever speaks to that.
+
+HMS refuses some alters that are wanted, moves files that shall stay, and counts files that it was told of: here are the
+ways round.
+"""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from copy import deepcopy
+from typing import Any, TypeVar
+
+from hmsclient.genthrift.hive_metastore import ttypes as hive
+
+from pysync.model.definition import is_index
+from pysync.model.names import TableName, normalized
+from pysync.targets.base import MissingDatabase
+from pysync.targets.same import (
+    TRANSLATION,
+    is_translated,
+    path_of,
+    same,
+    same_counts,
+    same_creation,
+    same_parameters,
+    sources_of,
+)
+from pysync.targets.store import Capability, Exists, Store, Written
+
+T = TypeVar("T")
+
+_VIEWS = frozenset({"VIRTUAL_VIEW", "MATERIALIZED_VIEW"})
+_TRANSLATED = "TRANSLATED_TO_EXTERNAL"
+
+
+class HiveStore(Store):
+    """A store whose plain calls (`write_…`) are left to whoever knows how to make them."""
+
+    # --- the plain calls
+
+    @abstractmethod
+    def write_new_table(self, wanted: Any) -> None:
+        """Create the table. Raises MissingDatabase where its database is not there."""
+
+    @abstractmethod
+    def write_table(self, wanted: Any, there: Any, *, cascade: bool = False) -> None:
+        """Alter the table `there` to be `wanted`, under another name if it has one."""
+
+    @abstractmethod
+    def write_sources(self, wanted: Any) -> None:
+        """Write what a materialized view is made of."""
+
+    @abstractmethod
+    def write_no_table(self, name: TableName, *, delete_data: bool) -> None:
+        """Drop the table."""
+
+    @abstractmethod
+    def write_new_partitions(
+        self, table: Any, partitions: Sequence[Any], *, if_not_exists: bool, answer: bool
+    ) -> Sequence[Any]:
+        """Add partitions: those that are not there (`if_not_exists`), or all or none; AlreadyExistsException then.
+
+        Returns those that were added as they are now, if an answer is wanted.
+        """
+
+    @abstractmethod
+    def write_partitions(self, name: TableName, partitions: Sequence[Any]) -> None:
+        """Alter partitions, which are there; no file moves."""
+
+    @abstractmethod
+    def write_function(self, wanted: Any) -> None:
+        """Alter the function but for its resources."""
+
+    # --- functions
+
+    def alter_function(self, wanted: Any, there: Any) -> None:
+        """Alter it; HMS leaves its resources as they are, so with others it is dropped and created."""
+        if same(wanted.resourceUris, there.resourceUris):
+            self.write_function(wanted)
+        else:
+            self.drop_function(wanted.dbName, wanted.functionName)
+            self.create_function(wanted)
+
+    # --- tables
+
+    def create_table(self, wanted: Any) -> None:
+        """Create the table. HMS makes its directory; files in one that is there stay.
+
+        It counts those of a table without partition keys (`MetaStoreUtils.updateTableStatsFast`): that is put right.
+        """
+        self.write_new_table(_with_known_sources(wanted))
+        counts = not (is_view(wanted) or wanted.partitionKeys)
+        there = self.table(name_of(wanted)) if counts else None
+        if there is not None and not same_counts(wanted.parameters, there.parameters):
+            self._write(wanted, there)
+
+    def alter_table(self, wanted: Any, there: Any, *, cascade: bool = False) -> bool:
+        """Make `there` be `wanted`, also under another name; its partitions are kept.
+
+        HMS refuses a column type that the old one cannot be read as (hive.metastore.disallow.incompatible.col.type
+        .changes; 2.3 does not let setMetaConf switch it off). It compares by position, as far as both lists reach: so
+        the columns from the first that differs are taken off first.
+        """
+        try:
+            self._write(wanted, there, cascade=cascade)
+        except hive.InvalidOperationException:
+            kept = _common_columns(wanted, there)
+            if len(kept) in {len(wanted.sd.cols), len(there.sd.cols)}:
+                raise
+            shorter = deepcopy(there)
+            shorter.sd.cols = kept
+            self._write(shorter, there)
+            self._write(wanted, there, cascade=cascade)
+        return True
+
+    def drop_tables(self, tables: Sequence[Any], *, delete_data: bool) -> None:
+        """Drop the tables. HMS drops that of an index with its index alone, which pysync never makes."""
+        for there in tables:
+            if is_index(there):
+                plain = deepcopy(there)
+                plain.tableType = "MANAGED_TABLE"
+                self.alter_table(plain, there)
+            self.write_no_table(name_of(there), delete_data=delete_data)
+
+    def rename_table(self, wanted: Any, there: Any) -> None:
+        """Make `there` be `wanted`, which has another name, without moving a file.
+
+        The files are where the new definition says: the source moved them, or a copy did. HMS itself moves the
+        directory of a managed table whose location the request does not change (HiveAlterHandler.alterTable), so such a
+        table is made external first. The source's HMS moved the locations of the partitions along, without an event for
+        them: here they are moved before the rename, so that after a crash between the two the next try still knows
+        where they were.
+        """
+        old = there
+        if not is_view(old):
+            wanted.sd.location = wanted.sd.location or old.sd.location
+            wanted = _as_translated(wanted, old)
+            self._move_partitions(old, wanted.sd.location)
+            old = self._unmovable(old, wanted.sd.location)
+        self.alter_table(wanted, old)
+
+    # --- partitions
+
+    def put_partitions(self, table: Any, absent: Sequence[Any], changed: Sequence[tuple[Any, Any]]) -> Written:
+        """Add and alter partitions (see Store.put_partitions).
+
+        Altered, too, is what has not become what it should: another client has just added it, or HMS has counted the
+        files of a directory that was there already. Until Hive 4 the call has no EnvironmentContext that could say
+        otherwise, and Hive 4 counts whatever that says. It is only the statistics that it sets by itself.
+        """
+        name = name_of(table)
+        added = self.write_new_partitions(table, absent, if_not_exists=True, answer=True) if absent else ()
+        self._alter_partitions(name, [*(item for item, _ in changed), *_others(absent, added)])
+        return Written(any=True)
+
+    def add_partitions(self, table: Any, partitions: Sequence[Any]) -> None:
+        """Add all or none (see Store.add_partitions)."""
+        answer = Capability.FILE_STATISTICS not in self.lacks
+        try:
+            added = self.write_new_partitions(table, partitions, if_not_exists=False, answer=answer)
+        except hive.AlreadyExistsException as error:
+            raise Exists from error
+        self._alter_partitions(name_of(table), _others(partitions, added) if answer else [])
+
+    def spread_columns(self, table: Any, columns: Sequence[Any]) -> bool:
+        """Give all partitions of the table these columns."""
+        name, changed = name_of(table), False
+        for names in slices(self.partition_names(table), self.batch):
+            others = [it for it in self.partitions_by_name(name, names) if not same(columns, it.sd.cols)]
+            for partition in others:
+                partition.sd.cols = columns
+            self._alter_partitions(name, others)
+            changed |= bool(others)
+        return changed
+
+    def _alter_partitions(self, name: TableName, partitions: Sequence[Any]) -> None:
+        for some in slices(partitions, self.batch):
+            self.write_partitions(name, some)
+
+    # --- within
+
+    @contextmanager
+    def within(self, database: str) -> Iterator[None]:
+        """Where something is written into a database: turns the refusal into MissingDatabase if that is not there."""
+        try:
+            yield
+        except (hive.InvalidObjectException, hive.InvalidOperationException, hive.NoSuchObjectException) as error:
+            if self.database(database) is None:
+                raise MissingDatabase.of_target(self.settings.name, f"database {database}") from error
+            raise
+
+    def _write(self, wanted: Any, there: Any, *, cascade: bool = False) -> None:
+        wanted = _as_translated(wanted, there)
+        self.write_table(wanted, there, cascade=cascade)
+        if there.creationMetadata and not same_creation(wanted.creationMetadata, there.creationMetadata):
+            self.write_sources(_with_known_sources(wanted))  # an alter of the table says nothing of it
+
+    def _unmovable(self, old: Any, location: str) -> Any:
+        """The table as it is after it has been made one whose directory HMS does not rename, if need be."""
+        translated = _TRANSLATED in (old.parameters or {})
+        if _is_plainly_external(old) or (path_of(old.sd.location) != path_of(location) and not translated):
+            return old
+        external = deepcopy(old)
+        external.tableType = "EXTERNAL_TABLE"
+        external.parameters = {**(old.parameters or {}), "EXTERNAL": "TRUE"}
+        external.parameters.pop(_TRANSLATED, None)
+        self.alter_table(external, old)
+        return external
+
+    def _move_partitions(self, old: Any, location: str) -> None:
+        """Give the partitions below the old location their place below the new one."""
+        before, after = old.sd.location.rstrip("/") + "/", location.rstrip("/") + "/"
+        if path_of(before) == path_of(after) or not old.partitionKeys:
+            return
+        name = name_of(old)
+        for names in slices(self.partition_names(old), self.batch):
+            found = self.partitions_by_name(name, names)
+            moved = [partition for partition in found if (partition.sd.location or "").startswith(before)]
+            for partition in moved:
+                partition.sd.location = after + partition.sd.location[len(before) :]
+            self._alter_partitions(name, moved)
+
+
+def name_of(table: Any) -> TableName:
+    """The name of a Table."""
+    return TableName.of(table.dbName, table.tableName)
+
+
+def is_view(table: Any) -> bool:
+    """Whether it is a view, materialized or not."""
+    return table.tableType in _VIEWS
+
+
+def is_another(wanted: Any, there: Any) -> bool:
+    """Whether no alter leads from one to the other: from a view to a table, or to partition keys of other names.
+
+    Keys may get other types, and their partitions are kept.
+    """
+    return is_view(wanted) != is_view(there) or _keys(wanted) != _keys(there)
+
+
+def slices(items: Sequence[T], size: int) -> Iterator[Sequence[T]]:
+    """The items, `size` at a time."""
+    for start in range(0, len(items), size):
+        yield items[start : start + size]
+
+
+def _is_plainly_external(table: Any) -> bool:
+    """Hive 4 moves the directories of those that it translated to external ones, too."""
+    return table.tableType == "EXTERNAL_TABLE" and _TRANSLATED not in (table.parameters or {})
+
+
+def _others(wanted: Sequence[Any], added: Sequence[Any]) -> list[Any]:
+    """Which of the wanted partitions have not come to be with their parameters; `added` are those that were added."""
+    there = {tuple(item.values): item.parameters for item in added}
+    return [
+        item
+        for item in wanted
+        if tuple(item.values) not in there or not same_parameters(item.parameters, there[tuple(item.values)])
+    ]
+
+
+def _as_translated(wanted: Any, there: Any) -> Any:
+    """The wanted managed table as an external one where Hive 4 has made `there` so; else as it is.
+
+    Hive 4 would take it for managed again, but only in its own warehouse.
+    """
+    if not is_translated(wanted, there):
+        return wanted
+    copy = deepcopy(wanted)
+    kept = {key: value for key, value in there.parameters.items() if key in TRANSLATION}
+    copy.tableType, copy.parameters = there.tableType, {**(wanted.parameters or {}), **kept}
+    return copy
+
+
+def _with_known_sources(wanted: Any) -> Any:
+    """A materialized view without counts that are of other tables than its own; else as it is."""
+    made = wanted.creationMetadata
+    if made is None or not made.sourceTables or sources_of(made):
+        return wanted
+    copy = deepcopy(wanted)
+    copy.creationMetadata.sourceTables = None
+    return copy
+
+
+def _common_columns(wanted: Any, there: Any) -> list[Any]:
+    """The leading columns of `there` that have the types of `wanted`'s."""
+    kept = []
+    for old, new in zip(there.sd.cols, wanted.sd.cols):  # noqa: B905, as far as both reach
+        if old.type != new.type:
+            break
+        kept.append(old)
+    return kept
+
+
+def _keys(table: Any) -> list[str]:
+    return [normalized(key.name) for key in table.partitionKeys or ()]

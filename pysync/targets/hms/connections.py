@@ -1,0 +1,41 @@
+"""The connections to one metastore: one for each user who writes there, as it lets nobody change his name."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+
+from pysync.metastore.client import Metastore
+from pysync.targets.settings import TargetSettings
+
+
+class Connections:
+    """`connect` opens one for calls as that user (None: as nobody in particular); it may well connect later."""
+
+    def __init__(self, settings: TargetSettings, connect: Callable[[str | None], Metastore]) -> None:
+        self._settings = settings
+        self._connect = connect
+        self._open: dict[str | None, Metastore] = {}
+        self.are_swept = False
+        """Whether words that a crash has left (pysync.model.again) were looked for."""
+
+    def of(self, visited: Sequence[str]) -> Metastore:
+        """The one for what has been to these clusters; none of them: for reading."""
+        user = self._settings.user_for(visited)
+        if user not in self._open:
+            self._open[user] = self._connect(user)
+        return self._open[user]
+
+    def known_by(self) -> str:
+        """How the listener there can tell our calls from others'. Raises what reading the databases does."""
+        some = (self._settings.name,)
+        if not self._settings.both_ways:
+            return ""
+        if self._settings.user_for(some) is None:
+            return ", whose sidecar must know our login: [source] replicators"
+        self.of(some).databases()
+        return ", which takes our name"
+
+    def close(self) -> None:
+        """Close all of them; the next call opens one again."""
+        for metastore in self._open.values():
+            metastore.close()

@@ -1,0 +1,63 @@
+"""The settings of a target of kind `hms`."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Literal
+
+from pydantic import Field, model_validator
+
+from pysync.metastore.access import MetastoreAccess
+from pysync.metastore.settings import AddressList, KerberosSettings, LoginSettings, TlsSettings, assert_one_login
+from pysync.model.event import replicator
+from pysync.targets.settings import TargetSettings
+
+
+class HmsSettings(TargetSettings):
+    """A `[[targets]]` table of `kind = "hms"`."""
+
+    goes_both_ways = True
+
+    kind: Literal["hms"]
+    metastore: AddressList = Field(description="its address: thrift://host:port, or several with commas")
+    tls: TlsSettings | None = Field(default=None, description="how to speak TLS with it; plain thrift unless given")
+    kerberos: KerberosSettings | None = Field(default=None, description="how to log in there; no login unless given")
+    login: LoginSettings | None = Field(default=None, description="the same by a password or token (Hive 4)")
+    user: str | None = Field(
+        default=None,
+        min_length=1,
+        pattern=r"^[^\x00-\x1f\x7f]+$",
+        description="who its calls are made as, where nobody logs in; with both_ways unless given pysync-SOURCE",
+    )
+    statistics: Literal["off", "columns"] = Field(
+        default="off", description="columns: column statistics are carried, too (docs/versions.md)"
+    )
+    timeout_seconds: float = Field(default=120.0, gt=0, description="the longest wait for an answer")
+    connect_timeout_seconds: float = Field(default=5.0, gt=0, description="the longest wait for a connection")
+
+    @model_validator(mode="after")
+    def _logs_in_in_one_way(self) -> HmsSettings:
+        assert_one_login(self.metastore, self.kerberos, self.login)
+        if self.user is not None and self.logs_in:
+            raise ValueError("user does not go with kerberos or login: its calls are made as who logs in")
+        return self
+
+    @property
+    def logs_in(self) -> bool:
+        """Whether the metastore asks who we are."""
+        return self.kerberos is not None or self.login is not None
+
+    def user_for(self, visited: Sequence[str]) -> str | None:
+        """Who writes what has been to these clusters, our own last; None: the metastore decides.
+
+        A way of several is always told by the name: some calls can tell it by nothing else.
+        """
+        if self.logs_in:
+            return None
+        if self.user is not None and len(visited) <= 1:
+            return self.user
+        return replicator(visited) if visited and (self.both_ways or self.user) else None
+
+    def access(self) -> MetastoreAccess:
+        """How to reach it."""
+        return MetastoreAccess.of(self.metastore, self.tls, self.kerberos, self.login)

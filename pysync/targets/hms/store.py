@@ -1,0 +1,292 @@
+"""HmsStore: a metastore as a store, by its thrift calls."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import AbstractContextManager, suppress
+from copy import deepcopy
+from functools import partial
+from typing import Any
+
+from hmsclient.genthrift.hive_metastore import ttypes as hive
+
+from pysync.metastore.statistics import Statistics, read_statistics
+from pysync.model import constraints, idl
+from pysync.model.again import PLACE, is_word
+from pysync.model.constraints import Constraints
+from pysync.model.event import VISITED
+from pysync.model.names import TableName, partition_name
+from pysync.targets.hive import HiveStore, name_of
+from pysync.targets.hms.connections import Connections
+from pysync.targets.hms.errors import REFUSALS, classified
+from pysync.targets.same import same_location
+from pysync.targets.settings import TargetSettings
+
+_MANAGED_PLACE = "Unable to create database managed directory"
+
+
+class HmsStore(HiveStore):
+    """A metastore. It connects at the first call, and again after a failure.
+
+    `visited` are the clusters that what it writes has been to, our own last: they travel with each call, in its
+    EnvironmentContext or as the user who makes it.
+    """
+
+    def __init__(
+        self, settings: TargetSettings, connections: Connections, where: str, visited: Sequence[str] = ()
+    ) -> None:
+        super().__init__(settings, where)
+        self._connections = connections
+        self._visited = visited
+        self.hms = connections.of(visited)
+
+    # --- the connection
+
+    def classified(self, what: str, *, reading: bool = False) -> AbstractContextManager[None]:
+        """Sort a metastore's errors (see Store.classified)."""
+        return classified(what, reading=reading)
+
+    def is_race(self, error: Exception) -> bool:
+        """Which refusal says that something is missing or in the way differs from call to call and version."""
+        return isinstance(error, REFUSALS)
+
+    def on_behalf_of(self, visited: Sequence[str]) -> HmsStore:
+        """The same metastore for what has been to these clusters."""
+        return HmsStore(self.settings, self._connections, self.where, visited)
+
+    def check(self) -> str:
+        """`12 databases at thrift://host:port`. No version: until Hive 4 every HMS says that it is 3.0."""
+        return f"{len(self.hms.databases())} databases at {self.hms.uri}{self._connections.known_by()}"
+
+    def close(self) -> None:
+        """Close the connections."""
+        self._connections.close()
+
+    # --- what is there
+
+    def databases(self) -> list[str]:
+        """All names."""
+        return self.hms.databases()
+
+    def database(self, name: str) -> Any | None:
+        """A Database, or None."""
+        return self.hms.database(name)
+
+    def table_names(self, database: str) -> list[str]:
+        """The names of its tables and views."""
+        return self.hms.tables(database)
+
+    def table(self, name: TableName) -> Any | None:
+        """A Table, or None."""
+        return self.hms.table(name.database, name.table)
+
+    def partitions(self, name: TableName) -> Iterator[Any]:
+        """The table's partitions, 500 in memory at a time. HMS 2.3 fails on those of a missing table: we look first."""
+        if self.table(name) is not None:
+            yield from self.hms.partitions(name.database, name.table)
+
+    def partition_names(self, table: Any, most: int | None = None) -> list[str]:
+        """Their names."""
+        limit = -1 if most is None else most
+        return list(self.hms.call(lambda client: client.get_partition_names(table.dbName, table.tableName, limit)))
+
+    def partitions_by_name(self, name: TableName, names: Sequence[str]) -> list[Any]:
+        """Those of the partitions that are there."""
+        return self.hms.partitions_by_name(name.database, name.table, names)
+
+    def function(self, database: str, name: str) -> Any | None:
+        """A Function, or None."""
+        return self.hms.function(database, name)
+
+    def functions(self, database: str) -> list[Any]:
+        """The database's functions."""
+        return self.hms.functions(database)
+
+    def constraints(self, table: Any) -> Constraints:
+        """The table's constraints, of the kinds that this version of Hive has."""
+        return self.hms.constraints(table)
+
+    # --- databases
+
+    def create_database(self, wanted: Any) -> None:
+        """Create it. Hive 4 refuses a directory for managed tables that is there, but for an alter."""
+        try:
+            self._call(lambda client: client.create_database(wanted))
+        except hive.MetaException as error:
+            if not wanted.managedLocationUri or _MANAGED_PLACE not in (error.message or ""):
+                raise
+            placeless = deepcopy(wanted)
+            placeless.managedLocationUri = None
+            self._call(lambda client: client.create_database(placeless))
+            self._call(lambda client: client.alter_database(wanted.name, wanted))
+
+    def alter_database(self, wanted: Any, there: Any) -> bool:
+        """Alter it; HMS 2.3 takes parameters and owner alone."""
+        self._call(lambda client: client.alter_database(there.name, wanted))
+        return True
+
+    def is_half_made(self, wanted: Any, there: Any) -> bool:
+        """Whether a create has ended between its two calls; Hive 4 alone sets a type."""
+        return there.type is not None and not same_location(wanted.managedLocationUri, there.managedLocationUri)
+
+    def drop_database(self, name: str, *, delete_data: bool) -> None:
+        """Drop it; HMS wants its functions to go before."""
+        for function in self.hms.functions(name):
+            self.drop_function(name, function.functionName)
+        self._call(lambda client: client.drop_database(name, delete_data, False))
+
+    # --- the plain calls about tables and partitions
+
+    def write_new_table(self, wanted: Any) -> None:
+        """Create the table."""
+        context = self._environment()
+        with self.within(wanted.dbName):
+            self._call(lambda client: client.create_table_with_environment_context(wanted, context))
+
+    def write_table(self, wanted: Any, there: Any, *, cascade: bool = False) -> None:
+        """Alter the table, under another name and in another database if it has those."""
+        context = self._environment(CASCADE="true") if cascade else self._environment()
+        of = there.dbName, there.tableName
+        if wanted.dbName == there.dbName:
+            self._call(lambda client: client.alter_table_with_environment_context(*of, wanted, context))
+            return
+        with self.within(wanted.dbName):
+            self._call(lambda client: client.alter_table_with_environment_context(*of, wanted, context))
+
+    def write_sources(self, wanted: Any) -> None:
+        """Write what a materialized view is made of."""
+        made = wanted.creationMetadata
+        self._call(lambda client: client.update_creation_metadata(wanted.dbName, wanted.tableName, made))
+
+    def write_no_table(self, name: TableName, *, delete_data: bool) -> None:
+        """Drop the table and its partitions."""
+        of, context = (name.database, name.table), self._environment()
+        self._call(lambda client: client.drop_table_with_environment_context(*of, delete_data, context))
+
+    def write_new_partitions(
+        self, table: Any, partitions: Sequence[Any], *, if_not_exists: bool, answer: bool
+    ) -> Sequence[Any]:
+        """Add the partitions in one call."""
+        request = hive.AddPartitionsRequest(table.dbName, table.tableName, list(partitions), ifNotExists=if_not_exists)
+        request.needResult, request.environmentContext = answer, self._environment()
+        return self._call(lambda client: client.add_partitions_req(request)).partitions or ()
+
+    def write_partitions(self, name: TableName, partitions: Sequence[Any]) -> None:
+        """Alter the partitions. HMS moves no files for it."""
+        of, wanted, context = (name.database, name.table), list(partitions), self._environment()
+        self._call(lambda client: client.alter_partitions_with_environment_context(*of, wanted, context))
+
+    def drop_partitions(self, table: Any, there: Sequence[Any], *, delete_data: bool) -> None:
+        """Drop the partitions."""
+        name, keys = name_of(table), [key.name for key in table.partitionKeys or ()]
+        request = hive.DropPartitionsRequest(
+            name.database,
+            name.table,
+            hive.RequestPartsSpec(names=[partition_name(keys, item.values) for item in there]),
+            deleteData=delete_data,
+            ifExists=True,
+            environmentContext=self._environment(),
+            needResult=False,
+        )
+        self._call(lambda client: client.drop_partitions_req(request))
+
+    # --- functions, constraints, column statistics
+
+    def create_function(self, wanted: Any) -> None:
+        """Create it."""
+        with self.within(wanted.dbName):
+            self._call(lambda client: client.create_function(wanted))
+
+    def write_function(self, wanted: Any) -> None:
+        """Alter it; HMS leaves its resources as they are."""
+        database, name = wanted.dbName, wanted.functionName
+        self._call(lambda client: client.alter_function(database, name, wanted))
+
+    def drop_function(self, database: str, name: str) -> None:
+        """Drop it if it is there."""
+        with suppress(hive.NoSuchObjectException):
+            self._call(lambda client: client.drop_function(database, name))
+
+    def say(self, word: Any) -> None:
+        """Make the function, and drop it, so that all hear of it; the first time those, too, that a crash has left."""
+        try:
+            self._call(lambda client: client.create_function(word))
+        except hive.AlreadyExistsException:  # a crash has left it, or it is being said at this very moment
+            self.drop_function(PLACE, word.functionName)
+            with suppress(hive.AlreadyExistsException):
+                self._call(lambda client: client.create_function(word))
+        self.drop_function(PLACE, word.functionName)
+        if not self._connections.are_swept:
+            for name in filter(is_word, self._call(lambda client: client.get_functions(PLACE, "*"))):
+                self.drop_function(PLACE, name)
+            self._connections.are_swept = True
+
+    def constraints_of(self, kind: type[Any], name: TableName) -> list[Any]:
+        """The columns of one kind."""
+        return self.hms.call(lambda client: constraints.read(client, kind, name.database, name.table))
+
+    def add_constraint(self, columns: Sequence[Any]) -> None:
+        """Add one constraint."""
+        self._call(partial(_add, list(columns)))
+
+    def drop_constraint(self, name: TableName, constraint: str) -> None:
+        """Drop the constraint of that name."""
+        request = hive.DropConstraintRequest(name.database, name.table, constraint)
+        self._call(lambda client: client.drop_constraint(request))
+
+    def column_statistics(self, table: Any, parts: Sequence[str]) -> Statistics:
+        """What it has of these partitions, and of the table itself."""
+        name, columns = name_of(table), [column.name for column in table.sd.cols]
+        partitions = [part for part in parts if part]
+        found = read_statistics(self.hms, name, columns, partitions) if partitions else {}
+        return {**found, **read_statistics(self.hms, name, columns)} if "" in parts else found
+
+    def put_column_statistics(self, name: TableName, statistics: Statistics) -> None:
+        """Write them in one call."""
+        request = hive.SetPartitionsStatsRequest(
+            [hive.ColumnStatistics(_whose(name, part), list(its)) for part, its in statistics.items()]
+        )
+        self._call(lambda client: client.set_aggr_stats_for(request))
+
+    def drop_column_statistics(self, name: TableName, part: str, columns: Iterable[str]) -> None:
+        """Drop them, one call a column."""
+        call = "delete_partition_column_statistics" if part else "delete_table_column_statistics"
+        for column in sorted(columns):
+            of = (name.database, name.table, *filter(None, [part]), column)
+            self._call(partial(_named, call, of))
+
+    def knows_timestamps(self, database: str) -> bool:
+        """Whether it is a Hive 4: older ones do not answer a request with those in it."""
+        found = self.hms.database(database)
+        return found is not None and found.type is not None  # which only Hive 4 sets
+
+    # --- within
+
+    def _call(self, request: Callable[[Any], Any]) -> Any:
+        return self.hms.call(request)
+
+    def _environment(self, **properties: str) -> Any:
+        """The EnvironmentContext of a call: where the change has been, and that its statistics are to be kept.
+
+        Without DO_NOT_UPDATE_STATS an alter lists the directory and overwrites numFiles and totalSize (HMS 2.3 to 4.0).
+        """
+        visited = {VISITED: ",".join(self._visited)} if self._visited else {}
+        return hive.EnvironmentContext({**visited, "DO_NOT_UPDATE_STATS": "true", **properties})
+
+
+def _add(columns: list[Any], client: Any) -> None:
+    kind = type(columns[0])
+    if kind is hive.SQLPrimaryKey:
+        client.add_primary_key(hive.AddPrimaryKeyRequest(columns))
+    elif kind is hive.SQLForeignKey:
+        client.add_foreign_key(hive.AddForeignKeyRequest(columns))
+    else:
+        getattr(client, f"add_{idl.CONSTRAINTS[kind][0]}")(idl.constraint_request(kind, columns))
+
+
+def _named(call: str, arguments: tuple[str, ...], client: Any) -> Any:
+    return getattr(client, call)(*arguments)
+
+
+def _whose(name: TableName, part: str) -> Any:
+    return hive.ColumnStatisticsDesc(not part, name.database, name.table, part or None)

@@ -1,0 +1,358 @@
+"""Store: what a place for tables can do, in Hive's structs. It decides nothing: that is `pysync.targets.apply`'s.
+
+A kind of target is a store and settings (docs/adding-a-target.md). What it cannot hold it declares in `lacks`.
+
+Structs are hmsclient's. One that a store has read may bear an attribute `handle`: whatever the store needs to write it
+back (a version, fields that Hive has no place for). So may one that `as_kept` gives. Nobody else looks at it.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import AbstractContextManager
+from dataclasses import dataclass
+from enum import Enum
+from itertools import islice
+from typing import Any, ClassVar
+
+import structlog
+from hmsclient.genthrift.hive_metastore import ttypes as hive
+
+from pysync.errors import PysyncError
+from pysync.metastore.statistics import Statistics
+from pysync.model.constraints import Constraints
+from pysync.model.names import TableName, normalized, partition_name
+from pysync.model.structs import copied
+from pysync.targets.base import Rejected
+from pysync.targets.same import same
+from pysync.targets.settings import TargetSettings
+
+log = structlog.get_logger(__name__)
+
+
+class Capability(str, Enum):
+    """What a store may lack; the value is what people read."""
+
+    CONSTRAINTS = "constraints"
+    COLUMN_STATISTICS = "column statistics"
+    FUNCTIONS = "functions"
+    RENAMES = "renames in place"
+    OWN_PARTITION_COLUMNS = "columns of a partition that are not its table's"
+    FILE_STATISTICS = "numbers of files and rows as the source counts them"
+    CALLER = "the clusters that a change has been to"
+
+    def __str__(self) -> str:
+        return self.value
+
+
+class Exists(Exception):
+    """What was to be added without a look may be there already; nothing was added."""
+
+
+@dataclass(frozen=True, slots=True)
+class Refused:
+    """A partition of a batch that was not written, and why; the others were."""
+
+    values: tuple[str, ...]
+    error: PysyncError
+
+
+@dataclass(frozen=True, slots=True)
+class Written:
+    """What came of a batch: whether anything was written, and what was refused."""
+
+    any: bool
+    refused: Sequence[Refused] = ()
+
+
+class Store(ABC):
+    """One connection to a place, used by one thread at a time.
+
+    Reads give None, or nothing, for what is not there. Writes are told what was read just before; each may come again
+    after a crash and then ends the same. Alters return whether anything was written: a store may find that its own
+    language has no word for a difference. All raise the place's own errors, which `classified` sorts.
+    """
+
+    lacks: ClassVar[Mapping[Capability, str]] = {}
+    """What it cannot hold or do, and why: one line that people read."""
+    batch: ClassVar[int] = 500
+    """How many partitions are read, or written, at a time."""
+    decisions: ClassVar[int] = 2
+    """How often an operation is decided while others change what it looks at."""
+
+    def __init__(self, settings: TargetSettings, where: str) -> None:
+        """`where` is what errors call it."""
+        self.settings = settings
+        self.where = where
+        self._omitted: set[Capability] = set()
+
+    # --- the connection
+
+    @abstractmethod
+    def classified(self, what: str, *, reading: bool = False) -> AbstractContextManager[None]:
+        """Turn the place's errors into those of pysync.targets.base; `what` says what was tried, and where.
+
+        Where nothing could have been changed (`reading`), there is no unknown outcome.
+        """
+
+    def is_race(self, error: Exception) -> bool:  # noqa: ARG002
+        """Whether an error may come of somebody else's change between our look and our write."""
+        return False
+
+    def on_behalf_of(self, visited: Sequence[str]) -> Store:  # noqa: ARG002
+        """The store whose calls are told of as those of a change that has been to these clusters."""
+        return self
+
+    @abstractmethod
+    def check(self) -> str:
+        """Reach the place and say in a few words what is there. Changes nothing."""
+
+    def close(self) -> None:  # noqa: B027 - a store may have nothing to give back
+        """Give everything back; may be called twice."""
+
+    def omits(self, lacking: Capability) -> None:
+        """Log, once a connection, that it goes on without what it lacks."""
+        if lacking not in self._omitted:
+            self._omitted.add(lacking)
+            log.warning("property_omitted", target=self.settings.name, change=f"{lacking}: {self.lacks[lacking]}")
+
+    @property
+    def cluster(self) -> str:
+        """The name of the target's own source, where it has one."""
+        return self.settings.cluster or self.settings.name
+
+    @property
+    def creates_missing_databases(self) -> bool:
+        """Whether a database that is not there is created for what is put into it."""
+        return False
+
+    # --- what is there
+
+    @abstractmethod
+    def databases(self) -> list[str]:
+        """The names of its databases."""
+
+    @abstractmethod
+    def database(self, name: str) -> Any | None:
+        """A Database."""
+
+    @abstractmethod
+    def table_names(self, database: str) -> list[str]:
+        """The names of the database's tables and views."""
+
+    @abstractmethod
+    def table(self, name: TableName) -> Any | None:
+        """A Table."""
+
+    def tables(self, database: str) -> Iterable[Any]:
+        """The database's tables and views, each a Table."""
+        found = (self.table(TableName(database, name)) for name in self.table_names(database))
+        return (table for table in found if table is not None)
+
+    @abstractmethod
+    def partitions(self, name: TableName) -> Iterator[Any]:
+        """The table's partitions, each a Partition; no more than some thousand in memory at a time."""
+
+    def partition_names(self, table: Any, most: int | None = None) -> list[str]:
+        """The names of a table's partitions, `key=value/…` as HMS has them; no more than `most` if that is given."""
+        keys = [key.name for key in table.partitionKeys or ()]
+        found = self.partitions(TableName.of(table.dbName, table.tableName))
+        return [partition_name(keys, it.values) for it in islice(found, most)]
+
+    @abstractmethod
+    def partitions_by_name(self, name: TableName, names: Sequence[str]) -> list[Any]:
+        """Those of the named partitions that are there, in no promised order."""
+
+    def partitions_of(self, table: Any, values: Sequence[Sequence[str]]) -> list[Any]:
+        """Those of the table's partitions with these values that are there; no more than `batch` are asked for."""
+        keys = [key.name for key in table.partitionKeys or ()]
+        names = [partition_name(keys, item) for item in values]
+        return self.partitions_by_name(TableName.of(table.dbName, table.tableName), names)
+
+    def function(self, database: str, name: str) -> Any | None:
+        """A Function; `name` is in lower case."""
+        return next((it for it in self.functions(database) if it.functionName == name), None)
+
+    def functions(self, database: str) -> list[Any]:  # noqa: ARG002
+        """The database's functions, with names in lower case."""
+        return []
+
+    def constraints(self, table: Any) -> Constraints:  # noqa: ARG002
+        """The constraints of a table as it was read here."""
+        return {}
+
+    # --- what becomes of an object here
+
+    def as_kept(self, item: Any, table: Any | None = None) -> Any:  # noqa: ARG002
+        """The object as the place will give it back; all comparisons are with this, and writes are given it.
+
+        Not altered in place. What is None in it says nothing: then what is there is no difference. `table` is the one
+        here that a partition belongs to. Raises Rejected where the place can hold it in no form.
+
+        As it is, unless a store says otherwise, but for the name of a function, which is in lower case everywhere: HMS
+        2.3 and 3.1 cannot drop a database with functions of Mixed names.
+        """
+        if not isinstance(item, hive.Function) or item.functionName == normalized(item.functionName):
+            return item
+        kept = copied(item)
+        kept.functionName = normalized(item.functionName)
+        return kept
+
+    def lost(self, kept: Any) -> Sequence[str]:  # noqa: ARG002
+        """What the place does not hold of an object as the source has it, a line each; `kept` is of `as_kept`."""
+        return ()
+
+    def written(self, found: list[str], kept: Any, there: Any | None, table: Any | None) -> list[str]:  # noqa: ARG002
+        """Of the differences `found` between what is wanted and what is there those for which it would write anything.
+
+        Asks nobody. Raises Rejected where it can hold the object in no form.
+        """
+        return found
+
+    # --- databases
+
+    @abstractmethod
+    def create_database(self, wanted: Any) -> None:
+        """Create it."""
+
+    @abstractmethod
+    def alter_database(self, wanted: Any, there: Any) -> bool:
+        """Make `there` be `wanted`, as far as the place can."""
+
+    def is_half_made(self, wanted: Any, there: Any) -> bool:  # noqa: ARG002
+        """Whether a crash has cut a `create_database` of it short."""
+        return False
+
+    @abstractmethod
+    def drop_database(self, name: str, *, delete_data: bool) -> None:
+        """Drop the database, which has no tables any more, with its functions."""
+
+    # --- tables
+
+    @abstractmethod
+    def create_table(self, wanted: Any) -> None:
+        """Create the table. Raises MissingDatabase where its database is not there."""
+
+    @abstractmethod
+    def alter_table(self, wanted: Any, there: Any, *, cascade: bool = False) -> bool:
+        """Make `there` be `wanted`, of the same name, partition key names and kind (table or view).
+
+        Its partitions are kept; with `cascade` the place may give them its columns at once (see `spread_columns`).
+        """
+
+    def replace_table(self, wanted: Any, there: Any) -> bool:
+        """Make `there` another table of that name, without partitions."""
+        self.drop_tables([there], delete_data=False)
+        self.create_table(wanted)
+        return True
+
+    @abstractmethod
+    def drop_tables(self, tables: Sequence[Any], *, delete_data: bool) -> None:
+        """Drop tables of one database, with their partitions."""
+
+    def renaming(self) -> Store:
+        """The store by which tables are renamed: another one where this has no word for it. Raises Rejected."""
+        return self
+
+    def rename_table(self, wanted: Any, there: Any) -> None:
+        """Make `there` be `wanted`, which has another name and maybe database; partitions below its old location move
+        along, and no file does. Never called where `Capability.RENAMES` lacks.
+        """
+        raise NotImplementedError
+
+    # --- partitions
+
+    @abstractmethod
+    def put_partitions(self, table: Any, absent: Sequence[Any], changed: Sequence[tuple[Any, Any]]) -> Written:
+        """Add the `absent` ones and alter the `changed` ones of a table, no more than `batch` in all; of each of those
+        what is wanted, and what is there.
+
+        Somebody else may add them at this moment: they have to be as wanted all the same.
+        """
+
+    def add_partitions(self, table: Any, partitions: Sequence[Any]) -> None:  # noqa: ARG002
+        """Add partitions, no more than `batch`, to a table that most likely has none, without a look.
+
+        Raises Exists, and adds none, where one is there, or where the place cannot do all or none.
+        """
+        raise Exists
+
+    @abstractmethod
+    def drop_partitions(self, table: Any, there: Sequence[Any], *, delete_data: bool) -> None:
+        """Drop partitions that are there, no more than `batch`."""
+
+    # --- what may lack, and is never called then
+
+    def spread_columns(self, table: Any, columns: Sequence[Any]) -> bool:
+        """Give all partitions of the table these columns; whether any had others."""
+        name = TableName.of(table.dbName, table.tableName)
+        found, changed = self.partitions(name), False
+        while some := list(islice(found, self.batch)):
+            others = [it for it in some if not same(list(columns), it.sd.cols)]
+            pairs = [(self.as_kept(_with_columns(it, columns), table), it) for it in others]
+            refused = self.put_partitions(table, [], pairs).refused if pairs else ()
+            if refused:
+                raise refused_as_one(name, refused)
+            changed |= bool(others)
+        return changed
+
+    def say(self, word: Any) -> None:
+        """Create the Function `word` and drop it, so that all hear of it (pysync.model.again)."""
+        raise NotImplementedError
+
+    def create_function(self, wanted: Any) -> None:
+        """Create it. Raises MissingDatabase where its database is not there."""
+        raise NotImplementedError
+
+    def alter_function(self, wanted: Any, there: Any) -> None:
+        """Make `there` be `wanted`."""
+        raise NotImplementedError
+
+    def drop_function(self, database: str, name: str) -> None:
+        """Drop it; nothing if it is not there."""
+        raise NotImplementedError
+
+    def constraints_of(self, kind: type[Any], name: TableName) -> list[Any]:
+        """The columns of a table's constraints of one kind."""
+        raise NotImplementedError
+
+    def add_constraint(self, columns: Sequence[Any]) -> None:
+        """Add one constraint, given by its columns. Raises MetastoreUnsupported for a kind it does not know."""
+        raise NotImplementedError
+
+    def drop_constraint(self, name: TableName, constraint: str) -> None:
+        """Drop a constraint that is there."""
+        raise NotImplementedError
+
+    def column_statistics(self, table: Any, parts: Sequence[str]) -> Statistics:
+        """Those of the partitions of these names, and "" for the table itself."""
+        raise NotImplementedError
+
+    def put_column_statistics(self, name: TableName, statistics: Statistics) -> None:
+        """Write them, by the names of partitions, which are there, and "" for the table itself."""
+        raise NotImplementedError
+
+    def drop_column_statistics(self, name: TableName, part: str, columns: Iterable[str]) -> None:
+        """Drop those of some columns."""
+        raise NotImplementedError
+
+    def knows_timestamps(self, database: str) -> bool:  # noqa: ARG002
+        """Whether statistics of timestamps may be sent to it."""
+        return True
+
+
+def refused_as_one(name: TableName, refused: Sequence[Refused]) -> PysyncError:
+    """One error for the partitions of a table that were refused: what is worth another try before what is not."""
+    what = f"{len(refused)} partitions of {name} failed"
+    for it in refused:
+        if not isinstance(it.error, Rejected):
+            return type(it.error)(f"{what}: {it.error.message}", it.error.hint)
+    told = "; ".join(str(it.error) for it in refused[:3])
+    return Rejected(f"{what}: {told}")
+
+
+def _with_columns(partition: Any, columns: Sequence[Any]) -> Any:
+    copy = copied(partition)
+    copy.sd.cols = list(columns)
+    return copy

@@ -1,0 +1,110 @@
+"""StoreTarget: the Target protocol on any store. What may be done is decided in `pysync.targets.apply`."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from contextlib import suppress
+from typing import Any
+
+from hmsclient.genthrift.hive_metastore import ttypes as hive
+
+from pysync.model.constraints import Constraints, comparable
+from pysync.model.names import TableName
+from pysync.model.operation import Operation
+from pysync.targets.apply import apply
+from pysync.targets.apply.transactional import refuse_transactional
+from pysync.targets.base import Outcome
+from pysync.targets.same import countless, differences
+from pysync.targets.store import Capability, Store
+
+
+class StoreTarget:
+    """A target whose objects are in a store."""
+
+    def __init__(self, store: Store) -> None:
+        self.store = store
+        self._where = store.where
+
+    @property
+    def keeps_statistics(self) -> bool:
+        """Whether it holds column statistics, and shall."""
+        wanted = getattr(self.store.settings, "statistics", "off") == "columns"
+        return wanted and Capability.COLUMN_STATISTICS not in self.store.lacks
+
+    def check(self) -> str:
+        """Reach it and say what is there."""
+        with self.store.classified(f"cannot list the databases of {self._where}", reading=True):
+            return self.store.check()
+
+    def apply(self, operation: Operation) -> Outcome:
+        """Apply the operation (see Target.apply)."""
+        with self.store.classified(f"{type(operation).__name__} of {operation.key} on {self._where}"):
+            return apply(self.store, operation)
+
+    def databases(self) -> list[str]:
+        """The names of its databases, sorted."""
+        with self.store.classified(f"cannot list the databases of {self._where}", reading=True):
+            return sorted(self.store.databases())
+
+    def database(self, name: str) -> Any | None:
+        """The database, or None."""
+        with self.store.classified(f"cannot read the database {name} of {self._where}", reading=True):
+            return self.store.database(name)
+
+    def tables(self, database: str) -> list[str]:
+        """The names of its tables and views, sorted."""
+        with self.store.classified(f"cannot list the tables of {database} on {self._where}", reading=True):
+            return sorted(self.store.table_names(database))
+
+    def table(self, name: TableName) -> Any | None:
+        """The table, or None."""
+        with self.store.classified(f"cannot read the table {name} of {self._where}", reading=True):
+            return self.store.table(name)
+
+    def partitions(self, name: TableName) -> Iterator[Any]:
+        """The table's partitions, streamed."""
+        with self.store.classified(f"cannot read the partitions of {name} on {self._where}", reading=True):
+            yield from self.store.partitions(name)
+
+    def partition_names(self, name: TableName, most: int | None = None) -> list[str]:
+        """The names of the table's partitions (see Target.partition_names)."""
+        with self.store.classified(f"cannot list the partitions of {name} on {self._where}", reading=True):
+            table = self.store.table(name)
+            return [] if table is None else self.store.partition_names(table, most)
+
+    def partitions_by_name(self, name: TableName, names: Sequence[str]) -> list[Any]:
+        """Those of the partitions that are there."""
+        with self.store.classified(f"cannot read the partitions of {name} on {self._where}", reading=True):
+            return self.store.partitions_by_name(name, names)
+
+    def functions(self, database: str) -> list[Any]:
+        """The database's functions."""
+        with self.store.classified(f"cannot list the functions of {database} on {self._where}", reading=True):
+            return self.store.functions(database)
+
+    def constraints(self, table: Any) -> Constraints:
+        """The table's constraints, of the kinds that it can hold."""
+        with self.store.classified(f"cannot read the constraints of {table.tableName} on {self._where}", reading=True):
+            return self.store.constraints(table)
+
+    def differences(self, wanted: Any, there: Any | None, table: Any | None = None) -> list[str]:
+        """What it would write (see Target.differences)."""
+        if isinstance(wanted, list) and Capability.CONSTRAINTS in self.store.lacks:
+            return []
+        if isinstance(wanted, hive.Table):
+            refuse_transactional(self.store.settings, wanted)
+        kept = self._kept(wanted, table)
+        if there is not None and self.store.settings.both_ways:
+            kept, there = countless(kept), countless(there)
+        found = ["missing"] if there is None else differences(kept, there)
+        return self.store.written(found, kept, there, table) if found else []
+
+    def close(self) -> None:
+        """Give everything back; never raises."""
+        with suppress(Exception):
+            self.store.close()
+
+    def _kept(self, wanted: Any, table: Any | None) -> Any:
+        if isinstance(wanted, list):
+            return [comparable(it) for it in wanted]
+        return self.store.as_kept(wanted, table)
