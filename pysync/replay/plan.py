@@ -131,7 +131,7 @@ def _table(state: TableState, epoch: int) -> Work:
     found: list[Operation] = []
     if state.dropped is not None:
         origin = _origin(state.dropped, epoch, state.visited) | _condition(state.whose, state.dropping)
-        if state.whose is None:
+        if state.whose is None or state.whose.mark is None:  # else the mark is of another home, and so is its clock
             origin["mark"] = replace(origin["mark"], created=state.buried)
         found.append(DropTable(table=state.name, delete_data=state.dropped.deletes_data, **origin))
     for change, cascade in state.definitions:

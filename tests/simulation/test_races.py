@@ -39,6 +39,41 @@ RACES: dict[tuple[str, str, int], History] = {  # by topology, what they are abo
         Step("late", 0, 55, 2, 174),  # east: drop table a.u, create it again; heard in the other order
         Step("late", 2, 242, 2, 233),  # north: add partitions 3 and 1 to a.u, heard of later
     ),
+    ("long-pair", "a birth whose drop nobody heard of, and a function", 2378): (
+        Step("client", 0, 199, 4, 234),  # east: create database a
+        Step("client", 0, 169, 4, 210),  # east: drop database a cascade
+        Step("client", 1, 163, 4, 102),  # west: create database a
+        Step("ship", 1, 63, 141, 193),
+        Step("replay", 1, 195, 239, 16),
+        Step("replay", 1, 35, 95, 86, call=5, within=(Step("client", 0, 47, 5, 67),)),
+        Step("replay", 1, 29, 85, 87),
+        Step("client", 0, 134, 2, 218),  # east: create function a.f
+        Step("ship", 0, 67, 226, 26),
+        Step("power", 0, 111, 23, 191),
+    ),
+    ("long-pair", "a birth whose drop nobody heard of, and a function of before", 8791): (
+        Step("client", 0, 248, 0, 237),  # east: create database a
+        Step("ship", 0, 209, 189, 132),
+        Step("client", 0, 221, 1, 28),  # east: create database b
+        Step("client", 0, 134, 3, 131),  # east: create function b.g
+        Step("client", 1, 79, 5, 22),  # west: create database b
+        Step("ship", 0, 157, 10, 120),
+        Step("replay", 0, 172, 234, 232),
+        Step("replay", 0, 238, 74, 239, call=3, within=(Step("ship", 0, 100, 189, 147),)),
+        Step("ship", 1, 192, 184, 231),
+        Step("client", 0, 203, 1, 138),  # east: drop database b cascade
+        Step("power", 0, 168, 156, 182),
+        Step("replay", 1, 162, 72, 74, call=3, within=(Step("client", 1, 46, 2, 16),)),
+    ),
+    ("long-pair", "a table that is dropped again after the clock was set back", 6889): (
+        Step("client", 0, 0, 0, 242),  # east: create database a
+        Step("client", 0, 0, 0, 132),  # east: create table a.t
+        Step("settle"),
+        Step("client", 0, 158, 0, 172),  # east: drop table a.t
+        Step("jump", 1, 12, 75, 241),  # by an hour
+        Step("client", 0, 7, 0, 224),  # east: create table a.t
+        Step("client", 0, 192, 0, 39),  # east: drop table a.t
+    ),
     ("pair", "two births of a table, and the source cannot be read", 20328): (
         Step("client", 1, 246, 4, 197),  # west: create database a
         Step("client", 0, 39, 0, 192),  # east: create database a

@@ -40,7 +40,7 @@ def put_database(store: Store, operation: PutDatabase) -> Outcome:
         return Outcome.FOREIGN
     judge = judge_of(store)
     home = judge.home_within(there)
-    _note(store, there, births_of(operation.definition.parameters, operation.mark.source))
+    _hear(store, operation, there)
     outcome = _put(store, operation, there)
     if judge.home_within(there) != home:
         _ask_for_functions(store, operation, there)
@@ -75,6 +75,22 @@ def _put(store: Store, operation: PutDatabase, there: Any | None) -> Outcome:
 def _ask_for_functions(store: Store, operation: DatabaseOperation, place: Any) -> None:
     for function in store.functions(operation.database):
         ask_for_place(store, operation, place, function.functionName)
+
+
+def _hear(store: Store, operation: PutDatabase, there: Any) -> None:
+    """Remember where else the database was born. Who tells of it without a birth of his own has dropped that one: the
+    event of the drop may be lost.
+    """
+    told, known = births_of(operation.definition.parameters, operation.mark.source), _births(store, there)
+    gone = (known - told) & {operation.visited[-1]}
+    if gone:
+        _leave_to(store, there, (known | told) - gone)
+    else:
+        _note(store, there, told)
+
+
+def _births(store: Store, there: Any) -> frozenset[str]:
+    return births_of(there.parameters, store.cluster)
 
 
 def _note(store: Store, there: Any, births: Iterable[str]) -> None:
