@@ -13,8 +13,8 @@ from rich.console import Console
 from rich.progress import BarColumn, Progress, TextColumn
 
 from pysync import logs
+from pysync.cli.bootstrap_progress import so_far
 from pysync.cli.output import AsJson, ConfigFile, ask_about, print_json, print_table, say
-from pysync.cli.told import so_far
 from pysync.config import load_config
 from pysync.control.client import NoSidecar
 from pysync.errors import PysyncError, UsageError

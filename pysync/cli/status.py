@@ -6,8 +6,8 @@ from typing import Any
 
 import typer
 
+from pysync.cli.bootstrap_progress import told
 from pysync.cli.output import AsJson, ConfigFile, counts, moment, print_json, print_table, say
-from pysync.cli.told import told
 from pysync.control.client import ask
 from pysync.sections import load_outline
 

@@ -18,7 +18,7 @@ from pysync.demo.stage import Stage
 from pysync.embedded import EmbeddedMetastore
 from pysync.embedded.aws import EmbeddedAws
 from pysync.errors import UsageError
-from pysync.sidecar.ending import Ending
+from pysync.sidecar.shutdown import Shutdown
 from pysync.verify.compare import EQUAL
 
 
@@ -115,7 +115,7 @@ def _look(stage: Stage) -> str:
 
 
 def _until_interrupted() -> None:
-    ending = Ending()
+    ending = Shutdown()
     ending.on_signals()
     while not ending.comes():
         pass

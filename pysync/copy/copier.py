@@ -20,10 +20,10 @@ import structlog
 from tenacity import Retrying, retry_if_exception_type, stop_after_attempt, wait_random_exponential
 
 from pysync.copy.pack import pack
+from pysync.copy.progress import CopyProgress
 from pysync.copy.requests import Difference, Failed, File, Pair, Refused, differences, encode, gone
 from pysync.copy.run import Copied, Round, Step
 from pysync.copy.spark import Workers
-from pysync.copy.tally import Tally
 from pysync.errors import PysyncError
 from pysync.targets.base import Rejected, Unavailable
 from pysync.targets.settings import CopySettings
@@ -44,7 +44,7 @@ class Copier:
     """For one target; any number of threads may call, and `parallelism` tasks run at once in all."""
 
     def __init__(self, workers: Workers, settings: CopySettings) -> None:
-        self.tally = Tally()
+        self.tally = CopyProgress()
         self._workers = workers
         self._settings = settings
         self._prefix = f".pysync-copy-{uuid.uuid4().hex[:8]}-"

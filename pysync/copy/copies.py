@@ -9,7 +9,7 @@ from typing import Any
 
 from pysync.copy.copier import Copier
 from pysync.copy.files import Copying, FilesFirst
-from pysync.copy.rewriter import Rewriter
+from pysync.copy.reencoder import Reencoder
 from pysync.copy.spark import SparkWorkers
 from pysync.errors import UsageError
 from pysync.targets.base import Target
@@ -34,8 +34,8 @@ class Copies:
         self._host = _host(known, jar, directory)
         workers = SparkWorkers.of(self._host) if self._host else None
         self.copiers = {name: Copier(workers, it) for name, it in wanted.items()} if workers else {}
-        self._rewriters = {
-            name: Rewriter(self.copiers[name], workers, it.settle_seconds)
+        self._reencoders = {
+            name: Reencoder(self.copiers[name], workers, it.settle_seconds)
             for name, it in wanted.items()
             if workers and it.rewrite
         }
@@ -57,10 +57,10 @@ class Copies:
         if copier is None:
             return open_target
         if out_of is not None:
-            if settings.name in self._rewriters:
+            if settings.name in self._reencoders:
                 raise UsageError(f"target {settings.name} writes files anew, and those of a dump are copied", _LOAD)
             return FilesFirst.opener(open_target, out_of(copier), settings, shares=False)
-        return FilesFirst.opener(open_target, self._rewriters.get(settings.name, copier), settings)
+        return FilesFirst.opener(open_target, self._reencoders.get(settings.name, copier), settings)
 
     def status(self) -> dict[str, Any]:
         """How far copying is, by the target's name; as in `pysync status --json`."""

@@ -15,7 +15,7 @@ from pysync.targets.settings import TargetSettings
 
 
 class Copying(Protocol):
-    """Who copies: a Copier, a Rewriter, or what takes the files of a source from another place."""
+    """Who copies: a Copier, a Reencoder, or what takes the files of a source from another place."""
 
     def copy(self, pairs: Sequence[Pair], *, delete: bool) -> Copied:
         """As Copier's."""

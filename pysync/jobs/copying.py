@@ -22,7 +22,7 @@ from pysync.metastore.client import PARTITIONS_PER_CALL, Metastore
 from pysync.model.definition import is_index
 from pysync.model.files import SourceFiles
 from pysync.model.names import TableName
-from pysync.replay.rewrite import Rewrite
+from pysync.replay.mapping import NameMapping
 from pysync.replay.translate import Translator
 from pysync.targets.settings import TargetSettings
 
@@ -139,7 +139,7 @@ def _pairs(work: _Work, tables: Collection[TableName]) -> Iterator[Pair]:
             continue
         if is_index(found):
             continue
-        for target, files in _sources(source, translator.rewrite, found):
+        for target, files in _sources(source, translator.mapping, found):
             if target.rstrip("/") != files.location.rstrip("/"):
                 yield Pair(files.location, target, files.form)
 
@@ -151,17 +151,17 @@ def _in_scope(source: Metastore, translator: Translator) -> Iterator[TableName]:
             yield from (name for name in names if translator.policy.takes_table(name))
 
 
-def _sources(source: Metastore, rewrite: Rewrite, table: Any) -> Iterator[tuple[str, SourceFiles]]:
+def _sources(source: Metastore, mapping: NameMapping, table: Any) -> Iterator[tuple[str, SourceFiles]]:
     """The locations at the target of what has files of its own, the table or its partitions, with these files."""
     if not table.partitionKeys:
-        yield from rewrite.rewrite(table).items()
+        yield from mapping.apply_to(table).items()
         return
-    frame = rewrite.frame(table)
+    frame = mapping.frame(table)
     names = source.partition_names(table.dbName, table.tableName)
     for start in range(0, len(names), PARTITIONS_PER_CALL):
         batch = names[start : start + PARTITIONS_PER_CALL]
         for part in source.partitions_by_name(table.dbName, table.tableName, batch):
-            yield from rewrite.rewrite_partition(part, frame).items()
+            yield from mapping.apply_to_partition(part, frame).items()
 
 
 def _batches(pairs: Iterator[Pair]) -> Iterator[list[Pair]]:

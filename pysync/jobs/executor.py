@@ -20,11 +20,11 @@ from pysync.model.names import TableName
 from pysync.sections import SourceConfig
 from pysync.targets.kinds import target_kind
 from pysync.targets.settings import CopySettings, TargetSettings
-from pysync.verify.crew import Crew
-from pysync.verify.found import Compared
-from pysync.verify.hands import Own
-from pysync.verify.looks import DatabaseItem, ExtraDatabaseItem, Item, Looker, TableItem
+from pysync.verify.comparator import Comparator, DatabaseItem, ExtraDatabaseItem, Item, TableItem
+from pysync.verify.executor import LocalExecutor
+from pysync.verify.findings import Compared
 from pysync.verify.partitions import Batch, Keyed, Tally
+from pysync.verify.pool import WorkerPool
 from pysync.verify.rules import Rules
 from pysync.verify.tables import Seen
 
@@ -129,23 +129,23 @@ def _looked(work: Work) -> Answer:
     access = work.job.source.access()
     if access is None:
         raise UsageError("the source's address is not known", "set [source] metastore")
-    looker = Looker(Rules.of(settings, work.job.source.name))
-    with Crew(partial(Metastore, access), partial(kind.open, settings), 1, lambda: None) as crew:
-        hands = Own(crew, looker)
+    comparator = Comparator(Rules.of(settings, work.job.source.name))
+    with WorkerPool(partial(Metastore, access), partial(kind.open, settings), 1, lambda: None) as pool:
+        executor = LocalExecutor(pool, comparator)
         try:
-            return Answer(seen=_objects(hands, work), tallies=_partitions(hands, work))
+            return Answer(seen=_objects(executor, work), tallies=_partitions(executor, work))
         except (MetastoreError, TException) as error:
             return _failed(f"the source cannot be read: {error}")
 
 
-def _objects(hands: Own, work: Work) -> tuple[SeenText, ...]:
-    return tuple(SeenText.of(seen) for _, seen in hands.objects([it.item() for it in work.items]))
+def _objects(executor: LocalExecutor, work: Work) -> tuple[SeenText, ...]:
+    return tuple(SeenText.of(seen) for _, seen in executor.objects([it.item() for it in work.items]))
 
 
-def _partitions(hands: Own, work: Work) -> tuple[Tally, ...]:
+def _partitions(executor: LocalExecutor, work: Work) -> tuple[Tally, ...]:
     if work.old is None or work.new is None:
         return ()
-    return tuple(hands.batches(Keyed(work.old, work.new), work.batches))
+    return tuple(executor.batches(Keyed(work.old, work.new), work.batches))
 
 
 def _assert_version(request: str) -> None:

@@ -87,10 +87,10 @@ class Survey:
 
     def _ours(self) -> Iterator[tuple[TableName, Any, Mark]]:
         """The tables in scope at the target that are this source's, with their marks."""
-        rewrite, policy = self.translator.rewrite, self.translator.policy
+        mapping, policy = self.translator.mapping, self.translator.policy
         for database in self.target.databases():
             for name in (TableName(database, it) for it in self.target.tables(database)):
-                if any(map(policy.takes_table, rewrite.sources_of(name))):
+                if any(map(policy.takes_table, mapping.sources_of(name))):
                     table = self.target.table(name)
                     mark = Mark.read(table.parameters) if table is not None else None
                     if mark is not None and mark.source == self.manifest.source:
@@ -103,7 +103,7 @@ class Survey:
 
     def _is_dumped(self, name: TableName, created: int | None = None) -> bool:
         """Whether the dump has the table, or the very one that was created then (s): while it was made, maybe."""
-        sources = self.translator.rewrite.sources_of(name)
+        sources = self.translator.mapping.sources_of(name)
         found = [it for source in sources if (it := self.dumped.table(source.database, source.table)) is not None]
         return any(created in {None, it.createTime} for it in found)
 

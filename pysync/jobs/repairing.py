@@ -12,7 +12,7 @@ from typing import Any
 from pysync.config import Config
 from pysync.control.client import ask
 from pysync.errors import PysyncError
-from pysync.verify.found import Compared
+from pysync.verify.findings import Compared
 
 _NAMES_PER_REQUEST = 200  # the sidecar looks at each before it answers
 _POLL_SECONDS = 0.3

@@ -18,7 +18,7 @@ from pysync.replay.leaving import Leaving
 from pysync.replay.scope import Extent, scope_of
 from pysync.replay.translate import Translator
 from pysync.resync.healing import reading
-from pysync.resync.rescoping import Kept, kept_scope
+from pysync.resync.rescoping import KeptScope, kept_scope
 from pysync.targets.base import Target
 from pysync.targets.kinds import target_kind
 from pysync.targets.settings import TargetSettings
@@ -44,10 +44,10 @@ def scope_plans(config: Config, target: str | None = None) -> list[dict[str, Any
         ]
 
 
-def _kept(directory: Path) -> dict[str, Kept]:
+def _kept(directory: Path) -> dict[str, KeptScope]:
     try:
         found = ask(directory, "scopes")["scopes"]
-        return {name: Kept.model_validate(it) for name, it in found.items()}
+        return {name: KeptScope.model_validate(it) for name, it in found.items()}
     except NoSidecar:
         if not (directory / FILE).exists():
             return {}
@@ -55,11 +55,11 @@ def _kept(directory: Path) -> dict[str, Kept]:
         return {name: it for name in queue.positions() if (it := kept_scope(queue, name)) is not None}
 
 
-def _plan(source_name: str, settings: TargetSettings, kept: Kept | None, source: Metastore) -> dict[str, Any]:
+def _plan(source_name: str, settings: TargetSettings, kept: KeptScope | None, source: Metastore) -> dict[str, Any]:
     wanted = scope_of(settings)
     new = kept.changed_to(wanted) if kept is not None else None
     translator = Translator.of(settings)
-    now = Extent(translator.policy, translator.rewrite)
+    now = Extent(translator.policy, translator.mapping)
     with closing(target_kind(settings.kind).open(settings)) as target:
         put, there = _coming(now, source, target)
         former = [Extent.of(it) for it in new.former] if new is not None else []
@@ -83,9 +83,9 @@ def _coming(now: Extent, source: Metastore, target: Target) -> tuple[list[str], 
     """The databases and tables in scope that the target does not have, by their names there; how many it has."""
     names: set[str] = set()
     for database in filter(now.policy.takes_database, source.databases()):
-        names.add(now.rewrite.database(database))
+        names.add(now.mapping.database(database))
         tables = (TableName(database, table) for table in source.tables(database))
-        names |= {str(now.rewrite.table(it)) for it in tables if now.policy.takes_table(it)}
+        names |= {str(now.mapping.table(it)) for it in tables if now.policy.takes_table(it)}
     there = set(target.databases())
     for database in {name.partition(".")[0] for name in names} & there:
         there |= {f"{database}.{table}" for table in target.tables(database)}

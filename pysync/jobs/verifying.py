@@ -58,8 +58,8 @@ class Look:
         if not self.spread:
             yield from comparison(self.config, self.settings).run(selection, tell)
             return
-        with on_spark(self.config, self.settings) as hands:
-            yield from comparison(self.config, self.settings, threads=_LISTING, hands=hands).run(selection, tell)
+        with on_spark(self.config, self.settings) as executor:
+            yield from comparison(self.config, self.settings, threads=_LISTING, executor=executor).run(selection, tell)
 
     def _files(self, tables: Sequence[Compared], tell: Tell) -> Iterator[Compared]:
         names = {it.source: it.name for it in tables}

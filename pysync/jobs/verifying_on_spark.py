@@ -24,10 +24,10 @@ from pysync.jobs.executor import Answer, ItemText, Job, Work, look
 from pysync.targets.base import Unavailable
 from pysync.targets.settings import SparkWish, TargetSettings
 from pysync.targets.spark.session import SparkHost, reason
-from pysync.verify.crew import Crew, Ends
-from pysync.verify.hands import Hands
-from pysync.verify.looks import Item, Looker
+from pysync.verify.comparator import Comparator, Item
+from pysync.verify.executor import Executor
 from pysync.verify.partitions import Batch, Keyed, Tally
+from pysync.verify.pool import Ends, WorkerPool
 from pysync.verify.tables import Seen
 
 MOST_ITEMS = 40
@@ -49,32 +49,32 @@ R = TypeVar("R")
 
 
 class Spread:
-    """Hands of a Spark session: `run` has a task do a Work and gives its Answer, both as JSON; several may run at once.
+    """The tasks of a Spark session: `run` has one do a Work and gives its Answer, both as JSON, from any thread.
 
-    `crew` are the connections of this process, which list what there is. `slots` tells how many tasks run at once, and
+    `pool` are the connections of this process, which list what there is. `slots` tells how many tasks run at once, and
     is asked when there is something to do. At the end comes `cancel`, then the end of the session, then `join`.
     """
 
-    def __init__(self, crew: Crew, run: Callable[[str], str], job: Job, slots: Callable[[], int]) -> None:
-        self._crew = crew
+    def __init__(self, pool: WorkerPool, run: Callable[[str], str], job: Job, slots: Callable[[], int]) -> None:
+        self._crew = pool
         self._run = run
         self._job = job
         self._slots = slots
         self._pool: ThreadPoolExecutor | None = None
 
     def ask(self, ask: Callable[[Ends], R]) -> Future[R]:
-        """As Hands'."""
+        """As Executor'."""
         return self._crew.ask(ask)
 
     def objects(self, items: Sequence[Item]) -> Iterator[tuple[Item, Seen]]:
-        """As Hands'."""
+        """As Executor'."""
         size = max(1, min(MOST_ITEMS, len(items) // (self._slots() * _TASKS_EACH)))
         for chunk, answer in self._each(_chunks(items, size), self._objects):
             for item, seen in zip(chunk, answer.seen, strict=True):
                 yield item, seen.seen(item)
 
     def batches(self, keyed: Keyed, batches: Iterable[Batch]) -> Iterator[Tally]:
-        """As Hands'."""
+        """As Executor'."""
         for _, answer in self._each(_chunks(batches, MOST_BATCHES), lambda chunk: self._partitions(keyed, chunk)):
             yield from answer.tallies
 
@@ -117,10 +117,10 @@ class Spread:
 
 
 @contextmanager
-def on_spark(config: Config, settings: TargetSettings) -> Iterator[Callable[[Crew, Looker], Hands]]:
-    """Hands for `Comparison`, while the block runs. Raises UsageError without pyspark.
+def on_spark(config: Config, settings: TargetSettings) -> Iterator[Callable[[WorkerPool, Comparator], Executor]]:
+    """Executor for `Comparison`, while the block runs. Raises UsageError without pyspark.
 
-    Spark is started when there is something to do; the hands raise Unavailable when it does not start.
+    Spark is started when there is something to do; the executor raise Unavailable when it does not start.
     """
     with ExitStack() as threads, ExitStack() as stack:
         place = Path(stack.enter_context(TemporaryDirectory(prefix=_PREFIX)))
@@ -128,8 +128,8 @@ def on_spark(config: Config, settings: TargetSettings) -> Iterator[Callable[[Cre
         stack.callback(tasks.host.close)
         job = Job.of(config.source, settings)
 
-        def lent(crew: Crew, _: Looker) -> Spread:
-            spread = Spread(crew, tasks.run, job, tasks.slots)
+        def lent(pool: WorkerPool, _: Comparator) -> Spread:
+            spread = Spread(pool, tasks.run, job, tasks.slots)
             threads.callback(spread.join)
             stack.callback(spread.cancel)
             return spread

@@ -4,7 +4,7 @@ Everything is in one SQLite file with one owner. See `EventQueue` for what is pr
 """
 
 from pysync.queue.errors import QueueClosed, QueueDamaged, QueueFailed, QueueFull
-from pysync.queue.log import EventQueue
+from pysync.queue.event_queue import EventQueue
 from pysync.queue.sequences import Sequences
 from pysync.queue.values import (
     Depth,

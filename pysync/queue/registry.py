@@ -17,7 +17,7 @@ _ACTS_KEPT = 100
 
 
 class Registry(QueueFile):
-    """The part of the queue that knows its targets (see pysync.queue.log.EventQueue for what is promised)."""
+    """The part of the queue that knows its targets (see pysync.queue.event_queue.EventQueue for what is promised)."""
 
     def _begin(self) -> None:
         super()._begin()

@@ -1,1 +1,1 @@
-"""From queued events to a target that has them: policy, rewrite, plan, drain."""
+"""From queued events to a target that has them: policy, mapping, plan, drain."""

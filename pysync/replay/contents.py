@@ -8,7 +8,7 @@ from typing import Any
 
 from hmsclient.genthrift.hive_metastore import ttypes as hive
 
-from pysync.copy.forms import Frame
+from pysync.copy.formats import Frame
 from pysync.metastore.client import PARTITIONS_PER_CALL
 from pysync.metastore.reads import Reads
 from pysync.model.constraints import Constraints, name_of, pairs
@@ -49,7 +49,7 @@ class Contents:
         for parts in self._parts(table.old):
             sources: dict[str, SourceFiles] = {}
             for part in parts:
-                sources |= self.translator.rewrite.rewrite_partition(part, table.frame)
+                sources |= self.translator.mapping.apply_to_partition(part, table.frame)
             if not fresh:
                 present |= {partition_name(keys, part.values) for part in parts}
             if parts:
@@ -92,7 +92,7 @@ class Contents:
         for kind, columns in self.source.constraints(table).items():
             found[kind] = [column for column in columns if self.translator.policy.takes_constraint(column)]
             for column in found[kind]:
-                self.translator.rewrite.rewrite(column)
+                self.translator.mapping.apply_to(column)
         return found
 
     def bring_constraints(self, table: Found, wanted: Constraints, there: Any) -> Iterator[Operation]:

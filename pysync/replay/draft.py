@@ -232,7 +232,7 @@ def _covered(change: Change, translator: Translator) -> Covers:
     if change.table_name is not None:
         return lambda _, keys: keys == change.keys
     if change.refreshes_all:
-        there = translator.rewrite.databases_of(names.get("present", "").split("\n"))
+        there = translator.mapping.databases_of(names.get("present", "").split("\n"))
         return lambda at, keys: at <= upto and (whole or all(database_of(key) not in there for key in keys))
     return lambda at, keys: at <= upto and whole and all(database_of(key) == change.database for key in keys)
 

@@ -27,13 +27,13 @@ from pysync.model.names import TableName
 from pysync.queue import EventQueue, Pause
 from pysync.replay.brake import Limits
 from pysync.replay.draft import Draft
-from pysync.replay.errands import Errands
 from pysync.replay.lanes import Lanes
 from pysync.replay.ledger import Ledger
 from pysync.replay.parking import related
 from pysync.replay.progress import Progress, State
 from pysync.replay.refresh import OpenSource
 from pysync.replay.replayer import Replayer
+from pysync.replay.requests import Requests
 from pysync.replay.retries import Retries
 from pysync.replay.tally import Tally
 from pysync.replay.translate import Translator
@@ -85,7 +85,7 @@ class Drain:
         self.progress = Progress(settings.name, settings.kind)
         self._queue = queue
         self._open_target = open_target
-        self._name_there = translator.rewrite.table
+        self._name_there = translator.mapping.table
         self._halt = threading.Event()  # leave the works in hand: something else is asked for
         self._clock = clock
         self._replayer = Replayer(
@@ -99,7 +99,7 @@ class Drain:
             tally=tally,
             clock=clock,
         )
-        self._errands: Errands[Lanes] = Errands()
+        self._requests: Requests[Lanes] = Requests()
         self._retries = Retries(settings, clock)
         self._begun = -math.inf  # when the last window began
         self.worker = Worker(
@@ -179,8 +179,8 @@ class Drain:
         """Give parked events up for good, one or all of a table; what waited behind them is tried."""
         return self._ask(lambda lanes: self._skip_now(lanes, position, table))
 
-    def _ask(self, errand: Callable[[Lanes], Released]) -> Future[Released]:
-        future = self._errands.add(errand)
+    def _ask(self, request: Callable[[Lanes], Released]) -> Future[Released]:
+        future = self._requests.add(request)
         self._interrupt()
         return future
 
@@ -191,7 +191,7 @@ class Drain:
     # --- in its own thread
 
     def _ended(self) -> None:
-        self._errands.close()
+        self._requests.close()
         self.progress.state = State.STOPPED
 
     def _session(self) -> None:
@@ -216,7 +216,7 @@ class Drain:
 
     def _turn(self, lanes: Lanes) -> None:
         """What was asked for, or else a step on with what is under way, and the next window; waits for what comes."""
-        if not self._replayer.busy and self._errands.run(lanes):
+        if not self._replayer.busy and self._requests.run(lanes):
             return
         paused = self.paused() is not None
         if not paused:

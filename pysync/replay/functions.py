@@ -44,12 +44,12 @@ class Functions:
         return [it for it in functions if wanted in {"", it.functionName}]
 
     def _kept(self) -> set[str]:
-        rewrite, database = self.translator.rewrite, self.refresh.database
-        belonging = [name for name in self.source.databases() if rewrite.database(name) == database]
+        mapping, database = self.translator.mapping, self.refresh.database
+        belonging = [name for name in self.source.databases() if mapping.database(name) == database]
         return {function.functionName for name in belonging for function in self.source.functions(name)}
 
     def _put(self, function: Any, there: Any) -> Iterator[Operation]:
-        self.translator.rewrite.rewrite(function)
+        self.translator.mapping.apply_to(function)
         if self._is_said():
             origin = self._origins.of(self.found, self.there)
             yield PutFunction(database=self.refresh.database, definition=function, **origin)

@@ -59,7 +59,7 @@ def leaving(target: Target, translator: Translator, refresh: Refresh) -> Iterato
     A database goes after its tables, and stays where others are left in it. Raises what the target raises.
     """
     former = [Extent.of(it) for it in json.loads(refresh.former)]
-    found = Leaving(target, refresh.mark.source, former, Extent(translator.policy, translator.rewrite))
+    found = Leaving(target, refresh.mark.source, former, Extent(translator.policy, translator.mapping))
     origin: dict[str, Any] = {"mark": replace(refresh.mark, created=0), "visited": refresh.visited}
     for database in found.databases():
         gone = list(found.tables(database))

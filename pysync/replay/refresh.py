@@ -124,21 +124,21 @@ class Refresher:
         if not isinstance(operation, (PutFunction, DropFunction)) or condition is None or self._source is None:
             return operation
         with self._reading(self._source) as source:
-            found = source.database(self._translator.rewrite.source_database(operation.database))
+            found = source.database(self._translator.mapping.source_database(operation.database))
         relay = self._translator.policy.relay
         place = None if found is None else first_home(found.parameters, operation.visited[-1], relay=relay)
         return replace(operation, condition=replace(condition, place=place))
 
     def whole(self, operation: Operation) -> Refresh | None:
         """The refresh of the table that the operation tells a part of; None where there is no source to read."""
-        return reread(operation, self._translator.rewrite.source_table) if self._source is not None else None
+        return reread(operation, self._translator.mapping.source_table) if self._source is not None else None
 
     def database(self, operation: Operation) -> Refresh | None:
         """The refresh of the definition of the operation's database; None where there is no source to read."""
         name = database_of(operation.key)
         if isinstance(operation, RenameTable):
             name = operation.new_name.database
-        source = self._translator.rewrite.source_database(name)
+        source = self._translator.mapping.source_database(name)
         origin: dict[str, Any] = {"mark": operation.mark, "visited": operation.visited}
         found = Refresh(source_database=source, database=name, anew=True, **origin)
         return found if self._source is not None else None

@@ -22,7 +22,6 @@ from pysync.queue import EventQueue, Queued
 from pysync.replay.apply import Applier, Shadow
 from pysync.replay.brake import Brake, Limits
 from pysync.replay.draft import Draft, draft, refreshes_all, waits
-from pysync.replay.flight import Flight
 from pysync.replay.hindsight import Lookout
 from pysync.replay.lanes import Apply, Lanes, OpenLanes, Threads
 from pysync.replay.ledger import Ledger
@@ -31,6 +30,7 @@ from pysync.replay.parking import Parking, note, tell
 from pysync.replay.progress import Progress
 from pysync.replay.refresh import OpenSource, Refresher
 from pysync.replay.retries import legs_of
+from pysync.replay.scheduler import Scheduler
 from pysync.replay.tally import Tally
 from pysync.replay.translate import Translator
 from pysync.replay.unfinished import Unfinished
@@ -89,7 +89,7 @@ class Replayer:
         noted = f"unfinished:{settings.name}"
         unfinished = Unfinished(partial(queue.note, noted), queue.noted(noted))
         self._applier = Applier(settings, progress, halt, self._refresher, unfinished=unfinished, chance=chance)
-        self._flight = Flight(clock, self._holds, self._refuse)
+        self._scheduler = Scheduler(clock, self._holds, self._refuse)
         self._windows: deque[Leg] = deque()  # that the position has not moved past
         self._done: int | None = None  # the target's position; None: ask the queue
         self._taken = 0  # the last position that is in `_windows`
@@ -118,12 +118,12 @@ class Replayer:
     @property
     def busy(self) -> bool:
         """Whether anything is under way."""
-        return bool(self._windows or self._retry or self._flight.busy)
+        return bool(self._windows or self._retry or self._scheduler.busy)
 
     @property
     def resting(self) -> bool:
         """Whether something waits to be tried again."""
-        return self._flight.resting > 0
+        return self._scheduler.resting > 0
 
     @property
     def retrying(self) -> bool:
@@ -144,13 +144,13 @@ class Replayer:
 
     def pump(self, lanes: Lanes) -> int:
         """Note what has ended, and begin what may; waits for nothing. Returns how many events were parked."""
-        self._flight.note(lanes)
+        self._scheduler.note(lanes)
         parked = self._settle()
         self._go_on()
-        self._flight.begin(lanes)
-        if self._flight.broken and not self._flight.busy:
+        self._scheduler.begin(lanes)
+        if self._scheduler.broken and not self._scheduler.busy:
             return parked + self.land(lanes)
-        if not self._flight.busy:
+        if not self._scheduler.busy:
             self._refresher.rest()
         return parked
 
@@ -160,7 +160,7 @@ class Replayer:
 
     def patience(self, seconds: float) -> float:
         """How long one may wait, up to `seconds`, before something is to be tried again."""
-        return max(0.0, min(seconds, self._flight.seconds()))
+        return max(0.0, min(seconds, self._scheduler.seconds()))
 
     def land(self, lanes: Lanes) -> int:
         """Begin nothing more, wait for the operations in hand, and forget what is not done: it comes again.
@@ -181,12 +181,12 @@ class Replayer:
         self._forget()
 
     def _ground(self, lanes: Lanes) -> None:
-        self._flight.ground(lanes, lambda: self._queue.wait(self._name, _IDLE_SECONDS, after=math.inf))
+        self._scheduler.ground(lanes, lambda: self._queue.wait(self._name, _IDLE_SECONDS, after=math.inf))
 
     def _forget(self) -> None:
         self._parking.forget()
         self._refresher.rest()
-        self._flight = Flight(self._clock, self._holds, self._refuse)
+        self._scheduler = Scheduler(self._clock, self._holds, self._refuse)
         self._windows.clear()
         self._retry = self._retried = self._done = None
         self.lookout.forget()
@@ -195,7 +195,7 @@ class Replayer:
 
     def wants(self, lanes: Lanes) -> bool:
         """Whether the next window may be taken: a lane is free, and not too much is under way."""
-        if not self._flight.wants(lanes) or any(leg.alone for leg in self._windows):
+        if not self._scheduler.wants(lanes) or any(leg.alone for leg in self._windows):
             return False
         within_reach = not self._windows or self.taken - self.done < self.reach
         return within_reach and sum(leg.size for leg in self._windows) < _FLIGHT_BYTES
@@ -217,8 +217,8 @@ class Replayer:
         self.leaves_some = leg.last < events[-1].position
         self.lookout.begin(leg.last)
         self._windows.append(leg)
-        self._flight.add(leg)
-        self._flight.begin(lanes)
+        self._scheduler.add(leg)
+        self._scheduler.begin(lanes)
         return True
 
     def look_again(self) -> None:
@@ -301,13 +301,13 @@ class Replayer:
         alone may wait for this very retry.
         """
         while self._retry is not None and not (self._retried and self._retried.left):
-            if self._flight.broken or any(leg.alone for leg in self._windows) or self._parking.heals(self.taken):
+            if self._scheduler.broken or any(leg.alone for leg in self._windows) or self._parking.heals(self.taken):
                 return
             self._retried = next(self._retry, None)
             if self._retried is None:
                 self._retry, self.retried = None, True
             else:
-                self._flight.add(self._retried)
+                self._scheduler.add(self._retried)
 
     def _redraft(self, events: Sequence[Queued], parking: Parking) -> Draft:
         return draft(events, self._translator, self._queue.epoch, parking)

@@ -54,7 +54,7 @@ class Rereading:
         if self.refresh.former:
             return leaving(self.target, self.translator, self.refresh)
         if self.refresh.table is not None and self.refresh.statistics:
-            return self._statistics(self.translator.rewrite.source_table(self.refresh.table), self.refresh.table)
+            return self._statistics(self.translator.mapping.source_table(self.refresh.table), self.refresh.table)
         if self.refresh.again:
             return self._said_again()
         if self.refresh.table is not None and self.refresh.source_table is not None:
@@ -91,11 +91,11 @@ class Rereading:
 
         One that has been made there anew since is emptied: what is in it is from before.
         """
-        rewrite = self.translator.rewrite
-        listed = set(map(rewrite.database, self.refresh.present))
-        now = set(map(rewrite.database, self.source.databases()))
+        mapping = self.translator.mapping
+        listed = set(map(mapping.database, self.refresh.present))
+        now = set(map(mapping.database, self.source.databases()))
         for name in self.target.databases():
-            taken = any(map(self.translator.policy.takes_database, rewrite.source_databases(name)))
+            taken = any(map(self.translator.policy.takes_database, mapping.source_databases(name)))
             if name in listed or not taken:
                 continue
             there = self.target.database(name)
@@ -109,7 +109,7 @@ class Rereading:
     def _ask_for(self, name: str, there: Any) -> Iterator[Operation]:
         """What the target has of a database that the source has no more, though it was never its own to drop."""
         yield from self.origins.again(self.origins.home(None, there), name)
-        within = replace(self.refresh, database=name, source_database=self.translator.rewrite.source_database(name))
+        within = replace(self.refresh, database=name, source_database=self.translator.mapping.source_database(name))
         yield from replace(self, refresh=within)._functions(None, there)
         yield from self._drop_tables(name, set())
 
@@ -129,7 +129,7 @@ class Rereading:
         if self.origins.comes_from_target(found):
             return
         name, home, origin = self.refresh.database, self.origins.home(found, there), self.origins.of(found)
-        self.translator.rewrite.rewrite(found)
+        self.translator.mapping.apply_to(found)
         if self.refresh.anew or self.origins.is_said(home):
             yield PutDatabase(database=name, definition=found, **origin)
         elif self.target.differences(found, there):
@@ -140,14 +140,14 @@ class Rereading:
 
     def _tables_for(self, database: str) -> set[str]:
         """The tables that belong into a database of the target, in scope or not, from any database of the source."""
-        rewrite = self.translator.rewrite
+        mapping = self.translator.mapping
         listed = {TableName(self.refresh.source_database, table) for table in self.refresh.present}
-        names = {old for old, new in rewrite.tables.items() if new.database == database and self._is_there(old)}
+        names = {old for old, new in mapping.tables.items() if new.database == database and self._is_there(old)}
         for name in self.source.databases():
-            if rewrite.database(name) == database:
+            if mapping.database(name) == database:
                 names |= {TableName(name, table) for table in self.source.tables(name)}
         names = listed | {name for name in names - listed if not self._was_another(name)}
-        return {new.table for new in map(rewrite.table, names) if new.database == database}
+        return {new.table for new in map(mapping.table, names) if new.database == database}
 
     def _is_there(self, name: TableName) -> bool:
         return name.table in self.source.tables(name.database)  # a dump may have its name alone
@@ -157,7 +157,7 @@ class Rereading:
         if self.refresh.source_database not in {"", name.database}:
             return False
         found = self.source.table(name.database, name.table)
-        return found is not None and self._has_another(self.translator.rewrite.table(name), found.createTime)
+        return found is not None and self._has_another(self.translator.mapping.table(name), found.createTime)
 
     def _has_another(self, name: TableName, created: int) -> bool:
         """Whether the table at the target is not the one that was created at the source at that time (s)."""
@@ -166,10 +166,10 @@ class Rereading:
         return mark is not None and mark.created not in {0, created}
 
     def _drop_tables(self, database: str, kept: set[str]) -> Iterator[Operation]:
-        rewrite = self.translator.rewrite
+        mapping = self.translator.mapping
         for table in self.target.tables(database):
             name = TableName(database, table)
-            if table not in kept and any(map(self.translator.policy.takes_table, rewrite.sources_of(name))):
+            if table not in kept and any(map(self.translator.policy.takes_table, mapping.sources_of(name))):
                 yield from self._drop(name)
 
     def _drop(self, name: TableName) -> Iterator[Operation]:
@@ -208,8 +208,8 @@ class Rereading:
             return
         contents = Contents(self.source, self.target, self.translator, self.refresh)
         constraints = {} if self.refresh.partitions else contents.constraints(found)
-        origin, frame = self.origins.of(found), self.translator.rewrite.frame(found)
-        sources = self.translator.rewrite.rewrite(found)
+        origin, frame = self.origins.of(found), self.translator.mapping.frame(found)
+        sources = self.translator.mapping.apply_to(found)
         table = Found(old, new, found, frame, origin)
         if self.translator.policy.both_ways:
             yield from self._place(old.database, new.database)
@@ -226,11 +226,11 @@ class Rereading:
     def _place(self, old: str, new: str) -> Iterator[Operation]:
         """The database of a table, both ways: no event may tell that it was born at both ends."""
         found = self.source.database(old)
-        if found is None or self.translator.rewrite.database(old) != new:
+        if found is None or self.translator.mapping.database(old) != new:
             return
         if self.refresh.anew or self.origins.is_said(self.origins.home(found, None)):
             origin = self.origins.of(found)
-            self.translator.rewrite.rewrite(found)
+            self.translator.mapping.apply_to(found)
             yield PutDatabase(database=new, definition=found, **origin)
 
     def _statistics(self, old: TableName, new: TableName) -> Iterator[Operation]:

@@ -7,8 +7,8 @@ from dataclasses import dataclass
 from typing import Any
 
 from pysync.model.names import TableName
+from pysync.replay.mapping import NameMapping
 from pysync.replay.policy import Policy
-from pysync.replay.rewrite import Rewrite
 from pysync.targets.settings import TargetSettings
 
 Settings = Mapping[str, Any]
@@ -49,21 +49,21 @@ class Extent:
     """Which names of a target a scope gives to objects of the source, be they there or not."""
 
     policy: Policy
-    rewrite: Rewrite
+    mapping: NameMapping
 
     @classmethod
     def of(cls, scope: Settings) -> Extent:
         """That of a scope that was kept. Raises UsageError for a pattern which cannot be read any more."""
         names = {key: value for key, value in scope.items() if key not in {_REWRITE, _DROPS}}
         settings = TargetSettings(name="former", kind="any", **names)
-        return cls(Policy.of(settings), Rewrite.of(settings))
+        return cls(Policy.of(settings), NameMapping.of(settings))
 
     def holds(self, name: TableName) -> bool:
         """Whether a table of the source in scope would have this name."""
-        return any(map(self.policy.takes_table, self.rewrite.sources_of(name)))
+        return any(map(self.policy.takes_table, self.mapping.sources_of(name)))
 
     def holds_database(self, name: str) -> bool:
         """Whether a database in scope would have this name, or a table in scope would be in it."""
-        moved = (old for old, new in self.rewrite.tables.items() if new.database == name)
-        whole = any(map(self.policy.takes_database, self.rewrite.source_databases(name)))
+        moved = (old for old, new in self.mapping.tables.items() if new.database == name)
+        whole = any(map(self.policy.takes_database, self.mapping.source_databases(name)))
         return whole or any(map(self.policy.takes_table, moved))

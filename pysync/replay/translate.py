@@ -15,8 +15,8 @@ from pysync.model.named import named_in
 from pysync.model.wire import decode_event
 from pysync.replay.homes import Homes, Told
 from pysync.replay.inserts import as_refresh
+from pysync.replay.mapping import NameMapping
 from pysync.replay.policy import Policy
-from pysync.replay.rewrite import Rewrite
 from pysync.targets.settings import TargetSettings
 
 log = structlog.get_logger(__name__)
@@ -25,17 +25,17 @@ _TABLES = 128  # remembered: those of partitions that are added one by one are t
 
 
 class Translator:
-    """The policy and the rewrite of one target, and the users by whom other clusters write to its source."""
+    """The policy and the mapping of one target, and the users by whom other clusters write to its source."""
 
     def __init__(
         self,
         policy: Policy,
-        rewrite: Rewrite,
+        mapping: NameMapping,
         replicators: Mapping[str, str] | None = None,
         homes: Homes | None = None,
     ) -> None:
         self.policy = policy
-        self.rewrite = rewrite
+        self.mapping = mapping
         self._homes = homes
         self._told = Told()
         self._replicators = {user: replicator((cluster,)) for user, cluster in (replicators or {}).items()}
@@ -49,7 +49,7 @@ class Translator:
 
         Raises UsageError that names the setting which is wrong.
         """
-        return cls(Policy.of(settings), Rewrite.of(settings), replicators, Homes.of(settings))
+        return cls(Policy.of(settings), NameMapping.of(settings), replicators, Homes.of(settings))
 
     def translate(self, data: bytes, position: int) -> Change | None:
         """The event in `data`, rewritten for the target; None when it does not concern it.
@@ -69,10 +69,10 @@ class Translator:
             scoped = self._homes.placed(scoped)
         if scoped is None:
             return None
-        if self.rewrite.copies:
+        if self.mapping.copies:
             scoped = as_refresh(scoped)
         raw = scoped.event.table
-        rewritten = self.rewrite.apply(scoped, self._rewritten(raw) if raw else None)
+        rewritten = self.mapping.apply(scoped, self._rewritten(raw) if raw else None)
         if rewritten.whose is not None:
             self._told.note(rewritten)
         return rewritten
@@ -94,10 +94,10 @@ class Translator:
 
     def _rewrite_table(self, raw: bytes) -> Any:
         table = stored_table(raw)
-        self.rewrite.rewrite(table)
+        self.mapping.apply_to(table)
         return table
 
     def keys(self, data: bytes) -> frozenset[str]:
         """The table that an event is about, as far as its name can be read; for events that `translate` refuses."""
         name = named_in(data)
-        return frozenset({str(self.rewrite.table(name))} if name else ())
+        return frozenset({str(self.mapping.table(name))} if name else ())

@@ -37,7 +37,7 @@ _RETRY_SECONDS = 5.0
 log = structlog.get_logger(__name__)
 
 
-class Kept(BaseModel):
+class KeptScope(BaseModel):
     """The scope of a target as it is kept in the queue's file; `number` counts its changes.
 
     `former` are those before it whose objects may still be at the target, until it is brought to this one. What stands
@@ -52,19 +52,19 @@ class Kept(BaseModel):
     changes: tuple[str, ...] = ()
     changed_at: float | None = None
 
-    def changed_to(self, scope: dict[str, Any]) -> Kept:
+    def changed_to(self, scope: dict[str, Any]) -> KeptScope:
         """What is kept when the file says `scope`; the same where that is no change."""
         if scope == self.scope:
             return self
         former = tuple(it for it in (*self.former, self.scope) if it != scope)
         told = changes(self.scope, scope)
-        return Kept(scope=scope, number=self.number + 1, former=former, changes=told, changed_at=time.time())
+        return KeptScope(scope=scope, number=self.number + 1, former=former, changes=told, changed_at=time.time())
 
 
-def kept_scope(queue: EventQueue, target: str) -> Kept | None:
+def kept_scope(queue: EventQueue, target: str) -> KeptScope | None:
     """The scope that the queue keeps for a target; None where there is none yet."""
     text = queue.noted(_note(target))
-    kept = None if text is None else Kept.model_validate_json(text)
+    kept = None if text is None else KeptScope.model_validate_json(text)
     if kept is None or not kept.former or _gaps(queue, target):
         return kept
     return kept.model_copy(update={"former": ()})  # it was brought to this one
@@ -78,7 +78,7 @@ def compare_scope(queue: EventQueue, settings: TargetSettings) -> bool:
     """
     kept = kept_scope(queue, settings.name)
     if kept is None:
-        _keep(queue, settings.name, Kept(scope=scope_of(settings)))
+        _keep(queue, settings.name, KeptScope(scope=scope_of(settings)))
         return False
     new = kept.changed_to(scope_of(settings))
     if new is kept or settings.mode == "shadow":
@@ -112,7 +112,7 @@ class Rescoper:
         self._refreshes = refreshes
         self._settings = settings
         self._target = settings.name
-        self._now = Extent(translator.policy, translator.rewrite)
+        self._now = Extent(translator.policy, translator.mapping)
         self._source = source
         name = f"scope-{settings.name}"
         self.worker = Worker(name, self._look, every=_LOOK_SECONDS, retry=_RETRY_SECONDS)
@@ -162,7 +162,7 @@ class Rescoper:
         _keep(self._queue, self._target, kept.model_copy(update={"asked": None}))
         log.info("comparison_queued", target=self._target, upto=self._queue.last)
 
-    def _wanted(self, source: Metastore, kept: Kept) -> Iterator[Names]:
+    def _wanted(self, source: Metastore, kept: KeptScope) -> Iterator[Names]:
         """Everything in scope, in the order of `place`; the databases that were not in scope before all else."""
         after = None if kept.asked is None else TableName(*kept.asked)
         scope = Scope(self._now.policy.takes_database, self._now.policy.takes_table)
@@ -173,13 +173,13 @@ class Rescoper:
         return everything(source, self._last, scope=scope, after=after)
 
     def _is_new(self, name: str, former: Iterable[Extent]) -> bool:
-        there = self._now.rewrite.database(name)
-        return not any(it.policy.takes_database(name) and it.rewrite.database(name) == there for it in former)
+        there = self._now.mapping.database(name)
+        return not any(it.policy.takes_database(name) and it.mapping.database(name) == there for it in former)
 
     def _of_target(self, names: Names) -> Names:
         return {**names, "targets": self._target}
 
-    def _asked(self, kept: Kept, chunk: Sequence[Names]) -> None:
+    def _asked(self, kept: KeptScope, chunk: Sequence[Names]) -> None:
         last = place(chunk[-1])
         _keep(self._queue, self._target, kept.model_copy(update={"asked": (last.database, last.table)}))
 
@@ -199,5 +199,5 @@ def _note(target: str) -> str:
     return f"scope:{target}"
 
 
-def _keep(queue: EventQueue, target: str, kept: Kept) -> None:
+def _keep(queue: EventQueue, target: str, kept: KeptScope) -> None:
     queue.note(_note(target), kept.model_dump_json())

@@ -37,10 +37,10 @@ from pysync.resync.healing import Healer
 from pysync.resync.refreshes import Refreshes
 from pysync.resync.rescoping import Rescoper, compare_scope
 from pysync.sidecar.commands import Commands
-from pysync.sidecar.ending import Ending
 from pysync.sidecar.lag import Lags
 from pysync.sidecar.needs import assert_needs
 from pysync.sidecar.registry import assert_named
+from pysync.sidecar.shutdown import Shutdown
 from pysync.sidecar.status import sidecar_status
 from pysync.sidecar.tuning import collect_seldom
 from pysync.sidecar.verifying import Verifier
@@ -83,7 +83,7 @@ class Sidecar:
         self._source = config.source.access()
         self._origin = origin
         self._started = time.time()
-        self.ending = Ending()
+        self.ending = Shutdown()
         polls = config.source.capture == "notification-log"
         token = read_token(config.bridge.token_file) if bridge and not polls else None
         settings = [it for it in config.targets if not only or it.name in only]

@@ -25,7 +25,7 @@ from pysync.replay.progress import State
 from pysync.targets.kinds import target_kind
 from pysync.targets.settings import TargetSettings
 from pysync.verify.compare import Compared, Comparison, Selection
-from pysync.verify.found import MORE
+from pysync.verify.findings import MORE
 from pysync.worker import Finished, Worker
 
 MOST_NAMES = 20

@@ -17,7 +17,7 @@ from hmsclient.genthrift.hive_metastore import ttypes as hive
 from pysync.model.definition import is_index
 from pysync.model.names import TableName, normalized
 from pysync.targets.base import MissingDatabase
-from pysync.targets.same import (
+from pysync.targets.diff import (
     TRANSLATION,
     is_translated,
     path_of,

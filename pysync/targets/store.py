@@ -25,7 +25,7 @@ from pysync.model.constraints import Constraints
 from pysync.model.names import TableName, normalized, partition_name
 from pysync.model.structs import copied
 from pysync.targets.base import Rejected
-from pysync.targets.same import same
+from pysync.targets.diff import same
 from pysync.targets.settings import TargetSettings
 
 log = structlog.get_logger(__name__)

@@ -14,7 +14,7 @@ from pysync.model.operation import Operation
 from pysync.targets.apply import apply
 from pysync.targets.apply.transactional import refuse_transactional
 from pysync.targets.base import Outcome
-from pysync.targets.same import countless, differences
+from pysync.targets.diff import countless, differences
 from pysync.targets.store import Capability, Store
 
 

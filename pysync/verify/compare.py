@@ -17,11 +17,11 @@ from pysync.metastore.errors import MetastoreError
 from pysync.model.names import TableName
 from pysync.targets.base import Target, Unavailable
 from pysync.targets.settings import TargetSettings
-from pysync.verify.crew import Crew, Ends
-from pysync.verify.found import DIFFERENT, EQUAL, EXTRA, FOREIGN, MISSING, Compared, Selection
-from pysync.verify.hands import Hands, Own
-from pysync.verify.looks import DatabaseItem, ExtraDatabaseItem, Item, Looker, TableItem
+from pysync.verify.comparator import Comparator, DatabaseItem, ExtraDatabaseItem, Item, TableItem
+from pysync.verify.executor import Executor, LocalExecutor
+from pysync.verify.findings import DIFFERENT, EQUAL, EXTRA, FOREIGN, MISSING, Compared, Selection
 from pysync.verify.partitions import Tally, compare_many
+from pysync.verify.pool import Ends, WorkerPool
 from pysync.verify.rules import DEFAULT, Rules
 from pysync.verify.tables import with_partitions
 
@@ -50,12 +50,12 @@ class Comparison:
         *,
         threads: int = THREADS,
         keep_pace: Callable[[], None] = lambda: None,
-        hands: Callable[[Crew, Looker], Hands] = Own,
+        executor: Callable[[WorkerPool, Comparator], Executor] = LocalExecutor,
     ) -> None:
-        """`hands` makes of these threads those who look, which may be elsewhere."""
-        self._crew = partial(Crew, open_source, open_target, threads, keep_pace)
+        """`executor` makes of these threads those who look, which may be elsewhere."""
+        self._crew = partial(WorkerPool, open_source, open_target, threads, keep_pace)
         self._rules = Rules.of(settings, source)
-        self._hands = hands
+        self._hands = executor
 
     def run(self, selection: Selection | None = None, tell: Tell = lambda *_: None) -> Iterator[Compared]:
         """Everything, or what is selected: databases, their tables with all partitions and constraints, functions.
@@ -63,21 +63,21 @@ class Comparison:
         What only the target has comes as extra, or as foreign if it did not come from the source. In the order of their
         names, databases first. Raises what a target raises, and Unavailable when the source cannot be read.
         """
-        with self._crew() as crew:
+        with self._crew() as pool:
             try:
-                yield from self._run(self._hands(crew, Looker(self._rules)), selection, tell)
+                yield from self._run(self._hands(pool, Comparator(self._rules)), selection, tell)
             except (MetastoreError, TException) as error:
                 raise Unavailable(f"the source cannot be read: {error}") from error
 
-    def _run(self, hands: Hands, selection: Selection | None, tell: Tell) -> Iterator[Compared]:
-        items = hands.ask(lambda ends: sorted(self._items(ends, selection), key=_place)).result()
-        for done, (item, seen) in enumerate(hands.objects(items)):
+    def _run(self, executor: Executor, selection: Selection | None, tell: Tell) -> Iterator[Compared]:
+        items = executor.ask(lambda ends: sorted(self._items(ends, selection), key=_place)).result()
+        for done, (item, seen) in enumerate(executor.objects(items)):
             tell(str(item.new), done, len(items))
             if seen.many is None:
                 yield from seen.judged()
                 continue
             tally = Tally()
-            for tally, total in compare_many(hands, seen.many, self._rules):
+            for tally, total in compare_many(executor, seen.many, self._rules):
                 tell(f"{item.new}, {tally.parts:,} of {total:,} partitions", done, len(items))
             yield from replace(seen, found=(with_partitions(seen.found[0], tally), *seen.found[1:])).judged()
         tell("", len(items), len(items))
@@ -87,15 +87,15 @@ class Comparison:
     def _items(self, ends: Ends, selection: Selection | None) -> Iterator[Item]:
         rules = self._rules
         names = [name for name in ends.source.databases() if rules.policy.takes_database(name)]
-        for new in {rules.rewrite.database(name) for name in names}:
-            sources = tuple(sorted(name for name in names if rules.rewrite.database(name) == new))
+        for new in {rules.mapping.database(name) for name in names}:
+            sources = tuple(sorted(name for name in names if rules.mapping.database(name) == new))
             if selection is None or any(map(selection.has_database, sources)):
                 yield DatabaseItem(new, sources)
         for item in self._tables(ends, names):
             if selection is None or selection.has_table(item.old):
                 yield item
-        for new in set(ends.target.databases()) - rules.rewrite.databases_of(names) - {DEFAULT}:
-            if selection is None or selection.has_database(rules.rewrite.source_database(new)):
+        for new in set(ends.target.databases()) - rules.mapping.databases_of(names) - {DEFAULT}:
+            if selection is None or selection.has_database(rules.mapping.source_database(new)):
                 yield ExtraDatabaseItem(new)
 
     def _tables(self, ends: Ends, names: list[str]) -> Iterator[TableItem]:
@@ -105,12 +105,12 @@ class Comparison:
         for database in names:
             for old in (TableName.of(database, table) for table in ends.source.tables(database)):
                 if rules.policy.takes_table(old):
-                    expected.add(rules.rewrite.table(old))
-                    yield TableItem(old, rules.rewrite.table(old))
-        for database in sorted(rules.rewrite.databases_of(names)):
+                    expected.add(rules.mapping.table(old))
+                    yield TableItem(old, rules.mapping.table(old))
+        for database in sorted(rules.mapping.databases_of(names)):
             for new in (TableName.of(database, table) for table in ends.target.tables(database)):
                 if new not in expected:
-                    yield TableItem(rules.rewrite.source_table(new), new, extra=True)
+                    yield TableItem(rules.mapping.source_table(new), new, extra=True)
 
 
 def _place(item: Item) -> tuple[str, str]:

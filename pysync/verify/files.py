@@ -8,7 +8,7 @@ from operator import itemgetter
 
 from pysync.copy.requests import Difference, below
 from pysync.model.names import TableName
-from pysync.verify.found import DIFFERENT, EQUAL, Compared, listed
+from pysync.verify.findings import DIFFERENT, EQUAL, Compared, listed
 
 KIND = "files"
 

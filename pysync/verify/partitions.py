@@ -7,12 +7,12 @@ from concurrent.futures import Future
 from dataclasses import dataclass, field
 from typing import Any, Protocol, TypeVar
 
-from pysync.copy.forms import Frame
+from pysync.copy.formats import Frame
 from pysync.metastore.client import PARTITIONS_PER_CALL
 from pysync.model.names import TableName, partition_name
 from pysync.targets.base import Rejected, Unavailable
-from pysync.verify.crew import Ends
-from pysync.verify.found import DIFFERENT, EXTRA, MISSING, MOST_FIELDS
+from pysync.verify.findings import DIFFERENT, EXTRA, MISSING, MOST_FIELDS
+from pysync.verify.pool import Ends
 from pysync.verify.rules import Rules
 
 R = TypeVar("R")
@@ -72,7 +72,7 @@ class Tally:
 
 
 class Many(Protocol):
-    """Who compares many partitions at once (pysync.verify.hands)."""
+    """Who compares many partitions at once (pysync.verify.executor)."""
 
     def ask(self, look: Callable[[Ends], R]) -> Future[R]:
         """Have a thread of this process look."""
@@ -86,7 +86,7 @@ def owner_of(ends: Ends, keyed: Keyed, rules: Rules) -> Owner:
     wanted, there = ends.source.table(keyed.old.database, keyed.old.table), ends.target.table(keyed.new)
     if wanted is None or there is None:
         raise Unavailable(f"the table {keyed.new} has gone while it was compared", "verify it again")
-    return Owner(keyed, rules.rewrite.frame(wanted), there)
+    return Owner(keyed, rules.mapping.frame(wanted), there)
 
 
 def compare_few(ends: Ends, owner: Owner, rules: Rules) -> Tally | None:
@@ -101,14 +101,14 @@ def compare_few(ends: Ends, owner: Owner, rules: Rules) -> Tally | None:
     return tally
 
 
-def compare_many(hands: Many, keyed: Keyed, rules: Rules) -> Iterator[tuple[Tally, int]]:
-    """Compare all partitions of a table with all hands: what was found by now, and of how many, again and again."""
-    theirs = hands.ask(lambda ends: frozenset(ends.target.partition_names(keyed.new)))
-    wanted = hands.ask(lambda ends: _source_names(ends, keyed)).result()
+def compare_many(executor: Many, keyed: Keyed, rules: Rules) -> Iterator[tuple[Tally, int]]:
+    """Compare all partitions of a table with all executor: what was found by now, and of how many, again and again."""
+    theirs = executor.ask(lambda ends: frozenset(ends.target.partition_names(keyed.new)))
+    wanted = executor.ask(lambda ends: _source_names(ends, keyed)).result()
     there = theirs.result()
     tally = _extras(wanted, there, rules)
     yield tally, len(wanted)
-    for found in hands.batches(keyed, _batches(wanted, there)):
+    for found in executor.batches(keyed, _batches(wanted, there)):
         tally.add(found)
         yield tally, len(wanted)
 

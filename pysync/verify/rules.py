@@ -6,14 +6,14 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 
-from pysync.copy.forms import Frame
+from pysync.copy.formats import Frame
 from pysync.model.constraints import Constraints
 from pysync.model.event import Kind
 from pysync.model.mark import Mark
+from pysync.replay.mapping import NameMapping
 from pysync.replay.policy import Policy
-from pysync.replay.rewrite import Rewrite
 from pysync.targets.settings import TargetSettings
-from pysync.verify.found import DIFFERENT, EXTRA, FOREIGN, MISSING, Compared
+from pysync.verify.findings import DIFFERENT, EXTRA, FOREIGN, MISSING, Compared
 
 DEFAULT = "default"
 """The database that every metastore has of its own."""
@@ -42,13 +42,13 @@ class Rules:
 
     settings: TargetSettings
     policy: Policy
-    rewrite: Rewrite
+    mapping: NameMapping
     source: str
 
     @classmethod
     def of(cls, settings: TargetSettings, source: str) -> Rules:
         """From the target's settings. Raises UsageError that names the setting which is wrong."""
-        return cls(settings, Policy.of(settings), Rewrite.of(settings), source)
+        return cls(settings, Policy.of(settings), NameMapping.of(settings), source)
 
     def excuse(self, kind: str, result: str, by: Kind | None = None) -> str:
         """Why a difference is left as it is, by the settings; "" if it is not. `by` is the kind that would mend it."""
@@ -108,12 +108,12 @@ class Rules:
 
     def rewritten(self, item: Any) -> Any:
         """An object of the source, but no partition, as the target shall have it; altered in place."""
-        self.rewrite.rewrite(item)
+        self.mapping.apply_to(item)
         return item
 
     def rewritten_partition(self, item: Any, frame: Frame) -> Any:
         """The same for a partition of the table with this frame."""
-        self.rewrite.rewrite_partition(item, frame)
+        self.mapping.apply_to_partition(item, frame)
         return item
 
     def constraints(self, found: Constraints) -> Constraints:

@@ -11,9 +11,9 @@ from pysync.model.definition import is_index
 from pysync.model.names import TableName
 from pysync.model.objects import OBJECTS
 from pysync.targets.base import Rejected, Target
-from pysync.verify.crew import Ends
-from pysync.verify.found import DIFFERENT, EQUAL, EXTRA, FOREIGN, MISSING, Compared, listed
+from pysync.verify.findings import DIFFERENT, EQUAL, EXTRA, FOREIGN, MISSING, Compared, listed
 from pysync.verify.partitions import Keyed, Owner, Tally, compare_few
+from pysync.verify.pool import Ends
 from pysync.verify.rules import Rules
 
 _KINDS = {struct: kind for kind, struct in OBJECTS.items()}
@@ -44,7 +44,7 @@ def look_at_table(ends: Ends, old: TableName, new: TableName, rules: Rules) -> S
         return Seen(())
     stays = rules.stays(wanted)
     constraints = ends.source.constraints(wanted)
-    frame = rules.rewrite.frame(wanted)
+    frame = rules.mapping.frame(wanted)
     there = ends.target.table(new)
     compared = compared_with(ends.target, rules, Compared("table", str(new), EQUAL, source=str(old)), wanted, there)
     if there is None or compared.result == FOREIGN:
@@ -65,7 +65,7 @@ def look_at_extra(ends: Ends, old: TableName, new: TableName, rules: Rules) -> S
     if there is None:
         return Seen(())
     found = Compared("table", str(new), EXTRA, source=str(old))
-    names = rules.rewrite.sources_of(new)
+    names = rules.mapping.sources_of(new)
     return Seen((excused(found, rules, there, in_scope=any(map(rules.policy.takes_table, names))),))
 
 

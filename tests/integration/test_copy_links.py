@@ -14,7 +14,7 @@ from pysync.jobs.file_list import Lister
 from pysync.model.names import TableName
 from pysync.targets.base import Rejected
 from pysync.verify.files import compared_files
-from pysync.verify.found import DIFFERENT
+from pysync.verify.findings import DIFFERENT
 from tests.integration.test_copy import Place, place, spark
 
 pytestmark = pytest.mark.spark

@@ -18,7 +18,7 @@ from pysync.jobs.dumping import Wanted, dump_once
 from pysync.jobs.loading import load_once
 from pysync.metastore.client import Metastore
 from pysync.model.names import TableName
-from pysync.sidecar.ending import Ending
+from pysync.sidecar.shutdown import Shutdown
 from tests.support import partition
 from tests.support.dumps import Ends, create, fill
 from tests.support.sidecars import assert_one_line
@@ -35,7 +35,7 @@ def ends(tmp_path: Path, metastores) -> Ends:
 
 def test_a_dump_of_a_real_metastore_comes_to_another_name_there(shared_metastore, tmp_path: Path, monkeypatch) -> None:
     """The quick one: source and target are one metastore, only the names differ, and this process does it."""
-    monkeypatch.setattr(Ending, "on_signals", lambda _: None)
+    monkeypatch.setattr(Shutdown, "on_signals", lambda _: None)
     monkeypatch.setattr(oneoff, "collect_seldom", lambda: None)
     name = f"dump_{uuid.uuid4().hex[:8]}"
     fill(shared_metastore.uri, name, tables=1, large=3, key=False)  # no two of one name in one metastore

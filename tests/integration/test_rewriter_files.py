@@ -10,8 +10,8 @@ from typing import Any
 import pytest
 
 from pysync.copy.copier import Copier
+from pysync.copy.reencoder import Reencoder
 from pysync.copy.requests import Pair
-from pysync.copy.rewriter import Rewriter
 from pysync.copy.run import Copied
 from pysync.copy.spark import SparkWorkers
 from pysync.install import listener_jar
@@ -49,7 +49,7 @@ class Place:
         self.here, self.there = directory / "here [a]{b}*", directory / "there"
         self.here.mkdir()
         self.copier = Copier(workers, CopySettings(settle_seconds=0))
-        self.rewriter = Rewriter(self.copier, workers, 0)
+        self.rewriter = Reencoder(self.copier, workers, 0)
 
     def anew(self, form: Form, *, delete: bool = True) -> Copied:
         pair = Pair(f"file:{self.here}", f"file:{self.there}", form)

@@ -96,7 +96,7 @@ Tamper = Callable[[bool, int, bytes], list[tuple[bool, bytes]]]
 
 
 class Between(socketserver.ThreadingTCPServer):
-    """Hands the greeting on as it is, and the records as `tamper` says."""
+    """Executor the greeting on as it is, and the records as `tamper` says."""
 
     allow_reuse_address = True
     daemon_threads = True

@@ -27,7 +27,7 @@ _TURNS = 10
 _TRIM_POINTS = ("trim.written", "trim.committed")
 
 
-class Hands:
+class Executor:
     """Those of one world; what is `own` at the target nobody else may touch."""
 
     def __init__(self, source: Cluster, target: Cluster, rescoped: Callable[[Scope], None]) -> None:

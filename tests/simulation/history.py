@@ -41,7 +41,7 @@ _ACTS = 0.2
 class Workload:
     """What histories are made of: the `calls` of clients (see clients.CHOICES; all if none is named), how many, where,
     on which tables (the numbers that choose them), how often something goes wrong (which `kinds`), and what people do
-    by hand (`acts`, see hands.Hands).
+    by hand (`acts`, see hands.Executor).
 
     Those that are `prepared` begin with a table that the first cluster has created, and that all have.
     """

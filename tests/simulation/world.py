@@ -15,7 +15,7 @@ from pysync.targets.settings import TargetSettings
 from tests.simulation import rounds
 from tests.simulation.clock import Clock
 from tests.simulation.cluster import Cluster, Killed
-from tests.simulation.hands import Hands
+from tests.simulation.hands import Executor
 from tests.simulation.history import POINTS, Step
 from tests.simulation.scopes import EVERYTHING, Scope
 from tests.simulation.topologies import Topology
@@ -40,7 +40,7 @@ class World:
                 _new_queue(place, directory.parent / "empty-queue")
                 ends = {name: (_settings(topology, name), stores[name]) for name in targets}
                 cluster.connect(place, ends, self._before_call, self._dice)
-        self.hands = Hands(self.clusters[0], self.clusters[1], self._rescoped)
+        self.hands = Executor(self.clusters[0], self.clusters[1], self._rescoped)
 
     def settle(self) -> bool:
         """Let everybody take turns until nothing is left to do; False where that does not come."""

@@ -24,7 +24,7 @@ from pysync.targets.aws.translate import (
     table_of,
 )
 from pysync.targets.base import Rejected
-from pysync.targets.same import same
+from pysync.targets.diff import same
 from tests.conformance.objects import function, partition, table, view
 from tests.support.glue import sent
 

@@ -19,7 +19,7 @@ from pysync.model.mark import Mark
 from pysync.model.names import TableName
 from pysync.model.operation import DropTable, PutPartitions, PutTable, RenameTable
 from pysync.replay.inserts import as_refresh
-from pysync.replay.rewrite import Rewrite
+from pysync.replay.mapping import NameMapping
 from pysync.targets.base import Outcome
 from pysync.targets.settings import TargetSettings
 from tests.support import partition, table
@@ -204,7 +204,7 @@ def test_a_rewritten_location_remembers_where_the_files_are_only_for_targets_tha
     mapping = {"file:/here": "file:/there"}
     for copies in (True, False):
         configured = TargetSettings.model_validate({"name": "x", "kind": "hms", "locations": mapping, "copy": copies})
-        rewrite = Rewrite.of(configured)
+        rewrite = NameMapping.of(configured)
         found = rewrite.rewrite(table("d", "t", location="file:/here/t"))
         assert found == ({"file:/there/t": SourceFiles("file:/here/t")} if copies else {})
 

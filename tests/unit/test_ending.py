@@ -1,4 +1,4 @@
-"""Ending: a process is told to end, by whichever thread the kernel gives the signal to."""
+"""Shutdown: a process is told to end, by whichever thread the kernel gives the signal to."""
 
 from __future__ import annotations
 
@@ -10,14 +10,14 @@ import time
 
 import pytest
 
-from pysync.sidecar.ending import Ending
+from pysync.sidecar.shutdown import Shutdown
 from tests.support import wait_until
 
 PROGRAM = """
 import threading, time
-from pysync.sidecar.ending import Ending
+from pysync.sidecar.shutdown import Shutdown
 threading.Thread(target=time.sleep, args=(60,), daemon=True).start()
-ending = Ending()
+ending = Shutdown()
 ending.on_signals()
 print("waits", flush=True)
 while not ending.comes():
@@ -27,7 +27,7 @@ print(ending.failure())
 
 
 def test_a_failure_is_told():
-    ending = Ending()
+    ending = Shutdown()
     assert not ending.comes()
     ending.ask("the bridge ended")
     assert (ending.comes(), ending.failure()) == (True, "the bridge ended")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from pysync.replay import flight
+from pysync.replay import scheduler as flight
 from tests.support import wait_until
 from tests.support.drains import FaultyDrain, create, create_database
 

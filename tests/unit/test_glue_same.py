@@ -14,7 +14,7 @@ from pysync.model.mark import Mark
 from pysync.model.names import TableName
 from pysync.targets.apply.writing import up_to_date
 from pysync.targets.aws.translate import table_input, table_of
-from pysync.targets.same import differences, same
+from pysync.targets.diff import differences, same
 from pysync.targets.store import Store
 from tests.conformance.objects import function, partition, table
 from tests.support.glue import Bench

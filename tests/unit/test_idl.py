@@ -18,7 +18,7 @@ from thrift.transport.TTransport import TMemoryBuffer
 from pysync.model import idl
 from pysync.model.definition import definition, differences
 from pysync.model.wire import decode, encode
-from pysync.targets.same import same
+from pysync.targets.diff import same
 from tests.support import table
 
 TEXT = st.text(alphabet=st.characters(exclude_categories=["Cs"]), max_size=12)

@@ -11,12 +11,12 @@ import pytest
 
 from pysync.queue import Queued
 from pysync.replay.draft import Draft
-from pysync.replay.flight import Flight
 from pysync.replay.lanes import Again, Lane, Stopped, Threads
 from pysync.replay.legs import Job, Leg
 from pysync.replay.order import holds_back
 from pysync.replay.parking import Parking
 from pysync.replay.plan import Work
+from pysync.replay.scheduler import Scheduler
 from pysync.targets.base import Rejected, Unavailable
 from tests.support import wait_until
 from tests.support.targets import FakeTarget
@@ -64,7 +64,7 @@ class Air:
         self.ended = threading.Event()
         self._keys: set[str] = set()
         self.lanes = Threads(count, FakeTarget, site.apply, self.ended.set)
-        self.flight = Flight(time.monotonic, self._holds, self._refuse)
+        self.flight = Scheduler(time.monotonic, self._holds, self._refuse)
 
     def __enter__(self) -> Air:
         self.lanes.__enter__()

@@ -76,7 +76,7 @@ def test_what_a_target_needs_stays_however_old_it_is(queue, disk):
 
 
 def test_it_is_trimmed_in_slices(queue, disk, monkeypatch):
-    monkeypatch.setattr("pysync.queue.log._TRIM_ROWS", 3)
+    monkeypatch.setattr("pysync.queue.event_queue._TRIM_ROWS", 3)
     add(queue, 10)
     disk.now += DAY
     add(queue, 1)
@@ -172,7 +172,7 @@ def test_whatever_the_clock_does_no_event_goes_that_a_target_still_needs(steps):
 
 
 def test_history_gives_way_to_what_is_to_come_and_only_as_far_as_it_must(queue, disk, monkeypatch):
-    monkeypatch.setattr("pysync.queue.log._TRIM_ROWS", 3)
+    monkeypatch.setattr("pysync.queue.event_queue._TRIM_ROWS", 3)
     add(queue, 20)
     disk.free = 1_240_000  # less than a quarter above the floor
     given_back = []

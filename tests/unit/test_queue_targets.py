@@ -149,7 +149,7 @@ def test_an_unknown_target_is_an_error(queue):
 
 
 def test_trimming_waits_for_the_slowest_target(queue, reopen, monkeypatch):
-    monkeypatch.setattr("pysync.queue.log._TRIM_ROWS", 3)
+    monkeypatch.setattr("pysync.queue.event_queue._TRIM_ROWS", 3)
     fill(queue, 1, 20)
     assert queue.trim() == 0  # nobody has registered
     queue.register("dr")
@@ -164,7 +164,7 @@ def test_trimming_waits_for_the_slowest_target(queue, reopen, monkeypatch):
 
 
 def test_trimming_stops_when_its_time_is_over_and_goes_on_the_next_time(queue, monkeypatch):
-    monkeypatch.setattr("pysync.queue.log._TRIM_ROWS", 3)
+    monkeypatch.setattr("pysync.queue.event_queue._TRIM_ROWS", 3)
     fill(queue, 1, 20)
     queue.register("dr")
     queue.advance("dr", 20)

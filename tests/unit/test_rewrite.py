@@ -1,4 +1,4 @@
-"""Rewrite: what becomes of names, locations and parameters on the way to a target."""
+"""NameMapping: what becomes of names, locations and parameters on the way to a target."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from pysync.errors import UsageError
 from pysync.model import idl
 from pysync.model.event import Kind
 from pysync.model.names import TableName
-from pysync.replay.rewrite import Locations, Rewrite
+from pysync.replay.mapping import Locations, NameMapping
 from pysync.targets.base import Rejected
 from tests.support import partition, table
 from tests.support.events import change, database, one_of_each_kind, settings
@@ -25,8 +25,8 @@ PATHS = st.lists(SEGMENTS, max_size=3).map(lambda parts: "".join(f"/{part}" for 
 EACH = one_of_each_kind()
 
 
-def rewrite(**values) -> Rewrite:
-    return Rewrite.of(settings(**values))
+def rewrite(**values) -> NameMapping:
+    return NameMapping.of(settings(**values))
 
 
 def rewritten(kind: Kind, what=None, **values):

@@ -12,10 +12,10 @@ from hypothesis import strategies as st
 from pysync.copy.copier import Copier
 from pysync.copy.copies import Copies
 from pysync.copy.files import FilesFirst
-from pysync.copy.forms import Frame, alter, form_of, frame_of
+from pysync.copy.formats import Frame, alter, form_of, frame_of
 from pysync.copy.reading import schema
+from pysync.copy.reencoder import Job, Reencoder
 from pysync.copy.requests import Difference, File, Pair, decode, encode
-from pysync.copy.rewriter import Job, Rewriter
 from pysync.errors import UsageError
 from pysync.jobs.copying import _sources
 from pysync.model.change import Change
@@ -24,7 +24,7 @@ from pysync.model.files import Form, SourceFiles
 from pysync.model.mark import Mark
 from pysync.model.names import TableName
 from pysync.model.operation import PutPartitions, PutTable, RenameTable
-from pysync.replay.rewrite import Rewrite
+from pysync.replay.mapping import NameMapping
 from pysync.targets.base import Rejected
 from pysync.targets.settings import CopySettings, TargetSettings
 from tests.support import SERDE, partition, table
@@ -157,13 +157,13 @@ def test_the_schema_is_in_sparks_words():
 
 
 def test_a_table_and_its_partitions_become_another_format_and_tell_where_from():
-    rewrite = Rewrite.of(configured())
+    rewrite = NameMapping.of(configured())
     of = made(keys=[("k", "string")], parameters={"skip.header.line.count": "1"})
     part = partition(of, ["1"])
     part.sd.location = "file:/here/t/k=1"
     frame = rewrite.frame(of)
     (table_from,) = rewrite.rewrite(of).values()
-    (part_from,) = rewrite.rewrite_partition(part, frame).values()
+    (part_from,) = rewrite.apply_to_partition(part, frame).values()
     assert (table_from.location, part_from.location) == ("file:/here/t", "file:/here/t/k=1")
     assert (table_from.form.header, part_from.form.header) == (1, 1)
     assert (of.sd.inputFormat, part.sd.inputFormat) == (PARQUET[0], PARQUET[0])
@@ -176,7 +176,7 @@ def test_events_of_partitions_bring_their_table_along():
         part = partition(table_, ["1"])
         part.sd.location = "file:/here/t/k=1"
         event = Event(Kind.ADD_PARTITION, "here", "i", 1, 0)
-        change = Rewrite.of(configured()).apply(Change(event, 1, table=table_, after=[part]), table_)
+        change = NameMapping.of(configured()).apply(Change(event, 1, table=table_, after=[part]), table_)
         assert change.after[0].sd.inputFormat == expected
         form = Form("text", "parquet", (("id", "bigint"),), "\x01", "\\N") if table_ is of else None
         assert change.sources == {"file:/there/t/k=1": SourceFiles("file:/here/t/k=1", form)}
@@ -186,12 +186,12 @@ def test_events_of_partitions_bring_their_table_along():
 def test_a_partition_without_its_table_is_not_guessed(how):
     """Whoever forgets the table finds out with any target, not only with one that writes anew."""
     with pytest.raises(TypeError, match="the frame of its table"):
-        Rewrite.of(configured(how)).rewrite(partition(made(), ["1"]))
+        NameMapping.of(configured(how)).rewrite(partition(made(), ["1"]))
 
 
 def test_what_one_table_tells_is_forgotten_with_it():
     """Of two tables of one name, as after a drop, each partition is of its own."""
-    rewrite = Rewrite.of(configured())
+    rewrite = NameMapping.of(configured())
     old = made(keys=[("k", "string")], parameters={"skip.header.line.count": "1"})
     new = made(keys=[("k", "string")], parameters={"transactional": "true"})
     frames = [rewrite.frame(it) for it in (old, new, old)]
@@ -199,7 +199,7 @@ def test_what_one_table_tells_is_forgotten_with_it():
     for frame in frames:
         part = partition(old, ["1"])
         part.sd.location = "file:/here/t/k=1"
-        (files,) = rewrite.rewrite_partition(part, frame).values()
+        (files,) = rewrite.apply_to_partition(part, frame).values()
         found.append(files.form and files.form.header)
     assert found == [1, None, 1]
 
@@ -231,7 +231,7 @@ def test_a_refresh_brings_partitions_with_what_their_table_tells(parameters, hea
 def test_copying_by_hand_knows_of_partitions_what_their_table_tells():
     for parameters, header in ((HEADER, 1), ({"transactional": "true"}, None)):
         source = stored(parameters=parameters)
-        found = dict(_sources(source, Rewrite.of(configured()), source.table("db", "t")))
+        found = dict(_sources(source, NameMapping.of(configured()), source.table("db", "t")))
         assert list(found) == ["file:/there/t/day=1", "file:/there/t/day=2"]
         assert [it.form and it.form.header for it in found.values()] == [header] * 2
 
@@ -242,7 +242,7 @@ def test_nothing_changes_where_both_ends_share_the_files_or_nothing_is_asked():
     for how, location in cases:
         found = made(location=location)
         values = configured(how).model_copy(update={"locations": {"file:/here": "file:/there", **same}})
-        (files,) = Rewrite.of(values).rewrite(found).values()
+        (files,) = NameMapping.of(values).rewrite(found).values()
         assert files.form is None
         assert found.sd.serdeInfo.serializationLib == SERDE
 
@@ -297,7 +297,7 @@ class Workers:
 
 
 def rewriting(workers):
-    return Rewriter(Copier(workers, CopySettings(settle_seconds=0)), workers, 0)
+    return Reencoder(Copier(workers, CopySettings(settle_seconds=0)), workers, 0)
 
 
 def test_a_second_run_writes_nothing_and_ends_what_a_killed_one_left():

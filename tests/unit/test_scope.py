@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from pysync.model.names import TableName
 from pysync.replay.scope import Extent, changes, scope_of
-from pysync.resync.rescoping import Kept, compare_scope, kept_scope
+from pysync.resync.rescoping import KeptScope, compare_scope, kept_scope
 from pysync.targets.settings import TargetSettings
 from tests.support.events import settings as made
 
@@ -101,5 +101,5 @@ def test_a_shadow_leaves_its_scope_as_it_was(reopen):
 
 
 def test_what_is_no_change_is_the_same():
-    kept = Kept(scope={"include": ["a"]})
+    kept = KeptScope(scope={"include": ["a"]})
     assert kept.changed_to({"include": ["a"]}) is kept

@@ -15,10 +15,10 @@ from pysync.errors import PysyncError
 from pysync.metastore.errors import MetastoreCallFailed
 from pysync.model.names import TableName, partition_name
 from pysync.targets.base import Rejected
-from pysync.targets.same import differences, same
+from pysync.targets.diff import differences, same
 from pysync.targets.spark import forms, places
+from pysync.targets.spark.as_kept import as_kept
 from pysync.targets.spark.errors import Cause, meant
-from pysync.targets.spark.kept import kept
 from pysync.targets.spark.types import schema
 from tests.conformance.objects import function, partition, table
 
@@ -72,7 +72,7 @@ def test_a_schema_has_the_types_word_for_word(columns: list[tuple[str, str | Non
 @given(st.lists(VALUES, min_size=1, max_size=3))
 def test_a_partition_comes_back_as_it_is_kept(values: list[str]) -> None:
     of = table(NAME, PLACE, keys=[f"k{at}" for at in range(len(values))])
-    wanted = kept(partition(of, values, location="hdfs://nn/elsewhere"))
+    wanted = as_kept(partition(of, values, location="hdfs://nn/elsewhere"))
     keys = [key.name for key in of.partitionKeys]
     form = json.loads(json.dumps(forms.partition_form(wanted, keys)))
     there = forms.partition({**form, "createTime": 7000}, of)
@@ -87,11 +87,11 @@ def test_a_partition_comes_back_as_it_is_kept(values: list[str]) -> None:
 def test_a_database_comes_back(parameters: dict[str, str], owner: str | None) -> None:
     parameters.pop("owner", None)
     wanted = hive.Database("Db", "it's", "file:/w/a b", parameters, None, owner, hive.PrincipalType.USER)
-    form = json.loads(json.dumps(forms.database_form(kept(wanted), "file:/default")))
+    form = json.loads(json.dumps(forms.database_form(as_kept(wanted), "file:/default")))
     there = forms.database(form)
     assert (there.name, there.locationUri, there.parameters) == ("db", "file:/w/a b", parameters)
     assert there.ownerName == owner
-    assert differences(kept(wanted), there) == []
+    assert differences(as_kept(wanted), there) == []
     assert forms.database_form(hive.Database("d"), "file:/default")["locationUri"] == "file:/default"
 
 
@@ -101,7 +101,7 @@ def test_what_spark_has_no_place_for_is_left_out_of_a_copy() -> None:
     wanted.sd.parameters, wanted.sd.compressed, wanted.sd.storedAsSubDirectories = {"a": "b"}, True, True
     wanted.sd.skewedInfo = hive.SkewedInfo(["a"], [["1"]], {})
     before = deepcopy(wanted)
-    found = kept(wanted)
+    found = as_kept(wanted)
     assert wanted == before
     assert found.parameters == {"EXTERNAL": "TRUE", "x": "y"}
     assert found.sd.location == "file:/w/t"
@@ -122,18 +122,18 @@ def test_what_spark_has_no_place_for_is_left_out_of_a_copy() -> None:
 def test_buckets_are_kept_and_their_order_if_it_goes_up(count, columns, orders, expected) -> None:
     wanted = table(NAME, PLACE)
     wanted.sd.numBuckets, wanted.sd.bucketCols, wanted.sd.sortCols = count, columns, orders
-    form = forms.bucket_form(kept(wanted).sd)
+    form = forms.bucket_form(as_kept(wanted).sd)
     assert (form and tuple(form.values())) == expected
 
 
 def test_views_have_a_query_and_no_storage_and_tables_no_query() -> None:
     seen = table(NAME, None, external=False)
     seen.tableType, seen.viewOriginalText, seen.viewExpandedText = "VIRTUAL_VIEW", "select 1", "select 1"
-    assert kept(seen).viewExpandedText == "select 1"
-    assert kept(seen).sd.serdeInfo is None
+    assert as_kept(seen).viewExpandedText == "select 1"
+    assert as_kept(seen).sd.serdeInfo is None
     stored = table(NAME, PLACE)
     stored.viewOriginalText = "left over"
-    assert kept(stored).viewOriginalText is None
+    assert as_kept(stored).viewOriginalText is None
 
 
 @pytest.mark.parametrize("kind", ["MATERIALIZED_VIEW", "INDEX_TABLE", None])
@@ -141,12 +141,12 @@ def test_other_kinds_of_tables_are_refused(kind: str | None) -> None:
     wanted = table(NAME, PLACE)
     wanted.tableType = kind
     with pytest.raises(Rejected, match=r"table db\.t: Spark's catalog has no "):
-        kept(wanted)
+        as_kept(wanted)
 
 
 def test_formats_are_the_same_or_not() -> None:
-    of = kept(table(NAME, PLACE, keys=["k"]))
-    same_one, other, moved = (kept(partition(of, ["1"])) for _ in range(3))
+    of = as_kept(table(NAME, PLACE, keys=["k"]))
+    same_one, other, moved = (as_kept(partition(of, ["1"])) for _ in range(3))
     other.sd.serdeInfo.parameters["field.delim"] = "\t"
     moved.sd.location = "hdfs://elsewhere/"
     assert [forms.same_format(it.sd, of.sd) for it in (same_one, other, moved)] == [True, False, True]
@@ -158,7 +158,7 @@ def test_a_function_comes_back() -> None:
     class_name, resources = forms.function_form(wanted)
     assert resources == [("jar", "hdfs://nn/f.jar")]
     there = forms.function("db", "F", class_name, [{"kind": kind, "uri": uri} for kind, uri in resources])
-    assert same(kept(wanted), there)
+    assert same(as_kept(wanted), there)
 
 
 HIVE = "org.apache.hadoop.hive.ql.metadata.HiveException"

@@ -17,11 +17,11 @@ from pysync.metastore.errors import MetastoreUnavailable
 from pysync.model.mark import Mark
 from pysync.model.names import TableName, partition_name, partition_values
 from pysync.model.operation import PutDatabase, PutFunction, PutPartitions, PutTable
-from pysync.replay.rewrite import Rewrite
+from pysync.replay.mapping import NameMapping
 from pysync.sidecar.verifying import persisting
 from pysync.targets.base import Rejected, Unavailable
 from pysync.targets.faulty import KIND, FaultySettings
-from pysync.verify import crew
+from pysync.verify import pool
 from pysync.verify.compare import DIFFERENT, EQUAL, EXTRA, FOREIGN, MISSING, Compared, Comparison, Selection
 from pysync.verify.partitions import FEW
 from pysync.verify.report import Report, junit
@@ -104,14 +104,14 @@ class Place:
 
     def sync(self, mark: Mark = MARK) -> Place:
         """Write all that the source has."""
-        rewrite = Rewrite.of(self.settings)
+        rewrite = NameMapping.of(self.settings)
         for name, base in self.source.bases.items():
             self.target.apply(PutDatabase(database=name, definition=deepcopy(base), mark=mark))
         for name, made in self.source.found.items():
             definition, parts = deepcopy(made), tuple(deepcopy(list(self.source.parts[name].values())))
             rewrite.rewrite(definition)
             for part in parts:
-                rewrite.rewrite_partition(part, rewrite.frame(made))
+                rewrite.apply_to_partition(part, rewrite.frame(made))
             self.target.apply(PutTable(table=name, definition=deepcopy(definition), mark=mark))
             self.target.apply(PutPartitions(table=name, definition=definition, partitions=parts, mark=mark))
         for it in self.source.made:
@@ -134,8 +134,8 @@ def function(name: str, kind: str = "org.F") -> Any:
 
 @pytest.fixture(autouse=True)
 def no_waits(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(crew, "_FIRST_WAIT_SECONDS", 0.0)
-    monkeypatch.setattr(crew, "_LONGEST_WAIT_SECONDS", 0.0)
+    monkeypatch.setattr(pool, "_FIRST_WAIT_SECONDS", 0.0)
+    monkeypatch.setattr(pool, "_LONGEST_WAIT_SECONDS", 0.0)
 
 
 def anew(*days: str) -> Place:

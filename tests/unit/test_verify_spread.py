@@ -24,11 +24,11 @@ from pysync.sections import SourceConfig, SparkConfig
 from pysync.targets.base import Unavailable
 from pysync.targets.faulty import KIND
 from pysync.targets.settings import CopySettings, TargetSettings
-from pysync.verify import crew
+from pysync.verify import pool
+from pysync.verify.comparator import DatabaseItem, ExtraDatabaseItem, TableItem
 from pysync.verify.compare import Compared, Comparison
-from pysync.verify.crew import Crew
-from pysync.verify.looks import DatabaseItem, ExtraDatabaseItem, TableItem
 from pysync.verify.partitions import FEW
+from pysync.verify.pool import WorkerPool
 from tests.unit.test_verify import LATER, Place, anew, function, left_as_they_are
 
 SOURCE = SourceConfig(name="onprem", metastore="thrift://source:9083")
@@ -56,12 +56,12 @@ class Executors:
                 lambda: KIND.open(self.place.settings),
                 self.place.settings,
                 "onprem",
-                hands=lambda own, _: self.lend(own, stack),
+                executor=lambda own, _: self.lend(own, stack),
             )
             return list(comparison.run())
 
-    def lend(self, crew: Crew, stack: ExitStack) -> Spread:
-        spread = Spread(crew, self.run, Job.of(SOURCE, self.place.settings), lambda: self.slots)
+    def lend(self, pool: WorkerPool, stack: ExitStack) -> Spread:
+        spread = Spread(pool, self.run, Job.of(SOURCE, self.place.settings), lambda: self.slots)
         stack.callback(spread.join)
         stack.callback(spread.cancel)
         return spread
@@ -69,8 +69,8 @@ class Executors:
 
 @pytest.fixture(autouse=True)
 def no_waits(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(crew, "_FIRST_WAIT_SECONDS", 0.0)
-    monkeypatch.setattr(crew, "_LONGEST_WAIT_SECONDS", 0.0)
+    monkeypatch.setattr(pool, "_FIRST_WAIT_SECONDS", 0.0)
+    monkeypatch.setattr(pool, "_LONGEST_WAIT_SECONDS", 0.0)
 
 
 @pytest.fixture

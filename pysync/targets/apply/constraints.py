@@ -14,11 +14,11 @@ from pysync.metastore.errors import MetastoreUnsupported
 from pysync.model.constraints import by_name, comparable, name_of
 from pysync.model.names import TableName, normalized
 from pysync.model.operation import DropConstraint, PutConstraint
-from pysync.targets.apply.ownership import Standing, standing_of_part
+from pysync.targets.apply.ownership import Ownership, ownership_of_part
 from pysync.targets.apply.tables import existing
 from pysync.targets.apply.writing import conflict
 from pysync.targets.base import Outcome, total
-from pysync.targets.same import same
+from pysync.targets.diff import same
 from pysync.targets.store import Store
 
 
@@ -26,8 +26,8 @@ def put_constraint(store: Store, operation: PutConstraint) -> Outcome:
     """Add each constraint, in place of one that has its name, or, for a primary key, of the table's other one."""
     # HMS 2.3 answers a constraint of a missing table with an internal error, so we look first.
     table = existing(store, operation.table, "constraint")
-    found = standing_of_part(table.parameters, operation.mark)
-    if found is Standing.NEWER:
+    found = ownership_of_part(table.parameters, operation.mark)
+    if found is Ownership.NEWER:
         return Outcome.STALE
     try:
         return total([_put(store, operation, found, columns) for columns in by_name(operation.columns)])
@@ -43,9 +43,9 @@ def drop_constraint(store: Store, operation: DropConstraint) -> Outcome:
     names = names_like(store, table, operation.constraint)
     if not names:
         return Outcome.UNCHANGED
-    found = standing_of_part(table.parameters, operation.mark)
-    if found is not Standing.OWN:
-        return Outcome.STALE if found is Standing.NEWER else Outcome.FOREIGN
+    found = ownership_of_part(table.parameters, operation.mark)
+    if found is not Ownership.OWN:
+        return Outcome.STALE if found is Ownership.NEWER else Outcome.FOREIGN
     for name in names:
         store.drop_constraint(operation.table, name)
     return Outcome.APPLIED
@@ -76,11 +76,11 @@ def replace(store: Store, name: TableName, there: list[Any], wanted: list[Any]) 
     store.add_constraint(wanted)
 
 
-def _put(store: Store, operation: PutConstraint, found: Standing, wanted: list[Any]) -> Outcome:
+def _put(store: Store, operation: PutConstraint, found: Ownership, wanted: list[Any]) -> Outcome:
     there = rivals(store, operation.table, wanted[0])
     if same([comparable(column) for column in wanted], there):
         return Outcome.UNCHANGED
-    settled = conflict(store, f"table {operation.table}") if found is Standing.FOREIGN else None
+    settled = conflict(store, f"table {operation.table}") if found is Ownership.FOREIGN else None
     if settled is not None:
         return settled
     replace(store, operation.table, there, wanted)

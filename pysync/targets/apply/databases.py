@@ -6,7 +6,7 @@ from typing import Any
 
 from pysync.model.mark import Mark
 from pysync.model.operation import DropDatabase, PutDatabase
-from pysync.targets.apply.ownership import Standing, standing, standing_for_drop
+from pysync.targets.apply.ownership import Ownership, ownership_for_drop, ownership_of
 from pysync.targets.apply.writing import deletes, stamped, tell_lost, up_to_date
 from pysync.targets.base import Outcome
 from pysync.targets.hive import is_view
@@ -25,10 +25,10 @@ def put_database(store: Store, operation: PutDatabase) -> Outcome:
         store.create_database(kept)
         tell_lost(store, operation, store.lost(kept))
         return Outcome.APPLIED
-    found = standing(True, there.parameters, operation.mark)
-    if found is Standing.NEWER:
+    found = ownership_of(True, there.parameters, operation.mark)
+    if found is Ownership.NEWER:
         return Outcome.STALE
-    if found is Standing.FOREIGN and (operation.database == _DEFAULT or store.settings.on_conflict != "adopt"):
+    if found is Ownership.FOREIGN and (operation.database == _DEFAULT or store.settings.on_conflict != "adopt"):
         return Outcome.FOREIGN
     # What the place did not take from this very event (HMS 2.3: description and location) it never takes.
     tried = written == mark and not store.is_half_made(kept, there)
@@ -46,27 +46,27 @@ def drop_database(store: Store, operation: DropDatabase) -> Outcome:
     there = store.database(operation.database)
     if there is None:
         return Outcome.UNCHANGED
-    found = standing_for_drop(True, there.parameters, operation.mark)
+    found = ownership_for_drop(True, there.parameters, operation.mark)
     if operation.database == _DEFAULT:
         return Outcome.FOREIGN
     left = _drop_tables(store, operation)
-    if found is Standing.NEWER:
+    if found is Ownership.NEWER:
         return Outcome.STALE
-    if found is Standing.FOREIGN or left:
-        return Outcome.FOREIGN if Standing.FOREIGN in (found, *left) else Outcome.STALE
+    if found is Ownership.FOREIGN or left:
+        return Outcome.FOREIGN if Ownership.FOREIGN in (found, *left) else Outcome.STALE
     store.drop_database(operation.database, delete_data=deletes(store, operation.delete_data))
     return Outcome.APPLIED
 
 
-def _drop_tables(store: Store, operation: DropDatabase) -> list[Standing]:
+def _drop_tables(store: Store, operation: DropDatabase) -> list[Ownership]:
     """Drop the source's tables, views first; the standings of those that are left."""
-    own, left = list[Any](), list[Standing]()
+    own, left = list[Any](), list[Ownership]()
     for table in store.tables(operation.database):
-        its_standing = standing_for_drop(True, table.parameters, operation.mark)
-        if its_standing is Standing.OWN:
+        its_ownership = ownership_for_drop(True, table.parameters, operation.mark)
+        if its_ownership is Ownership.OWN:
             own.append(table)
         else:
-            left.append(its_standing)
+            left.append(its_ownership)
     if own:
         own.sort(key=is_view, reverse=True)
         store.drop_tables(own, delete_data=deletes(store, operation.delete_data))

@@ -4,17 +4,17 @@ from __future__ import annotations
 
 from pysync.model.names import normalized
 from pysync.model.operation import DropFunction, PutFunction
-from pysync.targets.apply.ownership import Standing, standing_of_part
+from pysync.targets.apply.ownership import Ownership, ownership_of_part
 from pysync.targets.apply.writing import into, tell_lost
 from pysync.targets.base import Outcome
-from pysync.targets.same import same
+from pysync.targets.diff import same
 from pysync.targets.store import Store
 
 
 def put_function(store: Store, operation: PutFunction) -> Outcome:
     """Create the function or alter it. One that is in another's database is altered only if that may be adopted."""
-    found = _database_standing(store, operation)
-    if found is Standing.NEWER:
+    found = _database_ownership(store, operation)
+    if found is Ownership.NEWER:
         return Outcome.STALE
     kept = store.as_kept(operation.definition)
     there = store.function(operation.database, kept.functionName)
@@ -22,7 +22,7 @@ def put_function(store: Store, operation: PutFunction) -> Outcome:
         return Outcome.UNCHANGED
     if there is None:
         into(store, operation, operation.database, lambda: store.create_function(kept))
-    elif found is Standing.FOREIGN and store.settings.on_conflict != "adopt":
+    elif found is Ownership.FOREIGN and store.settings.on_conflict != "adopt":
         return Outcome.FOREIGN
     else:
         store.alter_function(kept, there)
@@ -35,13 +35,13 @@ def drop_function(store: Store, operation: DropFunction) -> Outcome:
     name = normalized(operation.function)
     if store.function(operation.database, name) is None:
         return Outcome.UNCHANGED
-    found = _database_standing(store, operation)
-    if found is not Standing.OWN:
-        return Outcome.STALE if found is Standing.NEWER else Outcome.FOREIGN
+    found = _database_ownership(store, operation)
+    if found is not Ownership.OWN:
+        return Outcome.STALE if found is Ownership.NEWER else Outcome.FOREIGN
     store.drop_function(operation.database, name)
     return Outcome.APPLIED
 
 
-def _database_standing(store: Store, operation: PutFunction | DropFunction) -> Standing:
+def _database_ownership(store: Store, operation: PutFunction | DropFunction) -> Ownership:
     there = store.database(operation.database)
-    return Standing.ABSENT if there is None else standing_of_part(there.parameters, operation.mark)
+    return Ownership.ABSENT if there is None else ownership_of_part(there.parameters, operation.mark)

@@ -15,7 +15,7 @@ from pysync.model.births import births_of, first_home
 from pysync.model.home import Condition, Stance, home_of, stance
 from pysync.model.mark import Mark
 from pysync.model.operation import DropDatabase, Operation
-from pysync.targets.apply.ownership import Standing, standing, standing_for_drop, standing_of_part
+from pysync.targets.apply.ownership import Ownership, ownership_for_drop, ownership_of, ownership_of_part
 
 OnConflict = Literal["adopt", "skip", "park"]
 DEFAULT = "default"
@@ -35,9 +35,9 @@ class Verdict(Enum):
 
 _CONFLICTS = {"adopt": Verdict.DO, "skip": Verdict.FOREIGN, "park": Verdict.PARK}
 _OF_HOME = {
-    Standing.OWN: Verdict.DO,
-    Standing.NEWER: Verdict.STALE,
-    Standing.FOREIGN: Verdict.FOREIGN,
+    Ownership.OWN: Verdict.DO,
+    Ownership.NEWER: Verdict.STALE,
+    Ownership.FOREIGN: Verdict.FOREIGN,
 }
 
 
@@ -64,7 +64,7 @@ class BothWays:
         if there is None or its is None:
             return Verdict.DO
         if its == home:
-            return _OF_HOME[standing(True, there.parameters, operation.mark)]
+            return _OF_HOME[ownership_of(True, there.parameters, operation.mark)]
         if its in operation.visited:  # who passes this on has nothing of its own under the name any more
             return Verdict.DO
         if home > its:  # what a third cluster is the home of is not for this one to give away
@@ -83,7 +83,7 @@ class BothWays:
             return Verdict.FOREIGN
         if asked.stance is Stance.REQUEST:
             return self._by_request(asked, None, there)
-        return _OF_HOME[standing_for_drop(True, there.parameters, operation.mark)]
+        return _OF_HOME[ownership_for_drop(True, there.parameters, operation.mark)]
 
     def known(self, operation: DropDatabase) -> frozenset[str]:
         """The births of a database that who drops it knew of."""
@@ -112,7 +112,7 @@ class BothWays:
             return Verdict.DO
         if home != operation.mark.source:
             return Verdict.DO if self._asks_place(operation) or its is Stance.ECHO else Verdict.FOREIGN
-        return _OF_HOME[standing_of_part(place.parameters, operation.mark)]
+        return _OF_HOME[ownership_of_part(place.parameters, operation.mark)]
 
     def part(self, operation: Operation, place: Any, wanted: Any | None, there: Any | None) -> Verdict:
         """Each by itself."""

@@ -15,7 +15,7 @@ from pysync.model.operation import PutPartitions, TableOperation
 from pysync.targets.settings import TargetSettings
 
 
-class Standing(Enum):
+class Ownership(Enum):
     """What an object at the target is to the source that wants to write it."""
 
     ABSENT = auto()
@@ -24,26 +24,26 @@ class Standing(Enum):
     FOREIGN = auto()  # not written by this source
 
 
-def standing(exists: bool, parameters: Mapping[str, str] | None, mark: Mark) -> Standing:
+def ownership_of(exists: bool, parameters: Mapping[str, str] | None, mark: Mark) -> Ownership:
     """Where an object with these parameters stands to a put with this mark."""
     if not exists:
-        return Standing.ABSENT
+        return Ownership.ABSENT
     there = Mark.read(parameters)
     if there is None or there.source != mark.source:
-        return Standing.FOREIGN
-    return Standing.NEWER if there.is_newer_than(mark) else Standing.OWN
+        return Ownership.FOREIGN
+    return Ownership.NEWER if there.is_newer_than(mark) else Ownership.OWN
 
 
-def standing_for_drop(exists: bool, parameters: Mapping[str, str] | None, mark: Mark) -> Standing:
+def ownership_for_drop(exists: bool, parameters: Mapping[str, str] | None, mark: Mark) -> Ownership:
     """The same for a drop: what was created at the source after the dropped object is newer, whatever its event."""
-    found = standing(exists, parameters, mark)
+    found = ownership_of(exists, parameters, mark)
     there = Mark.read(parameters)
-    if found is Standing.OWN and there is not None and mark.created and there.created > mark.created:
-        return Standing.NEWER
+    if found is Ownership.OWN and there is not None and mark.created and there.created > mark.created:
+        return Ownership.NEWER
     return found
 
 
-def standing_of_part(parameters: Mapping[str, str] | None, mark: Mark) -> Standing:
+def ownership_of_part(parameters: Mapping[str, str] | None, mark: Mark) -> Ownership:
     """Where an object that has no mark of its own stands, by the mark of what it belongs to.
 
     A partition, constraint or function is newer only if its table or database was created at the source later, or got
@@ -51,17 +51,17 @@ def standing_of_part(parameters: Mapping[str, str] | None, mark: Mark) -> Standi
     """
     there = Mark.read(parameters)
     if there is None or there.source != mark.source:
-        return Standing.FOREIGN
+        return Ownership.FOREIGN
     newer = (mark.created and there.created > mark.created) or mark.is_before_birth_of(there)
-    return Standing.NEWER if newer else Standing.OWN
+    return Ownership.NEWER if newer else Ownership.OWN
 
 
 def may_write(settings: TargetSettings, operation: TableOperation, there: Any | None) -> bool:
     """Whether the table `there` takes a put or a rename: it is not newer, and if another's, it is to be adopted."""
     if there is not None and isinstance(operation, PutPartitions):
-        found = standing_of_part(there.parameters, operation.mark)
+        found = ownership_of_part(there.parameters, operation.mark)
     else:
-        found = standing(there is not None, there and there.parameters, operation.mark)
-    if found is Standing.FOREIGN:
+        found = ownership_of(there is not None, there and there.parameters, operation.mark)
+    if found is Ownership.FOREIGN:
         return settings.on_conflict == "adopt"
-    return found in {Standing.ABSENT, Standing.OWN}
+    return found in {Ownership.ABSENT, Ownership.OWN}

@@ -7,12 +7,12 @@ from typing import Any
 
 from pysync.model.names import DEFAULT_PARTITION, TableName
 from pysync.model.operation import DropPartitions, PutPartitions
-from pysync.targets.apply.ownership import Standing, standing_of_part
+from pysync.targets.apply.ownership import Ownership, ownership_of_part
 from pysync.targets.apply.tables import existing
 from pysync.targets.apply.writing import conflict, deletes, tell_lost
 from pysync.targets.base import Outcome, Rejected, total
+from pysync.targets.diff import differences, same
 from pysync.targets.hive import slices
-from pysync.targets.same import differences, same
 from pysync.targets.store import Exists, Refused, Store, refused_as_one
 
 Values = tuple[str, ...]
@@ -26,14 +26,14 @@ def put_partitions(store: Store, operation: PutPartitions) -> Outcome:
     Those that the store refuses do not keep the others from it: Rejected is raised at the end.
     """
     table = existing(store, operation.table, "partitions")
-    found = standing_of_part(table.parameters, operation.mark)
-    if found is Standing.NEWER:
+    found = ownership_of_part(table.parameters, operation.mark)
+    if found is Ownership.NEWER:
         return Outcome.STALE
     wanted, refused = as_kept(store, operation.table, table, operation.partitions)
     outcomes = []
     for keys in slices(list(wanted), store.batch):
         batch = {key: wanted[key] for key in keys}
-        put = _put_fresh if operation.fresh and found is Standing.OWN else _put
+        put = _put_fresh if operation.fresh and found is Ownership.OWN else _put
         outcomes.append(put(store, operation, table, batch, refused))
         if len(refused) >= _ENOUGH:
             break
@@ -50,8 +50,8 @@ def drop_partitions(store: Store, operation: DropPartitions) -> Outcome:
     table = store.table(operation.table)
     if table is None:
         return Outcome.UNCHANGED
-    found = standing_of_part(table.parameters, operation.mark)
-    if found is Standing.NEWER:
+    found = ownership_of_part(table.parameters, operation.mark)
+    if found is Ownership.NEWER:
         return Outcome.STALE
     for values in operation.values:
         fitting(operation.table, operation.keys, values)
@@ -110,7 +110,7 @@ def _put(
     changed = [(item, there[key]) for key, item in wanted.items() if key in there and not same(item, there[key])]
     if not absent and not changed:
         return Outcome.UNCHANGED  # whosever it is: so the echo of a change comes to rest
-    if standing_of_part(table.parameters, operation.mark) is Standing.FOREIGN:
+    if ownership_of_part(table.parameters, operation.mark) is Ownership.FOREIGN:
         if not absent and not any(_writes(store, table, item, its) for item, its in changed):
             return Outcome.UNCHANGED
         settled = conflict(store, f"table {operation.table}")
@@ -130,12 +130,12 @@ def _writes(store: Store, table: Any, wanted: Any, there: Any) -> bool:
 
 
 def _drop(
-    store: Store, operation: DropPartitions, table: Any, values: Sequence[Sequence[str]], found: Standing
+    store: Store, operation: DropPartitions, table: Any, values: Sequence[Sequence[str]], found: Ownership
 ) -> Outcome:
     there = store.partitions_of(table, values)
     if not there:
         return Outcome.UNCHANGED
-    if found is Standing.FOREIGN:
+    if found is Ownership.FOREIGN:
         return Outcome.FOREIGN
     store.drop_partitions(table, there, delete_data=deletes(store, operation.delete_data))
     return Outcome.APPLIED

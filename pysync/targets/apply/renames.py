@@ -18,14 +18,14 @@ from typing import Any
 from pysync.model.mark import Mark
 from pysync.model.operation import RenameTable
 from pysync.targets.apply.iceberg import stays
-from pysync.targets.apply.ownership import Standing, standing, standing_for_drop
+from pysync.targets.apply.ownership import Ownership, ownership_for_drop, ownership_of
 from pysync.targets.apply.partitions import by_values, key_of
 from pysync.targets.apply.tables import bring_to
 from pysync.targets.apply.transactional import refuse_transactional
 from pysync.targets.apply.writing import conflict, stamped
 from pysync.targets.base import Outcome, Rejected, Unavailable
+from pysync.targets.diff import same
 from pysync.targets.hive import is_another, name_of
-from pysync.targets.same import same
 from pysync.targets.store import Capability, Store, refused_as_one
 
 RENAMING_KEY = "pysync.renaming"
@@ -35,10 +35,10 @@ def rename_table(store: Store, operation: RenameTable) -> Outcome:
     """Rename the table if it is there and not newer; else see that the new one is as it should be."""
     store = store.renaming()
     old, new = store.table(operation.table), store.table(operation.new_name)
-    found = standing_for_drop(old is not None, old and old.parameters, operation.mark)  # the name loses it
-    if old is None or found is Standing.NEWER:
+    found = ownership_for_drop(old is not None, old and old.parameters, operation.mark)  # the name loses it
+    if old is None or found is Ownership.NEWER:
         return bring_to(store, operation, operation.definition, new)
-    if found is Standing.FOREIGN:
+    if found is Ownership.FOREIGN:
         return _rename_foreign(store, operation, old, new)
     if _is_done(new, operation):
         _drop(store, old)  # what a crash, or a replay from before the rename, has left
@@ -47,8 +47,8 @@ def rename_table(store: Store, operation: RenameTable) -> Outcome:
     return _rename_own(store, operation, old, new)
 
 
-def _standing(table: Any | None, operation: RenameTable) -> Standing:
-    return standing(table is not None, table and table.parameters, operation.mark)
+def _ownership(table: Any | None, operation: RenameTable) -> Ownership:
+    return ownership_of(table is not None, table and table.parameters, operation.mark)
 
 
 def _is_done(new: Any | None, operation: RenameTable) -> bool:
@@ -56,7 +56,7 @@ def _is_done(new: Any | None, operation: RenameTable) -> bool:
     if new is None:
         return False
     written = Mark.read(new.parameters) == operation.mark and RENAMING_KEY not in new.parameters
-    return written or _standing(new, operation) is Standing.NEWER
+    return written or _ownership(new, operation) is Ownership.NEWER
 
 
 def _is_half_done(new: Any | None, operation: RenameTable) -> bool:
@@ -76,7 +76,7 @@ def _rename_foreign(store: Store, operation: RenameTable, old: Any, new: Any) ->
 def _rename_own(store: Store, operation: RenameTable, old: Any, new: Any) -> Outcome:
     if _is_half_done(new, operation):
         return _rename(store, operation, old, new)
-    if _standing(new, operation) is Standing.FOREIGN:
+    if _ownership(new, operation) is Ownership.FOREIGN:
         if store.settings.on_conflict == "skip":
             return Outcome.FOREIGN
         raise Rejected(

@@ -9,7 +9,7 @@ from typing import Any
 from pysync.metastore.statistics import Statistics
 from pysync.model.names import partition_name
 from pysync.model.operation import PutStatistics
-from pysync.targets.apply.ownership import Standing, standing_of_part
+from pysync.targets.apply.ownership import Ownership, ownership_of_part
 from pysync.targets.base import Outcome
 from pysync.targets.hive import name_of
 from pysync.targets.store import Store
@@ -22,9 +22,9 @@ def put_statistics(store: Store, operation: PutStatistics) -> Outcome:
     """Bring the column statistics to be so; none of a table that is not there, is not ours, or has other columns."""
     name = operation.table
     table = store.table(name)
-    found = standing_of_part(table.parameters, operation.mark) if table is not None else Standing.OWN
-    if table is None or found is not Standing.OWN:
-        return {Standing.NEWER: Outcome.STALE, Standing.FOREIGN: Outcome.FOREIGN}.get(found, Outcome.UNCHANGED)
+    found = ownership_of_part(table.parameters, operation.mark) if table is not None else Ownership.OWN
+    if table is None or found is not Ownership.OWN:
+        return {Ownership.NEWER: Outcome.STALE, Ownership.FOREIGN: Outcome.FOREIGN}.get(found, Outcome.UNCHANGED)
     there = store.column_statistics(table, list(operation.statistics))
     known = partial(_is_known, _knows_timestamps(store, operation))
     wanted = {part: _fitting(filter(known, its), table) for part, its in operation.statistics.items()}

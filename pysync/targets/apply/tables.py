@@ -9,7 +9,7 @@ from pysync.model.mark import Mark
 from pysync.model.names import TableName
 from pysync.model.operation import DropTable, PutTable, TableOperation
 from pysync.targets.apply.iceberg import stays
-from pysync.targets.apply.ownership import Standing, standing, standing_for_drop, standing_of_part
+from pysync.targets.apply.ownership import Ownership, ownership_for_drop, ownership_of, ownership_of_part
 from pysync.targets.apply.transactional import refuse_transactional
 from pysync.targets.apply.writing import conflict, deletes, into, stamped, tell_lost, up_to_date
 from pysync.targets.base import Incomplete, Outcome, Rejected
@@ -29,7 +29,7 @@ def put_table(store: Store, operation: PutTable) -> Outcome:
     table = store.table(operation.table) if spreads else None
     if table is None or not table.partitionKeys:
         return outcome
-    if standing_of_part(table.parameters, operation.mark) is not Standing.OWN:
+    if ownership_of_part(table.parameters, operation.mark) is not Ownership.OWN:
         return outcome
     changed = store.spread_columns(table, store.as_kept(operation.definition).sd.cols)
     return Outcome.APPLIED if changed else outcome
@@ -50,10 +50,10 @@ def bring_to(
     where the table is not there, or had to be emptied, and the operation does not tell all of it.
     """
     name = name_of(definition)
-    found = standing(there is not None, there and there.parameters, operation.mark)
-    if found is Standing.NEWER:
+    found = ownership_of(there is not None, there and there.parameters, operation.mark)
+    if found is Ownership.NEWER:
         return Outcome.STALE
-    settled = conflict(store, f"table {name}") if found is Standing.FOREIGN else None
+    settled = conflict(store, f"table {name}") if found is Ownership.FOREIGN else None
     if settled is not None:
         return settled
     written = Mark.read(there.parameters) if there is not None else None
@@ -63,7 +63,7 @@ def bring_to(
     if there is not None and up_to_date(kept, there, operation.mark):
         return Outcome.UNCHANGED
     refuse_transactional(store.settings, wanted)
-    if found is Standing.OWN and stays(store.settings, operation, kept.parameters, there.parameters):
+    if found is Ownership.OWN and stays(store.settings, operation, kept.parameters, there.parameters):
         return Outcome.FOREIGN
     if there is not None and not is_another(kept, there):
         if not store.alter_table(kept, there, cascade=cascade):
@@ -79,9 +79,9 @@ def drop_table(store: Store, operation: DropTable) -> Outcome:
     there = store.table(operation.table)
     if there is None:
         return Outcome.UNCHANGED
-    found = standing_for_drop(True, there.parameters, operation.mark)
-    if found is not Standing.OWN:
-        return Outcome.STALE if found is Standing.NEWER else Outcome.FOREIGN
+    found = ownership_for_drop(True, there.parameters, operation.mark)
+    if found is not Ownership.OWN:
+        return Outcome.STALE if found is Ownership.NEWER else Outcome.FOREIGN
     store.drop_tables([there], delete_data=deletes(store, operation.delete_data))
     return Outcome.APPLIED
 
@@ -99,7 +99,7 @@ def _make(store: Store, operation: TableOperation, kept: Any, there: Any | None,
     name = name_of(kept)
     whole = whole or (isinstance(operation, PutTable) and operation.creates)
     if there is not None:
-        if standing(True, there.parameters, operation.mark) is Standing.FOREIGN:
+        if ownership_of(True, there.parameters, operation.mark) is Ownership.FOREIGN:
             raise Rejected(
                 f"table {name} has other partition keys, or is a view where a table is wanted, and is not from this "
                 "source",

@@ -14,7 +14,7 @@ from pysync.model.mark import Mark
 from pysync.model.operation import Operation
 from pysync.model.structs import copied
 from pysync.targets.base import MissingDatabase, Outcome, Rejected
-from pysync.targets.same import same
+from pysync.targets.diff import same
 from pysync.targets.store import Store
 
 _MOST_TOLD = 10  # changes that one line of the log lists

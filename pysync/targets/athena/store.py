@@ -22,9 +22,9 @@ from pysync.targets.athena.differences import decision_of
 from pysync.targets.athena.settings import AthenaSettings
 from pysync.targets.athena.tables import decide_database, decide_table, same_columns, unsayable
 from pysync.targets.base import MissingDatabase, Rejected
+from pysync.targets.diff import same
 from pysync.targets.glue.store import GlueStore, Input
 from pysync.targets.hive import is_another, name_of
-from pysync.targets.same import same
 from pysync.targets.store import Capability, Store, Written
 
 _SHOWN = 3

@@ -16,10 +16,10 @@ from pysync.model.again import PLACE, is_word
 from pysync.model.constraints import Constraints
 from pysync.model.event import VISITED
 from pysync.model.names import TableName, partition_name
+from pysync.targets.diff import same_location
 from pysync.targets.hive import HiveStore, name_of
 from pysync.targets.hms.connections import Connections
 from pysync.targets.hms.errors import REFUSALS, classified
-from pysync.targets.same import same_location
 from pysync.targets.settings import TargetSettings
 
 _MANAGED_PLACE = "Unable to create database managed directory"

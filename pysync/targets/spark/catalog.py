@@ -17,9 +17,9 @@ from pysync.model.names import normalized, partition_values
 from pysync.model.wire import decode
 from pysync.targets.base import Unavailable
 from pysync.targets.spark import forms
+from pysync.targets.spark.as_kept import uncounted, with_format
 from pysync.targets.spark.errors import speaking
 from pysync.targets.spark.jvm import Jvm
-from pysync.targets.spark.kept import uncounted, with_format
 from pysync.targets.spark.session import SparkHost
 
 _SINGLY = 20

@@ -9,7 +9,7 @@ from hmsclient.genthrift.hive_metastore import ttypes as hive
 
 from pysync.model.names import normalized, partition_name, partition_values
 from pysync.targets.spark import places
-from pysync.targets.spark.kept import uncounted, with_format
+from pysync.targets.spark.as_kept import uncounted, with_format
 
 Form = dict[str, Any]
 

@@ -12,8 +12,8 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 from pysync.targets.spark import forms
+from pysync.targets.spark.as_kept import TYPES
 from pysync.targets.spark.forms import Form
-from pysync.targets.spark.kept import TYPES
 from pysync.targets.spark.types import PLAIN, schema
 
 if TYPE_CHECKING:

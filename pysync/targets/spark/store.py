@@ -11,8 +11,8 @@ from hmsclient.genthrift.hive_metastore import ttypes as hive
 from pysync.model.names import TableName
 from pysync.targets.hive import HiveStore, name_of
 from pysync.targets.hms.errors import REFUSALS, classified
+from pysync.targets.spark.as_kept import as_kept
 from pysync.targets.spark.catalog import SparkCatalog
-from pysync.targets.spark.kept import kept
 from pysync.targets.spark.settings import SparkSettings
 from pysync.targets.store import Capability
 
@@ -86,7 +86,7 @@ class SparkStore(HiveStore):
 
     def as_kept(self, item: Any, table: Any | None = None) -> Any:  # noqa: ARG002
         """Without what Spark's catalog has no place for."""
-        return kept(item)
+        return as_kept(item)
 
     # --- databases and functions
 

@@ -26,7 +26,7 @@ from pysync.model.operation import (
     PutTable,
     RenameTable,
 )
-from pysync.targets.apply.ownership import Standing, standing, standing_for_drop, standing_of_part
+from pysync.targets.apply.ownership import Ownership, ownership_for_drop, ownership_of, ownership_of_part
 from pysync.targets.base import Missing, Outcome, Rejected
 from tests.support.model.world import Database, Table, World, below, part_struct, read_part, read_table, table_struct
 
@@ -73,9 +73,9 @@ class ModelTarget:
         if there is None:
             self.world.databases[operation.database] = Database(version, operation.mark)
             return Outcome.APPLIED
-        found = standing(True, _parameters(there.mark), operation.mark)
-        if found is not Standing.OWN:
-            return Outcome.STALE if found is Standing.NEWER else Outcome.FOREIGN
+        found = ownership_of(True, _parameters(there.mark), operation.mark)
+        if found is not Ownership.OWN:
+            return Outcome.STALE if found is Ownership.NEWER else Outcome.FOREIGN
         if there.version == version:
             return Outcome.UNCHANGED
         there.version, there.mark = version, mark
@@ -85,13 +85,13 @@ class ModelTarget:
         there = self.world.databases.get(operation.database)
         if there is None:
             return Outcome.UNCHANGED
-        found = standing_for_drop(True, _parameters(there.mark), operation.mark)
-        if found is Standing.FOREIGN:
+        found = ownership_for_drop(True, _parameters(there.mark), operation.mark)
+        if found is Ownership.FOREIGN:
             return Outcome.FOREIGN
         for name in self.world.within(operation.database):
-            if standing_for_drop(True, _parameters(self.world.tables[name].mark), operation.mark) is Standing.OWN:
+            if ownership_for_drop(True, _parameters(self.world.tables[name].mark), operation.mark) is Ownership.OWN:
                 del self.world.tables[name]
-        if found is Standing.NEWER or self.world.within(operation.database):
+        if found is Ownership.NEWER or self.world.within(operation.database):
             return Outcome.STALE
         del self.world.databases[operation.database]
         return Outcome.APPLIED
@@ -105,7 +105,7 @@ class ModelTarget:
     def _put_function(self, operation: PutFunction) -> Outcome:
         name, made = operation.definition.functionName, operation.definition.className
         there = self._within(operation.database)
-        if standing_of_part(_parameters(there.mark), operation.mark) is Standing.NEWER:
+        if ownership_of_part(_parameters(there.mark), operation.mark) is Ownership.NEWER:
             return Outcome.STALE
         functions = there.functions
         if functions.get(name) == made:
@@ -115,30 +115,31 @@ class ModelTarget:
 
     def _drop_function(self, operation: DropFunction) -> Outcome:
         there = self.world.databases.get(operation.database)
-        if there and standing_of_part(_parameters(there.mark), operation.mark) is Standing.NEWER:
+        if there and ownership_of_part(_parameters(there.mark), operation.mark) is Ownership.NEWER:
             return Outcome.STALE
         gone = there.functions.pop(operation.function, None) if there else None
         return Outcome.UNCHANGED if gone is None else Outcome.APPLIED
 
     # tables
 
-    def _standing(self, name: TableName, mark: Mark) -> Standing:
+    def _ownership(self, name: TableName, mark: Mark) -> Ownership:
         there = self.world.tables.get(name)
-        return standing(there is not None, _parameters(there.mark) if there else None, mark)
+        return ownership_of(there is not None, _parameters(there.mark) if there else None, mark)
 
     def _put_table(self, operation: PutTable) -> Outcome:
         outcome = self._bring_to(operation, operation.table, operation.definition)
         there = self.world.tables[operation.table]
-        if operation.cascade and standing_of_part(_parameters(there.mark), operation.mark) is Standing.OWN:
+        if operation.cascade and ownership_of_part(_parameters(there.mark), operation.mark) is Ownership.OWN:
             cols = read_table(operation.definition).cols
             there.parts = {values: replace(part, cols=cols) for values, part in there.parts.items()}
         return outcome
 
     def _bring_to(self, operation: Operation, name: TableName, definition: Any) -> Outcome:
-        found, wanted, there = self._standing(name, operation.mark), read_table(definition), self.world.tables.get(name)
-        if found is Standing.NEWER:
+        found, there = self._ownership(name, operation.mark), self.world.tables.get(name)
+        wanted = read_table(definition)
+        if found is Ownership.NEWER:
             return Outcome.STALE
-        if found is Standing.FOREIGN:
+        if found is Ownership.FOREIGN:
             raise Rejected(f"table {name} is not from this source")
         self._within(name.database)
         if there is None or there.keys != wanted.keys:
@@ -159,20 +160,20 @@ class ModelTarget:
         there = self.world.tables.get(operation.table)
         if there is None:
             return Outcome.UNCHANGED
-        found = standing_for_drop(True, _parameters(there.mark), operation.mark)
-        if found is not Standing.OWN:
-            return Outcome.STALE if found is Standing.NEWER else Outcome.FOREIGN
+        found = ownership_for_drop(True, _parameters(there.mark), operation.mark)
+        if found is not Ownership.OWN:
+            return Outcome.STALE if found is Ownership.NEWER else Outcome.FOREIGN
         del self.world.tables[operation.table]
         return Outcome.APPLIED
 
     def _rename_table(self, operation: RenameTable) -> Outcome:
         tables, mark, new = self.world.tables, operation.mark, operation.new_name
-        if self._standing(operation.table, mark) in {Standing.ABSENT, Standing.NEWER}:
+        if self._ownership(operation.table, mark) in {Ownership.ABSENT, Ownership.NEWER}:
             return self._bring_to(operation, new, operation.definition)
         there, wanted = tables[operation.table], read_table(operation.definition)
-        if self._standing(operation.table, mark) is Standing.FOREIGN:
+        if self._ownership(operation.table, mark) is Ownership.FOREIGN:
             raise Rejected(f"table {operation.table} is not from this source")
-        if new in tables and (tables[new].mark == mark or self._standing(new, mark) is Standing.NEWER):
+        if new in tables and (tables[new].mark == mark or self._ownership(new, mark) is Ownership.NEWER):
             del tables[operation.table]
             self._bring_to(operation, new, operation.definition)
             return Outcome.APPLIED
@@ -190,14 +191,14 @@ class ModelTarget:
         there = self.world.tables.get(operation.table)
         if there is None:
             raise Missing(f"table {operation.table} of the constraint is not there")
-        if standing_of_part(_parameters(there.mark), operation.mark) is Standing.NEWER:
+        if ownership_of_part(_parameters(there.mark), operation.mark) is Ownership.NEWER:
             return Outcome.STALE
         there.primary_key = tuple(column.column_name for column in operation.columns)
         return Outcome.APPLIED
 
     def _drop_constraint(self, operation: DropConstraint) -> Outcome:
         there = self.world.tables.get(operation.table)
-        if there is None or standing_of_part(_parameters(there.mark), operation.mark) is not Standing.OWN:
+        if there is None or ownership_of_part(_parameters(there.mark), operation.mark) is not Ownership.OWN:
             return Outcome.UNCHANGED if there is None else Outcome.STALE
         there.primary_key = ()
         return Outcome.APPLIED
@@ -208,7 +209,7 @@ class ModelTarget:
         if operation.table not in self.world.tables:
             self._bring_to(operation, operation.table, operation.definition)
         there = self.world.tables[operation.table]
-        if standing_of_part(_parameters(there.mark), operation.mark) is Standing.NEWER:
+        if ownership_of_part(_parameters(there.mark), operation.mark) is Ownership.NEWER:
             return Outcome.STALE
         wanted = {tuple(part.values): read_part(part) for part in operation.partitions}
         if any(len(values) != len(there.keys) for values in wanted):
@@ -221,7 +222,7 @@ class ModelTarget:
         there = self.world.tables.get(operation.table)
         if there is None:
             return Outcome.UNCHANGED
-        if standing_of_part(_parameters(there.mark), operation.mark) is Standing.NEWER:
+        if ownership_of_part(_parameters(there.mark), operation.mark) is Ownership.NEWER:
             return Outcome.STALE
         gone = [there.parts.pop(tuple(values), None) for values in operation.values]
         return Outcome.APPLIED if any(gone) else Outcome.UNCHANGED

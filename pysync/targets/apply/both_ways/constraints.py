@@ -11,7 +11,7 @@ from pysync.targets.apply.both_ways.verdicts import ask_for_table, judge_of, set
 from pysync.targets.apply.constraints import names_like, replace, rivals
 from pysync.targets.apply.judging import Verdict
 from pysync.targets.base import Outcome, total
-from pysync.targets.same import same
+from pysync.targets.diff import same
 from pysync.targets.store import Store
 
 

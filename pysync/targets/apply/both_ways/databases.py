@@ -23,8 +23,8 @@ from pysync.targets.apply.both_ways.verdicts import (
 from pysync.targets.apply.judging import DEFAULT, Verdict
 from pysync.targets.apply.writing import deletes
 from pysync.targets.base import Outcome
+from pysync.targets.diff import alike
 from pysync.targets.hive import is_view
-from pysync.targets.same import alike
 from pysync.targets.store import Store
 
 

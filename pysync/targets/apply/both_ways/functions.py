@@ -9,7 +9,7 @@ from pysync.model.operation import DropFunction, PutFunction
 from pysync.targets.apply.both_ways.verdicts import ask_for_place, judge_of, settled
 from pysync.targets.apply.judging import Verdict
 from pysync.targets.base import MissingDatabase, Outcome
-from pysync.targets.same import same
+from pysync.targets.diff import same
 from pysync.targets.store import Store
 
 

@@ -13,8 +13,8 @@ from pysync.targets.apply.partitions import Values, by_values, fitting, key_of
 from pysync.targets.apply.tables import existing
 from pysync.targets.apply.writing import deletes
 from pysync.targets.base import Outcome, total
+from pysync.targets.diff import same
 from pysync.targets.hive import slices
-from pysync.targets.same import same
 from pysync.targets.store import Store
 
 Found = Mapping[Values, Any]

@@ -12,8 +12,8 @@ from pysync.targets.apply.both_ways.verdicts import ask_for_table, judge_of, mar
 from pysync.targets.apply.judging import Verdict
 from pysync.targets.apply.renames import move
 from pysync.targets.base import Incomplete, Outcome, total
+from pysync.targets.diff import alike
 from pysync.targets.hive import is_another
-from pysync.targets.same import alike
 from pysync.targets.store import Store
 
 

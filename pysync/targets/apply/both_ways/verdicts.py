@@ -15,7 +15,7 @@ from pysync.model.operation import DatabaseOperation, Operation, SayAgain
 from pysync.targets.apply.judging import BothWays, Verdict
 from pysync.targets.apply.writing import stamped
 from pysync.targets.base import Outcome, Rejected
-from pysync.targets.same import alike, same
+from pysync.targets.diff import alike, same
 from pysync.targets.store import Store
 
 log = structlog.get_logger(__name__)
@@ -120,7 +120,7 @@ def unmark(item: Any) -> None:
 
 
 def up_to_date(wanted: Any, there: Any) -> bool:
-    """Whether a database or table needs no write: see pysync.targets.same.up_to_date."""
+    """Whether a database or table needs no write: see pysync.targets.apply.writing.up_to_date."""
     mark, written = Mark.read(wanted.parameters), Mark.read(there.parameters)
     if mark is None or written is None:
         return mark is written and same(wanted, there)

@@ -8,8 +8,8 @@ from typing import Annotated, Any
 
 import typer
 
-from pysync.cli.closing import wait_for
 from pysync.cli.output import AsJson, ConfigFile, TargetName, ask_about, print_json, print_table, progress, say
+from pysync.cli.waiting import wait_for
 
 
 def register(app: typer.Typer) -> None:

@@ -8,9 +8,9 @@ from typing import Any
 
 from pysync.model.names import TableName
 from pysync.targets.base import Rejected, Target
-from pysync.verify.crew import Ends
-from pysync.verify.found import DIFFERENT, EQUAL, EXTRA, MISSING, Compared, listed
+from pysync.verify.findings import DIFFERENT, EQUAL, EXTRA, MISSING, Compared, listed
 from pysync.verify.partitions import Batch, Keyed, Owner, Tally, compare_batch, owner_of
+from pysync.verify.pool import Ends
 from pysync.verify.rules import DEFAULT, Rules
 from pysync.verify.tables import Seen, compared_with, excused, look_at_extra, look_at_table
 
@@ -44,7 +44,7 @@ Item = DatabaseItem | ExtraDatabaseItem | TableItem
 
 
 @dataclass(frozen=True, slots=True)
-class Looker:
+class Comparator:
     """Compares one thing at a time, by the rules of one target; any number of threads may call."""
 
     rules: Rules
@@ -77,10 +77,10 @@ class Looker:
             yield from self._functions(ends, item, ours=rules.has_parts(there))
 
     def _extra_database(self, ends: Ends, new: str) -> Iterator[Compared]:
-        there, old = ends.target.database(new), self.rules.rewrite.source_database(new)
+        there, old = ends.target.database(new), self.rules.mapping.source_database(new)
         if there is not None:
             found = Compared("database", new, EXTRA, source=old)
-            names = self.rules.rewrite.source_databases(new)
+            names = self.rules.mapping.source_databases(new)
             yield excused(found, self.rules, there, in_scope=any(map(self.rules.policy.takes_database, names)))
 
     def _functions(self, ends: Ends, item: DatabaseItem, *, ours: bool) -> Iterator[Compared]:
@@ -97,7 +97,7 @@ class Looker:
     def _function(self, target: Target, database: str, wanted: Any, there: Any | None) -> Compared:
         """Functions have no marks: in whose database they are was told of that."""
         result = MISSING if there is None else DIFFERENT
-        name = f"{self.rules.rewrite.database(database)}.{wanted.functionName}"
+        name = f"{self.rules.mapping.database(database)}.{wanted.functionName}"
         blank = Compared("function", name, EQUAL, source=database)
         try:
             fields = target.differences(self.rules.rewritten(wanted), there)

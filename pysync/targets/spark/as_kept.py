@@ -1,6 +1,6 @@
 """Kept: a definition without what Spark's catalog has no place for, as it will come back when it is read. Pure.
 
-What is None in it says nothing, so that what the target has there is no difference (pysync.targets.same).
+What is None in it says nothing, so that what the target has there is no difference (pysync.targets.diff).
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ _ASCENDING = 1
 _FORMAT = "serialization.format"
 
 
-def kept(item: Any) -> Any:
+def as_kept(item: Any) -> Any:
     """A Database, Table, Partition or Function as Spark's catalog keeps it, a copy.
 
     Raises Rejected for a table that it can keep in no form.

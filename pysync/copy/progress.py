@@ -1,4 +1,4 @@
-"""Tally: how far copying is, for the terminal and for status. Written by several threads, read by others."""
+"""CopyProgress: how far copying is, for the terminal and for status. Written by several threads, read by others."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from contextlib import contextmanager
 from typing import Any
 
 
-class Tally:
+class CopyProgress:
     """Counts since the start."""
 
     def __init__(self) -> None:

@@ -1,4 +1,4 @@
-"""Flight: which works may begin, as others end, over all the windows that are under way.
+"""Scheduler: which works may begin, as others end, over all the windows that are under way.
 
 A work begins once nothing that it depends on (see pysync.replay.order) is under way any more. One that the target
 refuses takes with it those that must wait behind it; one that is stopped leaves undone whatever comes after it. One
@@ -24,7 +24,7 @@ _MOST_FORBIDDEN = 256
 """While so many wait that are forbidden: where one may do nothing, others need not be tried; where most, they must."""
 
 
-class Flight:
+class Scheduler:
     """The works under way, for one thread. `refuse` is called for each that cannot be done, with what it raised, or
     None where it would have to wait behind what is parked; `holds` tells which would.
     """

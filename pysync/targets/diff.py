@@ -16,7 +16,6 @@ from hmsclient.genthrift.hive_metastore import ttypes as hive
 
 from pysync.model import idl
 from pysync.model.definition import OWN_STATISTICS, SERVER_PARAMETERS, STATISTICS, told
-from pysync.model.mark import Mark
 from pysync.model.names import normalized
 
 _SERVERS_FIELDS = frozenset(
@@ -75,17 +74,6 @@ def differences(wanted: Any, there: Any) -> list[str]:
         return list(dict.fromkeys(found)) or told("columns", wanted, there)
     ignored = _SERVERS_FIELDS | {"tableType"} if is_translated(wanted, there) else _SERVERS_FIELDS
     return _told("", wanted, there, ignored)
-
-
-def up_to_date(wanted: Any, there: Any, mark: Mark) -> bool:
-    """Whether a database or table needs no write: it is the same, of the same source and the same creation.
-
-    The position in the mark does not count: a definition that has not changed since an older event is still right.
-    The creation does, so that a late drop of the object's predecessor does not take it for that one.
-    """
-    written = Mark.read(there.parameters)
-    ours = written is not None and written.source == mark.source and mark.created in {0, written.created}
-    return ours and same(wanted, there)
 
 
 def same_location(wanted: str | None, there: str | None) -> bool:

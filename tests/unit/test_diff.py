@@ -10,7 +10,8 @@ from hmsclient.genthrift.hive_metastore import ttypes as hive
 
 from pysync.model.mark import Mark
 from pysync.model.names import TableName
-from pysync.targets.same import differences, path_of, same, same_location, up_to_date
+from pysync.targets.apply.writing import up_to_date
+from pysync.targets.diff import differences, path_of, same, same_location
 from tests.conformance.objects import function, partition, table
 
 NAME = TableName("db", "t")

@@ -1,4 +1,4 @@
-"""Hands: who looks at the objects of a comparison: the threads of this process, or others elsewhere."""
+"""Executor: who looks at the objects of a comparison: the threads of this process, or others elsewhere."""
 
 from __future__ import annotations
 
@@ -7,15 +7,15 @@ from concurrent.futures import Future
 from dataclasses import dataclass
 from typing import Protocol, TypeVar
 
-from pysync.verify.crew import Crew, Ends
-from pysync.verify.looks import Item, Looker
+from pysync.verify.comparator import Comparator, Item
 from pysync.verify.partitions import Batch, Keyed, Tally
+from pysync.verify.pool import Ends, WorkerPool
 from pysync.verify.tables import Seen
 
 R = TypeVar("R")
 
 
-class Hands(Protocol):
+class Executor(Protocol):
     """Looks, several at once; reads only. All of it raises as both ends do, and what keeps it from looking."""
 
     def ask(self, look: Callable[[Ends], R]) -> Future[R]:
@@ -29,21 +29,21 @@ class Hands(Protocol):
 
 
 @dataclass(frozen=True, slots=True)
-class Own:
+class LocalExecutor:
     """The threads of this process."""
 
-    crew: Crew
-    looker: Looker
+    pool: WorkerPool
+    comparator: Comparator
 
     def ask(self, look: Callable[[Ends], R]) -> Future[R]:
-        """As Hands'."""
-        return self.crew.ask(look)
+        """As Executor'."""
+        return self.pool.ask(look)
 
     def objects(self, items: Sequence[Item]) -> Iterator[tuple[Item, Seen]]:
-        """As Hands'."""
-        return self.crew.each(lambda ends, item: (item, self.looker.look(ends, item)), items)
+        """As Executor'."""
+        return self.pool.each(lambda ends, item: (item, self.comparator.look(ends, item)), items)
 
     def batches(self, keyed: Keyed, batches: Iterable[Batch]) -> Iterator[Tally]:
-        """As Hands'."""
-        owner = self.crew.ask(lambda ends: self.looker.owner(ends, keyed)).result()
-        return self.crew.each(lambda ends, batch: self.looker.compare(ends, owner, batch), batches)
+        """As Executor'."""
+        owner = self.pool.ask(lambda ends: self.comparator.owner(ends, keyed)).result()
+        return self.pool.each(lambda ends, batch: self.comparator.compare(ends, owner, batch), batches)

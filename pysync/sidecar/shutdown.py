@@ -1,4 +1,4 @@
-"""Ending: how a process that runs until it is told to stop is told so."""
+"""Shutdown: how a process that runs until it is told to stop is told so."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from queue import SimpleQueue
 _LOOK_SECONDS = 0.25  # a signal may reach another thread than the one that waits, and does not wake it then
 
 
-class Ending:
+class Shutdown:
     """Asked for by a signal, or from any thread; seen within a quarter of a second."""
 
     def __init__(self) -> None:

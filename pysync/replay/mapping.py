@@ -1,4 +1,4 @@
-"""Rewrite: renames, location mapping and parameter changes on the way to a target. Pure, but in place: see Change."""
+"""Mapping: names, locations and parameters, as they are changed on the way to a target. Pure, but in place."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from typing import Any
 
 from hmsclient.genthrift.hive_metastore import ttypes as hive
 
-from pysync.copy.forms import Frame, alter, form_of, frame_of
+from pysync.copy.formats import Frame, alter, form_of, frame_of
 from pysync.errors import UsageError
 from pysync.model import idl
 from pysync.model.change import Change
@@ -57,7 +57,7 @@ class Locations:
 
 
 @dataclass(frozen=True, slots=True)
-class Rewrite:
+class NameMapping:
     """What becomes of objects on their way to one target."""
 
     databases: Mapping[str, str] = field(default_factory=dict)
@@ -69,8 +69,8 @@ class Rewrite:
     anew: str | None = None  # the format in which they are written anew, where they can be
 
     @classmethod
-    def of(cls, settings: TargetSettings) -> Rewrite:
-        """The rewrite of a target. Raises UsageError that names the rename which cannot be read."""
+    def of(cls, settings: TargetSettings) -> NameMapping:
+        """The mapping of a target. Raises UsageError that names the rename which cannot be read."""
         return cls(
             databases={normalized(old): normalized(new) for old, new in settings.databases.items()},
             tables={_name(old): _name(new) for old, new in settings.tables.items()},
@@ -123,10 +123,10 @@ class Rewrite:
         """
         frame = self.frame(change.table) if change.table is not None else _UNKNOWN
         for item in change.before:
-            self._rewrite(item, frame)
+            self._apply_to(item, frame)
         sources: dict[str, SourceFiles] = {}
         for item in change.after:
-            sources.update(self._rewrite(item, frame))
+            sources.update(self._apply_to(item, frame))
         event = self._event(change.event)
         found = Change(event, change.position, table, change.before, change.after, change.whole, sources)
         found.whose = change.whose
@@ -157,20 +157,20 @@ class Rewrite:
         """What a table tells of the files of its partitions; it is the source's, not yet rewritten."""
         return frame_of(table) if self.anew else _UNKNOWN
 
-    def rewrite(self, item: Any) -> dict[str, SourceFiles]:
+    def apply_to(self, item: Any) -> dict[str, SourceFiles]:
         """One metastore object, but no partition, as the target shall have it; altered in place.
 
         Returns its new location with its files at the source, where files are copied.
         """
         if isinstance(item, hive.Partition):
             raise TypeError("a partition is rewritten with the frame of its table")
-        return self._rewrite(item, _UNKNOWN)
+        return self._apply_to(item, _UNKNOWN)
 
-    def rewrite_partition(self, partition: Any, frame: Frame) -> dict[str, SourceFiles]:
+    def apply_to_partition(self, partition: Any, frame: Frame) -> dict[str, SourceFiles]:
         """The same for a partition of the table with this frame, which tells what the partition does not."""
-        return self._rewrite(partition, frame)
+        return self._apply_to(partition, frame)
 
-    def _rewrite(self, item: Any, frame: Frame) -> dict[str, SourceFiles]:
+    def _apply_to(self, item: Any, frame: Frame) -> dict[str, SourceFiles]:
         storage = getattr(item, "sd", None) if self.copies else None
         before = storage.location if storage is not None else None
         form = self._form(item, frame) if before else None

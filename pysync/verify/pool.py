@@ -1,4 +1,4 @@
-"""Crew: threads that look at source and target, each with connections of its own."""
+"""WorkerPool: threads that look at source and target, each with connections of its own."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ class Ends:
     target: Target
 
 
-class Crew:
+class WorkerPool:
     """Looks from several threads, or from that of who asks if it is one; gives all connections back as it is left.
 
     `keep_pace` is called before every look at an item, by the thread that asks for it; it may wait, or raise to end.
@@ -58,7 +58,7 @@ class Crew:
         self._opening = threading.Lock()
         self._opened = ExitStack()
 
-    def __enter__(self) -> Crew:
+    def __enter__(self) -> WorkerPool:
         return self
 
     def __exit__(

@@ -1,4 +1,4 @@
-"""Rewriter: what a Copier is to files that stay as they are, for those that Spark reads and writes anew.
+"""Reencoder: what a Copier is to files that stay as they are, for those that Spark reads and writes anew.
 
 One job for each directory. Readers see whole files only, new ones before old ones go; a hidden, empty file tells by its
 name what was read and what was written, so that the same again is nothing to do.
@@ -78,7 +78,7 @@ class Job:
         return [name for name in names if delete or _is_written(name)]
 
 
-class Rewriter:
+class Reencoder:
     """For one target; any number of threads may call. What is not written anew it leaves to its copier."""
 
     def __init__(self, copier: Copier, workers: SparkWorkers, settle_seconds: float) -> None:

@@ -1,4 +1,4 @@
-"""Errands: what other threads want done in a drain's own thread, which alone may touch what it touches."""
+"""Requests: what other threads want done in a drain's own thread, which alone may touch what it touches."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ Place = TypeVar("Place")
 Result = TypeVar("Result")
 
 
-class Errands(Generic[Place]):
+class Requests(Generic[Place]):
     """Functions of a place, run one after the other by whoever calls `run` with it."""
 
     def __init__(self) -> None:
@@ -22,23 +22,23 @@ class Errands(Generic[Place]):
         self._door = threading.Lock()
         self._closed = False
 
-    def add(self, errand: Callable[[Place], Result]) -> Future[Result]:
-        """What will come of the errand, or what it will raise. Raises PysyncError after `close`."""
+    def add(self, request: Callable[[Place], Result]) -> Future[Result]:
+        """What will come of the request, or what it will raise. Raises PysyncError after `close`."""
         future: Future[Result] = Future()
         with self._door:
             if self._closed:
                 raise PysyncError("the target has stopped", "the sidecar is ending: ask again when it runs")
-            self._waiting.put((errand, future))
+            self._waiting.put((request, future))
         return future
 
     def run(self, place: Place) -> bool:
-        """Run one errand, if any waits; whatever it raises goes to whoever asked."""
+        """Run one request, if any waits; whatever it raises goes to whoever asked."""
         try:
-            errand, future = self._waiting.get_nowait()
+            request, future = self._waiting.get_nowait()
         except Empty:
             return False
         try:
-            future.set_result(errand(place))
+            future.set_result(request(place))
         except Exception as error:  # noqa: BLE001 - it is theirs who asked
             future.set_exception(error)
         return True
