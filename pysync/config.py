@@ -21,7 +21,7 @@ class Config(Sections):
 
 
 def load_config(path: Path, *, lives: bool = True) -> Config:
-    """The configuration in a TOML file; where what is read is no source that `lives`, its address may be missing.
+    """The configuration in a TOML file. Where the source is a dump (not `lives`) its address may be missing.
 
     Raises UsageError with every problem, one a line, each with the key that it is about.
     """
@@ -33,6 +33,7 @@ def load_config(path: Path, *, lives: bool = True) -> Config:
     targets = tuple(target for target in found if target)
     for at, target in enumerate(found):
         problems += _untranslatable(target, f"targets[{at}]") if target else []
+    # From the raw tables: a name that is given twice is told even where such a target has another fault.
     problems += _twins([table["name"] for table in listed if isinstance(table, dict) and "name" in table])
     problems += _echoes(sections, targets)
     problems += _one_sided(sections, targets, lives=lives)
@@ -59,6 +60,7 @@ def _untranslatable(target: TargetSettings, where: str) -> list[str]:
     """Patterns and renames that cannot be read: the first of each key."""
     problems = []
     for key in ("policy", "include", "exclude", "tables"):
+        # One key at a time: the translator's refusal does not say which key it is about.
         alone = {"name": target.name, "kind": target.kind, key: getattr(target, key)}
         try:
             Translator.of(TargetSettings(**alone))
@@ -78,7 +80,7 @@ def _echoes(sections: Sections | None, targets: tuple[TargetSettings, ...]) -> l
 
 
 def _one_sided(sections: Sections | None, targets: tuple[TargetSettings, ...], *, lives: bool) -> list[str]:
-    """What keeps targets with both_ways from knowing whose a change is, or from what a conflict has left."""
+    """Why targets with both_ways could not tell whose change it is, or could not read what a conflict has left."""
     clusters = [target.cluster or target.name for target in targets if target.both_ways]
     problems = [
         f"targets: two of them are the cluster {name!r}, with both_ways: give each its own name, as its source has it"
@@ -105,7 +107,7 @@ def _uncopied(sections: Sections | None, targets: tuple[TargetSettings, ...], *,
 
 
 def _sparks(wishes: list[SparkWish]) -> list[str]:
-    """Why one Spark session will not do for all of them; where one has a catalog, who only copies must not mind it."""
+    """Why one Spark session cannot serve all targets. A target of kind spark decides which session it is."""
     catalogs = {wish for wish in wishes if wish.catalog}
     others = {wish for wish in wishes if not wish.catalog}
     if len(catalogs) > 1:

@@ -32,7 +32,7 @@ POINTS = (
 
 
 def armed(spelled: str | None) -> Callable[[str], None]:
-    """What to call at every point, for the value of PYSYNC_CRASH. Raises UsageError for a point that is not there."""
+    """What to call at every point, for the value of PYSYNC_CRASH. Raises UsageError for an unknown point."""
     if not spelled:
         return _pass
     point, _, count = spelled.partition(":")
@@ -48,7 +48,7 @@ def armed(spelled: str | None) -> Callable[[str], None]:
 
 
 def _pass(_: str) -> None:
-    """Nothing."""
+    """Do nothing."""
 
 
 crash_point = armed(os.environ.get(VARIABLE))

@@ -49,7 +49,7 @@ def _full(queue: Status) -> Iterator[str]:
 
 
 def _tells_of_target(worker: Status) -> bool:
-    """Whether it is a drain: what that waits for is told once, as its target's."""
+    """Whether it is a drain. What a drain waits for is told once, with its target."""
     return bool(worker["name"].startswith("drain-"))
 
 
@@ -58,6 +58,7 @@ def listening(status: Status, grace: float, now: float | None = None) -> list[st
     now = time.time() if now is None else now
     bridge, since = status["bridge"], status["no_listener_since"]
     found = [line for it in status["listeners"] if (line := _listener(it, grace, now))]
+    # Without a bridge the notification log is polled, and no listener is expected.
     if bridge is not None and since is not None and now - since > grace:
         found.append(f"no listener has been heard for {clock(now - since)}: is it in hive-site.xml (pysync hive-site)?")
     if bridge is not None and now - (bridge["refused_last_at"] or 0) < REFUSED_SECONDS:
@@ -84,7 +85,7 @@ def _listener(listener: Status, grace: float, now: float) -> str:
 
 
 def _gaps(status: Status) -> list[str]:
-    """One line a reason: how a gap is closed is told elsewhere."""
+    """A line for each gap whose refreshes are not queued yet. One that is closing needs nobody."""
     return [f"a gap is open: {gap['reason']}" for gap in status["gaps"] if gap["state"] == "open"]
 
 

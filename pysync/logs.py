@@ -44,6 +44,7 @@ def _configure_libraries(number: int, before: Sequence[Processor], rendered: Seq
             processors=[structlog.stdlib.ProcessorFormatter.remove_processors_meta, *rendered],
         )
     )
+    # `force`: else this does nothing once a library, or an earlier call, has set a handler.
     logging.basicConfig(level=number, handlers=[handler], force=True)
 
 

@@ -1,4 +1,4 @@
-"""The sections of pysync.toml, and its outline: all that is to be known of it without the packages of its targets."""
+"""The sections of pysync.toml, and its outline: what can be read of it without the packages of its targets."""
 
 from __future__ import annotations
 
@@ -166,13 +166,14 @@ class Sections(_Section):
         return _seconds(self.status_grace)
 
 
+# Unlike a section it ignores other keys: those of a target are known to its kind alone.
 class _Named(BaseModel):
     name: Name
 
 
 @dataclass(frozen=True, slots=True)
 class Outline:
-    """What a command has to know that only asks the running sidecar."""
+    """What a command has to know if it only asks the running sidecar."""
 
     directory: Path  # the queue's, where the sidecar answers
     targets: tuple[str, ...]  # their names
@@ -194,7 +195,7 @@ def load_outline(path: Path) -> Outline:
 
 
 def read_tables(path: Path) -> dict[str, Any]:
-    """What is written in a TOML file. Raises UsageError for a file that cannot be read, or is none."""
+    """What is written in a TOML file. Raises UsageError for a file that cannot be read, or is not TOML."""
     try:
         tables: dict[str, Any] = tomllib.loads(path.read_text(encoding="utf-8"))
     except OSError as error:
@@ -214,7 +215,7 @@ def taken_targets(tables: dict[str, Any], problems: list[str]) -> list[Any]:
 
 
 def checked(model: type[M], table: dict[str, Any], where: str, problems: list[str]) -> M | None:
-    """A table as its model; None, and the `problems` are more, where it does not fit."""
+    """A table as its model. Where it does not fit: None, and its faults are added to `problems`."""
     try:
         return model.model_validate(table)
     except ValidationError as error:

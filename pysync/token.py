@@ -20,6 +20,7 @@ def read_token(path: Path) -> str:
     hint = f"make one: pysync token {path}"
     try:
         with path.open(encoding="ascii") as file:
+            # Of the file that is open: its name may stand for another one by now.
             found = os.fstat(file.fileno())
             token = file.read().strip()
     except FileNotFoundError:
@@ -55,7 +56,7 @@ def assert_unreachable(path: Path) -> None:
         try:
             found = directory.stat()
         except FileNotFoundError:
-            continue  # who writes the file is told
+            continue  # whoever writes the file gets that error
         except OSError as error:
             raise UsageError(f"cannot look at {directory}: {error.strerror}") from error
         if _is_open(found) or _is_others(found):
@@ -66,13 +67,13 @@ def assert_unreachable(path: Path) -> None:
 
 
 def _above(path: Path) -> Iterator[Path]:
-    """The directories down to the file, and down to what it is a link to."""
+    """The directories above the file, and above the file that it is a link to."""
     yield from path.absolute().parents
     yield from path.resolve().parents
 
 
 def _is_open(found: os.stat_result) -> bool:
-    """Where others may write they may replace, unless it is as /tmp is."""
+    """Whether others may write in it, and so replace what is in it. With the sticky bit, as on /tmp, they may not."""
     return bool(found.st_mode & (stat.S_IWGRP | stat.S_IWOTH)) and not found.st_mode & stat.S_ISVTX
 
 

@@ -37,15 +37,15 @@ class WorkerState(str, Enum):
 
 
 class Finished(Exception):
-    """Raised by a turn: its work has come to an end, or it was asked to end in the middle."""
+    """Raised by a turn whose work has come to an end, or which was asked to end in the middle."""
 
 
 class Worker:
     """Takes a turn every `every` seconds, after an error in `retry`, until it is stopped or the queue is closed.
 
-    A PysyncError is something that is away (`waiting`); anything else is a bug (`failing`). It stays so until a turn
-    says that all is `well`. `failed` is told the state and the reason of both, in the worker's thread, and `ended` of
-    the end. Errors are logged at the 1st, 2nd, 4th, 8th … time in a row.
+    A PysyncError means that something is away (`waiting`), any other exception a bug (`failing`). The state stays until
+    a turn calls `well`. `failed` is called with the state and the reason of either, and `ended` at the end, both in the
+    worker's thread. Errors are logged at the 1st, 2nd, 4th, 8th … time in a row.
     """
 
     def __init__(
@@ -112,7 +112,7 @@ class Worker:
     # --- in its own thread
 
     def well(self) -> None:
-        """Say, within a turn, that what may fail has not: an error before that is over."""
+        """Say, within a turn, that what may fail has succeeded: an earlier error is over."""
         self._state, self._errors, self._waiting_since = WorkerState.RUNNING, 0, None
 
     def waits(self, reason: str) -> None:
@@ -154,4 +154,4 @@ class Worker:
         now = time.time()
         self._errors, self._waiting_since = self._errors + 1, self._waiting_since or now
         self._last_error, self._state = ((reason.strip().splitlines() or [""])[-1], now), state
-        return self._errors & (self._errors - 1) == 0
+        return self._errors & (self._errors - 1) == 0  # 1, 2, 4, 8 …: an outage of days does not fill the log

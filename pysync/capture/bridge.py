@@ -56,7 +56,7 @@ class Reception:
         return PROTOCOL
 
     def append(self, payload: str, *more: str) -> str:
-        """Take events in, in their order. `queued` is said only once they are on disk, and may be said twice of one.
+        """Take events in, in their order. `queued` is said only once they are on disk; the same event may come again.
 
         One answer for all, the worst of theirs: after any but `queued` and `unreadable` all of them are sent again.
         """
@@ -86,7 +86,7 @@ class Reception:
         return self._queue.differing
 
     def _taken(self, payloads: Sequence[str]) -> list[str]:
-        """The answer to each. None is taken beside one that is unsupported: what follows that must not overtake it."""
+        """The answer to each. Beside an unsupported event none is taken: those behind it must not overtake it."""
         try:
             found = [_read(payload) for payload in payloads]
         except UnsupportedEvent as error:
@@ -102,6 +102,7 @@ class Reception:
             news = self._queue.append_all(
                 [Entry(it.event.instance, it.event.sequence, it.event.source, it.data, firm=True) for it in found]
             )
+            # A goodbye that cannot be noted fails the whole batch: it is sent again, and what is queued is known then.
             for event in events:
                 if event.kind is Kind.GOODBYE:
                     self._watch.goodbye(event.instance, event.sequence)
@@ -116,6 +117,7 @@ class Reception:
         for event, new in zip(events, news, strict=True):
             self._watch.heard(event.instance, event.notification_id)
             self._watch.roll.taken(event)
+            # One that came again was seen before, and would seem to overlap with what came since.
             if new:
                 self._overlaps.seen(event)
             log.debug("event_received", kind=str(event.kind), id=event.id, new=new)
@@ -154,6 +156,7 @@ def _read(payload: str) -> _Read | _NoEvent:
         event = decode_event(data)
     except UnreadableEvent as error:
         return _NoEvent(data, str(error))
+    # Whoever has the token can make these up, and they get into status and logs.
     if event.sequence > MOST or not 0 <= event.time_ms <= _LATEST_MS or len(event.instance) > _LONGEST_NAME:
         return _NoEvent(data, "an event whose number, time or instance no listener gives")
     if event.kind is Kind.REFRESH or event.instance == SIDECAR:
@@ -162,7 +165,10 @@ def _read(payload: str) -> _Read | _NoEvent:
 
 
 class Bridge:
-    """The listening socket and its supervision. `on_stopped` is called if py4j's accept loop ever ends by itself."""
+    """The listening socket and its supervision.
+
+    `on_stopped` is called if py4j's accept loop ends by itself, as it does for good at any error of accept, say EMFILE.
+    """
 
     def __init__(
         self,
@@ -184,7 +190,7 @@ class Bridge:
         self._server = Server(self._door, port)
 
     def start(self) -> int:
-        """Listen; returns the port. Raises PysyncError when it is taken."""
+        """Listen; returns the port. Raises PysyncError when the port is taken."""
         _silence_py4j()
         server_started.connect(self._raise_backlog, sender=self._server)
         server_stopped.connect(self._stopped, sender=self._server)
@@ -192,11 +198,13 @@ class Bridge:
             self._server.start()
         except Py4JNetworkError as error:
             port = self._server.port
+            # py4j leaves it open when it cannot bind.
             self._server.server_socket.close()
             raise PysyncError(
                 f"the bridge cannot listen on {HOST}:{port}: {_reason(error)}",
                 "end what uses the port (ss -ltnp), or set [bridge] port here and pysync.bridge.port in hive-site.xml",
             ) from error
+        # py4j gives its signal from the accept thread, when `start` has returned already.
         if not self._listening.wait(_START_SECONDS):
             raise PysyncError(f"the bridge did not begin to listen on {HOST}:{self._server.port}")
         return int(self._server.get_listening_port())
@@ -222,7 +230,7 @@ class Bridge:
         }
 
     def tell_refused(self) -> None:
-        """Say in the log how many callers were refused since it last said so, if any: for who keeps house."""
+        """Log how many callers were refused since the last line about that, if any. For whoever keeps house."""
         self._door.refusals.tell()
 
     def _raise_backlog(self, **_: Any) -> None:

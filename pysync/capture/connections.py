@@ -1,4 +1,4 @@
-"""The bridge's connections: who is let in, and what of py4j's protocol is heard.
+"""The bridge's connections: who is let in, and which part of py4j's protocol is obeyed.
 
 A caller proves that it knows the secret, as we do; from then on everything is sealed (pysync.capture.sealed). Of py4j's
 protocol one command is obeyed: a call of the entry point, by name, with strings.
@@ -39,7 +39,7 @@ log = structlog.get_logger(__name__)
 
 @dataclass(frozen=True, slots=True)
 class Door:
-    """Who may come in, and what may be called then: a function for each name, which takes strings and gives one."""
+    """Who may come in, and what they may call: a function for each name, which takes strings and returns one."""
 
     secret: bytes
     methods: Mapping[str, Callable[..., str]]
@@ -96,6 +96,7 @@ class _Connection(CallbackConnection):  # type: ignore[misc]
         else:
             calls = self._let_in_proven(door, greeting, hello)
         greeting.over()
+        # The plain socket: `self.socket` may be sealed by now, and the crowd does not know that one.
         self.callback_server.crowd.greeted(greeting.socket)
         return calls
 
@@ -104,6 +105,7 @@ class _Connection(CallbackConnection):  # type: ignore[misc]
         self.socket.sendall(f"{answer}\n".encode())
         check(keys.proof_of_listener(), greeting.line())
         with self.callback_server.lock:
+            # The server's shutdown may have closed and cleared it meanwhile; the next read ends this thread then.
             self.socket = self.socket and SealedSocket(self.socket, keys.from_sidecar())
             self.input = io.BufferedReader(SealedInput(self.input, keys.from_listener()))
         return _Calls(self.input)
@@ -143,9 +145,10 @@ class _Greeting:
         self._until = time.monotonic() + _GREETING_SECONDS
 
     def line(self) -> str:
-        """The next line. Byte by byte, with what is left of the time: a timeout counts anew for each that drips in."""
+        """The next line. Read byte by byte with the time that is left: a timeout would count anew for each byte."""
         line = bytearray()
         while len(line) < _LONGEST_GREETING:
+            # A timeout of 0 would make the socket non-blocking.
             self.socket.settimeout(max(0.001, self._until - time.monotonic()))
             byte = self._stream.read(1)
             if byte == b"\n":
@@ -175,7 +178,7 @@ class _Calls:
         self._left = 0
 
     def next(self) -> _Call | None:
-        """The next call; None at the end. Raises ValueError for anything else: what follows it cannot be told."""
+        """The next call; None at the end. Raises ValueError for anything else: nobody knows where the next one begins."""
         self._left = _LONGEST_CALL
         if not (command := self._stream.readline(_LONGEST_WORD)):
             return None
@@ -196,11 +199,11 @@ class _Calls:
         self._left -= len(line)
         if not line.endswith(b"\n"):
             raise ValueError("a line that is cut off, or too long")
-        return str(memoryview(line)[:-1], "utf-8")  # of a large event each copy counts
+        return str(memoryview(line)[:-1], "utf-8")  # `line[:-1]` would copy a large event once more
 
 
 def _text(argument: str) -> str:
-    """What py4j has escaped, if it has: Base64 never is."""
+    """The text of an argument. py4j escapes backslashes and line ends, which Base64 does not have."""
     return unescape_new_line(argument[1:]) if "\\" in argument else argument[1:]
 
 
@@ -210,6 +213,7 @@ def _answered(door: Door, call: _Call) -> bytes:
     if method is None:
         return b"!xsno_such_method\n"
     try:
+        # Bound beforehand: a TypeError within the method is a fault of ours, and no bad arguments.
         arguments = inspect.signature(method).bind(*call.arguments).args if call.arguments is not None else None
     except TypeError:
         arguments = None
@@ -223,6 +227,6 @@ def _answered(door: Door, call: _Call) -> bytes:
 
 
 def _place(error: Exception) -> str:
-    """Where it was raised: its message may hold what the caller sent."""
+    """Where it was raised, for the log: the message may hold what the caller sent."""
     last = traceback.extract_tb(error.__traceback__)[-1]
     return f"{PurePath(last.filename).name}:{last.lineno}"

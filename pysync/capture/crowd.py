@@ -1,6 +1,6 @@
 """Crowd: how many connections the bridge holds at once, so that nobody can take the descriptors of the sidecar.
 
-A listener needs two, and says who it is at once. Who does not give way to those who come: the longest silent one first.
+A listener needs two, and greets at once. Connections that have not greeted give way to new ones, the oldest first.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from contextlib import suppress
 
 _MOST = 256
 _SHARE = 4
-"""Of the descriptors of the process, as many are the callers' at most: the queue and the targets need others."""
+"""Callers get one in so many of the process's descriptors: the queue and the targets need the others."""
 _PATIENCE_SECONDS = 1.0
 
 
@@ -28,9 +28,9 @@ class Crowd:
         self._known: set[socket.socket] = set()
 
     def enter(self, connection: socket.socket) -> None:
-        """One more. Where that is one too many, end the one that has kept silent for longest: this one, if no other.
+        """Count one more. If that is one too many, end the one that has been silent for longest, which may be this one.
 
-        Waits until it is gone, for a second at most.
+        Waits until that one is gone, for a second at most.
         """
         with self._changed:
             self._strangers[connection] = None
@@ -41,14 +41,14 @@ class Crowd:
                     self._changed.wait_for(lambda: len(self) <= self._most, _PATIENCE_SECONDS)
 
     def greeted(self, connection: socket.socket) -> None:
-        """It has said who it is, and stays."""
+        """The connection has greeted, and gives way no more."""
         with self._changed:
             if connection in self._strangers:
                 del self._strangers[connection]
                 self._known.add(connection)
 
     def leave(self, connection: socket.socket) -> None:
-        """It is closed; may be said twice."""
+        """The connection is closed. Idempotent."""
         with self._changed:
             self._strangers.pop(connection, None)
             self._known.discard(connection)
@@ -59,6 +59,6 @@ class Crowd:
 
 
 def _end(connection: socket.socket) -> None:
-    """Its own thread sees that, and closes it."""
+    """Shut it down. Its own thread, which reads from it, sees that and closes it."""
     with suppress(OSError):
         connection.shutdown(socket.SHUT_RDWR)

@@ -2,8 +2,8 @@
 
 Every event has a number of its listener's. A number that is missing although the listener says that it has nothing
 left is a gap; so is a listener that falls silent without its goodbye: its metastore was killed, perhaps between a
-commit and the callback that would have told of it. Of one that was killed while no sidecar ran, and left nothing in its
-spool, the next metastore tells.
+commit and the callback that would have told of it. A listener that was killed while no sidecar ran, and left nothing in
+its spool, is reported by the next metastore on that spool.
 """
 
 from __future__ import annotations
@@ -23,9 +23,9 @@ _HOLE_SECONDS = 5.0
 _LONGEST_TICK = 2.0
 _LONGEST_NAME = 200
 MOST = 2**53
-"""No listener counts so far, or so many bytes."""
+"""The largest number of an event, or of bytes, that is believed."""
 _MOST_LISTENERS = 10_000
-"""Of no more does one sidecar hear by their reports: whoever has the token can make names up."""
+"""How many listeners may report to one sidecar: whoever has the token can make names up."""
 
 log = structlog.get_logger(__name__)
 
@@ -61,9 +61,10 @@ class GapWatch:
         self.roll = Roll(self.queue, self.silence_seconds)
 
     def report(self, payload: str) -> bool:
-        """Note what a listener tells of itself; False if it cannot be read, or of one too many. From any thread.
+        """Note what a listener tells of itself. False if that cannot be read, or the listener is one too many.
 
-        Or that an earlier one has ended: that is on disk when this returns. Raises QueueFull and QueueFailed then.
+        A report may also say that an earlier listener has ended. That is on disk when this returns, or QueueFull or
+        QueueFailed is raised. From any thread.
         """
         try:
             told: dict[str, Any] = json.loads(payload)
@@ -108,7 +109,7 @@ class GapWatch:
     def look(self, seconds: float) -> int:
         """Record the gaps there are now; returns how many are new. `seconds` have passed since the last look.
 
-        No more than a few are counted: a sidecar that was itself stopped must not take that for silence.
+        At most two of them count: a sidecar that was stopped itself must not take that for silence.
         """
         found = 0
         for instance in self._instances():
@@ -122,7 +123,7 @@ class GapWatch:
             return len(self._listeners) >= _MOST_LISTENERS and instance not in self._listeners
 
     def _end(self, name: str) -> None:
-        """A listener has ended, and what it left in its spool has come: what has not, never will."""
+        """Note that a listener has ended and its spool is delivered: what has not come by now never will."""
         if not _is_listener(name):
             return
         with self._lock:
@@ -133,7 +134,7 @@ class GapWatch:
                 self._record_end(instance)
 
     def _instances(self) -> list[Instance]:
-        """Those that events came from, and those that have told of themselves only."""
+        """The listeners that events came from, and those that have only reported."""
         known = {it.instance: it for it in self.queue.instances()}
         with self._lock:
             silent = [Instance(it, "", 0, 0, (), 0, 0) for it in self._listeners if it not in known]
@@ -158,6 +159,7 @@ class GapWatch:
         return found + (self._record_holes(instance, holes) if certain else 0)
 
     def _record_end(self, instance: Instance) -> int:
+        # Only as its last event: a listener that has sent more since did not end in order.
         if self.queue.noted(f"goodbye:{instance.instance}") == str(instance.highest):
             return 0
         key = f"ended:{instance.instance}:{instance.highest}"
@@ -176,7 +178,8 @@ class GapWatch:
 
 
 def _number(told: object) -> int:
-    """A number as listeners tell it. Raises ValueError for any other: it would come to logs, and into the queue."""
+    """A number as listeners tell it. Raises ValueError for any other, which would get into logs and the queue."""
+    # Not isinstance: true and false are ints, too.
     if type(told) is not int or not 0 <= told <= MOST:
         raise ValueError("not a number of events or bytes")
     return told

@@ -50,7 +50,7 @@ _SEVERAL = ("several", None)
 
 @dataclass(frozen=True, slots=True)
 class _KeyOf:
-    """A key of an event: whether later ones must be in order with it, and whether it must be with earlier ones."""
+    """A key of an event. `counts`: later events must be in order with it. `minds`: it must be so with earlier ones."""
 
     name: _Key
     counts: bool = True
@@ -59,7 +59,7 @@ class _KeyOf:
 
 @dataclass(frozen=True, slots=True)
 class _Came:
-    """When an event came (monotonic seconds), when its listener was called, and of which thread."""
+    """When an event came (monotonic seconds), when its listener was called, and in which thread."""
 
     at: float
     time_ms: int
@@ -68,12 +68,13 @@ class _Came:
 
     def may_belong_before(self, last: _Came) -> bool:
         """Whether it may be the older one, though it came after `last`."""
+        # However much later it comes: it may have waited in its spool.
         return self.origin != last.origin and (self.at - last.at < CLOSE_SECONDS or self.time_ms < last.time_ms)
 
 
 @dataclass(slots=True)
 class _Asked:
-    """A table that is to be refreshed: since when, and when it was last changed (monotonic seconds)."""
+    """A table to be refreshed: since when that is known, and when it was last changed (monotonic seconds)."""
 
     since: float
     changed: float
@@ -104,7 +105,7 @@ class Overlaps:
         self._new.append((time.monotonic(), event))
 
     def recall(self, queue: EventQueue) -> None:
-        """Note the last events that are still queued, as they came: what was asked for is forgotten with a process."""
+        """Note the last events that are still queued, by when they came: a new process knows of no overlaps."""
         now, time_ms = time.monotonic(), time.time() * 1000
         for queued in queue.events(max(0, queue.last - _RECALLED), _RECALLED, _RECALLED_BYTES):
             with suppress(PysyncError):
@@ -112,9 +113,9 @@ class Overlaps:
                 self._new.append((now - max(0.0, time_ms - queued.at_ms) / 1000, event))
 
     def due(self, now: float, *, renames: bool = False) -> list[TableName]:
-        """The tables and databases to refresh at `now` (monotonic seconds), each once: those left alone for a while.
+        """The tables and databases to refresh at `now` (monotonic seconds), each once: those that have calmed down.
 
-        With `renames` all that were renamed since the last call are among them.
+        With `renames` all tables that were renamed since the last call are among them.
         """
         while self._new:
             self._note(*self._new.popleft(), renames)
@@ -142,11 +143,13 @@ class Overlaps:
         # A table that was away when its partition's alter was told of: that is older than whatever took it away.
         time_ms = 0 if event.outlives_its_table else event.time_ms
         came = _Came(at, time_ms, (event.instance, event.attributes.get("thread")), frozenset(tables))
+        # A rename brings what is doubtful under one of its names to the other.
         tainted = len(tables) > 1 and (renames or not tables.isdisjoint(self._asked))
         for table in tables:
             self._note_table(came, event, table, tainted)
 
     def _note_table(self, came: _Came, event: Event, table: TableName, wanted: bool) -> None:
+        # A list, not a generator: `_overlaps` also remembers the event, and must be called for every key.
         suspicious = [wanted, *(self._overlaps(key, came) for key in _keys(event, table))]
         asked, at = self._asked.get(table), came.at
         if asked is not None:
@@ -159,6 +162,7 @@ class Overlaps:
         last = self._last.get(key.name)
         overlaps = last is not None and came.may_belong_before(last)
         if key.counts:
+            # Which of the two was last is not known, so a close event of either thread overlaps again.
             self._last[key.name] = replace(came, origin=_SEVERAL) if overlaps else came
             self._last.move_to_end(key.name)
             if len(self._last) > _REMEMBERED:

@@ -13,7 +13,7 @@ log = structlog.get_logger(__name__)
 
 
 class Refusals:
-    """Counts from any thread. Whoever keeps house calls `tell` every few seconds: no reason has a line more often."""
+    """Counts from any thread. Whoever keeps house calls `tell` every few seconds; no reason is logged more often."""
 
     def __init__(self, clock: Callable[[], float] = time.time) -> None:
         self._clock = clock
@@ -33,7 +33,7 @@ class Refusals:
         return self._last_at
 
     def add(self, reason: str) -> None:
-        """Count one, and say so unless its reason has a line already since things were calm."""
+        """Count one. It is logged unless its reason was logged already since the last calm."""
         with self._lock:
             self._total += 1
             self._last_at = self._clock()
@@ -43,7 +43,7 @@ class Refusals:
             log.warning("caller_refused", reason=reason, refused=self._total)
 
     def tell(self) -> None:
-        """Say how many came since the last line; a reason of which none came has its own line again when one comes."""
+        """Log how many came since the last line. A reason for which none came is calm: its next is logged at once."""
         with self._lock:
             told, self._untold = self._untold, Counter({reason: 0 for reason, more in self._untold.items() if more})
         for reason, more in told.items():

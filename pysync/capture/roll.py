@@ -1,8 +1,8 @@
-"""The roll: the listeners that are to be heard of, and what each has told of itself last.
+"""The roll: the listeners that are expected to report, and what each told of itself last.
 
-A listener is on it from when it is first heard until its metastore has ended: it said goodbye, the next one on its
-spool tells of its end, a new one of the same source has come since it fell silent, or a person strikes it off. So one
-that is cut off or locked out is missed, for as long as it is, also by the next sidecar.
+A listener is on the roll from when it is first heard until its metastore has ended: it said goodbye, the next one on
+its spool reports its end, a new one of the same source has come since it fell silent, or a person strikes it off. So
+one that is cut off or locked out is missed until it comes back, even by the next sidecar.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ class _Entry:
     given: int = 0  # the last number that it says it has given to an event
     waiting: int = 0  # bytes
     lost: int = 0
-    behind_ms: int | None = None  # when the oldest change happened that has not come, as far as one knows
+    behind_ms: int | None = None  # when the oldest change that has not come happened, as far as known
 
 
 @dataclass(slots=True)
@@ -54,7 +54,7 @@ class Roll:
     _lock: threading.Lock = field(default_factory=threading.Lock)
 
     def __post_init__(self) -> None:
-        """Recall whom the last sidecar was to hear of."""
+        """Recall the roll of the last sidecar."""
         self._saved = self.queue.noted(_NOTE) or "{}"
         self._known = frozenset(it.instance for it in self.queue.instances())
         self._entries = {name: _Entry(source) for name, source in json.loads(self._saved).items()}
@@ -82,6 +82,7 @@ class Roll:
             self.strike(event.instance)
             return
         with self._lock:
+            # It was struck off, and yet it delivers: it lives.
             self._ended.discard(event.instance)
             entry = self._heard(event.instance, event.source)
             entry.behind_ms = event.time_ms if entry.waiting else None
@@ -94,12 +95,12 @@ class Roll:
                 entry.behind_ms = min(event.time_ms, entry.behind_ms or event.time_ms)
 
     def strike(self, instance: str) -> bool:
-        """It has ended, and is missed no more; False if it was not on the roll. Saved with the next `save`."""
+        """Strike off a listener that has ended; False if it was not on the roll. Durable with the next `save`."""
         with self._lock:
             return self._strike(instance)
 
     def save(self) -> None:
-        """Keep for the next sidecar who is to be heard of, if that has changed. Raises QueueFull and QueueFailed."""
+        """Keep for the next sidecar who is on the roll, if that has changed. Raises QueueFull and QueueFailed."""
         with self._lock:
             for name in [name for name in self._entries if self._is_replaced(name)]:
                 log.info("listener_replaced", instance=name)
@@ -124,6 +125,7 @@ class Roll:
         entry = self._entries.get(instance)
         if entry is None:
             entry = _Entry(source, is_new=instance not in self._known)
+            # One too many gets an entry that nobody keeps: it is heard, but not missed.
             if len(self._entries) < _MOST:
                 self._entries[instance] = entry
             self._empty_since = None

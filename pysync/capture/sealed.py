@@ -21,7 +21,7 @@ _NUMBER = struct.Struct(">Q")
 
 
 class BrokenSeal(Unproven):
-    """What came was not sent so by the other side of this connection."""
+    """The other side of this connection did not send what came, or not in this form or place."""
 
 
 class Sealer:
@@ -36,6 +36,7 @@ class Sealer:
         return b"".join(self._record(data[at : at + LONGEST]) for at in range(0, len(data), LONGEST))
 
     def _record(self, part: bytes) -> bytes:
+        # The number is never sent: both sides count, so a record that is repeated or left out has another MAC.
         self._number += 1
         return _HEAD.pack(len(part), _mac(self._key, self._number, part)) + part
 

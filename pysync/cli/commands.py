@@ -6,38 +6,50 @@ long to import as the answer takes.
 
 from __future__ import annotations
 
-from collections.abc import Collection
+from collections.abc import Collection, Mapping
 from importlib import import_module
 from typing import Any
 
 import typer
 from typer.core import TyperGroup
 
-MODULES = {
-    "run": "run",
-    "status": "status",
-    "check": "check",
-    "bootstrap": "bootstrap",
-    "dump": "dump",
-    "load": "dump",
-    "copy": "copy",
-    "verify": "verify",
-    "plan": "plan",
-    "pause": "plan",
-    "resume": "plan",
-    "refresh": "plan",
-    "events": "events",
-    "token": "install",
-    "jar": "install",
-    "hive-site": "install",
-    "demo": "tryout",
-    "embedded": "tryout",
-    "import-agent-conf": "agent_conf",
-    "parked": "parked",
-    "listener": "listener",
-    "target": "target",
+SECTIONS: Mapping[str, Mapping[str, tuple[str, str]]] = {
+    "Set up": {
+        "token": ("install", "make the secret that listener and sidecar share"),
+        "jar": ("install", "print where the listener's jar is"),
+        "hive-site": ("install", "print the properties for hive-site.xml"),
+        "check": ("check", "find what would keep the sidecar from working"),
+        "import-agent-conf": ("agent_conf", "make a pysync.toml from the Glue sync agent's settings"),
+    },
+    "Run and look": {
+        "run": ("run", "run the sidecar"),
+        "status": ("status", "is all well? what the sidecar does"),
+        "events": ("events", "the events in the queue"),
+        "verify": ("verify", "compare source and targets, and repair"),
+    },
+    "Steer a target": {
+        "plan": ("plan", "what would be done next"),
+        "pause": ("plan", "apply nothing more"),
+        "resume": ("plan", "go on"),
+        "parked": ("parked", "events that the target refused: look, retry, skip"),
+        "refresh": ("plan", "read the source again, and bring targets to it"),
+        "target": ("target", "a target that was renamed in pysync.toml, or removed"),
+        "listener": ("listener", "a listener that is gone for good"),
+    },
+    "Bring over all that is there": {
+        "bootstrap": ("bootstrap", "from the living source"),
+        "dump": ("dump", "write the source down in a directory"),
+        "load": ("dump", "from such a directory"),
+        "copy": ("copy", "data files only"),
+    },
+    "Try it": {
+        "demo": ("tryout", "the main job on real servers, in a minute"),
+        "embedded": ("tryout", "run a real Hive Metastore, or an Athena and a Glue"),
+    },
 }
-"""Command → module of pysync.cli, in the order of `pysync --help`."""
+"""By the headings of `pysync --help`: command → module of pysync.cli, and what it is for."""
+
+MODULES = {name: module for commands in SECTIONS.values() for name, (module, _) in commands.items()}
 
 
 class Commands(TyperGroup):
@@ -51,6 +63,12 @@ class Commands(TyperGroup):
         """The command of that name; None if there is none, and then `commands` has all, to tell what may be meant."""
         self._import({MODULES[cmd_name]} if cmd_name in MODULES else set(MODULES.values()))
         return super().get_command(ctx, cmd_name)
+
+    def format_commands(self, ctx: Any, formatter: Any) -> None:  # noqa: ARG002 - click's
+        """A line for each, as it stands here: click would import every module, and cut the first line of its help."""
+        for heading, commands in SECTIONS.items():
+            with formatter.section(heading):
+                formatter.write_dl([(name, text) for name, (_, text) in commands.items()])
 
     def _import(self, modules: Collection[str]) -> None:
         found = typer.Typer(rich_markup_mode=self.rich_markup_mode)

@@ -1,7 +1,7 @@
 """Asking: how the command line asks the running sidecar. One JSON line in, one out, over a unix socket of mode 0600.
 
 The socket is `control.sock` in the queue's directory, so whoever may read the queue may ask, and nobody else. Most
-commands are this and no more, so that nothing is imported here that the sidecar alone needs.
+commands need nothing but this module, so it imports nothing that only the sidecar needs.
 """
 
 from __future__ import annotations

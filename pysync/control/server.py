@@ -38,6 +38,7 @@ class ControlServer:
         path.chmod(0o600)
         self._path = path
         self._server.commands = commands
+        # Every 0.1 s it looks whether it shall stop; `shutdown` waits for that look (half a second by default).
         self._thread = threading.Thread(target=self._server.serve_forever, args=(0.1,), name="control", daemon=True)
 
     def start(self) -> None:
@@ -46,6 +47,7 @@ class ControlServer:
 
     def stop(self) -> None:
         """Answer no more; also if it never began to."""
+        # `shutdown` of a server that never served would wait for ever.
         if self._thread.ident is not None:
             self._server.shutdown()
         self._server.server_close()
@@ -59,6 +61,7 @@ class _Server(socketserver.ThreadingUnixStreamServer):
 
 
 class _Handler(socketserver.StreamRequestHandler):
+    # Or callers that connect and send nothing would hold a thread each, for ever.
     timeout = ASK_SECONDS
     server: _Server
 
@@ -71,6 +74,7 @@ class _Handler(socketserver.StreamRequestHandler):
         try:
             request = json.loads(line)
             command = self.server.commands[request.pop("command")]
+        # RecursionError: JSON that is nested too deep. AttributeError: JSON that is no object.
         except (ValueError, KeyError, TypeError, AttributeError, RecursionError):
             return {"error": "not a request that this sidecar knows", "hint": f"it knows {self._known()}"}
         try:

@@ -1,9 +1,8 @@
 """Copier: brings directories of a target to what those of the source hold, with the workers of a Spark session.
 
-What it promises to readers of the target: no file is ever seen in part, for it is copied beside its place under a
-hidden name; new files come before old ones go, so that there is no moment without; and what the source holds for a
-moment only, while somebody overwrites it, is waited out before anything is taken away. Idempotent: what is there is not
-copied again.
+Readers of the target never see a file in part: it is copied beside its place under a hidden name. New files come before
+old ones go, so that there is no moment without either. Before anything is taken away, the source must have been at rest
+for a while: somebody may be overwriting it. Idempotent: what is there is not copied again.
 """
 
 from __future__ import annotations
@@ -29,7 +28,7 @@ from pysync.targets.base import Rejected, Unavailable
 from pysync.targets.settings import CopySettings
 
 _PAIRS_PER_CALL = 100
-_ROUNDS = 10  # as often it is begun anew because the source changes meanwhile
+_ROUNDS = 10  # how often it begins anew because the source has changed meanwhile
 _TRIES = 3
 _MB = 1_000_000
 _BY_REFRESH = "the target has copy.rewrite: pysync refresh writes anew what has changed (docs/copy.md)"
@@ -41,12 +40,13 @@ log = structlog.get_logger(__name__)
 
 
 class Copier:
-    """For one target; any number of threads may call, and `parallelism` tasks run at once in all."""
+    """Copies for one target. Any number of threads may call; `parallelism` tasks in all run at once."""
 
     def __init__(self, workers: Workers, settings: CopySettings) -> None:
         self.tally = CopyProgress()
         self._workers = workers
         self._settings = settings
+        # A survey removes unfinished files of others, and spares those with our own prefix.
         self._prefix = f".pysync-copy-{uuid.uuid4().hex[:8]}-"
         self._rounds = itertools.count()
         self._pool = ThreadPoolExecutor(settings.parallelism, thread_name_prefix="copy")
@@ -79,7 +79,7 @@ class Copier:
         raise Unavailable(f"{left[0].source} changes faster than it can be copied")
 
     def _round(self, pairs: Sequence[Pair], delete: bool) -> tuple[Copied, list[Pair]]:
-        """Survey, copy, publish once; also returns what is to be begun anew, because the source changed meanwhile."""
+        """Survey, copy and publish once; also returns the pairs to begin anew, as their source changed meanwhile."""
         began = time.monotonic()
         run = Round(self._survey(pairs), delete, f"{self._prefix}{next(self._rounds)}-")
         self._tell(run)
@@ -123,6 +123,7 @@ class Copier:
             return set(itertools.chain.from_iterable(self.each(lambda task: self._copy_some(run, task), tasks)))
 
     def _copy_some(self, run: Round, files: Sequence[File]) -> list[Pair]:
+        # A share for each of the tasks that run at once.
         rate = int(self._settings.max_mb_per_second * _MB / self._settings.parallelism)
         lines = (
             (file.source, run.temporary[file], file.size, file.time, file.pair.source, file.pair.target)
@@ -133,7 +134,7 @@ class Copier:
         return [file.pair for file, is_lost in zip(files, lost, strict=True) if is_lost]
 
     def _unsettled(self, run: Round, changed: set[Pair], began: float) -> set[Pair]:
-        """The pairs where something is to be taken away, and the source is not as it was: it may be half written."""
+        """The pairs from which something is to be taken away while the source changes: it may be half written."""
         risky = [it for it in run.found if it.pair not in changed and run.takes_away(it)]
         if not risky:
             return set()
@@ -156,11 +157,12 @@ class Copier:
         return [step[1] for step, is_lost in zip(steps, lost, strict=True) if is_lost]
 
     def each(self, do: Callable[[A], B], items: Sequence[A]) -> list[B]:
-        """Do it for all of them, several at once, each with a few tries. Raises an error when all have ended."""
+        """Call `do` for all items, several at once, each with a few tries. Raises an error once all have ended."""
         futures = [self._pool.submit(_patiently, do, item) for item in items]
         ended, waiting = wait(futures, return_when=FIRST_EXCEPTION)
         for future in waiting:
             future.cancel()
+        # Tasks that run already cannot be cancelled. Nothing may write any more when this returns.
         wait(waiting)
         for future in ended:
             future.result()
@@ -178,7 +180,7 @@ def _patiently(do: Callable[[A], B], item: A) -> B:
 
 
 def _refuse_anew(pairs: Sequence[Pair]) -> None:
-    """Raises Rejected for files that are to be something else at the target: nothing of them is alike."""
+    """Raises Rejected for files that are rewritten on the way: source and target have none in common."""
     anew = next((it for it in pairs if it.form is not None), None)
     if anew is not None:
         raise Rejected(f"{anew.target}: rewritten files are not compared byte for byte", _BY_REFRESH)
@@ -190,7 +192,7 @@ def _state(difference: Difference) -> tuple[bool, str]:
 
 @contextmanager
 def classified() -> Iterator[None]:
-    """The kinds of errors that drains know."""
+    """Turn the errors of copying into the kinds that drains know."""
     try:
         yield
     except Refused as error:

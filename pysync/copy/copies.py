@@ -21,7 +21,7 @@ _LOAD = "leave rewrite out of its [targets.copy] for the load, or load the metad
 
 
 class Copies:
-    """Nothing of Spark is started before the first file is to be copied."""
+    """The copiers by target. Spark is not started before the first file is to be copied."""
 
     def __init__(self, targets: Iterable[TargetSettings], jar: Callable[[], Path], directory: Path) -> None:
         """`jar` tells where the listener's jar is, `directory` is for Spark's log.
@@ -49,9 +49,9 @@ class Copies:
         open_target: Callable[[], Target],
         out_of: Callable[[Copier], Copying] | None = None,
     ) -> Callable[[], Target]:
-        """What opens the target: with its files first, where they are copied; `out_of` another place, if given.
+        """What opens the target, with its files first where they are copied, `out_of` another place if one is given.
 
-        Raises UsageError for files out of another place that would have to be written anew.
+        Raises UsageError for files from another place that would have to be rewritten.
         """
         copier = self.copiers.get(settings.name)
         if copier is None:
@@ -75,10 +75,11 @@ class Copies:
 
 
 def _host(targets: Sequence[TargetSettings], jar: Callable[[], Path], directory: Path) -> SparkHost | None:
-    """The session that will do for all of them; None if none wants any."""
+    """The session that serves all of them; None if none wants Spark."""
     wishes = [wish for it in targets if (wish := it.spark_wish())]
     if not wishes:
         return None
+    # The one with a catalog decides: the configuration was refused if the others could not use it.
     wish = next((it for it in wishes if it.catalog), wishes[0])
     threads = max(it.threads for it in wishes)
     copies = any(it.copy_files for it in targets)

@@ -15,10 +15,10 @@ from pysync.targets.settings import TargetSettings
 
 
 class Copying(Protocol):
-    """Who copies: a Copier, a Reencoder, or what takes the files of a source from another place."""
+    """Copies files: a Copier, a Reencoder, or what takes the files of a source from another place."""
 
     def copy(self, pairs: Sequence[Pair], *, delete: bool) -> Copied:
-        """As Copier's."""
+        """As `Copier.copy`."""
 
 
 class FilesFirst:
@@ -37,7 +37,7 @@ class FilesFirst:
     def opener(
         cls, open_target: Callable[[], Target], copier: Copying, settings: TargetSettings, *, shares: bool = True
     ) -> Callable[[], Target]:
-        """What opens the target so."""
+        """What opens the target with its files first."""
         return lambda: cast(Target, cls(open_target(), copier, settings, shares=shares))
 
     def apply(self, operation: Operation) -> Outcome:
@@ -49,7 +49,7 @@ class FilesFirst:
         return self._target.apply(operation)
 
     def _wanted(self, operation: Operation) -> Iterator[Pair]:
-        """What is to be copied; of a table with partitions that is renamed, and written anew, what the target has."""
+        """What to copy. For a renamed table whose partitions are rewritten that is what the target has of them."""
         pairs = _pairs(operation, shares=self._shares)
         if not isinstance(operation, RenameTable) or not operation.definition.partitionKeys:
             yield from pairs
@@ -67,7 +67,7 @@ class FilesFirst:
         return getattr(self._target, name)
 
     def _may(self, operation: TableOperation) -> bool:
-        """Whether the target will take it: nothing is copied over the files of what is another's, or newer."""
+        """Whether the target will take it: nothing is copied over files of somebody else's or a newer table."""
         name = operation.new_name if isinstance(operation, RenameTable) else operation.table
         return may_write(self._settings, operation, self._target.table(name))
 
@@ -82,9 +82,9 @@ def _pairs(operation: Operation, *, shares: bool) -> Iterator[Pair]:
 
 
 def _stored(operation: Operation) -> list[Any]:
-    """The objects in an operation that have files of their own: of a table with partitions those have them.
+    """The objects in an operation that have files of their own: a table, or the partitions of one that has some.
 
-    Of one that is renamed, all: its directory with the partitions in it was moved.
+    A renamed table counts as a whole: its directory was moved with the partitions in it.
     """
     if isinstance(operation, PutPartitions):
         return list(operation.partitions)

@@ -1,4 +1,4 @@
-"""Forms: which files are read by Spark and written anew, how they are to be read, and what becomes of the definition.
+"""Forms: which files Spark reads and writes anew, how it reads them, and what becomes of the definition.
 
 Pure. `form_of` is the one decision: whatever it does not know for sure is carried byte for byte as it is.
 """
@@ -36,6 +36,7 @@ _READ: Mapping[tuple[str, str], str] = {
 
 _HEADER, _FOOTER = "skip.header.line.count", "skip.footer.line.count"
 _FIELD, _FORMAT, _NULL = "field.delim", "serialization.format", "serialization.null.format"
+# Hive before 3.0 misspells the first one as the second (HIVE-16922).
 _NESTED = ("collection.delim", "colelction.delim", "mapkey.delim")  # of types that are not read from text
 _KNOWN: Mapping[str, frozenset[str]] = {
     "parquet": frozenset({_FORMAT, "path"}),
@@ -43,7 +44,7 @@ _KNOWN: Mapping[str, frozenset[str]] = {
     "json": frozenset({_FORMAT}),
     "text": frozenset({_FORMAT, _FIELD, _NULL, "line.delim", *_NESTED}),
 }
-"""What a serde's parameters may be; those of tables are anybody's, so there it is only looked for `_UNREAD`."""
+"""The parameters that a serde may have. Those of a table may be anybody's: they are only checked for `_UNREAD`."""
 _UNREAD = (
     "escape.delim",
     "quote.delim",
@@ -63,13 +64,13 @@ _WORDED = re.compile(r"[a-z0-9_<>,:() ]+", re.IGNORECASE)
 _UNTYPED = re.compile(r"uniontype|interval|void|zone|localtz|variant", re.IGNORECASE)
 _STRUCTURED = re.compile(r"struct|binary", re.IGNORECASE)
 _DECIMAL = re.compile(r"decimal\s*\(\s*([0-9]+)", re.IGNORECASE)
-_DOUBLE_DIGITS = 15
+_DOUBLE_DIGITS = 15  # decimal digits that a double keeps for sure
 _NUMBER = re.compile(r"[+-]?[0-9]+")
 
 
 @dataclass(frozen=True, slots=True)
 class Frame:
-    """What the definition of a table tells of the files of all its partitions; not `plain`: none is written anew."""
+    """What a table's definition tells of the files of all its partitions. Unless `plain`, none is written anew."""
 
     plain: bool
     provider: str = ""
@@ -78,7 +79,7 @@ class Frame:
 
 
 def frame_of(table: Any) -> Frame:
-    """That of a table as the source has it."""
+    """The frame of a table as the source has it."""
     storage, parameters = table.sd, table.parameters or {}
     if storage is None or storage.serdeInfo is None or table.tableType not in {"MANAGED_TABLE", "EXTERNAL_TABLE"}:
         return Frame(plain=False)
@@ -94,11 +95,11 @@ def frame_of(table: Any) -> Frame:
 
 
 def form_of(storage: Any, parameters: Mapping[str, str] | None, frame: Frame, to: str) -> Form | None:
-    """How what has this storage descriptor and these parameters is read and written anew; None: it is not.
+    """How the files of this storage descriptor with these parameters are read and written anew; None: not at all.
 
-    Not: tables that are transactional, of a storage handler, views, bucketed or skewed ones; those that Spark made by a
-    data source of its own, unless that is the very format `to`; any input format, serde, parameter of a serde or type
-    of a column that is not listed above.
+    None for views and for tables that are transactional, of a storage handler, bucketed or skewed; for those of Spark's
+    own data sources, unless that is the very format `to`; and for any input format, serde, serde parameter or column
+    type that is not listed above.
     """
     if storage is None or storage.serdeInfo is None or not storage.location or not frame.plain or _is_parted(storage):
         return None
@@ -113,9 +114,9 @@ def form_of(storage: Any, parameters: Mapping[str, str] | None, frame: Frame, to
 
 
 def alter(item: Any, form: Form) -> None:
-    """Let a Table or Partition say that its files are what they become; in place. Idempotent.
+    """Alter a Table or Partition in place, so that it describes the written files. Idempotent.
 
-    What told how text was read goes; files that keep their format keep all that the definition says.
+    Parameters that told how to read text go. Where the files keep their format, nothing changes.
     """
     if form.format == form.to:
         return
@@ -145,7 +146,7 @@ def _form(
 
 
 def _delimiter(properties: Mapping[str, str]) -> str | None:
-    """As LazySimpleSerDe has it: a number is a byte, of other texts the first character counts. None: not ASCII."""
+    """The delimiter as LazySimpleSerDe reads it: a number is a byte, else the first character. None: not ASCII."""
     value = properties.get(_FIELD, properties.get(_FORMAT)) or "\x01"
     code = int(value) if _NUMBER.fullmatch(value) and -128 <= int(value) <= 127 else ord(value[0])
     return chr(code) if 0 < code < 128 and chr(code) not in "\r\n" else None
@@ -156,7 +157,7 @@ def _columns(storage: Any) -> tuple[tuple[str, str], ...]:
 
 
 def _is_parted(storage: Any) -> bool:
-    """Whether it tells more of single files than that they are there."""
+    """Whether single files have a meaning of their own (buckets, skewed values), which a rewrite would lose."""
     skewed = storage.skewedInfo is not None and bool(storage.skewedInfo.skewedColNames)
     return (storage.numBuckets or 0) > 0 or bool(storage.bucketCols) or skewed or bool(storage.storedAsSubDirectories)
 
@@ -170,7 +171,7 @@ def _is_read(kind: str, form: str) -> bool:
 
 
 def _is_exact(kind: str) -> bool:
-    """Whether a number of this type survives as a double: Spark makes one of whatever has a point in JSON."""
+    """Whether a number of this type survives as a double, which Spark makes of any JSON number with a point."""
     return all(int(digits) <= _DOUBLE_DIGITS for digits in _DECIMAL.findall(kind))
 
 

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Iterator
 from pysync.copy.requests import File
 
 _MOST_FILES = 400
-_OPENING_BYTES = 256 * 1024  # what else could be copied in the time that opening and renaming a file takes
+_OPENING_BYTES = 256 * 1024  # as much could be copied in the time that opening and renaming a file takes
 _LEAST_BYTES = 8 * 1024 * 1024
 _MOST_BYTES = 512 * 1024 * 1024
 _TASKS_EACH = 4  # so that the last one to end is not far behind the others

@@ -33,7 +33,7 @@ class CopyProgress:
 
     @contextmanager
     def under_way(self, files: int, size: int) -> Iterator[None]:
-        """So many files and bytes are being copied while the block runs; what is not by the end of all is given up."""
+        """So many files and bytes are copied while the block runs. What is left when no block runs is given up."""
         self._begin(files, size)
         try:
             yield

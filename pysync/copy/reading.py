@@ -1,4 +1,4 @@
-"""Reading files by what their definition tells, as Hive would; with Spark's own functions, none of Python."""
+"""Reading files by their definition, as Hive would. With Spark's own functions: executors need no Python."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ SETTINGS = {
     "spark.sql.files.ignoreMissingFiles": "false",
     "spark.sql.mapKeyDedupPolicy": "LAST_WIN",  # of a JSON object that says a thing twice
     "spark.sql.parquet.outputTimestampType": "INT96",  # what Hive reads
-    "spark.sql.parquet.writeLegacyFormat": "true",
+    "spark.sql.parquet.writeLegacyFormat": "true",  # decimals as Hive reads them
 }
 
 
@@ -53,7 +53,7 @@ def read(session: SparkSession, form: Form, files: Sequence[str]) -> DataFrame:
 
 
 def schema(form: Form) -> str:
-    """The columns in Spark's own words; chars and varchars are strings to it."""
+    """The columns as a Spark schema; chars and varchars become strings."""
     return ", ".join(f"`{name.replace('`', '``')}` {_spark_type(kind)}" for name, kind in form.columns)
 
 
@@ -62,7 +62,7 @@ def _spark_type(kind: str) -> str:
 
 
 def _literally(files: Sequence[str]) -> list[str]:
-    """As patterns that fit these files alone: Spark's own switch for that reads each of them many times."""
+    """Patterns that match only these files. Spark's own switch for literal paths reads each file many times."""
     return [_PATTERN.sub(r"\\\g<0>", file) for file in files]
 
 
@@ -86,6 +86,7 @@ def _lines(session: SparkSession, header: int, files: Sequence[str]) -> DataFram
         place = sql.row_number().over(Window.partitionBy("f").orderBy("n"))
         lines = numbered.withColumn("n", place).where(sql.col("n") > header)
     raw = sql.col("value").cast("binary")
+    # Bytes that are not UTF-8 do not survive the way there and back.
     whole = sql.decode(raw, "UTF-8").cast("binary") == raw
     return lines.select(sql.when(whole, sql.col("value")).otherwise(sql.raise_error(sql.lit(_NOT_UTF8))).alias("value"))
 
@@ -93,6 +94,7 @@ def _lines(session: SparkSession, header: int, files: Sequence[str]) -> DataFram
 def _of_text(form: Form) -> list[Column]:
     from pyspark.sql import functions as sql  # noqa: PLC0415 - an extra
 
+    # -1 keeps the empty cells at the end of a line.
     cells = sql.split("value", f"\\x{ord(form.delimiter):02x}", -1)
     found = []
     for number, (name, kind) in enumerate(form.columns):
@@ -102,7 +104,7 @@ def _of_text(form: Form) -> list[Column]:
 
 
 def _of_json(form: Form) -> list[Column]:
-    """By names in any case, as Hive has them; lists and maps are read from what stands there."""
+    """The columns of a JSON object, found by names in any case, as Hive does. Lists and maps are JSON within it."""
     from pyspark.sql import functions as sql  # noqa: PLC0415 - an extra
 
     strict = {"mode": "FAILFAST"}

@@ -1,7 +1,7 @@
-"""Reencoder: what a Copier is to files that stay as they are, for those that Spark reads and writes anew.
+"""Reencoder: does for files that Spark reads and writes anew what a Copier does for files that stay as they are.
 
-One job for each directory. Readers see whole files only, new ones before old ones go; a hidden, empty file tells by its
-name what was read and what was written, so that the same again is nothing to do.
+One job for each directory. Readers see only whole files, and new ones come before old ones go. The name of a hidden,
+empty file tells what was read and what was written, so that the same job again has nothing to do.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from pysync.targets.base import Unavailable
 from pysync.targets.spark.session import reason
 
 FILE_BYTES = 256_000_000
-"""Of the source's bytes, how many become one file."""
+"""How many bytes of the source become one file."""
 
 _PAIRS_PER_CALL = 50
 _ROUNDS = 10
@@ -55,7 +55,7 @@ class Job:
 
     @property
     def fingerprint(self) -> str:
-        """Of the files of the source (names, sizes, times) and of how they are read and written."""
+        """A digest of the source's files (names, sizes, times) and of how they are read and written."""
         return _digest([self.source.fingerprint, repr(self.form)])
 
     def is_ours(self, name: str) -> bool:
@@ -72,14 +72,14 @@ class Job:
         return f"{_MARKER}{self.fingerprint}-{_digest(sorted(f'{it.name}/{it.size}' for it in written))}"
 
     def superseded(self, keep: Iterable[str], delete: bool) -> list[str]:
-        """What is to be removed once the files `keep` are there: earlier jobs' files, with `delete` all others, too."""
+        """What to remove once the files `keep` are there: files of earlier jobs; with `delete` all others, too."""
         kept = set(keep)
         names = [file.name for file in self.there.copies if file.name not in kept]
         return [name for name in names if delete or _is_written(name)]
 
 
 class Reencoder:
-    """For one target; any number of threads may call. What is not written anew it leaves to its copier."""
+    """Rewrites files for one target; any number of threads may call. All other files it leaves to its copier."""
 
     def __init__(self, copier: Copier, workers: SparkWorkers, settle_seconds: float) -> None:
         self._copier = copier
@@ -107,7 +107,7 @@ class Reencoder:
         raise Unavailable(f"{anew[0].source} changes faster than it can be written anew")
 
     def _round(self, pairs: Sequence[Pair], delete: bool) -> tuple[Copied, list[Pair]]:
-        """Every directory once; also returns those whose source changed meanwhile."""
+        """Rewrite every directory once; also returns those whose source changed meanwhile."""
         began = time.monotonic()
         batches = [pairs[at : at + _PAIRS_PER_CALL] for at in range(0, len(pairs), _PAIRS_PER_CALL)]
         jobs = list(itertools.chain.from_iterable(self._copier.each(self._look, batches)))
@@ -147,6 +147,7 @@ class Reencoder:
                 return None
             return self._place(job, hidden, delete)
         finally:
+            # A survey that spares no unfinished files: it removes the hidden directory.
             self._survey([job.pair], f"{_UNFINISHED}none-")
 
     def _files(self, location: str, hidden: str) -> list[File]:
@@ -161,6 +162,7 @@ class Reencoder:
             own = prepared(session)
             rows = read(own, job.form, [file.source for file in files])
             writer = rows.coalesce(number).write.format(job.form.to).option("compression", "snappy")
+            # A cluster may switch _SUCCESS off: `_place` makes the marker of it.
             writer.option("mapreduce.fileoutputcommitter.marksuccessfuljobs", "true").save(f"{hidden}/out")
         except Exception as error:
             why = reason(error)
@@ -171,7 +173,7 @@ class Reencoder:
             raise Refused(f"cannot read {job.pair.source} as {job.form.format}: {why}") from error
 
     def _is_settled(self, job: Job, began: float) -> bool:
-        """Whether the source is as it was; looked at late enough where something is to be taken away."""
+        """Whether the source is as it was. Where something is to be taken away, it must be at rest for a while."""
         if job.there.copies:
             time.sleep(max(0.0, began + self._settle - time.monotonic()))
         return self._is_same(job)
@@ -183,6 +185,7 @@ class Reencoder:
     def _place(self, job: Job, hidden: str, delete: bool) -> Copied:
         """Give the new files their names, then the marker its own, then remove the old: in one call."""
         out = f"{hidden}/out"
+        # What was just written is looked for below the source, too: if it is there, both are one directory.
         same = below(job.pair.source, f"{hidden.rpartition('/')[2]}/out")
         found, itself = self._survey([Pair(it, f"{hidden}/nowhere") for it in (out, same)], self._prefix)
         if itself.exists:

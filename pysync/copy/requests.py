@@ -12,7 +12,7 @@ from pysync.model.files import Form
 
 @dataclass(frozen=True, slots=True)
 class Pair:
-    """Two directories: the second shall have the files of the first, with a `form` their rows."""
+    """Two directories: the second shall have the files of the first; with a `form`, their rows in other files."""
 
     source: str
     target: str
@@ -46,9 +46,9 @@ class File:
 
 @dataclass(slots=True)
 class Difference:
-    """What a target directory lacks: `copies`; and has too much: `extras`, names. `fingerprint` is of the source.
+    """The `copies` that a target directory lacks, and the names of its `extras`. `fingerprint` is of the source.
 
-    `links` are the symbolic links at both, by their locations: neither copied nor removed, nor followed.
+    `links` are the locations of symbolic links at both ends: they are not copied, removed or followed.
     """
 
     pair: Pair
@@ -61,7 +61,7 @@ class Difference:
 
 
 class Refused(PysyncError):
-    """Something about these files will not go, however often it is tried."""
+    """These files cannot be copied, however often it is tried."""
 
 
 class Failed(PysyncError):
@@ -74,7 +74,7 @@ def encode(records: Iterable[Sequence[object]]) -> str:
 
 
 def decode(text: str) -> list[list[str]]:
-    """The same backwards."""
+    """The fields of such lines."""
     return [[unquote_plus(value) for value in line.split("\t")] for line in text.split("\n") if line]
 
 

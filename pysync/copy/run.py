@@ -28,7 +28,7 @@ class Copied:
     links: tuple[str, ...] = ()
 
     def plus(self, other: Copied) -> Copied:
-        """Both together."""
+        """The sum of both."""
         return Copied(
             self.files + other.files,
             self.bytes + other.bytes,
@@ -68,8 +68,8 @@ class Round:
     def calls(self, changed: Collection[Pair]) -> tuple[list[list[Step]], list[list[Step]]]:
         """Calls to publish all but the changed ones; those of the first list come before those of the second.
 
-        All steps of a directory are in one call, so that old and new are there together for a moment only; but where
-        they are too many, its new files come first, in several calls.
+        All steps of a directory are in one call, so that old and new files are there together only for a moment. Where
+        they are too many for one, its new files come first, in several calls.
         """
         first: list[list[Step]] = []
         then: list[list[Step]] = [[]]
@@ -104,7 +104,7 @@ class Round:
         )
 
     def _renames(self, difference: Difference) -> list[Step]:
-        """New files first, then those that replace one, and at last those that tell of others (_SUCCESS, …)."""
+        """New files first, then those that replace one, and last those that vouch for others (_SUCCESS, …)."""
         ordered = sorted(difference.copies, key=lambda file: (_is_hidden(file.name), file.replaces, file.name))
         return [("rename", self.temporary[file], file.target, file.pair.target) for file in ordered]
 

@@ -16,7 +16,7 @@ _CLASS = "org.pysync.copy.FileCopy"
 
 
 class Workers(Protocol):
-    """Who does what the Java class can; from several threads at once."""
+    """Runs methods of the Java class, from several threads at once."""
 
     def call(self, method: str, request: str) -> str:
         """Run a method of org.pysync.copy.FileCopy somewhere; blocks. Raises Unavailable when that cannot be."""
@@ -53,6 +53,7 @@ class SparkWorkers:
 def _run(session: SparkSession, method: str, request: str) -> str:
     from pyspark.sql import functions as sql  # noqa: PLC0415 - an extra
 
+    # `reflect` calls a static Java method within a task: executors need no Python.
     called = sql.call_function("reflect", sql.lit(_CLASS), sql.lit(method), sql.lit(request))
     rows = session.range(0, 1, 1, 1).select(called).collect()
     return str(rows[0][0])

@@ -1,7 +1,7 @@
 """Data: the data files in a dump, where they are, the lines that tell of them, and whether they are what was written.
 
-The files of a location of the source are in one directory, whose name comes of the location alone: so who loads finds
-them without a list. It gets that name when all its files are there, and does not change after that.
+The files of a location of the source are in one directory, whose name follows from the location alone: so a load finds
+them without a list. The directory gets that name once all its files are there, and does not change after that.
 """
 
 from __future__ import annotations
@@ -24,14 +24,14 @@ from pysync.model.names import TableName
 DATA = "data"
 PART = ".part"
 _THREADS = 4
-_AT_ONCE = 1000  # files of which a thread may be told
+_AT_ONCE = 1000  # files: `pool.map` makes a future of each at once
 _BLOCK = 1024 * 1024
 _DIGITS = 40
 
 
 @dataclass(frozen=True, slots=True)
 class PageLine:
-    """Comes before the files of some partitions of a table, or of a table without any; `missing` are locations."""
+    """Comes before the files of a page of partitions, or of a table without partitions; `missing` are locations."""
 
     database: str
     table: str
@@ -58,11 +58,12 @@ _LINES: TypeAdapter[PageLine | FileLine] = TypeAdapter(PageLine | FileLine)
 def place_of(directory: Path, location: str) -> Path:
     """Where the files of a location of the source are, in the dump in `directory`. Pure."""
     digest = hashlib.sha256(location.rstrip("/").encode(errors="surrogateescape")).hexdigest()
+    # Two levels: a dump may have more locations than one directory holds well.
     return directory.absolute() / DATA / digest[:2] / digest[:_DIGITS]
 
 
 def stored(directory: Path, name: TableName, location: str) -> list[FileLine]:
-    """The files of a location that are in the dump; on disk (fsync), when this returns, and read to their end."""
+    """The files of a location that are in the dump. They are on disk (fsync) and read to their end on return."""
     place = place_of(directory, location)
     files = sorted(Path(at) / file for at, _, found in os.walk(place) for file in found)
     told = partial(_line, directory.absolute(), place, name, location.rstrip("/"))
@@ -87,7 +88,7 @@ def lines_of(data: bytes) -> Iterator[PageLine | FileLine]:
 
 
 def last_page(data: bytes) -> PageLine | None:
-    """The last page that a file of the list tells of."""
+    """The last page in a file of the list."""
     pages = [it for it in lines_of(data) if isinstance(it, PageLine)]
     return pages[-1] if pages else None
 
@@ -109,6 +110,7 @@ def check(directory: Path, files: Sequence[FileLine], tell: Callable[[int], None
 def _fault(directory: Path, file: FileLine) -> str | None:
     """What is wrong with a file; None if nothing is."""
     path = directory / file.data
+    # A list that was tampered with must not have us read files outside of the dump.
     if not path.resolve().is_relative_to(directory.resolve() / DATA):
         return "is not in the dump"
     try:
@@ -119,6 +121,7 @@ def _fault(directory: Path, file: FileLine) -> str | None:
 
 
 def _line(directory: Path, place: Path, name: TableName, location: str, path: Path) -> FileLine:
+    # Spark does not flush what it writes. Linux flushes a file by any of its descriptors.
     with path.open("rb") as file:
         os.fsync(file.fileno())
     size, digest = _summed(path)

@@ -1,4 +1,4 @@
-"""Index: a dump that is checked as a whole, byte for byte, and where each object in it is. That stays in memory."""
+"""Index: checks a dump as a whole, byte for byte, and keeps in memory where each object in it is."""
 
 from __future__ import annotations
 
@@ -16,10 +16,10 @@ from pysync.model.names import TableName
 KIND = "metadata"
 SUFFIX = "records"
 FILES = "files"
-"""The kind of the files that tell of data files."""
+"""The kind of the files that list data files."""
 
 Tell = Callable[[int, int], None]
-"""Is told how many bytes of how many are checked."""
+"""Called with how many bytes are checked, and of how many."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,7 +40,7 @@ class TableAt:
 
 
 class Dump:
-    """A dump that was found whole (read it with pysync.dump.read), or what is there of one that is not finished."""
+    """A dump that was found whole (read it with pysync.dump.read), or as much as there is of an unfinished one."""
 
     def __init__(self, directory: Path, manifest: Manifest) -> None:
         self.directory = directory
@@ -71,7 +71,7 @@ class Dump:
         return max(ended + begun, default=None)
 
     def add(self, number: int, record: Record, offset: int) -> None:
-        """Note a record; one that comes again counts instead of the one before."""
+        """Note a record. One that comes again replaces the one before."""
         at = At(number, offset)
         if record.what is What.DATABASES:
             self.databases = record.names

@@ -1,6 +1,6 @@
 """The manifest: what a dump is, of which files it consists, and what is in them. As canonical JSON.
 
-A byte of it that has changed shows: the file must be exactly what its own content comes to, with its own checksum.
+Any changed byte of it shows: the file must be exactly the canonical form of its own content, checksum included.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from pydantic import BaseModel, ConfigDict, Field, SerializerFunctionWrapHandler
 from pysync.dump.record import DumpDamaged
 
 _VERSIONS = (1, 2)
-"""Those that are read."""
+"""The versions that this pysync reads."""
 
 _LATER = frozenset({"data_bytes", "missing"})
 
@@ -24,7 +24,7 @@ class _Value(BaseModel):
 
 
 class Within(_Value):
-    """What a dump takes: as in a target's settings. Of several, what any of them takes."""
+    """What a dump takes, as in a target's settings. A dump with several takes what any of them takes."""
 
     policy: str | None = None
     include: tuple[str, ...] = ()
@@ -34,7 +34,7 @@ class Within(_Value):
 class Counts(_Value):
     """How much there is of each, complete objects only.
 
-    `data_bytes` are those of the data files in it, `missing` directories that the source should have, and has not.
+    `data_bytes` is the size of the data files in it; `missing` counts directories that are not at the source.
     """
 
     databases: int = 0
@@ -48,12 +48,12 @@ class Counts(_Value):
 
     @model_serializer(mode="wrap")
     def _as_before(self, told: SerializerFunctionWrapHandler) -> dict[str, int]:
-        """Without what a dump of version 1 does not know, where there is none of it."""
+        """Leave out zeros of fields that version 1 does not know: an older pysync refuses unknown fields."""
         values: dict[str, int] = told(self)
         return {name: value for name, value in values.items() if value or name not in _LATER}
 
     def plus(self, other: Counts) -> Counts:
-        """Both together."""
+        """The sum of both."""
         return Counts(**{name: getattr(self, name) + getattr(other, name) for name in type(self).model_fields})
 
 
@@ -71,7 +71,7 @@ class Manifest(_Value):
 
     `since` is the notification after which it begins: it holds only what was touched after that; None: everything.
     `upto` is the notification whose effects it holds for sure; None where the source has no notification log.
-    `files`: whether data files are listed, or are in it: that is `version` 2, what is older knows nothing of them.
+    `files`: whether data files are listed, or are in the dump. The latter is `version` 2: an older pysync refuses it.
     """
 
     version: Literal[1, 2] = 1
@@ -87,20 +87,20 @@ class Manifest(_Value):
 
     @property
     def counts(self) -> Counts:
-        """Of all pieces together."""
+        """The sum of all pieces."""
         total = Counts()
         for piece in self.pieces:
             total = total.plus(piece.counts)
         return total
 
     def to_bytes(self) -> bytes:
-        """As `manifest.json` has it."""
+        """The bytes of `manifest.json`."""
         values = self.model_dump(mode="json")
         return _canonical({**values, "sha256": hashlib.sha256(_canonical(values)).hexdigest()})
 
 
 def read_manifest(data: bytes) -> Manifest:
-    """The manifest in `data`. Raises DumpDamaged, of a version that is not known too."""
+    """The manifest in `data`. Raises DumpDamaged, also for a version that is not known."""
     try:
         values: dict[str, Any] = json.loads(data)
         version = values.get("version")

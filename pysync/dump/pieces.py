@@ -28,10 +28,10 @@ _PART = ".part"
 _OURS = re.compile(r"[a-z]+-[0-9]{6}\.[a-z]+(\.part)?")
 
 PIECE_BYTES = 16 * 1024 * 1024
-"""After which a file is finished; it may be longer by a record."""
+"""The size at which a file is finished; it may be longer by a record."""
 
 PIECE_SECONDS = 20.0
-"""After which a file is finished, too: so much of the work a kill may cost."""
+"""The time after which a file is finished, too: a kill costs no more work than that."""
 
 
 class Pieces:
@@ -48,6 +48,7 @@ class Pieces:
         What came before an error, in a file that is not finished, is not kept.
         """
         source = iter(parts)
+        # A file is begun only when there is something to go into it.
         for first in source:
             self._write_one(kind, suffix, head, first, source)
 
@@ -71,9 +72,11 @@ class Pieces:
                 digest.update(data)
                 size += len(data)
                 counts = counts.plus(count)
+                # Not before the first part: a file of a head alone would complete nothing.
                 if size > len(head) and (size >= PIECE_BYTES or time.monotonic() > until):
                     break
             _to_disk(file)
+        # The rename is durable with `_done`, which flushes the same directory.
         path.with_name(path.name + _PART).replace(path)
         self._numbers[kind] = number
         self._done(Piece(name=path.name, bytes=size, sha256=digest.hexdigest(), counts=counts))
@@ -89,9 +92,9 @@ def _kind(piece: Piece) -> str:
 
 @contextmanager
 def opened(directory: Path, wanted: Manifest) -> Iterator[Pieces]:
-    """Begin a dump in a directory, or go on with one of the same `wanted` scope and range that was not finished.
+    """Begin a dump in a directory, or go on with an unfinished one of the same `wanted` scope and range.
 
-    Of that the files which are whole are kept, up to the first that is not. Raises UsageError for a directory that
+    Its files are kept up to the first that is not whole. Raises UsageError for a directory that
     holds something else, PysyncError while another process writes there.
     """
     try:
@@ -133,7 +136,7 @@ def _lock(descriptor: int, directory: Path) -> None:
 
 
 def _unfinished(directory: Path, wanted: Manifest) -> Manifest:
-    """Where to go on: what is noted, without files that are not whole and those after them."""
+    """Where to go on: the noted files up to the first that is not whole. The others are removed."""
     path = directory / UNFINISHED
     if not path.exists():
         _replace(path, wanted.to_bytes())
@@ -169,7 +172,7 @@ def _whole(directory: Path, pieces: Iterable[Piece]) -> Iterator[Piece]:
 
 
 def _replace(path: Path, data: bytes) -> None:
-    """Put `data` in the place of a file, on disk: either is there, whatever dies."""
+    """Replace a file by `data`, durably: whatever dies, the old or the new content is there."""
     part = path.with_name(path.name + _PART)
     with part.open("wb") as file:
         file.write(data)

@@ -23,13 +23,13 @@ _CALLS = {
     hive.SQLForeignKey: "get_foreign_keys",
     **{kind: f"get_{name}s" for kind, (name, _) in idl.CONSTRAINTS.items()},
 }
-"""By struct: the call that reads constraints of that kind."""
+"""The call that reads constraints of a kind, by their struct."""
 
 
 class DumpReader:
     """Reads a dump as a metastore is read (`pysync.metastore.reads`); a context manager, for one thread.
 
-    A table of which the dump holds but the name is listed, and not found. Raises MetastoreUnavailable when a file
+    A table of which the dump holds only the name is listed, but not found. Raises MetastoreUnavailable when a file
     cannot be read any more, or has changed.
     """
 
@@ -81,7 +81,7 @@ class DumpReader:
         return [table for table in (self.table(database, name) for name in names) if table is not None]
 
     def first_partitions(self, database: str, table: str, most: int) -> list[Any]:
-        """So many `ttypes.Partition`, or all where the dump has no more; fast for no more than a page of them."""
+        """The first `most` `ttypes.Partition`, or all if the dump has fewer; fast for up to a page of them."""
         return self.partitions_by_name(database, table, self.partition_names(database, table)[:most])
 
     def partition_names(self, database: str, table: str) -> list[str]:
@@ -107,13 +107,14 @@ class DumpReader:
         return self._some_partitions(name, frozenset(names))
 
     def functions(self, database: str) -> list[Any]:
-        """Every `ttypes.Function` of a database; of one that is not dumped just the names of them."""
+        """Every `ttypes.Function` of a database; where the database is not dumped, with its name alone."""
         found = list(self._answers(self._dump.database_at(database), "get_function"))
         for every in self._answers(self._dump.database_at(database), "get_all_functions"):
             found += [it for it in every.functions or () if it.dbName == database]
         for names in self._answers(self._dump.database_at(database), "get_functions"):
             found += [hive.Function(functionName=name, dbName=database) for name in names]
         for function in found:
+            # As `Metastore.functions`: Hive 2.3 and 3.1 keep names in mixed case.
             function.functionName = function.functionName.lower()
         return [it for it in found if not is_word(it.functionName)]
 

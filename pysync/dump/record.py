@@ -48,7 +48,7 @@ class Reply:
 
 @dataclass(frozen=True, slots=True)
 class Record:
-    """One record; which of the fields it has hangs on what it tells."""
+    """One record. Which fields it has depends on `what` it tells."""
 
     what: What
     database: str = ""
@@ -89,7 +89,7 @@ def framed(record: Record) -> bytes:
 
 
 def records(data: bytes) -> Iterator[tuple[int, Record]]:
-    """Every record of a file with where it begins. Raises DumpDamaged, at any of them, for what is no such file."""
+    """Every record of a file, and where it begins. Raises DumpDamaged, at any of them, for another kind of file."""
     if not data.startswith(HEAD):
         raise DumpDamaged("it is not a file of a dump that this pysync reads", "was it written by a newer one?")
     at = len(HEAD)

@@ -49,7 +49,7 @@ _RESULTS: Mapping[str, Any] = {
 
 
 class Recorder(Metastore):
-    """A metastore that keeps what it answers about objects; exceptions that it declares are no answers."""
+    """A metastore whose answers about objects are kept; declared exceptions are not kept."""
 
     def __init__(self, where: Where) -> None:
         super().__init__(where)
@@ -59,16 +59,17 @@ class Recorder(Metastore):
         return self
 
     def call(self, request: Callable[[Any], T]) -> T:
-        """As Metastore's, and the reply is kept."""
+        """As `Metastore.call`; the reply is kept."""
         return super().call(partial(self._taped, request))
 
     def taken(self) -> tuple[Reply, ...]:
-        """What was answered since the last time that it was asked for this, in order."""
+        """What was answered since the last call of this, in order."""
         kept, self._kept = tuple(self._kept), []
         return kept
 
     def _taped(self, request: Callable[[Any], T], client: Any) -> T:
         tape = _Tape(client._iprot.trans)
+        # A client for each call: its buffer holds nothing of another reply, so the tape is this reply alone.
         answer = request(idl.Client(TBinaryProtocolAccelerated(TBufferedTransport(tape, _READ_BUFFER))))
         reply = reply_of(bytes(tape.data))
         if reply.call in _RESULTS:  # nothing else is dumped, and it might be large

@@ -1,6 +1,6 @@
-"""Write: a metastore read page by page, as records in the order of their names; in memory is one page at a time.
+"""Write: reads a metastore page by page, as records in the order of their names, with one page in memory at a time.
 
-It is no snapshot: each object is as it was when its turn came, which is after the notification that the dump is `upto`.
+This is no snapshot: each object is as it was when its turn came, which is after the notification `upto` of the dump.
 What vanishes on the way is left out.
 """
 
@@ -25,12 +25,12 @@ from pysync.resync.refreshes import Scope
 _TRIES = 3
 
 Tell = Callable[[str, Counts], None]
-"""Is told now and then which table is in hand, and what came of those before."""
+"""Called now and then with the table in hand, and the counts so far."""
 
 
 @dataclass(frozen=True, slots=True)
 class Selection:
-    """What is dumped: what is in `scope`, and of its tables those in `tables` alone (None: all)."""
+    """What is dumped: what is in `scope`; with `tables`, only these of its tables."""
 
     scope: Scope
     tables: Collection[TableName] | None = None
@@ -43,6 +43,7 @@ class Selection:
 def newest(source: Metastore) -> int | None:
     """The newest notification; None where the source has no log of them that could be read."""
     try:
+        # 0: nobody writes the log, which is no error there.
         return NotificationLog(source).current() or None
     except NotificationLogRefused:
         return None
@@ -68,7 +69,7 @@ def newest_within(source: Metastore, since: int, to: int | None, limit: int | No
 
 
 def touched_tables(source: Metastore, since: int, upto: int) -> frozenset[TableName]:
-    """The tables that the notifications from `since` to `upto` are about, and of some before: they may come late."""
+    """The tables of the notifications from `since` to `upto`, and of some before `since`, which may come late."""
     found = touched(source, max(0, since - LOOK_BACK))
     return frozenset(TableName(it.database, it.table) for it in found if it.id <= upto and it.table is not None)
 
@@ -109,7 +110,7 @@ class Writing:
                     yield from self._table(name)
 
     def _database(self, name: str, tables: list[str]) -> tuple[Record, Counts]:
-        """A database; of one that is out of the scope only which tables and functions it has."""
+        """A database. Out of scope, it has only the names of its tables and functions."""
         self.source.taken()
         found = self.source.database(name) if self.selection.scope.database(name) else None
         if found is None:
@@ -121,8 +122,9 @@ class Writing:
         return Record(What.DATABASE, name, names=tuple(tables), replies=replies), counts
 
     def _table(self, name: TableName) -> Iterator[tuple[Record, Counts]]:
-        """A table, again if it is another one by the end; no END of one that vanished, or changes all the time."""
+        """A table; once more if it is another one by the end. No END if it vanishes, or is replaced each time."""
         for _ in range(_TRIES):
+            # Replies to listings, or of the try before, belong to no record.
             self.source.taken()
             try:
                 found = self.source.table(name.database, name.table)
@@ -138,6 +140,7 @@ class Writing:
                 again = self.source.table(name.database, name.table)
             except hive.NoSuchObjectException:
                 return
+            # Another createTime: it was dropped and created anew while its partitions were read.
             if again is not None and again.createTime == found.createTime:
                 counts = Counts(tables=1, partitions=partitions, constraints=constraints)
                 yield self._record(What.END, name), counts

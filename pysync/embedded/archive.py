@@ -1,4 +1,4 @@
-"""The class archive of the embedded metastore: a third of its start is loading classes, and Java can keep them loaded.
+"""The class archive of the embedded metastore: Java can keep loaded classes, and loading is a third of a start.
 
 `python -m pysync.embedded.archive` makes it (AppCDS, Java 13 and newer), for all who start one in this environment.
 """
@@ -13,7 +13,7 @@ from pysync.embedded.server import EmbeddedMetastore
 
 
 class _Recorded(EmbeddedMetastore):
-    """One that writes the archive when it ends."""
+    """A metastore that writes the archive when it ends."""
 
     def __init__(self, directory: Path, archive: Path) -> None:
         super().__init__(directory)

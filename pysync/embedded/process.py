@@ -21,6 +21,7 @@ class BoundProcess:
 
     def __init__(self, command: Sequence[str], *, log: Path, cwd: Path, env: Mapping[str, str]) -> None:
         """Start it; OSError if the program cannot be run."""
+        # -I -S: the launcher starts at once, without site packages, whatever the environment says.
         self._command = [sys.executable, "-I", "-S", str(_LAUNCHER), str(os.getpid()), *command]
         self._log, self._cwd, self._env = log, cwd, dict(env)
         self._child: subprocess.Popen[bytes] | None = None

@@ -135,6 +135,7 @@ class EmbeddedMetastore:
                 f"the metastore {self.name!r} cannot start: port {self._port} is in use",
                 "take another, or 0 for any that is free",
             )
+        # Hive would look there for another hive-site.xml.
         env = {key: value for key, value in os.environ.items() if key not in {"HIVE_HOME", "HIVE_CONF_DIR"}}
         command += ["-p", str(self._port)]
         self._process = BoundProcess(command, log=self.log_file, cwd=self.directory, env=env)
@@ -146,7 +147,7 @@ class EmbeddedMetastore:
         return self
 
     def stop(self) -> None:
-        """End it in good order, or by force if it does not listen. Harmless if it does not run."""
+        """End it in order, or by force if it does not react. Harmless if it does not run."""
         if self._process is not None:
             self._process.stop(_PATIENCE)
 
@@ -206,7 +207,7 @@ class EmbeddedMetastore:
         return java.class_path([], java.find_spark_jars(), [*self._jars, self.directory])
 
     def _class_archive(self) -> list[str]:
-        """It is of pyspark's jars, the begin of the class path; Java passes over one of other jars or another Java."""
+        """The option for the archive of pyspark's jars, first on the class path. Java ignores one that does not fit."""
         archive = java.class_archive()
         return [f"-XX:SharedArchiveFile={archive}"] if archive.exists() else []
 

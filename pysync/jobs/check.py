@@ -44,6 +44,7 @@ def check_config(config: Config) -> list[Finding]:
     found = [_finding(what, look) for what, look in needs(config).items()]
     return [
         *found,
+        # A queue is opened only in a directory that will do.
         *(_queue(config) if all(it.ok for it in found if it.what == "queue directory") else ()),
         *capture(config),
         *_web(config),
@@ -80,7 +81,7 @@ def _finding(what: str, look: Callable[[], str]) -> Finding:
 
 
 def _running(config: Config) -> dict[str, Any]:
-    """What the sidecar answers; nothing when none runs."""
+    """The status of the running sidecar; empty when none answers."""
     try:
         return ask(config.queue.directory, "status")
     except PysyncError:
@@ -105,6 +106,7 @@ def _queue(config: Config) -> Iterator[Finding]:
 
 def _port(port: int, key: str = "bridge.port") -> str:
     with closing(socket.socket()) as probe:
+        # As both servers do: a port of a process that has just ended (TIME_WAIT) is free for them.
         probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
         try:
             probe.bind((HOST, port))
@@ -137,6 +139,7 @@ def _targets(config: Config) -> Iterator[Finding]:
 
 
 def _target(source: SourceConfig, settings: TargetSettings) -> str:
+    # For what it refuses.
     Translator.of(settings, source.replicators)
     address = getattr(settings, "metastore", None)
     if source.metastore and address and (same := shared(source.metastore, address)):

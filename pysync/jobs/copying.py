@@ -26,12 +26,12 @@ from pysync.replay.mapping import NameMapping
 from pysync.replay.translate import Translator
 from pysync.targets.settings import TargetSettings
 
-_PAIRS_AT_ONCE = 500
+_PAIRS_AT_ONCE = 500  # their differences are in memory together
 _TELL_SECONDS = 0.3
 
 T = TypeVar("T")
 Tell = Callable[[dict[str, Any]], None]
-"""Is told the tally (docs/status.md, `copy`) some times a second."""
+"""Called with the tally (docs/status.md, `copy`) a few times a second."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,8 +60,8 @@ def survey_now(
 ) -> Iterator[tuple[TableName, list[Difference]]]:
     """What the directories of each of these tables, named as at the source, lack at a target; reads only.
 
-    A table may come more than once, with some of its partitions each time; one that has no files of its own, or shares
-    them with the target, not at all. Raises as `copy_now`.
+    A table may come more than once, with some of its partitions each time. A table that has no files of its own, or
+    shares them with the target, does not come. Raises as `copy_now`.
     """
     with _work(config, name) as work:
         for table in tables:
@@ -71,7 +71,7 @@ def survey_now(
 
 @dataclass(frozen=True, slots=True)
 class _Work:
-    """What it takes to copy for a target, and the thread that does it while the caller is told how far it is."""
+    """What it takes to copy for a target. A thread copies while the caller is told how far it is."""
 
     source: Metastore
     settings: TargetSettings
@@ -140,6 +140,7 @@ def _pairs(work: _Work, tables: Collection[TableName]) -> Iterator[Pair]:
         if is_index(found):
             continue
         for target, files in _sources(source, translator.mapping, found):
+            # At the same location both ends read the same files.
             if target.rstrip("/") != files.location.rstrip("/"):
                 yield Pair(files.location, target, files.form)
 

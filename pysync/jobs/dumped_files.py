@@ -44,7 +44,7 @@ class Into:
     def parts(
         self, source: Reads, tables: Iterator[TableName], after: PageLine | None, tell: Callable[[str], None]
     ) -> Iterator[tuple[bytes, Counts]]:
-        """The lines of all pages of these tables but those up to `after`, each when its files are there.
+        """The lines of all pages of these tables after `after`, each once its files are in the dump.
 
         Idempotent. Raises Unavailable and Rejected as the copier does, PysyncError where Spark does not see the dump.
         """
@@ -72,6 +72,7 @@ class Into:
                 shutil.rmtree(_unfinished(place), ignore_errors=True)
                 continue
             _assert_same(_unfinished(place), found)
+            # Only now: a place that is there counts as complete when a dump is resumed.
             _unfinished(place).rename(place)
         return [it for it, place in wanted.items() if not place.exists()]
 
@@ -79,6 +80,7 @@ class Into:
         """Copy until a second look finds nothing that differs."""
         (self.directory / DATA).mkdir(parents=True, exist_ok=True)
         for _ in range(_TRIES):
+            # With delete: a killed run may have left files there that the source has dropped since.
             self.copier.copy(pairs, delete=True)
             found = self.copier.survey(pairs)
             busy = [it for it in found if it.exists and (it.copies or it.extras)]
@@ -95,9 +97,10 @@ class OutOf:
     copier: Copier
 
     def copy(self, pairs: Sequence[Pair], *, delete: bool) -> Copied:
-        """As Copier's. What was missing when the dump was made is missing here. Raises as it does."""
+        """As `Copier.copy`. What was missing when the dump was made is missing here. Raises as it does."""
         moved = [Pair(_location(place_of(self.directory, it.source)), it.target) for it in pairs]
         done = self.copier.copy(moved, delete=delete)
+        # Missing for Spark, but not for us: its executors have other disks.
         unseen = next((it for it in done.missing if _path(it.source).exists()), None)
         if unseen is not None:
             raise Unavailable(f"Spark does not see the dump's directory {_path(unseen.source)}", _ALL_SEE)
@@ -116,7 +119,7 @@ def _assert_same(directory: Path, found: Difference) -> None:
 
 
 def _location(path: Path) -> str:
-    """As Hadoop has it, where nothing is escaped."""
+    """The path as Hadoop spells it: unlike in `Path.as_uri`, nothing is escaped."""
     return f"file:{path}"
 
 

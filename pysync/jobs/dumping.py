@@ -33,7 +33,7 @@ from pysync.resync.refreshes import Scope
 from pysync.targets.settings import TargetSettings
 
 Tell = Callable[[str, Counts, int], None]
-"""Is told what is in hand, what is done, and how many tables there are."""
+"""Called with what is in hand, what is done, and how many tables there are."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,6 +72,7 @@ def dump_once(config: Config, directory: Path, wanted: Wanted, tell: Tell) -> Ma
     with _reading(where) as source, opened(directory, _asked(config, wanted, within, source)) as pieces:
         dump = indexed(directory, pieces.manifest)
         selection = Selection(scope, _touched(source, pieces.manifest))
+        # For progress alone: the dump lists them again.
         total = sum(1 for _ in _names(source, selection))
         writing = Writing(source, selection, dump.last, pieces.manifest.counts)
         pieces.write(KIND, SUFFIX, HEAD, writing.parts(lambda name, counts: tell(name, counts, total)))
@@ -107,6 +108,7 @@ def _asked(config: Config, wanted: Wanted, within: tuple[Within, ...], source: R
         upto=upto,
         began_at=time.time(),
         files=wanted.files,
+        # The older format where it will do, so that an older pysync can load the dump.
         version=2 if wanted.files == "copy" else 1,
     )
 
@@ -140,7 +142,7 @@ def _add_files(config: Config, wanted: Wanted, pieces: Pieces, tell: Callable[[s
 
 
 def _left(dump: Dump, listed: bytes) -> Iterator[TableName]:
-    """From the last table on that some files are listed of."""
+    """The tables from the last listed one on, of which not all files may be listed."""
     lines = listed.splitlines()
     last = json.loads(lines[-1]) if lines else {"database": "", "table": ""}
     return (name for name in dump.tables() if name >= TableName(last["database"], last["table"]))

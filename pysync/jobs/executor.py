@@ -45,9 +45,9 @@ class Job(_Value):
 
     @classmethod
     def of(cls, source: SourceConfig, settings: TargetSettings) -> Job:
-        """Of these settings; of those of copying only what definitions hang on.
+        """The job for these settings. Of the copy settings it has only those that definitions depend on.
 
-        What is left names files with secrets, and holds none.
+        It names files with secrets, and holds no secret.
         """
         text = settings.model_dump_json(by_alias=True, exclude={"copy_files": _OF_FILES_ALONE})
         return cls(version=__version__, source=source, kind=settings.kind, target=text)
@@ -62,13 +62,13 @@ class ItemText(_Value):
 
     @classmethod
     def of(cls, item: Item) -> ItemText:
-        """Of an item."""
+        """The text of an item."""
         if isinstance(item, TableItem):
             return cls(table=item)
         return cls(database=item) if isinstance(item, DatabaseItem) else cls(extra=item)
 
     def item(self) -> Item:
-        """The same backwards. Raises ValueError if it is none."""
+        """The item again. Raises ValueError if there is none."""
         found = self.database or self.extra or self.table
         if found is None:
             raise ValueError("an item without any")
@@ -94,11 +94,11 @@ class SeenText(_Value):
 
     @classmethod
     def of(cls, seen: Seen) -> SeenText:
-        """Of what was seen."""
+        """The text of what was seen."""
         return cls(found=seen.found, many=seen.many is not None, stays=seen.stays)
 
     def seen(self, item: Item) -> Seen:
-        """The same backwards."""
+        """What was seen of the item, again."""
         keyed = Keyed(item.old, item.new) if self.many and isinstance(item, TableItem) else None
         return Seen(self.found, keyed, self.stays)
 
@@ -112,8 +112,9 @@ class Answer(_Value):
 
 
 def look(request: str) -> str:
-    """The answer to a Work, both as JSON. Reads only; whoever asks twice is answered twice."""
+    """The answer to a Work, both as JSON. Reads only, and remembers nothing."""
     try:
+        # First: another version may have other fields, and the refusal shall name the version.
         _assert_version(request)
         answer = _looked(Work.model_validate_json(request))
     except PysyncError as error:

@@ -26,7 +26,7 @@ _NAME = "dump"
 
 @dataclass(frozen=True, slots=True)
 class Lister:
-    """Lists directories: what one lacks that is empty is what the other has."""
+    """Lists a directory as the survey of what an empty one lacks."""
 
     copier: Copier
     empty: str
@@ -51,7 +51,7 @@ class Lister:
 
 @contextmanager
 def opened_copier(config: Config, **changes: Any) -> Iterator[tuple[Copier, Path]]:
-    """A copier with the settings of the first target that copies files, but for `changes`; and an empty directory.
+    """A copier with the settings of the first target that copies files and these `changes`, and a scratch directory.
 
     Raises UsageError without pyspark.
     """
@@ -74,7 +74,7 @@ def listing(
 
 
 def locations(source: Reads, name: TableName) -> Iterator[list[str]]:
-    """Where the files of a table are, a page of its partitions at a time; the same pages each time of a dump."""
+    """Where the files of a table are, a page of its partitions at a time. A dump gives the same pages each time."""
     for items in _stored(source, name):
         yield [it.sd.location for it in items if it.sd is not None and it.sd.location]
 

@@ -1,7 +1,7 @@
-"""Undoing: in which way a target may be newer than a dump, and what a load of it would undo there.
+"""Load guard: whether a target is newer than a dump, and what a load of the dump would undo there.
 
 The queue tells what came in, or was read at the living source, since the dump was begun. The marks at the target tell
-what the queue cannot: that another queue (a sidecar elsewhere, or one whose queue was lost) has written there since.
+what the queue cannot: that another queue (of a sidecar elsewhere, or one that was lost) has written there since.
 """
 
 from __future__ import annotations
@@ -33,9 +33,9 @@ _MS = 1000
 
 
 def since_by_queue(queue: EventQueue, manifest: Manifest, target: str) -> str | None:
-    """What the queue knows to have reached a target since the dump was begun; None if nothing.
+    """What has reached a target since the dump was begun, as far as the queue knows; None if nothing.
 
-    Changes that were polled count by their numbers, not here.
+    Changes from the notification log do not count here: they are compared by their ids.
     """
     if target not in queue.positions():
         return None
@@ -102,7 +102,7 @@ class Survey:
         return at.isdigit() and int(at) > self.manifest.began_at
 
     def _is_dumped(self, name: TableName, created: int | None = None) -> bool:
-        """Whether the dump has the table, or the very one that was created then (s): while it was made, maybe."""
+        """Whether the dump has the table; with `created` (s) the very one, which may be made while the dump was."""
         sources = self.translator.mapping.sources_of(name)
         found = [it for source in sources if (it := self.dumped.table(source.database, source.table)) is not None]
         return any(created in {None, it.createTime} for it in found)
@@ -115,7 +115,7 @@ class Survey:
                 yield from (it for it in found if it.drops)
 
     def _refreshes(self) -> Iterator[Refresh]:
-        """What the load would ask for, at the end of all time: so that no event is taken for a later one."""
+        """The refreshes that the load would ask for, at a position beyond all others: no event counts as later."""
         policy, end = self.translator.policy, 2**62
         scope = Scope(policy.takes_database, policy.takes_table)
         for names in everything(self.dumped, lambda: end, scope=scope, whole=self.whole):

@@ -54,7 +54,7 @@ class Loaded:
 def load_once(
     config: Config, dump: Dump, targets: Sequence[str], tell: Tell, *, force: bool = False, files: FilesToo = "copy"
 ) -> Loaded:
-    """Bring targets to what a dump says (pysync.dump.index.open_dump), or go on with that.
+    """Bring targets to what a dump says (pysync.dump.index.open_dump), or resume such a load.
 
     Data files that are in the dump come first, unless `files` says otherwise.
     Idempotent. Raises UsageError where a target takes none of them; PysyncError for a dump of another source, one that
@@ -79,6 +79,7 @@ def load_once(
                 _refuse_older(queue, dump, settings, whole=whole)
                 _refuse_unfit(queue, manifest, settings.name)
         for name in targets:
+            # Before anything is written: a load that is cut short leaves some of the dump at the target.
             queue.note(_begun(name), taken)
 
     def after(queue: EventQueue) -> None:
@@ -93,13 +94,14 @@ def load_once(
 
 
 def _without_source(config: Config) -> Config:
-    """The source is not there, or not what is to be read now."""
+    """The configuration with no source to read: the dump is read instead, and the source may be gone."""
+    # "listener", as nothing is polled then; and a one-off job opens no bridge.
     source = config.source.model_copy(update={"metastore": None, "capture": "listener"})
     return config.model_copy(update={"source": source})
 
 
 def _with_files(config: Config, manifest: Manifest, targets: Sequence[str]) -> Config:
-    """As it is. Raises UsageError where files of the dump would be left in it: a reader would find no rows."""
+    """The configuration as it is. Raises UsageError where a target would get tables without their data files."""
     without = [it.name for it in config.targets if it.name in targets and it.copy_files is None]
     if manifest.files == "copy" and without:
         raise UsageError(
@@ -115,7 +117,7 @@ def _without_files(config: Config) -> Config:
 
 
 def _is_whole(dump: Dump, config: Config, targets: Sequence[str]) -> bool:
-    """Whether the dump has everything that the targets take: then what is parked of something else is over."""
+    """Whether the dump has everything that the targets take. If so, what is parked of other objects is over."""
     policies = [Translator.of(it).policy for it in config.targets if it.name in targets]
     scope = Scope(
         database=lambda name: any(policy.takes_database(name) for policy in policies),
@@ -212,5 +214,5 @@ def _key(target: str) -> str:
 
 
 def _begun(target: str) -> str:
-    """Of a load that may not be finished: the target may have some of it."""
+    """The key of a load that may be unfinished: the target may have some of it."""
     return f"load:{target}:begun"

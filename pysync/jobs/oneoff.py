@@ -15,7 +15,7 @@ from pysync.sidecar.tuning import collect_seldom
 from pysync.targets.kinds import target_kind
 
 Tell = Callable[[Mapping[str, Any]], None]
-"""Is told the status (docs/status.md) some times a second."""
+"""Called with the status (docs/status.md) a few times a second."""
 
 
 def run_once(
@@ -27,7 +27,7 @@ def run_once(
     before: Callable[[EventQueue], object] = lambda _: None,
     after: Callable[[EventQueue], object] = lambda _: None,
 ) -> dict[str, Any]:
-    """Bootstrap these targets, or go on with what was not finished; returns the last status.
+    """Bootstrap these targets, or resume an unfinished bootstrap; returns the last status.
 
     No listener is answered meanwhile: it keeps its events for `pysync run`. A notification log is polled, though.
     `origin` is read instead of the configuration's source. `before` is called when the queue is open, and may refuse by
@@ -39,6 +39,7 @@ def run_once(
     for settings in config.targets:
         if settings.name in targets:
             with closing(target_kind(settings.kind).open(settings)) as target:
+                # Here a target that is away is an error; its drain would wait for it without end.
                 target.check()
     sidecar = Sidecar(config, bridge=False, only=targets, origin=origin)
     sidecar.ending.on_signals()

@@ -33,9 +33,9 @@ def repair(config: Config, target: str, drift: Sequence[Compared], tell: Tell) -
 
 
 def looks(config: Config, target: str) -> Iterator[int]:
-    """Counts the looks that are worth while after a repair: more than one where something was parked.
+    """Count the looks that are worth while after a repair: more than one while something is parked.
 
-    A foreign key, say, whose table came before the one that it refers to: that is tried again by itself.
+    A foreign key, say, whose table came before the one that it refers to, is tried again by itself.
     """
     for number in range(_LOOKS):
         yield number
@@ -60,7 +60,7 @@ def _chunks(names: Sequence[str]) -> Iterable[list[str]]:
 
 
 def _wait_for(config: Config, target: str, tell: Tell) -> None:
-    """Until the target is done with what is queued now; that other targets may not be is no matter here."""
+    """Wait until this target is done with what is queued now, whatever other targets do."""
     its = _status_of(config, target)
     upto = its["position"] + its["queued"]
     while its["position"] < upto:

@@ -1,4 +1,4 @@
-"""What a change of scope comes to, before it is done: asked of source and target, which are only read."""
+"""What a change of scope would do, told before it is done. Source and target are only read."""
 
 from __future__ import annotations
 
@@ -49,6 +49,7 @@ def _kept(directory: Path) -> dict[str, KeptScope]:
         found = ask(directory, "scopes")["scopes"]
         return {name: KeptScope.model_validate(it) for name, it in found.items()}
     except NoSidecar:
+        # Opening it would make a queue.
         if not (directory / FILE).exists():
             return {}
     with EventQueue(directory, min_free_bytes=0, lock_timeout=_LOCK_SECONDS) as queue:

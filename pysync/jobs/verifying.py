@@ -21,7 +21,7 @@ _LISTING = 2  # threads here where the executors compare: the names of both ends
 
 @dataclass(frozen=True, slots=True)
 class Look:
-    """Looks as often as it is asked to; with `data` at the files, too, of a target that has them copied.
+    """A comparison that can be run again; with `data` of the files, too, where the target has them copied.
 
     With `spread` the executors of a Spark session compare the objects.
     """
@@ -44,7 +44,7 @@ class Look:
             yield from self._files([it for it in found if it.kind == "table" and it.result in _THERE], tell)
 
     def metadata(self, drift: Sequence[Compared]) -> list[Compared]:
-        """What of it the sidecar mends."""
+        """The drift that the sidecar mends: all but that of files."""
         return [it for it in drift if it.kind != KIND]
 
     def copy_files(self, drift: Sequence[Compared], tell: Tell) -> None:

@@ -1,7 +1,7 @@
-"""Spreading: a comparison is done by the executors of a Spark session, and its report is the same (docs/verify.md).
+"""Spreading: the executors of a Spark session do a comparison, with the same report (docs/verify.md).
 
-Each task is a job of its own, which a thread here waits for: so the answers stream back, and who is done gets more. A
-table with many partitions is divided among all of them.
+Each task is a Spark job of its own, and a thread here waits for it. So answers stream back, and an executor that is
+done gets more. A table with many partitions is divided among all executors.
 """
 
 from __future__ import annotations
@@ -63,18 +63,18 @@ class Spread:
         self._pool: ThreadPoolExecutor | None = None
 
     def ask(self, ask: Callable[[Ends], R]) -> Future[R]:
-        """As Executor'."""
+        """As `Executor.ask`."""
         return self._crew.ask(ask)
 
     def objects(self, items: Sequence[Item]) -> Iterator[tuple[Item, Seen]]:
-        """As Executor'."""
+        """As `Executor.objects`."""
         size = max(1, min(MOST_ITEMS, len(items) // (self._slots() * _TASKS_EACH)))
         for chunk, answer in self._each(_chunks(items, size), self._objects):
             for item, seen in zip(chunk, answer.seen, strict=True):
                 yield item, seen.seen(item)
 
     def batches(self, keyed: Keyed, batches: Iterable[Batch]) -> Iterator[Tally]:
-        """As Executor'."""
+        """As `Executor.batches`."""
         for _, answer in self._each(_chunks(batches, MOST_BATCHES), lambda chunk: self._partitions(keyed, chunk)):
             yield from answer.tallies
 
@@ -109,7 +109,7 @@ class Spread:
         return answer
 
     def _started(self) -> ThreadPoolExecutor:
-        """Threads that wait for tasks; it costs nothing to ask again."""
+        """The threads that wait for tasks, started at the first call."""
         if self._pool is None:
             most = min(self._slots() * _JOBS_PER_SLOT, _MOST_JOBS)
             self._pool = ThreadPoolExecutor(most, thread_name_prefix="spread")
@@ -118,10 +118,11 @@ class Spread:
 
 @contextmanager
 def on_spark(config: Config, settings: TargetSettings) -> Iterator[Callable[[WorkerPool, Comparator], Executor]]:
-    """Executor for `Comparison`, while the block runs. Raises UsageError without pyspark.
+    """What makes the Executor of a `Comparison`, while the block runs. Raises UsageError without pyspark.
 
-    Spark is started when there is something to do; the executor raise Unavailable when it does not start.
+    Spark is started when there is something to do. The executor raises Unavailable when it does not start.
     """
+    # Two stacks: what has begun ends with the session, so its threads are joined after that.
     with ExitStack() as threads, ExitStack() as stack:
         place = Path(stack.enter_context(TemporaryDirectory(prefix=_PREFIX)))
         tasks = _Tasks(SparkHost(_wish(config, settings), place))
@@ -165,6 +166,7 @@ class _Tasks:
         """The answer of a task. Raises Unavailable when there is none, UsageError where pysync is not installed."""
         session = self.host.session()
         try:
+            # `look` goes there by its name: the executor imports pysync, which must be installed there.
             return str(session.sparkContext.parallelize([work], 1).map(look).collect()[0])
         except Exception as error:
             self.host.failed(session)
@@ -172,7 +174,7 @@ class _Tasks:
 
 
 def _explained(error: Exception, log_file: Path) -> PysyncError:
-    """What is not installed where, if that is it."""
+    """The error for a person. A module that is missing at an executor is named, with the host."""
     lacks, where = _NOT_THERE.search(str(error)), _HOST.search(str(error))
     if lacks is None:
         return Unavailable(f"Spark cannot compare: {reason(error)}", f"its log: {log_file}")

@@ -32,7 +32,7 @@ class MetastoreAccess:
         kerberos: KerberosSettings | None = None,
         login: LoginSettings | None = None,
     ) -> MetastoreAccess:
-        """To one address, or to a list with commas. Raises UsageError for what is no address, or does not go together.
+        """Access to one address, or a list with commas. Raises UsageError for a bad address, or settings that clash.
 
         `kerberos` becomes `login`, `login` (a password or token) becomes `secret`.
         """
@@ -43,7 +43,7 @@ class MetastoreAccess:
         return cls(Addresses.parse(str(where)), tls, None if kerberos is None else Login(kerberos), login)
 
     def as_user(self, user: str | None) -> MetastoreAccess:
-        """The same for calls as that user, of a server that asks for no login."""
+        """The same access, for calls as that user at a server that asks for no login."""
         return replace(self, user=user)
 
     def __str__(self) -> str:

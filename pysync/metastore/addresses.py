@@ -39,7 +39,7 @@ class MetastoreUri:
             raise _not_an_address(text) from error
         path = parts.path.strip("/")
         extra = parts.query or parts.fragment or parts.username is not None or (path and parts.scheme == "thrift")
-        # A comma: of a list that lost its second thrift://, as "thrift://a,b:9083".
+        # A comma is left from a list whose second address has no scheme: "thrift://a,b:9083".
         if parts.scheme not in _SCHEMES or not host or "," in host or port == 0 or extra or not _PATH.fullmatch(path):
             raise _not_an_address(text)
         path = "" if parts.scheme == "thrift" else f"/{path or _HTTP_PATH}"
@@ -93,7 +93,7 @@ class Addresses:
         self._at = self._uris.index(uri)
 
     def failed(self, uri: MetastoreUri) -> None:
-        """It gave no answer: begin with the next, if it is still the one in use."""
+        """Begin with the address after this one, which gave no answer, unless another thread has moved on already."""
         at = self._uris.index(uri)
         if at == self._at:
             self._at = (at + 1) % len(self._uris)
@@ -103,7 +103,7 @@ class Addresses:
 
 
 def shared(one: str, other: str) -> MetastoreUri | None:
-    """An address of the second list that is one of the first, by whatever name; names that nobody knows are none."""
+    """An address of the second list that is also in the first, under whatever name; None if there is none."""
     there = {place for uri in parse_addresses(one) for place in _places(uri)}
     return next((uri for uri in parse_addresses(other) if there & _places(uri)), None)
 
@@ -113,12 +113,13 @@ def _places(uri: MetastoreUri) -> set[tuple[str, int]]:
     try:
         found = socket.getaddrinfo(uri.host, uri.port, type=socket.SOCK_STREAM)
     except OSError:
+        # A name that does not resolve here may still be the same in both lists.
         return {(uri.host.lower(), uri.port)}
     return {("this machine" if _is_ours(family, str(at[0])) else str(at[0]), uri.port) for family, *_, at in found}
 
 
 def _is_ours(family: int, host: str) -> bool:
-    """Whether one can listen there."""
+    """Whether it is an address of this machine: only on those can one listen."""
     with closing(socket.socket(family, socket.SOCK_STREAM)) as probe:
         try:
             probe.bind((host, 0))

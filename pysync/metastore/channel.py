@@ -41,7 +41,7 @@ class SocketChannel:
         return data
 
     def is_idle(self) -> bool:
-        """Whether nothing comes. A byte that nobody asked for, which is lost here, says as much as an end."""
+        """Whether nothing comes. A byte that nobody asked for is lost here, and ends the connection as well."""
         timeout = self._socket.gettimeout()
         self._socket.settimeout(0)
         try:

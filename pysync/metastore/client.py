@@ -107,12 +107,14 @@ class Metastore:
         which of them were carried out. An exception of its own, which has nothing to do with thrift, comes unchanged.
         """
         wire = self._connected()
+        # Empty until a request goes out: only then may the call have been carried out.
         wire.sent = ""
         try:
             return request(self._client)
         except _DECLARED:
             raise
         except BaseException as error:
+            # KeyboardInterrupt, too: an answer that nobody has read would be taken for the next call's.
             self.close()
             failure = self._failure(error, wire)
             if failure is None:
@@ -120,19 +122,21 @@ class Metastore:
             raise failure from error
 
     def _connected(self) -> Wire:
+        # Looked at before each call: a server that was restarted has closed its end, and nothing is sent to it.
         if self._wire is not None and self._wire.is_idle():
             return self._wire
         self.close()
         self._wire = wire = connect(self._access, self._timeout, self._connect_timeout)
         self._client = idl.Client(TBinaryProtocolAccelerated(TBufferedTransport(self._wire, _READ_BUFFER)))
+        # Over HTTP a header says it with each request (metastore/plain).
         if self._access.user is not None and not wire.uri.is_http:
             self._call_as(self._access.user, wire)
         return wire
 
     def _call_as(self, user: str, wire: Wire) -> None:
-        """Make all calls of this connection as that user. Raises MetastoreUnavailable where the server does not.
+        """Make all calls of this connection as that user. Raises MetastoreUnavailable where the server refuses.
 
-        One that takes no names answers with the groups and the name; one that does takes the name off.
+        A server that ignores names answers with the groups and the name; one that takes them leaves the name out.
         """
         try:
             refused = "it takes no names" if user in self._client.set_ugi(user, []) else ""
@@ -150,8 +154,9 @@ class Metastore:
             )
 
     def _failure(self, error: BaseException, wire: Wire) -> MetastoreError | None:
-        """What `error` means to a caller; None if that is for itself to say."""
+        """What `error` means to a caller; None if the error is to be raised as it is."""
         if isinstance(error, TApplicationException):
+            # It has answered, so there is no reason to go to another address.
             return _refusal(error, wire)
         if isinstance(error, MetastoreError) or (wire.sent and isinstance(error, _BROKEN)):
             self._access.addresses.failed(wire.uri)  # it may hang for long: another address may not
@@ -188,7 +193,7 @@ class Metastore:
         return list(self.call(lambda client: client.get_table_objects_by_name_req(request)).tables)
 
     def first_partitions(self, database: str, table: str, most: int) -> list[Any]:
-        """So many `ttypes.Partition` (up to 32767), or all where there are no more; in no promised order."""
+        """At most `most` `ttypes.Partition` (`most` up to 32767, an i16), in no promised order."""
         return whole(self.call(lambda client: client.get_partitions(database, table, most)))
 
     def partition_names(self, database: str, table: str) -> list[str]:
@@ -207,7 +212,7 @@ class Metastore:
         return whole(self.call(lambda client: client.get_partitions_by_names(database, table, wanted)))
 
     def functions(self, database: str) -> list[Any]:
-        """Every `ttypes.Function` of a database, with its name in lower case; not those that only say something."""
+        """Every `ttypes.Function` of a database, with its name in lower case, but for words (model/again)."""
         names = [it for it in self.call(lambda client: client.get_functions(database, "*")) if not is_word(it)]
         if all(name == name.lower() for name in names):
             each = (self.function(database, name) for name in names)
@@ -230,6 +235,7 @@ class Metastore:
         """
         found: dict[Any, list[Any]] = {}
         for kind in constraints.kinds_at(table):
+            # Hive 2.3 has primary and foreign keys alone.
             with suppress(MetastoreUnsupported):
                 found[kind] = self.call(
                     partial(constraints.read, kind=kind, database=table.dbName, table=table.tableName)

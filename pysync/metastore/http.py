@@ -22,7 +22,7 @@ _HINTS = {
 
 
 class HttpChannel:
-    """Each request of thrift is the body of a POST, its answer that of the response; the connection is kept."""
+    """Each thrift request is the body of a POST, its answer that of the response. The connection is kept alive."""
 
     def __init__(self, connected: socket.socket, uri: MetastoreUri, headers: Mapping[str, str]) -> None:
         self._socket = connected

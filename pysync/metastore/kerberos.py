@@ -15,10 +15,10 @@ from pysync.metastore.files import assert_secret
 from pysync.metastore.settings import KerberosSettings
 
 _FRAME = 64 * 1024
-"""How much goes into one frame: Java's servers announce that they take so much."""
+"""How much goes into one frame: as much as Java's servers announce that they take."""
 
 _NONE, _INTEGRITY, _CONFIDENTIALITY = 1, 2, 4
-_LONGEST_ANSWER = 0xFFFFFF
+_LONGEST_ANSWER = 0xFFFFFF  # the longest frame that we take, as three bytes say it (RFC 4752)
 
 # MIT's error codes as RFC 4120 numbers them, and its own after those (krb5_err.et).
 _FIRST_CODE = 2529638912
@@ -45,8 +45,8 @@ _HINT = "klist shows the tickets, KRB5_TRACE=/dev/stderr what happens; krb5.conf
 class Login:
     """Who we are to a metastore. Threads may share it.
 
-    With a keytab the tickets are in memory, and MIT's library acquires new ones at half of their life; else those of
-    the process's ticket cache are used, which somebody else (kinit, k5start) must keep fresh.
+    With a keytab the tickets are in memory, and MIT's library acquires new ones at half of their life. Without one the
+    tickets of the process's cache are used, which somebody else (kinit, k5start) must keep fresh.
     """
 
     def __init__(self, settings: KerberosSettings) -> None:
@@ -114,7 +114,7 @@ class Exchange:
 
     @property
     def agreed(self) -> bool:
-        """Whether both sides know each other, and how the data is protected."""
+        """Whether both sides are authenticated and have agreed how the data is protected."""
         return self._layer != 0
 
     def answer(self, challenge: bytes) -> bytes:
@@ -127,6 +127,7 @@ class Exchange:
     def _choose(self, offer: bytes) -> bytes:
         """Take the strongest protection that the server offers: one byte of them, then its longest frame."""
         flags, kind = self._context.actual_flags, self._gssapi.RequirementFlag
+        # The strongest first.
         may = {_CONFIDENTIALITY: kind.confidentiality in flags, _INTEGRITY: kind.integrity in flags, _NONE: True}
         chosen = [layer for layer, able in may.items() if able and len(offer) == 4 and offer[0] & layer]
         if not chosen or kind.mutual_authentication not in flags:

@@ -16,7 +16,7 @@ _LONGEST_SECRET = 64 * 1024
 
 
 class PlainExchange:
-    """Our side of PLAIN: all is said at once, and nothing protects the data after it (TLS does)."""
+    """Our side of PLAIN: one message says all. It does not protect the data after it; TLS does."""
 
     mechanism = b"PLAIN"
     agreed = True
@@ -30,7 +30,7 @@ class PlainExchange:
         self.hint = f"is this user's password in {settings.password_file}, and does the metastore know the user?"
 
     def answer(self, challenge: bytes) -> bytes:  # noqa: ARG002, every exchange has it
-        """Nothing is left to be said."""
+        """Raises MetastoreUnavailable: PLAIN has no second message."""
         raise MetastoreUnavailable("the metastore asks for more than a password", "its log has the reason")
 
     def frames(self, data: bytes) -> Iterator[bytes]:
@@ -43,7 +43,7 @@ class PlainExchange:
 
 
 def headers(settings: LoginSettings | None, user: str | None = None) -> Mapping[str, str]:
-    """The HTTP headers that say who we are, `user` without a login.
+    """The HTTP headers that say who we are; without a login that is `user`.
 
     Raises MetastoreUnavailable for a token that cannot be read.
     """

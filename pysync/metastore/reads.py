@@ -1,4 +1,4 @@
-"""Reads: what is asked of a source, be it a metastore that lives or one that was written down (pysync.dump)."""
+"""Reads: what is asked of a source, a living metastore or one that was written down (pysync.dump)."""
 
 from __future__ import annotations
 
@@ -45,9 +45,9 @@ class Reads(Protocol):
 
 
 def whole(partitions: Iterable[Any]) -> list[Any]:
-    """Those of the `ttypes.Partition` that were read as a whole.
+    """The `ttypes.Partition` that were read as a whole.
 
-    HMS reads partitions first and their values after them, in transactions that see what others commit: of one that is
-    dropped in between it answers with no values at all. It is gone.
+    HMS reads partitions first and their values after them, in transactions that see what others commit. A partition
+    that is dropped in between comes without any values; it counts as gone.
     """
     return [partition for partition in partitions if partition.values]

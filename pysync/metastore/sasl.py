@@ -20,7 +20,7 @@ _LENGTH = struct.Struct("!I")
 _LONGEST_MESSAGE = 1024 * 1024
 _LONGEST_FRAME = 1024 * 1024 * 1024
 _MOST_ROUNDS = 8  # Kerberos takes three
-_EARLY = 0.05  # of the tickets' life
+_EARLY = 0.05  # of the tickets' life: the connection ends so much before they do
 
 NO_SASL = (
     "is hive.metastore.sasl.enabled true there? If not, remove kerberos; is hive.metastore.authentication set? "
@@ -116,6 +116,7 @@ class SaslChannel:
         self._inner.close()
 
     def _negotiate(self) -> None:
+        # Both at once, as TSaslClientTransport does: the server answers only the second.
         self._inner.send(_message(Status.START, self._exchange.mechanism) + _message(Status.OK, self._exchange.first))
         for _ in range(_MOST_ROUNDS):
             status, said = self._hear()

@@ -17,10 +17,10 @@ Statistics = Mapping[str, Sequence[Any]]
 def read_statistics(
     metastore: Metastore, name: TableName, columns: Sequence[str], partitions: Sequence[str] = ()
 ) -> Statistics:
-    """Those of these columns, of the partitions that are named, or of the table itself if none is.
+    """The statistics of these columns: of the named partitions, or of the table itself if none is named.
 
-    What has none comes with none, and so does what is not there. Those of Hive's own engine alone. Raises as
-    Metastore.call.
+    A partition or table without statistics, or which is not there, has an empty sequence. Only statistics of Hive's own
+    engine are read. Raises as Metastore.call.
     """
     found: dict[str, Sequence[Any]] = dict.fromkeys(partitions or ("",), ())
     read = _of_partitions if partitions else _of_table

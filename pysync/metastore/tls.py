@@ -42,9 +42,9 @@ def secured(plain: socket.socket, settings: TlsSettings, host: str, where: str) 
 
 
 def refused(error: ssl.SSLError, where: str) -> MetastoreUnavailable:
-    """What to say of an error of TLS, in the handshake or before the first answer.
+    """The refusal for an error of TLS in the handshake, or before the first answer.
 
-    With TLS 1.3 a server looks at our certificate when for us the handshake is over.
+    With TLS 1.3 the server looks at our certificate only when the handshake is over for us.
     """
     return MetastoreUnavailable(
         f"the metastore at {where} refuses the TLS connection: {_plain(error.reason or str(error))}",
@@ -71,7 +71,7 @@ def _show_certificate(context: ssl.SSLContext, certificate: Path, key: Path | No
 
 
 def _no_password() -> str:
-    """OpenSSL would ask at the terminal otherwise."""
+    """Refuse, as OpenSSL would ask for the password at the terminal otherwise."""
     raise ValueError("its key has a password; pysync takes one without, in a file of mode 0600")
 
 

@@ -1,4 +1,4 @@
-"""The connection as thrift wants to see one, made by trying each address of a metastore."""
+"""The transport that thrift uses, made by trying each address of a metastore."""
 
 from __future__ import annotations
 
@@ -50,6 +50,7 @@ class Wire:
 
     def write(self, data: bytes) -> None:
         """Send a request, all of it."""
+        # TBufferedTransport writes a request as a whole, at its flush.
         (length,) = struct.unpack_from("!i", data, _NAME_AT - 4)
         self.sent = data[_NAME_AT : _NAME_AT + length].decode()
         with self._explained():
@@ -76,7 +77,7 @@ class Wire:
             raise refused(error, str(self.uri)) from error
 
     def _understood(self, data: bytes) -> None:
-        """Raises MetastoreUnavailable for a first answer that is not thrift's: then our request was not understood."""
+        """Raises MetastoreUnavailable for a first answer that is not thrift's: the request was not carried out then."""
         if data[0] == _TLS_ALERT:
             raise MetastoreUnavailable(f"the metastore at {self.uri} speaks TLS", "set tls (docs/connections.md)")
         if data[0] in (Status.BAD, Status.ERROR):
@@ -90,9 +91,9 @@ class Wire:
 
 
 def connect(access: MetastoreAccess, timeout: float, connect_timeout: float) -> Wire:
-    """A connection to the first of the addresses that has one for us, from the one in use on.
+    """A connection to the first address that accepts one, beginning with the address in use.
 
-    Raises MetastoreUnavailable, which says of each address why not.
+    Raises MetastoreUnavailable, which says why each address failed.
     """
     failures: dict[MetastoreUri, MetastoreUnavailable] = {}
     for uri in access.addresses.in_order():

@@ -101,7 +101,7 @@ def _source(agent: Agent, name: str) -> list[str]:
 
 
 def _addresses(uris: str) -> str:
-    """Those of its metastores that are addresses: all of them are servers of one database."""
+    """The URIs that are addresses: all of them are servers of one metastore."""
     found: list[str] = []
     for uri in uris.split(","):
         with suppress(UsageError):
@@ -129,6 +129,7 @@ def _place_for_results(agent: Agent) -> dict[str, str]:
     group = agent.url.get("workgroup", "")
     found = {"staging": _S3.sub("s3://", staging, count=1)} if _S3.match(staging) else {}
     if group or not found:
+        # Athena needs one of the two, and every account has the work group `primary`.
         found["work_group"] = group or "primary"
     catalog = agent.url.get("catalog")
     return found | ({"catalog": catalog} if catalog else {})
@@ -163,4 +164,5 @@ def _conflict_note(agent: Agent) -> str:
 
 def _text(value: str) -> str:
     """A TOML string."""
+    # JSON leaves DEL as it is, and TOML forbids it.
     return json.dumps(value, ensure_ascii=False).replace("\x7f", "\\u007f")

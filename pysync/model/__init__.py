@@ -1,1 +1,1 @@
-"""What flows through pysync: events, their objects, and the operations they become. Imports only errors of ours."""
+"""What flows through pysync: events, their objects, and the operations they become. Of ours it imports only errors."""

@@ -1,7 +1,7 @@
-"""Again: the word by which clusters that replicate to each other have an object read anew (docs/both-ways.md). Pure.
+"""Again: the message, called a word, that has an object read anew by clusters which replicate to each other. Pure.
 
-It has to be told whatever it is of, be that there or not. So a function tells it, which is made in `default` and
-dropped at once: its class name says what is meant, and which way the word took.
+A word must get through whether its object exists or not. So it is a function that is created in `default` and dropped
+at once: its class name says which object is meant, and which path the word has taken (docs/both-ways.md).
 """
 
 from __future__ import annotations
@@ -16,23 +16,23 @@ from typing import Any
 from hmsclient.genthrift.hive_metastore import ttypes as hive
 
 PLACE = "default"
-"""The database in which it is said: each metastore has it."""
+"""The database of these functions: every metastore has it."""
 
 _SAYS = "pysync.again "
 _NAMED = "pysync_again_"
 _MOST_WORDS = 4
 
 WORD = re.compile(rf"{_NAMED}[0-9a-f]{{16}}".encode())
-"""The name of a word in the bytes of an event; the same of all that say the same on the same way."""
+"""The name of a word in the bytes of an event. Words with the same content and path have the same name."""
 
 
 @dataclass(frozen=True, slots=True)
 class Again:
-    """What is to be read anew: a table, a function, or of a database the definition alone.
+    """What to read anew: a table, a function, or the definition of a database without its contents.
 
-    `home` is where it is at home, as far as who says it knows (""). `path` are the clusters where this was said before,
-    in order: with the home among them it is the home's word, else a question to the home. What it said may be a
-    conflict again, of which the next word tells: `words` counts them. There are no more than a few; more is a loop.
+    `home` is the object's home, as far as the speaker knows it (""). `path` lists the clusters that said this before,
+    in order: with the home among them it is the home's state, else a question to the home. Reading the object may find
+    a conflict, which causes the next word. `words` counts these; more than a few are a loop.
     """
 
     database: str
@@ -44,17 +44,18 @@ class Again:
 
     @property
     def is_worth_saying(self) -> bool:
-        """Whether it is no loop of those who take each other for the home."""
+        """Whether it is no loop of clusters that take each other for the home."""
         return self.words <= _MOST_WORDS
 
     def told_by(self, speaker: str) -> Any:
-        """The hive.Function that says so; two of different speakers have different names."""
+        """The hive.Function that says so; words of different speakers have different names."""
+        # Two clusters may say the same at once: with one name the second create would fail, and only one be heard.
         text = json.dumps(asdict(self) | {"path": list(self.path)})
         name = _NAMED + sha256(f"{speaker} {text}".encode()).hexdigest()[:16]
         return hive.Function(name, PLACE, _SAYS + text, speaker, hive.PrincipalType.USER, 0, 1, [])
 
     def attributes(self) -> dict[str, str]:
-        """Those of the refresh which it asks for; what was meant may be absent by now."""
+        """The attributes of the refresh that the word asks for. The object may be absent by now."""
         names = {"database": self.database, "table": self.table, "function": self.function}
         return {key: name for key, name in names.items() if name} | {
             "again": "true",
@@ -65,17 +66,17 @@ class Again:
 
 
 def is_word(function: str) -> bool:
-    """Whether a function of that name is none, but such a word."""
+    """Whether a function of that name is such a word, not a real function."""
     return function.lower().startswith(_NAMED)
 
 
 def says_again(function: Any) -> bool:
-    """Whether a hive.Function is no function, but such a word."""
+    """Whether a hive.Function is such a word, not a real function."""
     return is_word(function.functionName) and str(function.className or "").startswith(_SAYS)
 
 
 def again_of(function: Any) -> Again:
-    """What it says. Raises ValueError where somebody else has made it."""
+    """The content of a word. Raises ValueError if pysync did not create the function."""
     try:
         said: Mapping[str, Any] = json.loads(str(function.className).removeprefix(_SAYS))
         names = {key: str(said[key]) for key in ("database", "table", "function", "home")}

@@ -20,6 +20,7 @@ from pysync.model.wire import UnreadableEvent
 
 _OF_SEVERAL = frozenset({Kind.ADD_PARTITION, Kind.DROP_PARTITION})
 _PARTITIONS = _OF_SEVERAL | {Kind.ALTER_PARTITION}
+# The event of a dropped constraint has only names.
 _WANTS_BEFORE = frozenset(it for it in OBJECTS if it.startswith(("ALTER_", "DROP_"))) - {Kind.DROP_CONSTRAINT}
 _WANTS_AFTER = frozenset(it for it in OBJECTS if it.startswith(("ALTER_", "CREATE_", "ADD_")))
 _FUNCTIONS = frozenset({Kind.CREATE_FUNCTION, Kind.DROP_FUNCTION})
@@ -29,18 +30,18 @@ _NAMED_BY: Mapping[Kind, frozenset[str]] = {
     Kind.COLUMN_STATISTICS: frozenset({"database", "table"}),
     Kind.INSERT: frozenset({"database", "table"}),
 }
-"""The attributes that name what an event without objects is about."""
+"""The attributes that name the object of an event without structs."""
 
 
 @dataclass
 class Change:
     """What one event changed.
 
-    `before` and `after` belong to this change alone, and rewrite may alter them in place, and makes a new change of
-    them; `table`, which the events of partitions bring along, may be shared with others and must not be altered.
+    `before` and `after` belong to this change alone: the mapping alters them in place and makes a new change of them.
+    `table` comes with the events of partitions. It may be shared with other changes and must not be altered.
 
-    `database` is the one that it is about, normalized; `table_name` the table (its old name, for a rename), None for
-    databases and functions.
+    `database` is the name of the database, normalized. `table_name` is the table's name (the old one of a rename); None
+    for databases and functions.
     """
 
     kind: Kind = field(init=False)
@@ -51,11 +52,11 @@ class Change:
     table: Any = None
     before: list[Any] = field(default_factory=list)
     after: list[Any] = field(default_factory=list)
-    whole: TableName | None = None  # the name at the source of a table whose partitions the target does not have yet
-    sources: dict[str, SourceFiles] = field(default_factory=dict)  # the files of its locations, for who copies them
+    whole: TableName | None = None  # name at the source, if the target lacks its partitions
+    sources: dict[str, SourceFiles] = field(default_factory=dict)  # by location, for targets that copy
     whose: Whose | None = None  # for targets with both_ways
-    told: list[Any] = field(default_factory=list)  # the tables that went with a database, for the same
-    then: Change | None = None  # what the same event means besides, for the same
+    told: list[Any] = field(default_factory=list)  # the tables that were dropped with a database, for the same
+    then: Change | None = None  # a second change that the event means, for the same
 
     def __post_init__(self) -> None:
         self.kind = self.event.kind
@@ -64,37 +65,40 @@ class Change:
 
     @property
     def new_table_name(self) -> TableName | None:
-        """The name that a table has after the change; differs from `table_name` for a rename only."""
+        """The table's name after the change; only a rename makes it differ from `table_name`."""
         if self.kind is not Kind.ALTER_TABLE:
             return self.table_name
         return TableName(self.after[0].dbName, self.after[0].tableName)
 
     @property
     def referenced_table_name(self) -> TableName | None:
-        """The table that a foreign key refers to; None for all else."""
+        """The table that a foreign key refers to; None for all other changes."""
         if self.kind is not Kind.ADD_FOREIGNKEY:
             return None
         return TableName.of(self.after[0].pktable_db, self.after[0].pktable_name)
 
     @property
     def refreshes_all(self) -> bool:
-        """Whether it asks to compare the databases of source and target."""
+        """Whether it asks to compare the lists of databases of source and target."""
         return self.kind is Kind.REFRESH and not self.database
 
     @property
     def for_targets(self) -> frozenset[str]:
-        """The targets that it is for alone, which only a refresh may say; empty: all of them."""
+        """The only targets that it is for; empty: all of them. Only a refresh can name targets."""
         names = self.event.attributes.get("targets", "") if self.kind is Kind.REFRESH else ""
         return frozenset(names.split("\n") if names else ())
 
     @property
     def comes_alone(self) -> bool:
-        """Whether it is replayed alone: a refresh of one database or of all of them, which looks at what is in it."""
+        """Whether it must be replayed alone.
+
+        That is a refresh of a database, or of all databases: it looks at everything in them.
+        """
         return self.kind is Kind.REFRESH and self.table_name is None
 
     @property
     def cascades(self) -> bool:
-        """Whether the client asked that new columns go to the partitions too; HMS tells of that nowhere else."""
+        """Whether the client asked that new columns go to the partitions, too; HMS tells that nowhere else."""
         return self.event.environment.get("CASCADE", "").lower() == "true"
 
     @property
@@ -104,18 +108,20 @@ class Change:
 
     @property
     def created(self) -> int:
-        """The createTime (s) of the database or table that it is about; 0 where the source does not tell.
+        """The createTime (s) of the database or table that it is about; 0 if the source does not tell.
 
-        Of partitions it is their table's that counts, and of an alter that of the object as it was: a client may
-        send anything.
+        For partitions their table's counts. For an alter that of the old object counts: a client may send anything in
+        the new.
         """
         item = self.table or (self.before or self.after or [None])[0]
         return getattr(item, "createTime", None) or 0
 
     @cached_property
     def keys(self) -> frozenset[str]:
-        """What its order hangs on: `db.table` (both names of a rename, both tables of a foreign key), `db.function()`,
-        `db` for the database, `db.*` for its drop with all that is in it.
+        """The keys that decide its order among changes.
+
+        `db.table` (both names of a rename, both tables of a foreign key), `db.function()`, `db` for a database, `db.*`
+        for the drop of a database with everything in it.
         """
         if self.refreshes_all:
             return frozenset()
@@ -133,17 +139,17 @@ def stored_table(raw: bytes) -> Any:
 
 
 def decode_change(event: Event, position: int, table_of: Callable[[bytes], Any] = stored_table) -> Change | None:
-    """The event's objects, decoded and as HMS stores them; None for kinds and catalogs that are not replayed.
+    """The event with its objects decoded, as HMS stores them; None for kinds and catalogs that are not replayed.
 
-    None also for partitions that are none: HMS tells of those added where all that were asked for are there already.
-    And None for one whose table was renamed or dropped before HMS told of its alter: what became of it is read at the
-    source (capture/overlaps). A function that says what is to be read again (pysync.model.again) is a refresh of that.
-    `table_of` decodes the table that partitions belong to, and may remember it.
-    Raises UnreadableEvent when an object is not what the kind says.
+    None also for an event of no partitions, and for an altered partition whose table was renamed or dropped before HMS
+    told of it: the tables are read at the source (capture/overlaps). A word (pysync.model.again) becomes the refresh
+    that it asks for. `table_of` decodes the table of partitions, and may cache it. Raises UnreadableEvent if an object
+    is not what the kind promises.
     """
     event = _read_anew(event) if event.kind is Kind.TABLE_CHANGED else event
     if event.kind not in OBJECTS or not is_default_catalog(event.catalog):
         return None
+    # HMS 2.3 sends such an ADD_PARTITION for add_partitions_req(ifNotExists) if all partitions exist.
     if event.kind in _OF_SEVERAL and event.table and not event.before and not event.after:
         return None
     if event.outlives_its_table:
@@ -161,7 +167,7 @@ def decode_change(event: Event, position: int, table_of: Callable[[bytes], Any] 
 
 
 def _check(event: Event) -> None:
-    """Refuse an event that does not hold what its kind promises."""
+    """Raise UnreadableEvent if the event does not hold what its kind promises."""
     kind, before, after = event.kind, len(event.before), len(event.after)
     if (kind in _WANTS_BEFORE and not before) or (kind in _WANTS_AFTER and not after):
         raise UnreadableEvent(f"{kind} with {before} objects before and {after} after")
@@ -176,7 +182,7 @@ def _check(event: Event) -> None:
 
 
 def _read_anew(event: Event) -> Event:
-    """The refresh of a table of which a listener could say no more than its name, and perhaps that it is gone."""
+    """The refresh of a table for which a listener sent only the name, and maybe that it is gone."""
     told = event.attributes
     if not {"database", "table"} <= told.keys():
         raise UnreadableEvent(f"{event.kind} without the name of its table")
@@ -190,13 +196,16 @@ def _says_again(change: Change) -> bool:
 
 
 def _as_refresh(change: Change) -> Change | None:
-    """None for what says nothing: the drop, and what no sidecar has said."""
+    """The refresh that a word asks for; None if it asks for nothing."""
+    # The drop only cleans up. And a client could create a function of that name: only words of a sidecar's user count.
     if change.kind is Kind.DROP_FUNCTION or not change.event.is_replicated:
         return None
     try:
         said = again_of(change.after[0])
     except ValueError as error:
         raise UnreadableEvent(str(error)) from error
+    # The path of the word, not that of the call: what the home says must reach clusters that it has passed as a
+    # question.
     way = {VISITED: ",".join(said.path)}
     event = replace(change.event, kind=Kind.REFRESH, environment=way, attributes=said.attributes(), before=(), after=())
     return Change(event, change.position)

@@ -1,7 +1,7 @@
-"""Constraints: structs of one column each, of six kinds; which belong together, and how a metastore is asked for them.
+"""Constraints: structs of one column each, in six kinds; which belong together, and how a metastore is asked for them.
 
-Hive 2.3 has primary and foreign keys only. All constraints have names, of which only the primary key's says nothing:
-a table has one at most.
+Hive 2.3 has primary and foreign keys only. Each constraint has a name. A primary key's name means nothing, since a
+table has at most one.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ Columns = list[Any]
 """The columns of one constraint, in their order."""
 
 Constraints = Mapping[Any, Columns]
-"""By struct: the columns of all constraints of that kind. A kind that the place does not have is not in it."""
+"""By struct: the columns of all constraints of that kind. Kinds that the place does not have are missing."""
 
 _VIEWS = frozenset({"VIRTUAL_VIEW", "MATERIALIZED_VIEW"})
 _OLDER = (hive.SQLPrimaryKey, hive.SQLForeignKey)
@@ -31,7 +31,7 @@ _NAMES: Mapping[Any, str] = {
 
 
 def kinds_at(table: Any) -> tuple[Any, ...]:
-    """The kinds that the metastore has which gave this table; one that knows the newer ones sets its ownerType.
+    """The kinds that the metastore of this table has. One with the newer kinds always sets ownerType.
 
     Views have none.
     """
@@ -45,6 +45,7 @@ def read(client: Any, kind: Any, database: str, table: str) -> Columns:
     if kind is hive.SQLPrimaryKey:
         found = client.get_primary_keys(hive.PrimaryKeysRequest(database, table)).primaryKeys
     elif kind is hive.SQLForeignKey:
+        # The first two would name the parent: unset, all foreign keys of this table come.
         found = client.get_foreign_keys(hive.ForeignKeysRequest(None, None, database, table)).foreignKeys
     else:
         request = idl.ConstraintsRequest(catName=idl.CATALOG, db_name=database, tbl_name=table)
@@ -58,7 +59,7 @@ def name_of(column: Any) -> str:
 
 
 def by_name(columns: Iterable[Any]) -> list[Columns]:
-    """The columns of each constraint: one event or answer may bring several constraints of a kind."""
+    """The columns of each constraint: one event or answer may hold several constraints of a kind."""
     found: dict[str, Columns] = {}
     for column in sorted(columns, key=_sequence):
         found.setdefault(name_of(column), []).append(column)
@@ -66,7 +67,7 @@ def by_name(columns: Iterable[Any]) -> list[Columns]:
 
 
 def pairs(wanted: Sequence[Any], there: Sequence[Any]) -> Iterator[tuple[Columns, Columns]]:
-    """Each constraint of one kind that is wanted, there or both, with its columns of either side, or none."""
+    """Each constraint of one kind that is wanted, there, or both, with its columns on either side ([] if missing)."""
     mine = {_identity(columns[0]): columns for columns in by_name(wanted)}
     its = {_identity(columns[0]): columns for columns in by_name(there)}
     for key in sorted(mine.keys() | its.keys()):
@@ -74,7 +75,7 @@ def pairs(wanted: Sequence[Any], there: Sequence[Any]) -> Iterator[tuple[Columns
 
 
 def comparable(column: Any) -> Any:
-    """A foreign key without the name of the primary key that it refers to: HMS puts the parent's real one there."""
+    """A foreign key without the name of the primary key that it refers to: HMS overwrites that with the real one."""
     if not isinstance(column, hive.SQLForeignKey):
         return column
     copy = deepcopy(column)

@@ -18,7 +18,7 @@ SERVER_FIELDS = frozenset({"createTime", "lastAccessTime", "materializationTime"
 _DEFAULTS = {(hive.Table, "ownerType"): hive.PrincipalType.USER, (hive.Database, "type"): 1}
 _SCALARS = frozenset({str, int, float, bool, bytes, type(None)})
 _EMPTY: tuple[Any, ...] = ({}, [], "")
-# The last two are of the DDL engine that altered it: Hive's own, or Athena's.
+# The last two are set by the engine whose DDL altered the table: Hive or Athena.
 SERVER_PARAMETERS = frozenset(
     {"transient_lastDdlTime", SOURCE_KEY, EVENT_KEY, BIRTHS_KEY, WRITTEN_KEY, "last_modified_by", "last_modified_time"}
 )
@@ -36,19 +36,19 @@ STATISTICS = frozenset(
     }
 )
 
-# What a metastore may have of its own though the source has none: it tells of column statistics, which are kept there.
+# A metastore may set it though the source does not: it says which column statistics that metastore keeps.
 OWN_STATISTICS = frozenset({"COLUMN_STATS_ACCURATE"})
 
 
 def is_index(table: Any) -> bool:
-    """Whether it is the table of an index of Hive 2.3: its metastore's own, and never replicated."""
+    """Whether it is the table of an index of Hive 2.3: only its own metastore needs it, so it is never replicated."""
     return bool(table.tableType == "INDEX_TABLE")
 
 
 def definition(item: Any, *, statistics: bool = False) -> dict[str, Any]:
-    """A struct of the metastore's IDL as nested dicts and lists; unset and empty fields are left out.
+    """A struct of the metastore's IDL as nested dicts and lists, without unset and empty fields.
 
-    With `statistics` the parameters that count files and rows stay in.
+    With `statistics` the parameters that count files and rows are included.
     """
     left_out = SERVER_PARAMETERS if statistics else SERVER_PARAMETERS | STATISTICS
     plain: dict[str, Any] = _plain(item)
@@ -57,14 +57,14 @@ def definition(item: Any, *, statistics: bool = False) -> dict[str, Any]:
 
 
 def differences(wanted: Mapping[str, Any] | None, there: Mapping[str, Any] | None) -> list[str]:
-    """The fields in which two definitions differ, as `sd.cols: [...] is [...]`; a missing one is said so."""
+    """The fields in which two definitions differ, as `sd.cols: [...] instead of [...]`; or `missing`, or `extra`."""
     if wanted is None or there is None:
         return [] if wanted is there else ["missing" if there is None else "extra"]
     return list(_differences("", wanted, there))
 
 
 def told(path: str, wanted: Any, there: Any) -> list[str]:
-    """The same for the values of one field, which is called `path`."""
+    """The same for the values of one field, whose name is `path`."""
     return list(_differences(path, _plain(wanted), _plain(there)))
 
 
@@ -80,7 +80,7 @@ def _differences(path: str, wanted: Any, there: Any) -> Iterator[str]:
 
 
 def _named(value: Any) -> dict[str, Any]:
-    """Columns by their names; nothing if it is no list of those."""
+    """A list of columns as a dict by name; empty if it is anything else."""
     if not isinstance(value, list) or not all(isinstance(item, Mapping) for item in value):
         return {}
     names = [item.get("name", item.get("Name")) for item in value]
@@ -100,7 +100,7 @@ def _plain(value: Any) -> Any:
 
 
 def _fields(struct: Any) -> dict[str, Any]:
-    """What is set of a struct; what is empty counts as unset."""
+    """The fields of a struct that are set; empty ones count as unset."""
     found: dict[str, Any] = {}
     kind: Any = type(struct)
     for name in _names(kind):

@@ -9,7 +9,7 @@ from enum import Enum
 VERSION = 1
 VISITED = "pysync.visited"  # the EnvironmentContext property that names the clusters a change has been to
 USER = "user"  # the attribute that names who made the call
-SIDECAR = "sidecar"  # what events of the sidecar's own have for the instance of a listener
+SIDECAR = "sidecar"  # the instance of events that the sidecar itself creates
 _REPLICATOR = "pysync-"
 
 
@@ -68,19 +68,19 @@ class Event:
 
     @property
     def id(self) -> str:
-        """Unique for ever; the same when the listener sends the event again."""
+        """Unique for ever; the same if the listener sends the event again."""
         return f"{self.instance}:{self.sequence}"
 
     @property
     def uncommitted(self) -> bool:
-        """HMS told of it while its transaction was still open, so it may yet be rolled back."""
+        """Whether HMS told of it inside an open transaction, which may still be rolled back."""
         return self.attributes.get("uncommitted") == "true"
 
     @property
     def outlives_its_table(self) -> bool:
-        """Whether a partition was altered whose table was renamed or gone when HMS looked for it to tell of that.
+        """Whether the table of an altered partition was gone or renamed when HMS looked for it.
 
-        HMS reads the table after the commit of the alter, and sends none where another client was faster.
+        HMS reads the table after it has committed the alter, and sends none if another client was faster.
         """
         return self.kind is Kind.ALTER_PARTITION and not self.table and bool(self.before and self.after)
 
@@ -88,15 +88,15 @@ class Event:
     def visited(self) -> tuple[str, ...]:
         """The clusters that the change has been to, its own source last.
 
-        The EnvironmentContext of the call tells; where it has none, as Hive's calls for functions and databases, the
-        user does who made it (see `replicator`).
+        The EnvironmentContext of the call tells it. Hive's calls for functions and databases have none: then the user
+        who made the call tells it (see `replicator`).
         """
         before = self.environment.get(VISITED) or self._path_of_user()
         return (*filter(None, before.split(",")), self.source) if before else (self.source,)
 
     @property
     def is_replicated(self) -> bool:
-        """Whether the call was made by a sidecar, as its user tells."""
+        """Whether a sidecar made the call, by its user."""
         return self._path_of_user() != ""
 
     def _path_of_user(self) -> str:
@@ -105,5 +105,5 @@ class Event:
 
 
 def replicator(visited: Sequence[str]) -> str:
-    """The user who writes what has been to these clusters, the writer's own source last: `pysync-east,west`."""
+    """The user for writes of a change that has been to these clusters, the writer's own last: `pysync-east,west`."""
     return _REPLICATOR + ",".join(visited)

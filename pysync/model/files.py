@@ -1,4 +1,4 @@
-"""Files: where those of a table or partition are at the source, and what becomes of them on the way."""
+"""Files: where the files of a table or partition are at the source, and what becomes of them on the way."""
 
 from __future__ import annotations
 
@@ -7,9 +7,9 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True, slots=True)
 class Form:
-    """How the files of a directory are to be read (`parquet`, `orc`, `json`, `text`), and `to` what they become.
+    """How to read the files of a directory (`parquet`, `orc`, `json`, `text`), and the format `to` write them in.
 
-    `columns` are names and Hive's types; `delimiter`, `null` and `header` (lines of each file) are of text alone.
+    `columns` are names and Hive types. `delimiter`, `null` and `header` (lines per file) are for text only.
     """
 
     format: str
@@ -22,7 +22,7 @@ class Form:
 
 @dataclass(frozen=True, slots=True)
 class SourceFiles:
-    """Files in a directory of the source, and how they are written anew; None: they are carried byte for byte."""
+    """Files in a directory of the source, and how they are re-encoded; None: they are copied byte for byte."""
 
     location: str
     form: Form | None = None

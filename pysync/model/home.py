@@ -1,7 +1,7 @@
 """Home: the cluster where a database or table was born, and what a change of it is to another cluster. Pure.
 
-For clusters that replicate to each other (docs/both-ways.md). A replica carries its home in its mark; at home an object
-has none. What the home has counts; a change of a replica is a request to the home.
+For clusters that replicate to each other (docs/both-ways.md). A replica has its home in its mark; at its home an object
+has no mark. The home's state counts; a change of a replica is a request to the home.
 """
 
 from __future__ import annotations
@@ -17,25 +17,24 @@ from pysync.model.mark import Mark
 class Stance(Enum):
     """What a change is to a target."""
 
-    STATE = auto()  # the home's word: done, whatever the replica became
-    ECHO = auto()  # the home's word about what came from this target: done where nothing newer was done there
-    REQUEST = auto()  # of a replica: done where the target still has what the replica had
+    STATE = auto()  # the home's state: done, whatever the replica has become
+    ECHO = auto()  # the home's answer to a change of this target: done if nothing newer was done there
+    REQUEST = auto()  # a replica's change: done if the target still has what the replica had before it
 
 
 _ROUNDS = 4
-"""The most times that one change may reach a cluster. It needs two, or three after a conflict; more is a loop."""
+"""The most times that one change may reach a cluster. Two are normal, three after a conflict; more is a loop."""
 
 
 @dataclass(frozen=True, slots=True)
 class Condition:
     """What an operation has to find at a target with `both_ways`.
 
-    `stance` is None where it hangs on the home of what is at the target: of functions and constraints, that carry no
-    mark. `before` are the states in which the object was at the source since the first event that the operation stands
-    for, None where it was absent; `parts` are the same for the values of each partition. Without any, nothing that is
-    there is overwritten by a request. With `anew` the object may also be absent. `place` is the home of
-    a function's database, as it is at the source. `words` is how many words of pysync.model.again have led to it, one
-    of each other.
+    `stance` is None if it depends on the target's object: functions and constraints carry no mark. `before` are the
+    states of the object at the source since the first event that the operation stands for, None where it was absent.
+    `parts` are the same for each partition, by its values. A request without states overwrites nothing. With `anew` the
+    object may also be absent. `place` is the home that a function's database has at the source. `words` is the number
+    of words (pysync.model.again) that have led to it, each caused by the one before.
     """
 
     stance: Stance | None = Stance.STATE
@@ -48,11 +47,11 @@ class Condition:
 
 @dataclass(frozen=True, slots=True)
 class Whose:
-    """Whose object a change is of, and what the change is to the target.
+    """Whose object a change is about, and what the change is to the target.
 
-    `mark` is the one that the object carries at the source; None where it was born there. `visited` is the path of the
-    change. A `blind` request does not say what it found: wherever the object is, that is a conflict. Of the drop of a
-    database that others tell it is but of the `tables_alone`.
+    `mark` is the object's mark at the source; None if it was born there. `visited` is the path of the change. A `blind`
+    request does not say what it found: if the object exists anywhere, that is a conflict. With `tables_alone` a dropped
+    database stays, and only its tables are meant.
     """
 
     stance: Stance | None
@@ -63,21 +62,22 @@ class Whose:
     tables_alone: bool = False
 
     def goes_with(self, other: Whose) -> bool:
-        """Whether two changes of one object may become one operation."""
+        """Whether two changes of one object may be folded into one operation."""
         return replace(self, mark=None) == replace(other, mark=None)
 
 
 def home_of(parameters: Mapping[str, str] | None, cluster: str) -> str:
-    """The home of an object with these parameters that is found at a cluster."""
+    """The home of an object with these parameters that is found at `cluster`."""
     mark = Mark.read(parameters)
     return cluster if mark is None else mark.source
 
 
 def stance(home: str, visited: Sequence[str], target: str) -> Stance | None:
-    """What a change with the path `visited`, of an object with that home, is to a target; None if that has had it.
+    """What a change of an object is to a target; None if the target has had it.
 
-    What counts is where a change has been since its home had it: what was there before then was a request. Where the
-    clusters take each other for its home, it goes round a few times, and then no more.
+    `home` is the object's home, `visited` the path of the change. Only the path since the home had the change counts:
+    before that it was a request. Clusters that disagree about the home would pass it round for ever, so its rounds are
+    limited.
     """
     if visited.count(target) >= _ROUNDS:
         return None
@@ -89,6 +89,6 @@ def stance(home: str, visited: Sequence[str], target: str) -> Stance | None:
 
 
 def since(home: str, visited: Sequence[str]) -> Sequence[str]:
-    """The part of a path on which the home's word is: from where it last was there; all of it if it never was."""
+    """The part of a path since the home was on it last; the whole path if the home is not on it."""
     last = max((at for at, name in enumerate(visited) if name == home), default=0)
     return visited[last:]

@@ -1,14 +1,14 @@
-"""The metastore's IDL as far as hmsclient's, which is that of Hive 2.3, falls short; the only place that adds to it.
+"""IDL: what the metastore's IDL has beyond hmsclient's, which is Hive 2.3's. The only place that adds to it.
 
-Imported for its effect: from then on hmsclient's structs read and write the fields below, too. Thrift skips what a
-server does not know, so that an older one may be sent them. A struct that was read without one of them has it as None.
+Imported for its effect: afterwards hmsclient's structs read and write the fields below, too. A server skips fields that
+it does not know, so older servers may get them. A struct that was read without such a field has it as None.
 
 - Fields of Hive 3.1 and 4.x that a client defines. Those that the server sets by itself are left out.
-- Bit vectors of column statistics: text to hmsclient, and bytes to Hive 3.1 and 4.x.
-- The keys of SkewedInfo's locations: lists, which cannot be keys of a dict, so that a table with them was unreadable.
-  They are tuples here.
-- The constraints of Hive 3.1 and 4.x with their calls, and that which alters what a materialized view is made of:
-  `Client` is hmsclient's and has those, too.
+- Bit vectors of column statistics: hmsclient takes them for text, Hive 3.1 and 4.x send bytes.
+- SkewedInfo's locations: their keys are lists, which cannot be keys of a dict, so a table with them was unreadable.
+  Here they are tuples.
+- The constraints of Hive 3.1 and 4.x with their calls, and the call that alters what a materialized view is made of:
+  `Client` is hmsclient's, with these calls.
 """
 
 from __future__ import annotations
@@ -29,12 +29,12 @@ _FIXED_TEXT = (TType.STRING, "UTF8", True)  # read as a tuple, not as a list
 
 
 def text(at: int, name: str) -> tuple[Any, ...]:
-    """A field, the id of which is `at`; so are the others."""
+    """A text field; `at` is its id, here and below."""
     return (at, TType.STRING, name, "UTF8", None)
 
 
 def number(at: int, name: str, kind: int = TType.I32) -> tuple[Any, ...]:
-    """A field that is a number, a flag (TType.BOOL) or a word of an enum."""
+    """A field that is a number, a flag (TType.BOOL) or an enum value."""
     return (at, kind, name, None, None)
 
 
@@ -74,7 +74,7 @@ def struct(name: str, *fields: tuple[Any, ...]) -> Any:
 
 
 class _Struct(TBase):  # type: ignore[misc]
-    """TBase looks at slots alone, and would take any two of a class without slots for equal."""
+    """Compares fields. TBase compares slots only, and would take any two objects without slots for equal."""
 
     def __eq__(self, other: object) -> bool:
         return type(self) is type(other) and vars(self) == vars(other)
@@ -86,7 +86,7 @@ class _Struct(TBase):  # type: ignore[misc]
         return f"{type(self).__name__}({said})"
 
 
-# Of the table only what a metastore looks it up by: the rest is the table's own affair, and changes all the time.
+# The table's name is enough: a metastore looks the table up by it. The rest changes all the time.
 SourceTable = struct(
     "SourceTable",
     part(1, "table", struct("Table", text(1, "tableName"), text(2, "dbName"))),
@@ -122,7 +122,7 @@ NEWER_FIELDS: Mapping[Any, tuple[tuple[Any, ...], ...]] = {
     ),
     ttypes.Table: (part(16, "creationMetadata", CreationMetadata), number(18, "ownerType")),
 }
-"""By struct: the fields that are added to it."""
+"""By struct: the fields that are added."""
 
 Timestamp = struct("Timestamp", number(1, "secondsSinceEpoch", TType.I64))
 TimestampColumnStatsData = struct(
@@ -151,11 +151,13 @@ _STATISTICS: Mapping[Any, tuple[tuple[Any, ...], ...]] = {
 def _extend() -> None:
     for kind, fields in (*NEWER_FIELDS.items(), *_STATISTICS.items()):
         for field in fields:
+            # A default on the class: hmsclient's constructors do not know the field.
             setattr(kind, field[2], None)
         kind.thrift_spec = _spec((*filter(None, kind.thrift_spec), *fields))
     skewed = (TType.LIST, _FIXED_TEXT, TType.STRING, "UTF8", False)
     maps = (3, TType.MAP, "skewedColValueLocationMaps", skewed, None)
     ttypes.SkewedInfo.thrift_spec = (*ttypes.SkewedInfo.thrift_spec[:3], maps)
+    # Specs that embed an extended struct hold its old spec: this resolves them anew.
     for module in (ttypes, ThriftHiveMetastore):
         fix_spec([found for found in vars(module).values() if getattr(found, "thrift_spec", None)])
 
@@ -164,7 +166,7 @@ _extend()
 
 
 def _constraint(name: str, *own: str) -> Any:
-    """The struct of one column of a constraint: where it is, its own fields, how far it is to be trusted."""
+    """The struct of one column of a constraint: its place, its own fields, and three flags about enforcement."""
     names = ["catName", "table_db", "table_name", "column_name", *own]
     fields = [number(at, n) if n == "key_seq" else text(at, n) for at, n in enumerate(names, 1)]
     flags = ("enable_cstr", "validate_cstr", "rely_cstr")
@@ -185,19 +187,19 @@ CONSTRAINTS = {
     SQLDefaultConstraint: ("default_constraint", "dc_name"),
     SQLCheckConstraint: ("check_constraint", "dc_name"),
 }
-"""By struct: how the calls call it, and its field that holds the constraint's name."""
+"""By struct: its name in the calls, and the field that holds the constraint's name."""
 
 ANY_CONSTRAINT = (ttypes.SQLPrimaryKey, ttypes.SQLForeignKey, *CONSTRAINTS)
 """The structs of all constraints, for isinstance."""
 
 
 def constraint_request(kind: Any, columns: list[Any]) -> Any:
-    """The request of `add_…` for the columns of one constraint."""
+    """The request of an `add_…` call for the columns of one constraint."""
     return _REQUESTS[kind](columns=columns)
 
 
 def call(client: Any, name: str, args: Any, result: Any) -> Any:
-    """Send a call that the client does not have, and read its answer into `result`; raises what that declares."""
+    """Make a call that hmsclient's client lacks, and read the answer into `result`. Raises the errors it declares."""
     client._oprot.writeMessageBegin(name, TMessageType.CALL, client._seqid)
     args.write(client._oprot)
     client._oprot.writeMessageEnd()
@@ -214,7 +216,7 @@ def call(client: Any, name: str, args: Any, result: Any) -> Any:
 
 
 def _caller(name: str, request: Any, errors: tuple[Any, Any], answer: Any = None) -> Callable[[Any, Any], Any]:
-    """The method of a client for a call with one request; it returns the constraints that come back."""
+    """A client's method for a call with one request; it returns the constraints in the answer."""
     args = struct(f"{name}_args", part(1, "req", request))
     fields = [part(at, f"o{at}", error) for at, error in enumerate(errors, 1)]
     result = struct(f"{name}_result", *fields, *((part(0, "success", answer),) if answer else ()))
@@ -246,10 +248,10 @@ _UpdatedCreation = struct(
 
 
 class Client(ThriftHiveMetastore.Client):  # type: ignore[misc]
-    """hmsclient's, and `add_…` and `get_…` of the constraints above; each takes one request and returns a list."""
+    """hmsclient's client with `add_…` and `get_…` for the constraints above; each takes one request."""
 
     def update_creation_metadata(self, database: str, view: str, made: Any) -> None:
-        """Say what a materialized view is made of: no alter_table does. Hive 3.0 and later."""
+        """Say what a materialized view is made of; alter_table cannot. Hive 3.0 and later."""
         args = _UpdateCreation(catName=CATALOG, dbName=database, tblName=view, made=made)
         call(self, _UPDATE_CREATION, args, _UpdatedCreation())
 
@@ -259,6 +261,7 @@ def _add_calls() -> None:
     for kind, (name, _) in CONSTRAINTS.items():
         answer = struct(f"{name}s_response", parts(1, "constraints", kind))
         setattr(Client, f"add_{name}", _caller(f"add_{name}", _REQUESTS[kind], refusals))
+        # The get calls declare the two errors in the other order, and thrift knows them by number only.
         setattr(Client, f"get_{name}s", _caller(f"get_{name}s", ConstraintsRequest, refusals[::-1], answer))
 
 

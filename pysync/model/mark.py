@@ -1,4 +1,4 @@
-"""Mark: who wrote an object at a target, and from which event; kept in the object's own parameters."""
+"""Mark: who wrote an object at a target, and from which event. It is kept in the object's own parameters."""
 
 from __future__ import annotations
 
@@ -9,6 +9,7 @@ from dataclasses import dataclass, replace
 SOURCE_KEY = "pysync.source"
 EVENT_KEY = "pysync.event"
 
+# The fourth number is optional: older releases did not write `born`.
 _EVENT = re.compile(r"(\d+)\.(\d+)\.(\d+)(?:\.(\d+))?")
 
 
@@ -16,9 +17,9 @@ _EVENT = re.compile(r"(\d+)\.(\d+)\.(\d+)(?:\.(\d+))?")
 class Mark:
     """The origin of a database or table at a target.
 
-    `epoch` (ms) names the queue file, `position` the event in it: together they order all events of a source.
-    `created` is the object's createTime at the source (s): the target's own is always overwritten by its server.
-    `born` is the position of the event that gave the object its name, a create or a rename; 0 where that is not known.
+    `epoch` (ms) names the queue file, `position` the event in it: together they order all events of a source. `created`
+    is the object's createTime at the source (s); the target's server sets its own. `born` is the position of the event
+    that gave the object its name, a create or a rename; 0 if that is not known.
     """
 
     source: str
@@ -28,12 +29,12 @@ class Mark:
     born: int = 0
 
     def parameters(self) -> dict[str, str]:
-        """As they are kept in the object: `pysync.source`, `pysync.event`."""
+        """The mark as parameters of the object: `pysync.source`, `pysync.event`."""
         return {SOURCE_KEY: self.source, EVENT_KEY: f"{self.epoch}.{self.position}.{self.created}.{self.born}"}
 
     @classmethod
     def read(cls, parameters: Mapping[str, str] | None) -> Mark | None:
-        """The mark in an object's parameters; None when pysync did not write the object."""
+        """The mark in an object's parameters; None if pysync did not write the object."""
         found = _EVENT.fullmatch((parameters or {}).get(EVENT_KEY, ""))
         source = (parameters or {}).get(SOURCE_KEY)
         if found is None or not source:
@@ -42,15 +43,15 @@ class Mark:
         return cls(source, epoch, position, created, born)
 
     def is_newer_than(self, other: Mark) -> bool:
-        """Whether this mark's event came after the other's (of the same source)."""
+        """Whether this mark's event came after the other's; both are of one source."""
         return (self.epoch, self.position) > (other.epoch, other.position)
 
     def is_before_birth_of(self, other: Mark) -> bool:
-        """Whether this mark's event came before the one that gave the other's object its name (in one queue file)."""
+        """Whether this mark's event came before the other object got its name; only known within a queue file."""
         return self.epoch == other.epoch and self.position < other.born
 
     def following(self, there: Mark | None) -> Mark:
-        """The mark as it is to be written to an object that has the mark `there`: it keeps its birth."""
+        """The mark to write to an object that has the mark `there`: an object that is only altered keeps its birth."""
         if self.born or there is None or (self.source, self.epoch) != (there.source, there.epoch):
             return self
         return replace(self, born=there.born)

@@ -1,4 +1,4 @@
-"""Named: which table an event is about, as far as its bytes tell, though its objects may not be readable."""
+"""Named: which table an event is about. It needs the bytes of the names only, not a readable object."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from pysync.model.wire import decode, decode_event
 
 
 def named_in(data: bytes) -> TableName | None:
-    """The table that an event is about, though its objects may not be readable; None where it cannot be told."""
+    """The table that an event is about, even if its objects are unreadable; None if it cannot be told."""
     try:
         return named_in_event(decode_event(data))
     except PysyncError:
@@ -22,7 +22,7 @@ def named_in(data: bytes) -> TableName | None:
 
 
 def named_in_event(event: Event) -> TableName | None:
-    """The same for an event that has been read."""
+    """The same for a decoded event."""
     try:
         if event.kind.value.endswith("_TABLE"):
             names: Any = decode(_TableNames, (event.before or event.after)[0])
@@ -36,7 +36,7 @@ def named_in_event(event: Event) -> TableName | None:
 
 
 class _TableNames(TBase):  # type: ignore[misc]
-    """As much of a Table as it takes to know which one it is."""
+    """The fields of a Table that identify it. Thrift skips all others without decoding them."""
 
     thrift_spec = (None, (1, TType.STRING, "tableName", "UTF8", None), (2, TType.STRING, "dbName", "UTF8", None))
 
@@ -46,7 +46,7 @@ class _TableNames(TBase):  # type: ignore[misc]
 
 
 class _PartitionNames(TBase):  # type: ignore[misc]
-    """As much of a Partition as it takes to know whose it is."""
+    """The fields of a Partition that identify its table."""
 
     thrift_spec = (
         None,

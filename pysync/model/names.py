@@ -21,7 +21,7 @@ def normalized(identifier: str) -> str:
 
 
 def is_default_catalog(name: str | None) -> bool:
-    """Whether it is Hive's own catalog, in any case, or none is named; the only one that is replicated."""
+    """Whether it is Hive's own catalog, in any case, or none is named. Only this catalog is replicated."""
     return normalized(name or DEFAULT_CATALOG) == DEFAULT_CATALOG
 
 
@@ -34,7 +34,7 @@ class TableName:
 
     @classmethod
     def of(cls, database: str, table: str) -> TableName:
-        """The name as HMS stores it, whatever case a client used."""
+        """The name as HMS stores it, in whatever case a client wrote it."""
         return cls(normalized(database), normalized(table))
 
     @classmethod
@@ -50,16 +50,16 @@ class TableName:
 
 
 def partition_name(keys: Sequence[str], values: Sequence[str]) -> str:
-    """`year=2026/city=a%2Fb`: the name that HMS gives a partition of these keys and values.
+    """The name that HMS gives a partition with these keys and values: `year=2026/city=a%2Fb`.
 
-    Raises ValueError when their numbers differ.
+    Raises ValueError if there are not as many keys as values.
     """
     pairs = zip(keys, values, strict=True)
     return "/".join(f"{_escaped(normalized(key))}={_escaped(value)}" for key, value in pairs)
 
 
 def partition_values(name: str) -> list[str]:
-    """The values in the name that HMS gives a partition: `partition_name` the other way round."""
+    """The values in the name of a partition: the inverse of `partition_name`."""
     return [unquote(part.partition("=")[2]) for part in name.split("/")]
 
 

@@ -1,4 +1,4 @@
-"""Objects: which struct an event of each kind holds, and the form in which HMS stores it."""
+"""Objects: which struct the events of each kind hold, and the form in which HMS stores it."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ OBJECTS: Mapping[Kind, Any] = {
     Kind.COLUMN_STATISTICS: None,
     Kind.REFRESH: None,
 }
-"""The kinds that can be replayed, and the struct that their objects are; the others are left out, and counted."""
+"""The kinds that can be replayed, and the struct of their objects. All other kinds are skipped, and counted."""
 
 _NEEDED: Mapping[Any, tuple[str, ...]] = {
     hive.Database: ("name",),
@@ -49,7 +49,7 @@ _NEEDED: Mapping[Any, tuple[str, ...]] = {
     idl.SQLDefaultConstraint: ("table_db", "table_name"),
     idl.SQLCheckConstraint: ("table_db", "table_name"),
 }
-"""The fields without which nobody knows what an object is."""
+"""The fields that identify an object."""
 
 _LOWER_CASE: Mapping[Any, tuple[str, ...]] = {
     hive.Database: ("name",),
@@ -61,7 +61,7 @@ _LOWER_CASE: Mapping[Any, tuple[str, ...]] = {
 
 
 def stored(struct: Any, raw: bytes) -> Any:
-    """The object in `raw`, as HMS stores it. Raises UnreadableEvent, also where nobody could tell what it is."""
+    """The object in `raw`, as HMS stores it. Raises UnreadableEvent, also if nothing identifies the object."""
     item = decode(struct, raw)
     for name in _NEEDED[struct]:
         value = getattr(item, name)
@@ -72,11 +72,12 @@ def stored(struct: Any, raw: bytes) -> Any:
 
 
 def as_stored(item: Any) -> None:
-    """Bring an object that a client sent to the form in which HMS stores it, in place.
+    """Bring an object, as a client sent it, to the form in which HMS stores it, in place.
 
-    Names are lower case, and a table is external only if its parameter EXTERNAL says so, whatever its
-    tableType says (seen on HMS 2.3, 3.1 and 4.0).
+    Names become lower case. A table is external only if its parameter EXTERNAL says so, whatever its tableType (seen on
+    HMS 2.3, 3.1 and 4.0).
     """
+    # Events of HMS 2.3 and 3.1 have names in the client's case; 4.0 lowers them first.
     for name in _LOWER_CASE.get(type(item), ()):
         if (value := getattr(item, name)) is not None:
             setattr(item, name, normalized(value))

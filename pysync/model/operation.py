@@ -1,7 +1,7 @@
-"""Operations: what a target is asked to do. Each is convergent: applied twice, or late, it ends the same.
+"""Operations: what a target is asked to do. Each is convergent: applied twice, or late, it ends in the same state.
 
-Puts create or alter, drops of absent things succeed. The objects are hmsclient's structs, already rewritten
-for the target; a target must not alter them.
+A put creates or alters; the drop of an absent object succeeds. Objects are hmsclient's structs, already rewritten for
+the target. A target must not alter them.
 """
 
 from __future__ import annotations
@@ -18,9 +18,9 @@ from pysync.model.names import TableName
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Operation:
-    """`mark` tells where the change comes from, `visited` the clusters it has been to (so that it never returns).
+    """`mark` tells where the change comes from, `visited` the clusters it has been to, so that it never returns.
 
-    `condition` is what has to be found at a target with `both_ways`; None for the others.
+    `condition` is what a target with `both_ways` must have; None for all other targets.
     """
 
     mark: Mark
@@ -29,24 +29,24 @@ class Operation:
 
     @property
     def key(self) -> str:
-        """What the operation is about: operations of one key are applied in order."""
+        """The object that it is about. Operations of one key are applied in order."""
         raise NotImplementedError
 
     @property
     def asks_only(self) -> bool:
-        """Whether it was read at a cluster that is not the home: where the target differs, it is asked for."""
+        """Whether it was read at a cluster that is not the home: a target that differs is asked what the home has."""
         its = self.condition
         return its is not None and its.stance is Stance.REQUEST and not its.before and not its.parts
 
     @property
     def drops(self) -> int:
-        """How many databases, tables and partitions it drops; the partitions of a dropped table are not known."""
+        """How many databases, tables and partitions it drops. The partitions of a dropped table are not counted."""
         return 0
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class DatabaseOperation(Operation):
-    """Of a database itself."""
+    """An operation on a database, or on a function in it."""
 
     database: str
 
@@ -58,17 +58,17 @@ class DatabaseOperation(Operation):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PutDatabase(DatabaseOperation):
-    """Create the database, or alter it to be so."""
+    """Create the database, or alter it to this definition."""
 
     definition: Any
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class DropDatabase(DatabaseOperation):
-    """Drop the database with the tables in it that are its source's; it stays if others are left in it.
+    """Drop the database with those of its tables that are from the same source; it stays if others are left in it.
 
-    `told` are the tables that it had at the source, where it is dropped both ways; with `tables_alone` the database
-    itself stays unless it was born elsewhere and is empty.
+    `told` are the tables that it had at the source (both ways only). With `tables_alone` only those go, and the
+    database with them if it was born elsewhere and is empty.
     """
 
     delete_data: bool = False
@@ -83,7 +83,7 @@ class DropDatabase(DatabaseOperation):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PutFunction(DatabaseOperation):
-    """Create the function, or alter it to be so."""
+    """Create the function, or alter it to this definition."""
 
     definition: Any
 
@@ -95,18 +95,20 @@ class PutFunction(DatabaseOperation):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Refresh(Operation):
-    """Bring a table, or a database without its tables, to what it is at the source now; no target sees it.
+    """Bring a table, or a database without its tables, to its present state at the source. No target gets to see it.
 
-    It becomes other operations when its turn comes (pysync.replay.refresh). `database` and `table` are the names at the
-    target; neither given: drop the databases which the source has no more. `partitions` are names, `key=value/…`; none
-    given: all. When it was asked for the source had the tables (or databases) that are `present`, and had the table
-    itself unless `absent`; `created` was its createTime (s; 0: not known): another one by now is left to its events.
-    `bootstrap` is whether it is one of a bootstrap, which is counted. With `statistics` it is of the column statistics
-    alone, those of the `partitions`, or of the table itself if none is given. With `former`, scopes that the target had
-    before (JSON, see pysync.replay.scope), it drops what is out of its scope since. With `anew` it is of what another
-    operation needs at the target, be that the home of it or not; of a database the definition alone.
-    With `again` a cluster has said that the table, the `function`, or the definition of the database is to be read
-    anew, whose home is `home` as far as that knows, after so many `words` (pysync.model.again).
+    The replay turns it into other operations when its turn comes (pysync.replay.refresh). `database` and `table` are
+    names at the target; without either, databases that the source no longer has are dropped. `partitions` are names,
+    `key=value/…`; none: all. When the refresh was queued, the source had the tables (or databases) in `present`, and
+    the table itself unless `absent`. `created` was the table's createTime (s; 0: not known); a table with another one
+    by now is left to its own events.
+
+    `bootstrap`: it is part of a bootstrap, and counted. `statistics`: only the column statistics, of the `partitions`
+    or, without any, of the table itself. `former`: scopes that the target had before (JSON, see pysync.replay.scope);
+    what has left the scope since is dropped. `anew`: another operation needs the object at the target, whatever its
+    home; of a database only the definition is read. `again`: a word (pysync.model.again) asks to read the table, the
+    `function`, or the definition of the database anew; `home` is the object's home as far as the speaker knows, and
+    `words` the number of words so far.
     """
 
     source_database: str = ""
@@ -134,9 +136,10 @@ class Refresh(Operation):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SayAgain(DatabaseOperation):
-    """Have all read the table, the function, or the definition of the database anew, as it is at its `home`.
+    """Have all clusters read the table, the function, or the definition of the database anew, as it is at its `home`.
 
-    Said by the home it is its word; elsewhere a question that goes on to it (pysync.model.again). "": not known.
+    Said by the home, it brings the home's state; elsewhere it is a question that travels to the home
+    (pysync.model.again). `home` is "" if it is not known.
     """
 
     table: str = ""
@@ -159,9 +162,9 @@ class DropFunction(DatabaseOperation):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TableOperation(Operation):
-    """Of a table or its partitions.
+    """An operation on a table or its partitions.
 
-    `sources` are the files at the source for the locations in it, which are the target's; it is empty for targets
+    `sources` are the files at the source, by the locations in the operation, which are the target's. Empty for targets
     without `copy`.
     """
 
@@ -176,11 +179,11 @@ class TableOperation(Operation):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PutTable(TableOperation):
-    """Create the table, or alter it to be so.
+    """Create the table, or alter it to this definition.
 
-    With `cascade` its partitions get its columns, too, though the table has them already, or has others by now.
-    `pointers` are those that an Iceberg table had at the source before (pysync.model.iceberg).
-    It `creates` the table if that is not there: then what else the table has follows, or it has no more yet.
+    With `cascade` its partitions get its columns, whatever columns they or the table have by then. `pointers` are the
+    pointers that an Iceberg table had at the source before (pysync.model.iceberg). Only if it `creates` may a missing
+    table be created: then everything else in the table follows, or there is nothing yet.
     """
 
     definition: Any
@@ -191,7 +194,7 @@ class PutTable(TableOperation):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RenameTable(TableOperation):
-    """Give `table` the name and definition of `definition`, its partitions kept (and their locations moved along)."""
+    """Give `table` the name and definition in `definition`; partitions stay, and their locations move along."""
 
     definition: Any
 
@@ -203,7 +206,7 @@ class RenameTable(TableOperation):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class DropTable(TableOperation):
-    """Drop the table, unless the one that is there is newer than the one that was dropped, or not its source's."""
+    """Drop the table, unless the target's is newer than the dropped one, or not from its source."""
 
     delete_data: bool = False
 
@@ -215,12 +218,11 @@ class DropTable(TableOperation):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PutPartitions(TableOperation):
-    """Add the partitions, and alter those that exist to be so; `definition` is their table.
+    """Add the partitions, and alter those that exist; `definition` is their table.
 
-    It is missing where the target began to follow later, where somebody has dropped it there, or where the window after
-    this one has dropped it already, before a crash.
-    With `fresh` the table was not there a moment ago, so that it has no partitions yet: a target may add them without
-    looking first. Should it be otherwise, it has to look after all.
+    The table may be missing at the target: if the target began to follow later, if somebody dropped it there, or if a
+    later window dropped it before a crash. With `fresh` the table was missing a moment ago, so it has no partitions: a
+    target may add them without a look. If one exists all the same, the target has to look.
     """
 
     definition: Any
@@ -244,7 +246,7 @@ class DropPartitions(TableOperation):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PutConstraint(TableOperation):
-    """Add the constraints, all of one kind: SQLPrimaryKey, SQLForeignKey, … structs, one for each of their columns."""
+    """Add constraints of one kind: SQLPrimaryKey, SQLForeignKey, … structs, one for each column of each."""
 
     columns: Sequence[Any]
 
@@ -258,8 +260,9 @@ class DropConstraint(TableOperation):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PutStatistics(TableOperation):
-    """Bring column statistics to be so, whole: by the name of a partition, "" for the table itself, the
-    ColumnStatisticsObj of its columns. What is not there (a partition, a column of that type) gets none.
+    """Bring all column statistics to these: the ColumnStatisticsObj of each column, by partition name.
+
+    "" is the table itself. Partitions that are missing, and columns that are missing or have another type, get none.
     """
 
     statistics: Mapping[str, Sequence[Any]]

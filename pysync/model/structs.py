@@ -10,7 +10,7 @@ _PLAIN = frozenset({str, int, float, bool, bytes, type(None)})
 
 
 def copied(value: T) -> T:
-    """A copy of a struct, or of a list or dict of them, that shares nothing with it that could be altered."""
+    """A deep copy of a struct, or of a list or dict of them; it shares nothing that can be altered."""
     kind: Any = type(value)
     if kind in _PLAIN:
         return value
@@ -27,7 +27,7 @@ def copied(value: T) -> T:
 
 
 def filled(wanted: T, there: Any) -> T:
-    """A copy of a struct with what is there wherever it says nothing (None), also in the structs within it."""
+    """A copy of `wanted` in which the fields of `there` replace those that are None, also in nested structs."""
     found: Any = copied(there)
     for name, value in vars(wanted).items():
         if value is not None:

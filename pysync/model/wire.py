@@ -1,6 +1,6 @@
-"""The bytes of an event and of the metastore objects in it: thrift's TBinaryProtocol, read by its C extension.
+"""Wire: the bytes of an event and of its metastore objects: thrift's TBinaryProtocol, read by its C extension.
 
-UnreadableEvent      these bytes are no event: they never will be
+UnreadableEvent      these bytes are no event, and never will be
 UnsupportedEvent     an event of a version or kind that only a newer pysync knows
 """
 
@@ -59,7 +59,7 @@ class _EventStruct(TBase):  # type: ignore[misc]
 
 
 class _Protocol(TBinaryProtocolAccelerated):  # type: ignore[misc]
-    """Reads one struct of so many bytes: limits of its own length keep a damaged size from asking for gigabytes.
+    """Reads one struct from `length` bytes. The length limits keep a damaged size from allocating gigabytes.
 
     Thrift's own constructor looks for the C extension each time, which takes as long as the reading.
     """
@@ -105,13 +105,15 @@ def decode_event(data: bytes) -> Event:
 
 
 def decode(struct: type[T], data: bytes) -> T:
-    """The thrift struct in `data`, all of it. Raises UnreadableEvent."""
+    """The thrift struct in `data`, which must end where the struct does. Raises UnreadableEvent."""
     transport = TMemoryBuffer(data)
     value: Any = struct()
     try:
         value.read(_Protocol(transport, len(data)))
+    # Damaged bytes raise anything: EOFError, UnicodeDecodeError, TProtocolException, struct.error.
     except Exception as error:
         raise UnreadableEvent(f"not a {struct.__name__.lstrip('_')}: {type(error).__name__}") from error
+    # The reader stops at the end of the struct, so bytes behind it would be lost without a sign.
     if transport.cstringio_buf.tell() != len(data):
         raise UnreadableEvent(f"bytes behind the end of a {struct.__name__.lstrip('_')}")
     return value  # type: ignore[no-any-return]

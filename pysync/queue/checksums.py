@@ -3,8 +3,8 @@
 CRC-32 finds every flipped bit and every burst of up to 32 bits, and of other damage all but one in four billion, for
 half of what SHA-256 takes. Against somebody who may write in the file it is no help: its mode is.
 
-Events have theirs from who appends them. The small tables have a column `seal`, which triggers of the connection keep,
-so that whoever writes a row need not know of it.
+The code that appends an event computes its checksum. The small tables have a column `seal`, which triggers of the
+connection keep, so that code which writes a row need not know of it.
 """
 
 from __future__ import annotations
@@ -19,6 +19,7 @@ _HEAD = Struct("<qd")
 
 def of_event(position: int, data: bytes, at: float) -> int:
     """The checksum of an event at `position`, which came `at` seconds since 1970."""
+    # With the position: a whole row in the place of another one is damage, too.
     return crc32(data, crc32(_HEAD.pack(position, at)))
 
 
@@ -26,6 +27,7 @@ def teach(connection: sqlite3.Connection) -> None:
     """Give the connection the functions `event_checksum` and `seal`, and have it seal what it writes."""
     connection.create_function("event_checksum", 3, of_event, deterministic=True)
     connection.create_function("seal", -1, _seal, deterministic=True)
+    # Before the triggers: SQLite drops all that is temporary when this setting changes.
     connection.execute("PRAGMA temp_store = MEMORY")
     for table in SEALED:
         key, names, sealed = _columns(connection, table)
@@ -42,6 +44,7 @@ def seal_all(connection: sqlite3.Connection, table: str) -> None:
 
 def take_unsealed(connection: sqlite3.Connection, table: str) -> list[tuple[object, ...]]:
     """Remove the rows of `table` that are not as they were written, and return them."""
+    # IS NOT, because a row without a seal (NULL) is broken as well.
     broken = f"FROM {table} WHERE seal IS NOT {_columns(connection, table)[2]}"
     rows: list[tuple[object, ...]] = connection.execute(f"SELECT * {broken}").fetchall()
     if rows:
@@ -59,4 +62,5 @@ def _columns(connection: sqlite3.Connection, table: str) -> tuple[str, str, str]
 
 
 def _seal(*values: object) -> int:
+    # `repr` keeps apart what joined text would not: 1 and '1', NULL and '', ("a", "b") and ("ab",).
     return crc32(repr(values).encode())

@@ -1,4 +1,4 @@
-"""Group commit: of many callers one writes what all have brought, in one transaction, while the next ones gather."""
+"""Group commit: one of the waiting callers writes the rows of all in one transaction, while the next batch gathers."""
 
 from __future__ import annotations
 
@@ -48,6 +48,7 @@ class GroupCommit(Generic[Row, Answer]):
             if self._closed:
                 raise QueueClosed("the queue is closed", hint="pysync is stopping; send it again later")
             self._waiting.append(ticket)
+        # A turn takes the oldest tickets, and a full batch may end before this one: then it takes another turn.
         while batch := self._turn(ticket):
             self._settle(batch)
         if isinstance(ticket.reply, BaseException):

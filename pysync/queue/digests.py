@@ -1,6 +1,6 @@
-"""Digests: by which an event that comes again is known to be the same, also after it was trimmed.
+"""Digests: content hashes that show whether an event that comes again is the same, even after it was trimmed.
 
-One row holds those of a run of numbers of one listener that came together, so that a batch costs one row.
+One row holds the digests of consecutive numbers of one listener that came together, so that a batch costs one row.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ CREATE = """CREATE TABLE digests (
     instance TEXT NOT NULL, first INTEGER NOT NULL, hashes BLOB NOT NULL,
     PRIMARY KEY (instance, first)) WITHOUT ROWID"""
 KEEP = 100_000
-"""How many numbers of each listener are remembered: the newest."""
+"""How many numbers of each listener are remembered, the newest ones."""
 SIZE = 16
 
 _WRITE = "INSERT INTO digests (instance, first, hashes) VALUES (?, ?, ?)"
@@ -29,7 +29,7 @@ def digest(data: bytes) -> bytes:
 
 
 def keep(connection: sqlite3.Connection, new: Iterable[Entry]) -> None:
-    """Remember what came, of those that are firm, and forget what is older than the newest `KEEP` numbers."""
+    """Remember the `new` entries that are firm. Forgets what is older than the newest `KEEP` numbers."""
     came: dict[str, list[Entry]] = {}
     for entry in new:
         if entry.firm:
@@ -40,7 +40,7 @@ def keep(connection: sqlite3.Connection, new: Iterable[Entry]) -> None:
 
 
 def differing(connection: sqlite3.Connection, again: Iterable[Entry]) -> dict[str, Entry]:
-    """Of each instance the first that has come before, but not with this content, or whose content is forgotten."""
+    """For each instance the first entry that came before with other content, or whose content is forgotten."""
     found: dict[str, Entry] = {}
     for entry in again:
         if entry.firm and entry.instance not in found and not _is_same(connection, entry):
@@ -49,7 +49,7 @@ def differing(connection: sqlite3.Connection, again: Iterable[Entry]) -> dict[st
 
 
 def _runs(entries: list[Entry]) -> Iterator[tuple[int, bytes]]:
-    """Of each run of numbers the first, and the digests of all."""
+    """Each run of consecutive numbers: the first of them, and the digests of all."""
     entries.sort(key=lambda it: it.sequence)
     start = 0
     for end, entry in enumerate(entries, 1):
@@ -63,4 +63,5 @@ def _is_same(connection: sqlite3.Connection, entry: Entry) -> bool:
     if row is None:
         return False
     at = (entry.sequence - row[0]) * SIZE
+    # Past the end of the run the slice is empty, which equals no digest: nothing is remembered of this number.
     return bool(row[1][at : at + SIZE] == digest(entry.data))

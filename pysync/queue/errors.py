@@ -21,7 +21,7 @@ from pysync.errors import PysyncError
 _CHUNK = 1024 * 1024
 _PAGE_ERROR = re.compile(r"error code=(\d+)")
 _PRIMARY, _IOERR = 0xFF, 10
-"""Of SQLite's result codes: where the primary one is, and that of I/O errors."""
+"""SQLite's result codes: the mask of the primary code, and the primary code of I/O errors."""
 
 
 class QueueFull(PysyncError):
@@ -78,13 +78,14 @@ def owned(file: Path) -> QueueFailed:
 def damaged(file: Path, what: str) -> QueueFailed | QueueFull:
     """The refusal of a queue file that cannot be trusted; `what` says why.
 
-    SQLite may take for damage what it could not read. So it is read here as well: if the disk refuses that, it is what
-    is told, and the file may be whole.
+    SQLite may take for damage what it could not read. So the file is read here as well: where the disk refuses that,
+    the refusal blames the disk, and the file may be whole.
     """
     code = _PAGE_ERROR.search(what)
     if code and int(code[1]) & _PRIMARY == _IOERR:
         return _failed(file, what)
     cause = _cause(file)
+    # A file that is missing beside its log is damage, not a fault of the disk.
     if cause is not None and cause.errno != errno.ENOENT:
         return _of_disk(cause, file)
     return QueueDamaged(
@@ -99,6 +100,7 @@ def _cause(file: Path) -> OSError | None:
         for path in (file, file.with_name(f"{file.name}-wal")):
             if path is file or path.exists():
                 _read(path)
+        # SQLite makes its log beside the file, which may itself be in order.
         if not os.access(file.parent, os.W_OK | os.X_OK):
             return PermissionError(errno.EACCES, os.strerror(errno.EACCES), str(file.parent))
     except OSError as error:

@@ -26,9 +26,9 @@ from pysync.queue.values import (
     Unreadable,
 )
 
-_TRIM_ROWS = 2000
+_TRIM_ROWS = 2000  # of one transaction, for which appends wait
 _VACUUM_PAGES = 1000
-_SPARE_PAGES = 4096
+_SPARE_PAGES = 4096  # unused, 16 MiB: less is left in the file, which needs it again soon
 _MS = 1000
 
 log = structlog.get_logger(__name__)
@@ -39,9 +39,9 @@ class EventQueue(ParkedEvents):
 
     Durable: what `append`, `advance` and the other writers return is on disk (fsync), or they raise and nothing
     of it is. Ordered: positions are 1, 2, 3, … in the order of appending, without a gap. Once: an event (instance
-    and sequence) is kept once for ever, also after it was trimmed; but a target sees it again in `window` until it
-    has advanced past it. Checked: what is damaged in the file is noticed when it is read, set aside, and a gap;
-    `window` has an event without data for it. So is what was answered and is not there any more.
+    and sequence) is taken in once for ever, even if it was trimmed since; but a target sees it again in `window` until
+    it has advanced past it. Checked: damage is noticed when it is read and set aside, and becomes a gap; `window` has
+    an event without data in its place. Answered events that are missing from the file become a gap, too.
 
     All methods may be called from any thread. Every one raises QueueClosed after `close`, QueueFull where the disk
     has no room, QueueFailed for any other fault of disk or database, and ValueError for an unknown target.
@@ -79,6 +79,7 @@ class EventQueue(ParkedEvents):
             if len(new) < len(entries):
                 self._compare([entry for entry, is_new in zip(entries, answers, strict=True) if not is_new])
         if new:
+            # After the lock of the queue, which whoever wakes up takes at once.
             with self._arrived:
                 self._arrived.notify_all()
         return answers
@@ -96,7 +97,7 @@ class EventQueue(ParkedEvents):
         self._remember()
 
     def _compare(self, again: Sequence[Entry]) -> None:
-        """One that comes again must be the same: if it is not, or nobody knows any more, that is a gap."""
+        """Open a gap for an event that came again with other bytes, or whose bytes nobody remembers any more."""
         with self._reading() as connection:
             differing = digests.differing(connection, again)
         for instance, entry in differing.items():
@@ -159,8 +160,9 @@ class EventQueue(ParkedEvents):
             gaps.healed_by(connection, keys, upto)
 
     def close_gaps(self) -> int:
-        """Close the gaps that every target has been brought past (or theirs alone, of a scope); returns how many."""
+        """Close the gaps that every target is past, and gaps of a target's scope that it is past; returns how many."""
         with self._lock:
+            # Asked at every look of the healer: without an open gap it must not cost an fsync.
             if not self.open_gaps():
                 return 0
             done, now = min(self._positions.values(), default=0), self._now_ms()
@@ -267,6 +269,7 @@ class EventQueue(ParkedEvents):
             removed += step
             if time.monotonic() > until:
                 return removed
+            # While the disk is tight, history goes too: what a slice frees is given back at once, so that no more goes.
             if retain_seconds and self._is_tight():
                 self._give_back(until)
         self._give_back(until)
@@ -319,6 +322,7 @@ class EventQueue(ParkedEvents):
         with self._closing:
             if self._closed:
                 return
+            # Not under the lock of the queue, which the last batch takes.
             self._committer.close()
             with self._lock:
                 self._closed = True

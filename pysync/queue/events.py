@@ -1,6 +1,6 @@
 """The table of events: persist-queue's, with a checksum. SQL only.
 
-An event that is not as it was written is replaced by one without data: positions stay dense, and nobody stops at it.
+An event that is not as it was written is replaced by one without data: positions stay dense, and no target stops at it.
 """
 
 from __future__ import annotations
@@ -39,6 +39,7 @@ def span(connection: sqlite3.Connection) -> tuple[int, int]:
     Raises ValueError where the file contradicts itself.
     """
     counted = connection.execute("SELECT seq FROM sqlite_sequence WHERE name = ?", (TABLE,)).fetchone()
+    # AUTOINCREMENT remembers the last number even when every row was trimmed.
     last = int(counted[0]) if counted else 0
     first, newest = connection.execute(f"SELECT min(_id), max(_id) FROM {TABLE}").fetchone()  # noqa: S608
     if newest is not None and newest != last:
@@ -73,6 +74,7 @@ def read(
                 break
             found.append(Queued(position, data, round(at * _MS)))
             expected += 1
+    # A statement that is not read to its end would keep its read transaction open.
     rows.close()
     return found, bool(found) or expected > kept.last or limit < 1
 

@@ -54,12 +54,12 @@ def healed_by(connection: sqlite3.Connection, keys: Iterable[str], upto: int) ->
 
 
 def close(connection: sqlite3.Connection, done: int, at_ms: int, target: str | None = None) -> int:
-    """Close the gaps which every target has been brought past, being done up to `done`; returns how many.
+    """Close the gaps whose events every target has passed, all being done up to `done`; returns how many.
 
-    With `target` those of its scope, which concern it alone; `done` is how far it is then.
+    With `target`: the gaps of its own scope, and `done` is its own position.
 
-    Not while an event of before that is parked: it may yet bring back what was put right. Once it is not parked any
-    more, the gap is as it was when it was found.
+    A gap waits while an event before its end is parked: applied later, it may undo what was put right. Once that event
+    is not parked any more, the gap is open anew, as when it was found.
     """
     passed = "closed_at_ms IS NULL AND upto <= :done"
     held = "SELECT 1 FROM parked WHERE parked.position <= gaps.upto"

@@ -1,8 +1,8 @@
 """History: events that every target is done with, and how long they are kept. SQL only.
 
-An event's time is that of the sidecar's clock when it came. A clock may be set back: then events that are there say
-that they came in the future, and would be kept until that is past. So it is noted, once, that all which is in the queue
-had come by now.
+An event's time is that of the sidecar's clock when it came. A clock may be set back: then events in the queue seem to
+come from the future, and would be kept until that time is past. So the queue notes, once, that all of its events had
+come by now.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ class Ripe:
     retain_ms: int
 
     def upto(self, connection: sqlite3.Connection, first: int, last: int) -> int:
-        """The last position up to `last` of which that is true, and of all from `first` to it; `first` - 1 if none.
+        """The last position, at most `last`, such that all events from `first` to it are ripe; `first` - 1 if none is.
 
         Reads no further than to the first event that is too young. Within the caller's transaction.
         """
@@ -38,6 +38,7 @@ class Ripe:
             came_ms = round(at * _MS)
             if position <= known:
                 came_ms = min(came_ms, noted_ms)
+            # The clock was set back since.
             if came_ms > self.now_ms:
                 _note(connection, self.last, self.now_ms)
             if came_ms > self.now_ms - self.retain_ms:
@@ -60,7 +61,7 @@ def kept(connection: sqlite3.Connection, table: str, events: int, of: int) -> Hi
 
 
 def _came_by(connection: sqlite3.Connection) -> tuple[int, int]:
-    """A position, and the time by which all events up to it had come whatever they say."""
+    """A position, and the time by which all events up to it had come, whatever time they carry."""
     row = connection.execute("SELECT value FROM meta WHERE key = ?", (_NOTE,)).fetchone()
     if row is None:
         return 0, 0

@@ -1,7 +1,7 @@
 """Migration of a queue file of an earlier format. In one transaction: a crash leaves the file as it was.
 
-Format 2 (of 1): checksums of rows, digests of what came. The events that are there stay without a checksum, up to a
-position that is noted: to write all of a long backlog anew would take the room and the time of it.
+Format 2 adds checksums of rows, and digests of what came. Events that are in the file stay without a checksum, up to a
+position that is noted: to rewrite a long backlog would take as much room and time as the backlog itself.
 """
 
 from __future__ import annotations
@@ -14,11 +14,12 @@ _UNSUMMED = "unsummed"
 
 
 def migrate(connection: sqlite3.Connection, version: int) -> None:
-    """Bring a file of format 1 to `version`, which is 2. Events that come from there are known by `unsummed`."""
+    """Bring a file of format 1 to `version`, which is 2. `unsummed` tells which events have no checksum since."""
     connection.execute("BEGIN IMMEDIATE")
     for table in checksums.SEALED:
         connection.execute(f"ALTER TABLE {table} ADD COLUMN seal INTEGER")
     connection.execute(digests.CREATE)
+    # Before `teach`: its triggers write the new columns, and would seal each change here.
     _add_checksums(connection)
     checksums.teach(connection)
     for table in checksums.SEALED:
@@ -34,7 +35,7 @@ def unsummed(connection: sqlite3.Connection) -> int:
 
 
 def _add_checksums(connection: sqlite3.Connection) -> None:
-    """A file whose making was cut short has no table of events yet."""
+    """Add the column to the table of events; where the making of the file was cut short, there is no table yet."""
     if connection.execute("SELECT 1 FROM sqlite_master WHERE name = ?", (events.TABLE,)).fetchone() is None:
         connection.execute(events.CREATE)
     else:

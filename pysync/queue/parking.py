@@ -20,6 +20,7 @@ CREATE = (
 )
 
 _COLUMNS = "target, position, table_key, data, reason, kind, attempts, first_at_ms, last_at_ms"
+# One that is parked again keeps first_at_ms: since when it waits.
 _PARK = f"""INSERT INTO parked ({_COLUMNS}) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)
     ON CONFLICT (target, table_key, position) DO UPDATE SET reason = excluded.reason, kind = excluded.kind,
     attempts = excluded.attempts, last_at_ms = excluded.last_at_ms"""  # noqa: S608
@@ -131,6 +132,7 @@ def keep_unreadable(connection: sqlite3.Connection, data: bytes, reason: str, at
     total = 0
     for rank, (number, size) in enumerate(sizes):
         total += size
+        # The newest always stays: it was cut to what is kept of all.
         if rank == KEEP_UNREADABLE or total > KEEP_UNREADABLE_BYTES:
             connection.execute("DELETE FROM unreadable WHERE id <= ?", (number,))
             return

@@ -1,4 +1,4 @@
-"""The targets that a queue knows: a position for each, whether it is paused, and what is kept under its name."""
+"""The targets that a queue knows: the position of each, whether it is paused, and what is kept under its name."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ class Registry(QueueFile):
             return self._positions[target]
 
     def forget(self, target: str, act: Mapping[str, Any] | None = None) -> None:
-        """Drop all that is kept of `target`, which holds back trimming no more; `act`, if given, is put on record.
+        """Drop all that is kept of `target`; it no longer holds back trimming. `act`, if given, is put on record.
 
         Idempotent.
         """

@@ -1,6 +1,6 @@
-"""What is done about damage in the queue's file that leaves the rest of it sound: set aside, and a gap opened for it.
+"""Repair of damage that leaves the rest of the queue's file sound: what is damaged is set aside, and a gap is opened.
 
-The gap has source and targets compared, so whatever the damage has hidden is made good.
+Healing the gap compares source and targets, so whatever the damage has hidden is made good.
 """
 
 from __future__ import annotations
@@ -16,12 +16,13 @@ log = structlog.get_logger(__name__)
 
 
 def set_rows_aside(connection: sqlite3.Connection, file: Path, at_ms: int) -> None:
-    """Take what is damaged out of the small tables. A target whose row goes is new then, and so is an epoch."""
+    """Take damaged rows out of the small tables. A target whose row goes is new then; so is an epoch that goes."""
     connection.execute("BEGIN IMMEDIATE")
     for table in checksums.SEALED:
         for row in checksums.take_unsealed(connection, table):
             data = repr(row).encode()
             reason = f"a row of the queue's table {table} was damaged, and is set aside"
+            # A key for each row: a gap whose key is known already is not opened.
             key = f"damaged:{table}:{at_ms}:{checksums.of_event(0, data, 0.0)}"
             _tell(connection, key, reason, data, at_ms)
             if table == "meta":
@@ -41,6 +42,7 @@ def tell_lost(connection: sqlite3.Connection, file: Path, epoch: int, *, answere
     reason = f"the queue answered for {answered} events and has {last}: its log was damaged, or an older file put there"
     connection.execute("BEGIN IMMEDIATE")
     connection.execute("DELETE FROM meta WHERE key = 'epoch'")
+    # Greater than the old one even where the clock was set back.
     _add_epoch(connection, file, max(at_ms, epoch + 1))
     gaps.add(connection, f"damaged:log:{epoch}:{answered}:{at_ms}", reason, at_ms)
     connection.execute("COMMIT")

@@ -34,6 +34,9 @@ _TABLES = (
     *gaps.CREATE,
 )
 # Exclusive before WAL: no shared memory file, whose mapping dies of SIGBUS on a full disk.
+# synchronous=FULL, asserted: NORMAL lost answered events at power cuts, and a build of SQLite may have it as default.
+# cell_size_check: SQLite notices a damaged page as it reads it, before the damage spreads.
+# journal_size_limit: the log would stay as long as it ever was.
 _SETTINGS = (
     ("locking_mode", "EXCLUSIVE", "exclusive"),
     ("journal_mode", "WAL", "wal"),
@@ -61,7 +64,7 @@ def open_database(file: Path, timeout: float, epoch: int, quarantine: bool) -> s
 
 
 def any_text(data: bytes) -> str:
-    """The text in `data`, UTF-8 or not: what is damaged must be read to be noticed."""
+    """The text in `data`, UTF-8 or not: a damaged row must be readable to be noticed."""
     return data.decode("utf-8", "surrogateescape")
 
 
@@ -76,6 +79,7 @@ def _open(file: Path, timeout: float, epoch: int) -> sqlite3.Connection:
         if files.companion(file).exists():
             raise damaged(file, "it is missing, but its write-ahead log is there")
         _create(file, epoch)
+    # SQLite would take it for a new, empty database.
     if file.stat().st_size == 0:
         raise damaged(file, "it is empty (0 bytes)")
     connection = _connect(file, timeout)
@@ -99,7 +103,9 @@ def _open(file: Path, timeout: float, epoch: int) -> sqlite3.Connection:
 def _connect(file: Path, timeout: float) -> sqlite3.Connection:
     with translated(file):
         file.chmod(0o600)
+        # mode=rw: SQLite would make an empty database where the file has just gone.
         uri = f"{file.absolute().as_uri()}?mode=rw"
+        # All threads share it under the lock of the queue, and begin their transactions themselves.
         connection = sqlite3.connect(uri, uri=True, timeout=timeout, isolation_level=None, check_same_thread=False)
     connection.text_factory = any_text
     connection.execute("PRAGMA temp_store = MEMORY")
@@ -122,7 +128,9 @@ def _create(file: Path, epoch: int) -> None:
 
 
 def _fill(connection: sqlite3.Connection, epoch: int) -> None:
+    # Before the first table: later it would take a VACUUM of the whole file.
     connection.execute("PRAGMA auto_vacuum = INCREMENTAL")
+    # The content must be on disk before the rename gives the file its name.
     connection.execute("PRAGMA synchronous = FULL")
     connection.execute("BEGIN")
     for table in _TABLES:
@@ -135,6 +143,7 @@ def _fill(connection: sqlite3.Connection, epoch: int) -> None:
 
 
 def _identify(connection: sqlite3.Connection, file: Path) -> int:
+    # Before the first read: the file is in WAL mode, and without this a read maps the shared memory file.
     connection.execute("PRAGMA locking_mode = EXCLUSIVE")
     application = _pragma(connection, "application_id")
     version = int(str(_pragma(connection, "user_version")))
@@ -194,6 +203,7 @@ def _checked(connection: sqlite3.Connection, check: str) -> str:
         return "ok"  # as far as it got
     finally:
         clock.cancel()
+        # Else an interrupt that comes late would end the statement after this one.
         clock.join()
 
 

@@ -54,7 +54,7 @@ class QueueFile(SQLiteQueue):  # type: ignore[misc]  # persist-queue is checked 
         self._directory, self._file = Path(directory), Path(directory) / FILE
         self.min_free_bytes, self._disk_free, self._clock = min_free_bytes, free_bytes, clock
         self._quarantine, self._owner, self._closed = quarantine, -1, False
-        self._lock = threading.RLock()
+        self._lock = threading.RLock()  # a transaction may begin within a longer stretch under the lock
         files.prepare(self._directory)
         try:
             with translated(self._file):
@@ -77,7 +77,7 @@ class QueueFile(SQLiteQueue):  # type: ignore[misc]  # persist-queue is checked 
         self._compare_with_answered()
 
     def _compare_with_answered(self) -> None:
-        """Whether all is there that was answered; if not, that is a gap, and a new epoch begins."""
+        """Compare the file with what was answered. Where something is missing, open a gap and begin a new epoch."""
         last, found = self._answered.read(self._epoch)
         if last > self._last or found > gaps.found(self._conn):
             told = {"answered": last, "last": self._last, "at_ms": self._now_ms()}
@@ -104,6 +104,7 @@ class QueueFile(SQLiteQueue):  # type: ignore[misc]  # persist-queue is checked 
         """How many events are kept, whoever is done with them."""
         return self._last + 1 - self._first
 
+    # persist-queue has a __len__, by which an empty queue would be false.
     def __bool__(self) -> bool:
         return True
 
@@ -135,6 +136,7 @@ class QueueFile(SQLiteQueue):  # type: ignore[misc]  # persist-queue is checked 
                 yield connection
                 connection.execute("COMMIT")
             except BaseException:
+                # SQLite has rolled back by itself after some errors, a full disk among them.
                 if connection.in_transaction:
                     connection.execute("ROLLBACK")
                 raise
@@ -157,7 +159,7 @@ class QueueFile(SQLiteQueue):  # type: ignore[misc]  # persist-queue is checked 
             self._owner = -1
 
     def __del__(self) -> None:
-        """Nothing: an open queue is kept alive by its committer, and one that failed to open let go of its file."""
+        """Do nothing, unlike persist-queue's: an open queue lives by its committer, a failed one let go of its file."""
 
     # What persist-queue calls, and what it would offer.
 

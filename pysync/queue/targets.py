@@ -1,4 +1,4 @@
-"""What is kept of a target: its row, what is parked of it, its notes, the gaps that are its own. SQL only."""
+"""What the queue keeps of a target: its row, its parked events, its notes, and its own gaps. SQL only."""
 
 from __future__ import annotations
 
@@ -8,10 +8,10 @@ from collections.abc import Mapping
 from pysync.queue import parking
 
 _NOTES = ("window:{}", "load:{}", "load:{}:begun", "scope:{}", "drops:{}", "unfinished:{}")
-"""The notes that are of one target alone; a target's name holds no colon."""
+"""The keys of notes that belong to one target; a target's name holds no colon."""
 
 _GAPS = ("new:{}:", "scope:{}:")
-"""How the keys of those gaps begin that are of one target alone."""
+"""How the keys of gaps begin that belong to one target."""
 
 
 def register(connection: sqlite3.Connection, target: str, position: int, at_ms: int) -> None:
@@ -28,7 +28,7 @@ def pause(connection: sqlite3.Connection, target: str, reason: str | None, at_ms
 
 
 def forget(connection: sqlite3.Connection, target: str) -> None:
-    """Remove all that is kept of `target`; gaps of its own that are open are over."""
+    """Remove all that is kept of `target`, its own open gaps included."""
     connection.execute("DELETE FROM targets WHERE target = ?", (target,))
     parking.forget(connection, target)
     connection.executemany("DELETE FROM meta WHERE key = ?", [(f"note:{it.format(target)}",) for it in _NOTES])
@@ -37,7 +37,7 @@ def forget(connection: sqlite3.Connection, target: str) -> None:
 
 
 def rename(connection: sqlite3.Connection, old: str, new: str) -> None:
-    """Keep under the name `new`, of which nothing is kept yet, all that is kept of `old`."""
+    """Keep under the name `new` all that is kept of `old`. No target may be registered as `new`."""
     connection.execute("UPDATE targets SET target = ? WHERE target = ?", (new, old))
     connection.execute("UPDATE parked SET target = ? WHERE target = ?", (new, old))
     for it in _NOTES:
@@ -45,6 +45,7 @@ def rename(connection: sqlite3.Connection, old: str, new: str) -> None:
         connection.execute("UPDATE OR REPLACE meta SET key = ? WHERE key = ?", names)
     for it in _GAPS:
         begin, now = it.format(old), it.format(new)
+        # OR IGNORE: closed gaps of a former target of the new name may be there, and `forget` leaves them.
         query = "UPDATE OR IGNORE gaps SET key = ? || substr(key, ?) WHERE substr(key, 1, ?) = ?"
         connection.execute(query, (now, len(begin) + 1, len(begin), begin))
 

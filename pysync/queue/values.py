@@ -17,7 +17,7 @@ MAX_DATA = 256 * 1024 * 1024
 class Entry:
     """One event to append: `instance` and `sequence` (from 1) identify it for ever, `data` is kept as it is.
 
-    With `firm` whoever sends it again sends the same data: if not, one of the two is not true.
+    With `firm` the sender promises the same data whenever it sends the event again; other data means a fault.
     Raises ValueError for what could never be stored, so that it cannot spoil the batch it would be in.
     """
 
@@ -32,6 +32,7 @@ class Entry:
             raise ValueError(f"an event needs an instance and a sequence from 1: {self.instance!r}:{self.sequence}")
         if len(self.data) > MAX_DATA:
             raise ValueError(f"event {self.instance}:{self.sequence} has {len(self.data)} bytes, over {MAX_DATA}")
+        # A lone surrogate cannot be stored: it raises here (UnicodeEncodeError is a ValueError).
         (self.instance + self.source).encode()
 
 

@@ -1,1 +1,1 @@
-"""From queued events to a target that has them: policy, mapping, plan, drain."""
+"""Replay: brings queued events to a target, by policy, mapping, plan and drain."""

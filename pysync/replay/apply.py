@@ -1,4 +1,4 @@
-"""Apply: one work on one lane; what the kinds of errors ask for: to try again later, or to give up."""
+"""Apply: applies one work on one lane. The kind of an error decides whether to try again later or to give up."""
 
 from __future__ import annotations
 
@@ -41,8 +41,8 @@ log = structlog.get_logger(__name__)
 class Applier:
     """Applies works for one target until `stop` is set; used by several lanes at once.
 
-    `chance` gives numbers from 0 to 1: waits are random, so that many do not come again at once. `unfinished` knows the
-    tables that are there in part.
+    `chance` returns numbers from 0 to 1: waits are random, so that many works do not come again at once. `unfinished`
+    knows the tables that are at the target only in part.
     """
 
     def __init__(
@@ -65,8 +65,8 @@ class Applier:
     def apply(self, lane: Lane, job: Job) -> None:
         """Apply the operations of a work in order, from the first that is not done.
 
-        Raises Again where one should be tried again later, Stopped, Rejected, or after a few tries whatever else the
-        target raises.
+        Raises Again if one should be tried later, Stopped, Rejected, or, after a few tries, any other error of the
+        target.
         """
         for operation in job.work.operations[job.done :]:
             if self._stop.is_set():
@@ -80,7 +80,7 @@ class Applier:
             log.debug("operation_applied", target=self._settings.name, operation=kind, key=operation.key)
 
     def reason(self, error: Exception | None) -> tuple[str, str]:
-        """The kind and the reason to park an event with, for an error that `apply` raised; None: it only waits."""
+        """The kind and reason to park an event with, for an error of `apply`; None: it waits behind another event."""
         if error is None:
             return "waits", "waits behind a parked event"
         if isinstance(error, Rejected):
@@ -91,15 +91,17 @@ class Applier:
         try:
             return self._with_database(lane, job, operation)
         except Missing:
+            # After a crash events come again whose place a later event has removed already (see
+            # pysync.replay.hindsight).
             if not job.work.excuses(operation):
                 raise
             left = leftover(operation)
             return self._try(lane, job, left) if left else Outcome.STALE
 
     def _with_database(self, lane: Lane, job: Job, operation: Operation) -> Outcome:
-        """Apply the operation; both ways, where its database is not there, after that has come from the source.
+        """Apply the operation. Both ways, create a missing database from the source first, and try again.
 
-        One that the source has no more is not missed: its drop is to come.
+        A database that is gone at the source as well is not missed: the event of its drop will come.
         """
         try:
             return self._as_a_whole(lane, job, operation)
@@ -114,7 +116,7 @@ class Applier:
             return Outcome.STALE
 
     def _as_a_whole(self, lane: Lane, job: Job, operation: Operation) -> Outcome:
-        """Apply the operation; where its table is not there, or only in part, read all of that at the source."""
+        """Apply the operation. If its table is missing, or there only in part, read all of it at the source."""
         if self._unfinished.holds(operation):
             return self._whole(lane, job, operation, "an earlier reading of it came to no end")
         try:
@@ -125,7 +127,7 @@ class Applier:
         return outcome
 
     def _whole(self, lane: Lane, job: Job, operation: Operation, reason: str) -> Outcome:
-        """Bring the table of an operation as it is at the source; without one, what the events tell of it."""
+        """Bring the table of an operation to its state at the source; without a source, to what the events tell."""
         refresh = self._refresher.whole(operation)
         steps = (refresh,) if refresh is not None else from_events(operation) or (operation,)
         name = self._settings.name
@@ -142,11 +144,13 @@ class Applier:
         except (Rejected, Stopped):
             raise
         except Exception as error:
+            # To see later whether other operations have succeeded since the first try (`_is_its_own`).
             job.applied = self._progress.applied if job.tries == 0 else job.applied
             job.tries += 1
             if isinstance(error, Forbidden) and self._is_its_own(job):
                 raise Rejected(error.message, error.hint) from error
             away = isinstance(error, (Unavailable, OutcomeUnknown))
+            # A stop cuts the tries short: the work has not failed, and comes again at the next start.
             if self._stop.is_set():
                 raise Stopped from error
             if not away and job.tries >= job.leg.attempts:
@@ -157,7 +161,10 @@ class Applier:
         return outcome
 
     def _is_its_own(self, job: Job) -> bool:
-        """Whether it is the job that is forbidden, not all: others have succeeded since, or it was parked for that."""
+        """Whether only this job is forbidden, and not the whole target.
+
+        It is if other operations have succeeded since its first try, or if it was parked already.
+        """
         return job.tries >= job.leg.attempts and (job.leg.parked or self._progress.applied > job.applied)
 
     def _once(self, lane: Lane, operation: Operation) -> Outcome:
@@ -166,7 +173,9 @@ class Applier:
         return lane.target.apply(self._refresher.placed(operation) if self._settings.both_ways else operation)
 
     def _wait(self, tries: int) -> float:
-        """Seconds until the next try: random, up to twice as many each time."""
+        """Seconds until the next try: random, and up to twice as long each time."""
+        # The limit on the exponent: a float overflows after 1,024 doublings, which a target that is away for a day
+        # reaches.
         longest = _FIRST_WAIT_SECONDS * 2.0 ** min(tries - 1, 30)
         return self._chance() * min(longest, self._settings.retry_max_seconds)
 
@@ -182,7 +191,7 @@ class Applier:
 
 
 class Shadow:
-    """Tells what would be applied, and applies nothing: no target is opened."""
+    """Logs what would be applied. It opens no target."""
 
     def __init__(self, name: str, progress: Progress) -> None:
         self._name = name

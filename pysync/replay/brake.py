@@ -1,4 +1,6 @@
-"""Brake: what would drop too much, at once, within a time or of a database, is held until a person says go."""
+"""Brake: holds a window that would drop too much (at once, within a time, or of one database) until a person lets it
+go.
+"""
 
 from __future__ import annotations
 
@@ -14,17 +16,17 @@ from pysync.replay.ledger import Drop, Ledger, drops_of, drops_of_refresh
 from pysync.targets.settings import TargetSettings
 
 _SAME_BURST_MS = 60_000
-"""What goes on in the same databases, with no longer pause than that, belongs to what was let through."""
+"""Drops in the same databases, without a longer pause than this, belong to the ones that a person let go."""
 
 _LOOK = "look at `pysync plan`, then `pysync resume`"
 
 
 @dataclass(frozen=True, slots=True)
 class Limits:
-    """How many drops a target may get: in a window, in `seconds`, and which share of a database's tables.
+    """How many drops a target may get: in a window, within `seconds`, and as a share of a database's tables.
 
-    The share counts for databases of `share_from` tables or more, within `seconds`, and for tables that are older than
-    that. 0 is no limit.
+    The share counts for databases with at least `share_from` tables, within `seconds`, and only for tables that are
+    older than that. 0 is no limit.
     """
 
     window: int = 0
@@ -35,7 +37,7 @@ class Limits:
 
     @classmethod
     def of(cls, settings: TargetSettings) -> Limits:
-        """Those of a target; none for a shadow, which drops nothing."""
+        """The limits of a target; none for a shadow, which drops nothing."""
         if settings.mode == "shadow":
             return cls()
         drops, seconds = settings.drops_over_time
@@ -51,7 +53,7 @@ class _Hit:
 
 @dataclass(slots=True)
 class _Count:
-    """What the window up to position `last` drops: by its events, and by which of its refreshes."""
+    """The drops of the window up to position `last`: by its events, and by each of its refreshes."""
 
     last: int
     dropped: int = 0
@@ -64,17 +66,17 @@ class _Count:
 
 @dataclass(slots=True)
 class _Burst:
-    """What a person let go on: drops in these databases, the last of which came then."""
+    """What a person let go: drops in these databases, the last of which came at that time."""
 
     databases: frozenset[str]
     at_ms: int
 
 
 class Brake:
-    """Holds every window that would pass one of its limits; `release` lets go what had come by then.
+    """Holds every window that would exceed a limit; `release` lets go what had come by then.
 
-    Used by the drain's thread, but for `held`, `release` and `allows`. A hold is forgotten at a restart, and then found
-    again; what was dropped lately is in the ledger. `tables_of` lists the tables that the target has in a database.
+    Used by the drain's thread; `held`, `release` and `allows` by any thread. A hold is not stored: after a restart the
+    window is held again. The ledger keeps the drops of late. `tables_of` lists the target's tables in a database.
     """
 
     def __init__(
@@ -101,9 +103,9 @@ class Brake:
         return self._hit.pause if self._hit else None
 
     def cut(self, events: Sequence[Queued]) -> Sequence[Queued]:
-        """The part of a window that belongs to what was let through, or else all of it.
+        """The part of a window that was let through, or else all of it.
 
-        More events may have come since a person looked at it.
+        More events may have come since a person looked at the window.
         """
         through = [event for event in events if event.position <= self._let_through]
         return through or events
@@ -111,11 +113,12 @@ class Brake:
     def holds(self, draft: Draft) -> bool:
         """Whether the window is held from now on; if not, its drops are counted.
 
-        Raises what `tables_of` raises: then neither.
+        Raises what `tables_of` raises; then it is neither held nor counted.
         """
         drops = drops_of(draft, self._limits.seconds)
         last = draft.events[-1].position
         with self._counting:
+            # A window that was given up, or held, comes again: its first count must not stay.
             self._counts = [it for it in self._counts if it.last < draft.events[0].position]
             self._counts.append(_Count(last, draft.drops))
             new = self._ledger.new(drops)
@@ -127,21 +130,24 @@ class Brake:
             return True
 
     def look_again(self, draft: Draft) -> None:
-        """Tell of a window that is held what it comes to by now; more events may have come."""
+        """Update the reason of a held window, as more events may have come."""
         with self._counting:
             if self._hit is not None and draft.events and draft.events[-1].position > self._hit.upto:
                 drops = drops_of(draft, self._limits.seconds)
+                # Without asking the target for its tables again: a share that was exceeded keeps its text, which is the
+                # second part of what `_hold` wrote.
                 why = self._over(draft, self._ledger.new(drops)) or self._hit.pause.reason.split("; ")[1]
                 self._hold(draft, why, drops)
 
     def allows(self, drops: Sequence[Operation], position: int) -> bool:
         """Whether a refresh, the event at `position`, may make all these drops; if not, its window is held from now on.
 
-        Called by the lanes: what a refresh drops is known only when it reads the source. It may be tried again.
-        Raises what `tables_of` raises.
+        Called by the lanes: a refresh knows its drops only when it reads the source. May be called again for the same
+        refresh. Raises what `tables_of` raises.
         """
         with self._counting:
             count = self._count(position)
+            # Replaced, not added: a refresh that is tried again passes all its drops again.
             count.refreshed[position] = drops_of_refresh(drops, position, round(self._clock() * 1000))
             total, lately = count.total, self._refreshed()
             why = self._limit_of(total) or self._over_time(self._ledger.most(lately)) or self._over_share(lately)
@@ -156,7 +162,7 @@ class Brake:
             return False
 
     def passed(self, position: int) -> None:
-        """The target is done with the windows up to that position: what their refreshes dropped is remembered."""
+        """Remember the drops of refreshes up to that position: the target is done with their windows."""
         with self._counting:
             self._ledger.enter(self._refreshed(position))
             self._counts = [it for it in self._counts if it.last > position]
@@ -164,7 +170,7 @@ class Brake:
     def release(self, upto: int = 0) -> bool:
         """Let go what is held, and all events up to that position; False if nothing is held.
 
-        What comes after them in the same databases, without a pause of a minute, goes too: it is one mistake, or none.
+        Later drops in the same databases, without a pause of a minute, go too: all of it is one mistake, or none.
         """
         with self._counting:
             hit = self._hit
@@ -178,7 +184,7 @@ class Brake:
     # --- with the lock held
 
     def _count(self, position: int) -> _Count:
-        """That of the window which an event is in; of its own for one that was parked, and is tried again alone."""
+        """The count of the window that an event is in. A parked event that is tried again gets its own."""
         found = next((it for it in self._counts if it.last >= position), None)
         if found is None:
             found = _Count(position)
@@ -186,11 +192,12 @@ class Brake:
         return found
 
     def _refreshed(self, upto: int | None = None) -> list[Drop]:
-        """What the refreshes of the windows in hand have dropped, or of those up to a position."""
+        """The drops by refreshes of the windows in hand, or of the windows up to a position."""
         windows = (it for it in self._counts if upto is None or it.last <= upto)
         return [drop for it in windows for drops in it.refreshed.values() for drop in drops]
 
     def _why(self, draft: Draft, new: Sequence[Drop]) -> str | None:
+        # The share last: it may have to list the target's tables.
         return self._over(draft, new) or self._over_share(new)
 
     def _over(self, draft: Draft, new: Sequence[Drop]) -> str | None:
@@ -205,7 +212,11 @@ class Brake:
         return f"that makes {lately} within {seconds:g} s, max_drops is {limit}" if limit and lately > limit else None
 
     def _over_share(self, new: Sequence[Drop]) -> str | None:
-        """Of which database more than its share is gone then. Few drops are never so many: nobody is asked then."""
+        """Why the drops exceed the share of a database, if they do.
+
+        The target is asked for its tables only if there were enough drops to exceed the share of the smallest database
+        that counts.
+        """
         share, least = self._limits.share, self._limits.share_from
         for database in sorted({it.database for it in new if it.table and share}):
             now = {it.key for it in new if it.table and it.database == database}
@@ -220,12 +231,13 @@ class Brake:
         return None
 
     def _goes_on(self, drops: Sequence[Drop]) -> bool:
-        """Whether these belong to what a person let go."""
+        """Whether these drops belong to what a person let go."""
         burst = self._burst
         if burst is None or not drops or not {it.database for it in drops} <= burst.databases:
             return False
         if min(it.at_ms for it in drops) > burst.at_ms + _SAME_BURST_MS:
             return False
+        # The burst goes on: the next pause is measured from its last drop.
         burst.at_ms = max(burst.at_ms, *(it.at_ms for it in drops))
         self._ledger.clear()
         return True

@@ -1,4 +1,4 @@
-"""Contents: the partitions and constraints of a table that is read anew, a batch at a time."""
+"""Contents: reads the partitions and constraints of a table anew, a batch at a time."""
 
 from __future__ import annotations
 
@@ -21,9 +21,10 @@ from pysync.targets.base import Target
 
 @dataclass(frozen=True, slots=True)
 class Found:
-    """A table of the source: its names at both ends, its `definition`, rewritten, and the `frame` that it had before.
+    """A table of the source: its names at both ends, its rewritten `definition`, and its `frame` from before the
+    rewriting.
 
-    `origin` is the mark of what is written for it, and where that has been.
+    `origin` holds the mark for what is written of it, and the clusters that it has been to.
     """
 
     old: TableName
@@ -35,7 +36,7 @@ class Found:
 
 @dataclass(frozen=True, slots=True)
 class Contents:
-    """What is in a table, from the source to the target; both are only read. Raises what they raise."""
+    """What is in a table, at the source and at the target. Only reads both, and raises what they raise."""
 
     source: Reads
     target: Target
@@ -43,7 +44,7 @@ class Contents:
     refresh: Refresh
 
     def partitions(self, table: Found, *, fresh: bool) -> Iterator[Operation]:
-        """Those of the source; then what the target has beyond them, which a table that is `fresh` has not."""
+        """Put the source's partitions, then drop the target's others; a table that is `fresh` has no others."""
         keys = tuple(key.name for key in table.definition.partitionKeys)
         present: set[str] = set()
         for parts in self._parts(table.old):
@@ -56,13 +57,14 @@ class Contents:
                 found = {"partitions": tuple(parts), "sources": sources, **table.origin}
                 yield PutPartitions(table=table.new, definition=table.definition, fresh=fresh, **found)
         there = () if fresh else (tuple(part.values) for part in self.target.partitions(table.new))
+        # All are found before any is dropped: `_is_still` has to look after both ends were read.
         extra = [it for it in there if self._is_extra(partition_name(keys, it), present)]
         if extra and self._is_still(table):
             for values in _batches(extra):
                 yield DropPartitions(table=table.new, keys=keys, values=values, **table.origin)
 
     def _parts(self, old: TableName) -> Iterator[list[Any]]:
-        """The partitions of the source, a batch at a time; asked for by name only where they are more than a batch."""
+        """The source's partitions, a batch at a time; asked for by name only if there are more than one batch."""
         names = list(self.refresh.partitions)
         few = None if names else self._few(old)
         if few is not None:
@@ -73,13 +75,14 @@ class Contents:
             yield self.source.partitions_by_name(old.database, old.table, names[start : start + PARTITIONS_PER_CALL])
 
     def _few(self, old: TableName) -> list[Any] | None:
-        """All partitions of the source, or None if they are more than a batch, or only asked for by name.
+        """All partitions of the source; None if there are more than one batch, or if names have to be used.
 
-        To name those of one table, a metastore may look through the partitions of all.
+        To list the names of one table's partitions, a metastore may look through those of all tables (Derby does).
         """
         try:
+            # One more than a batch, to see whether there are more.
             found = self.source.first_partitions(old.database, old.table, PARTITIONS_PER_CALL + 1)
-        except hive.MetaException:  # it may limit how many one asks for: hive.metastore.limit.partition.request
+        except hive.MetaException:  # hive.metastore.limit.partition.request may forbid the call
             return None
         return found if len(found) <= PARTITIONS_PER_CALL else None
 
@@ -87,7 +90,7 @@ class Contents:
         return name not in present and (not self.refresh.partitions or name in self.refresh.partitions)
 
     def constraints(self, table: Any) -> Constraints:
-        """Those of the source's table, as the target shall have them."""
+        """The constraints of the source's table, rewritten for the target."""
         found: dict[Any, list[Any]] = {}
         for kind, columns in self.source.constraints(table).items():
             found[kind] = [column for column in columns if self.translator.policy.takes_constraint(column)]
@@ -96,7 +99,8 @@ class Contents:
         return found
 
     def bring_constraints(self, table: Found, wanted: Constraints, there: Any) -> Iterator[Operation]:
-        """Put the source's, and drop what the target's table `there` (None: there was none) has beyond them."""
+        """Put the source's constraints, and drop the others of the target's table `there` (None: it is new)."""
+        # Without any kind wanted (only some partitions are refreshed, say) nothing is dropped, so the call is saved.
         its = {} if there is None or not wanted else self.target.constraints(there)
         extra = []
         for kind, columns in wanted.items():
@@ -108,10 +112,10 @@ class Contents:
                 yield DropConstraint(table=table.new, constraint=constraint, **table.origin)
 
     def _is_still(self, table: Found) -> bool:
-        """Whether what was read just now is all there is of the table.
+        """Whether what was read is complete: the table is still the same at the source.
 
-        One that was renamed or dropped meanwhile looks empty, and what it had must not go at the target: its events are
-        to come, and a rename takes everything along.
+        A table that was renamed or dropped meanwhile looks empty. Its partitions must not be dropped at the target: its
+        events will come, and a rename takes everything along.
         """
         found = self.source.table(table.old.database, table.old.table)
         return found is not None and found.createTime == table.definition.createTime

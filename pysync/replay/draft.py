@@ -1,4 +1,4 @@
-"""Draft: what a run of queued events comes to for one target, before anything is done about it."""
+"""Draft: what a run of queued events means for one target, before anything is applied."""
 
 from __future__ import annotations
 
@@ -24,11 +24,11 @@ _WAITS = "waits behind a parked event"
 
 @dataclass(frozen=True, slots=True)
 class Draft:
-    """`works` are to be applied in order; `refused` are to be parked without trying.
+    """`works` are to be applied in order; `refused` events are to be parked without a try.
 
     `changes` are those of all other events that concern the target, by position; `skipped` counts the rest. `drops` is
-    how many databases, tables and partitions the works would drop. `heals` is what those of them that are refreshes
-    make good, if it is parked.
+    how many databases, tables and partitions the works would drop. `heals` tells, by the position of each refresh,
+    which parked events it makes good.
     """
 
     events: Sequence[Queued]
@@ -47,10 +47,11 @@ def draft(
     parking: Parking,
     hindsight: Hindsight = NONE,
 ) -> Draft:
-    """Translate, fold and plan; what cannot be translated, or waits behind a parked event, is refused by `parking`.
+    """Translate, fold and plan. `parking` refuses what cannot be translated, or waits behind a parked event.
 
-    The draft may end before the last event: a refresh of a database, or of all, is a draft of its own, and one of a
-    table comes after what the draft knows of it, so that it can make good what of that is refused.
+    The draft may end before the last event. A refresh of a database, or of all of them, is a draft of its own. A
+    refresh of a table begins a new draft after other events of that table, so that it can make good what is refused of
+    those.
     """
     run = _read(events, translator, parking)
     later = hindsight.after(run.events[-1].position) if run.events else frozenset[str]()
@@ -62,7 +63,7 @@ def draft(
 
 @dataclass(slots=True)
 class _Run:
-    """Events as they are read: what each changes by its position, all these changes in order, and what is refused."""
+    """Events while they are read: the change of each by position, all changes in order, and what is refused."""
 
     events: Sequence[Queued]
     changes: dict[int, tuple[Queued, Change]] = field(default_factory=dict)
@@ -95,7 +96,7 @@ def _read(events: Sequence[Queued], translator: Translator, parking: Parking) ->
 
 
 def _planned(run: _Run, epoch: int, later: Collection[str], parking: Parking) -> list[Work]:
-    """The works of a run, without the events for which they cannot be made, whatever the reason: those are refused."""
+    """The works of a run. Events for which no works can be made, for whatever reason, are refused."""
     while True:
         try:
             return plan(fold(run.flow), epoch, later)
@@ -104,7 +105,8 @@ def _planned(run: _Run, epoch: int, later: Collection[str], parking: Parking) ->
 
 
 def _culprit(flow: Sequence[Change], epoch: int) -> int:
-    """The position of a change that cannot be planned together with those before it, which can."""
+    """The position of a change that cannot be planned with those before it, which can be planned."""
+    # By halves: each try folds all changes before it, and a window has thousands.
     good, bad = 0, len(flow)
     while bad - good > 1:
         middle = (good + bad) // 2
@@ -118,7 +120,7 @@ def _culprit(flow: Sequence[Change], epoch: int) -> int:
 
 
 def _take_out(run: _Run, position: int, reason: str, parking: Parking) -> None:
-    """Refuse the event at `position`, and what comes behind it and waits for it."""
+    """Refuse the event at `position`, and the later events that have to wait for it."""
     event, change = run.changes.pop(position)
     run.refused.append(parking.refuse(event, change.keys, "bug", reason))
     for at, (behind, its) in sorted(run.changes.items()):
@@ -130,7 +132,7 @@ def _take_out(run: _Run, position: int, reason: str, parking: Parking) -> None:
 
 
 def refreshes_all(event: Queued) -> bool:
-    """Whether the event asks to compare the databases of source and target: nothing else may be under way then."""
+    """Whether the event asks to compare the lists of databases: nothing else may be under way then."""
     try:
         found = decode_event(event.data)
     except PysyncError:
@@ -139,17 +141,17 @@ def refreshes_all(event: Queued) -> bool:
 
 
 def _refreshes(found: Change | Refusal | None, before: Iterable[Change]) -> bool:
-    """Whether it is the refresh of what one of the changes before it is about."""
+    """Whether it is a refresh of an object that one of the earlier changes is about."""
     if not isinstance(found, Change) or found.kind is not Kind.REFRESH:
         return False
     return any(not found.keys.isdisjoint(change.keys) for change in before)
 
 
 def _repeated_words(events: Sequence[Queued]) -> Set[int]:
-    """Which of the events are words (pysync.model.again) that are said once more behind them.
+    """The indexes of the words (pysync.model.again) that are said again later among the events.
 
-    A word has an object read as it is when the word is replayed, so the last one does for all. After many conflicts a
-    backlog has the same ones often.
+    A word has its object read when it is replayed, so the last one is enough. A backlog after many conflicts is full of
+    repeated words.
     """
     last: dict[tuple[bytes, str | None], int] = {}
     repeated: set[int] = set()
@@ -162,7 +164,8 @@ def _repeated_words(events: Sequence[Queued]) -> Set[int]:
 
 
 def _word(event: Queued) -> tuple[bytes, str | None] | None:
-    """The name of the word that an event says, and who says it; None if it says none."""
+    """The name of the word that an event says, and the user who says it; None if it says none."""
+    # A search in the bytes first: decoding every event twice would cost more than the words.
     found = WORD.search(event.data)
     if found is None:
         return None
@@ -174,8 +177,9 @@ def _word(event: Queued) -> tuple[bytes, str | None] | None:
 
 
 def _refreshed(change: Change) -> list[Change]:
-    """The refresh of a table that comes into scope, as its partitions were added while it was out of it, or that was
-    renamed when another refresh of it may be under way.
+    """The refresh of a table whose partitions the target may not have, if the change is about one.
+
+    Its partitions were added before it came into scope, or another refresh of it was under way while it was renamed.
     """
     source, name = change.whole, change.new_table_name
     if source is None or name is None or not change.after[0].partitionKeys:
@@ -200,7 +204,8 @@ def _translated(event: Queued, translator: Translator, parking: Parking) -> Chan
 
 
 def _waits(change: Change, covers: Covers | None, parking: Parking) -> bool:
-    """Whether a change waits behind parked ones. A refresh may be just what those wait for: it `covers` them."""
+    """Whether a change waits behind parked ones. A refresh may be what those wait for: it `covers` them."""
+    # Before the check: what the refresh makes good must not block the refresh.
     if covers is not None:
         parking.make_good(change.position, covers)
     if not parking.blocked:
@@ -211,7 +216,7 @@ def _waits(change: Change, covers: Covers | None, parking: Parking) -> bool:
 
 
 def waits(work: Work, found: Draft, parking: Parking) -> bool:
-    """Whether a work of a draft waits behind what is parked by now, as `draft` asks for its events."""
+    """Whether a work of a draft waits behind events that were parked since the draft was made."""
     first = min(work.positions)
     if first in found.heals:
         parking.make_good(first, found.heals[first])
@@ -222,10 +227,12 @@ def waits(work: Work, found: Draft, parking: Parking) -> bool:
 
 
 def _covered(change: Change, translator: Translator) -> Covers:
-    """What a refresh makes good: of a table what is of that alone, of a database what is within it, of all databases
-    what is of those that are gone, or everything; the last two if refreshes of all that is there follow (`whole`).
+    """Which parked events a refresh makes good.
 
-    What is there was listed when the events up to `upto` had come: those after it may be of what is newer than that.
+    Of a table: those of that table only. Of a database: those within it, if it is `whole`. Of all databases: those of
+    databases that are gone, or all if it is `whole`. `whole` means that refreshes of everything there follow.
+
+    What is there was listed after the events up to `upto`: later events may be about newer objects.
     """
     names = change.event.attributes
     whole, upto = names.get("whole") == "true", int(names.get("upto") or change.position)
@@ -238,10 +245,10 @@ def _covered(change: Change, translator: Translator) -> Covers:
 
 
 def _drops(works: Iterable[Work], changes: Iterable[Change]) -> int:
-    """Databases, tables and partitions that are to go.
+    """How many databases, tables and partitions would be dropped.
 
-    The tables of a database that is dropped with all that is in it are told beforehand, one by one and uncommitted:
-    they are in no work, and count all the same. The partitions of a dropped table are not known.
+    HMS tells the tables of a cascading DROP DATABASE beforehand, one by one and uncommitted. No work has them, but they
+    count. The partitions of a dropped table are not known.
     """
     told = sum(change.kind is Kind.DROP_TABLE and change.event.uncommitted for change in changes)
     return told + sum(operation.drops for work in works for operation in work.operations)

@@ -1,11 +1,11 @@
 """Drain: the thread that brings one target to what the queue says, window by window, for ever.
 
-Unavailable and OutcomeUnknown wait and try again, without end; Rejected, and what no one has classified after a few
-tries, is parked, and the later events of its table wait behind it. Other tables go on meanwhile, in later windows, too.
-The position moves past an event only when it and all before it are applied or parked, so an event is applied at least
-once, whatever dies.
+Unavailable and OutcomeUnknown are retried without end. Rejected is parked, and so is an unclassified error after a few
+tries; later events of that table wait behind it, while other tables go on, in later windows, too. The position moves
+past an event only when it and all events before it are applied or parked. So an event is applied at least once,
+whatever dies.
 
-What other threads ask for (pause, resume, retry, skip) interrupts what is under way, which is taken up again later.
+Requests of other threads (pause, resume, retry, skip) interrupt what is under way; it is continued later.
 """
 
 from __future__ import annotations
@@ -51,9 +51,9 @@ log = structlog.get_logger(__name__)
 
 @dataclass(frozen=True, slots=True)
 class Released:
-    """What came of parked events that were tried again or given up; `left` of those tried are still parked.
+    """The result of a retry or skip of parked events; `left` of those tried are still parked.
 
-    `finished` is False where the target could not be asked (it is away or paused): they are tried when it can.
+    `finished` is False if the target could not be tried (it is away or paused): the events are tried when it can be.
     """
 
     skipped: int = 0
@@ -64,7 +64,7 @@ class Released:
 
 
 class Drain:
-    """One target's thread, and its lanes. `open_target` is called in each lane, which uses what it gives alone."""
+    """One target's thread, and its lanes. Each lane calls `open_target`, and uses the result alone."""
 
     def __init__(
         self,
@@ -77,8 +77,8 @@ class Drain:
         tally: Tally | None = None,
         clock: Callable[[], float] = time.monotonic,
     ) -> None:
-        """`source` connects to the source metastore; `tally` counts what a bootstrap comes to; `clock` gives seconds
-        that only grow.
+        """`source` connects to the source metastore; `tally` counts the progress of a bootstrap; `clock` returns
+        seconds that only grow.
         """
         self.name = settings.name
         self.settings = settings
@@ -86,7 +86,7 @@ class Drain:
         self._queue = queue
         self._open_target = open_target
         self._name_there = translator.mapping.table
-        self._halt = threading.Event()  # leave the works in hand: something else is asked for
+        self._halt = threading.Event()  # set: leave the works in hand, another thread wants something
         self._clock = clock
         self._replayer = Replayer(
             queue,
@@ -117,21 +117,22 @@ class Drain:
         """Register the target in the queue and begin; does not wait for the target."""
         self._queue.register(self.name)
         noted = f"window:{self.name}"
+        # The last run may have had larger windows, so it may have applied events further ahead than this one will.
         self._replayer.lookout.reach = max(self._replayer.reach, int(self._queue.noted(noted) or 0))
         self._queue.note(noted, str(self._replayer.lookout.reach))
         self.worker.start()
 
     def stop(self) -> None:
-        """Ask it to end after the operations in hand; returns at once."""
+        """Ask it to end after the operations in hand; does not wait."""
         self.worker.stop()
         self._interrupt()
 
     def join(self, timeout: float) -> bool:
-        """Wait for the end; False when an operation still hangs in its target (it will be applied again)."""
+        """Wait for the end; False if an operation still hangs in its target (it will be applied again)."""
         return self.worker.join(timeout)
 
     def may_have(self, name: TableName) -> bool:
-        """Whether the target has the table that the source calls so; also if it cannot be asked now."""
+        """Whether the target has the source's table of this name; True if the target cannot be asked now."""
         try:
             with closing(self._open_target()) as target:
                 return target.table(self._name_there(name)) is not None
@@ -139,21 +140,22 @@ class Drain:
             return True
 
     def paused(self) -> Pause | None:
-        """Why it applies nothing, by hand or by the brake; None when it does."""
+        """Why nothing is applied, paused by hand or by the brake; None if it is not paused."""
         return self._queue.paused(self.name) or self._replayer.brake.held
 
     def pause(self, reason: str) -> None:
-        """Apply nothing more after the operations in hand, until `resume`; also after a restart."""
+        """Apply nothing more after the operations in hand, until `resume`, also after a restart."""
         self._queue.pause(self.name, reason)
         log.warning("target_paused", target=self.name, reason=reason)
         self._interrupt()
 
     def resume(self) -> Pause | None:
-        """Lift what `paused` says, and return it; None if it was not paused.
+        """End the pause that `paused` returns, and return it; None if it was not paused.
 
-        Of the brake it lets go what is held, and all that has come by now: that is one mistake, or none.
+        If the brake holds, everything that has come by now is let go with what is held: it is one mistake, or none.
         """
         pause = self.paused()
+        # One pause at a time: who lifts a pause by hand has not seen what the brake holds.
         if self._queue.paused(self.name) is not None:
             self._queue.pause(self.name, None)
         else:
@@ -164,19 +166,19 @@ class Drain:
         return pause
 
     def preview(self) -> Draft:
-        """What the next window comes to; changes nothing."""
+        """The draft of the next window; changes nothing."""
         return self._replayer.preview()
 
     def look_again(self) -> None:
-        """Bring what `paused` tells of a window that the brake holds up to what has come since."""
+        """Update the brake's reason for a held window to what has come since."""
         self._replayer.look_again()
 
     def retry(self, table: str | None = None) -> Future[Released]:
-        """Try the parked events again now, or those of one table and what must go with it."""
+        """Try the parked events again now: all, or those of one table with those that must go with it."""
         return self._ask(lambda lanes: self._retry_now(lanes, table))
 
     def skip(self, *, position: int | None = None, table: str | None = None) -> Future[Released]:
-        """Give parked events up for good, one or all of a table; what waited behind them is tried."""
+        """Give parked events up for good: one, or all of a table. What waited behind them is tried."""
         return self._ask(lambda lanes: self._skip_now(lanes, position, table))
 
     def _ask(self, request: Callable[[Lanes], Released]) -> Future[Released]:
@@ -195,27 +197,28 @@ class Drain:
         self.progress.state = State.STOPPED
 
     def _session(self) -> None:
-        self._retries = Retries(self.settings, self._clock)  # a new start may have brought the mend
+        self._retries = Retries(self.settings, self._clock)  # a restart may have fixed what is parked
         with self._replayer.lanes(self._open_target) as lanes:
             try:
                 while not self._is_over(lanes):
                     self._turn(lanes)
                     self.worker.well()
             except BaseException:
+                # The lanes stop after the operations in hand, so that `abandon` does not wait for whole works.
                 self._halt.set()
                 self._replayer.abandon(lanes)
                 raise
 
     def _is_over(self, lanes: Lanes) -> bool:
-        """Whether it was stopped. If anything is asked for, nothing is under way any more when this returns."""
+        """Whether it was stopped. If there is a request, nothing is under way any more when this returns."""
         if self._halt.is_set():
             self._replayer.land(lanes)
             self._retries.interrupted()
-            self._halt.clear()  # before looking at what it was set for
+            self._halt.clear()  # before the request is looked at: one that comes now sets it again
         return self.worker.stopping.is_set()
 
     def _turn(self, lanes: Lanes) -> None:
-        """What was asked for, or else a step on with what is under way, and the next window; waits for what comes."""
+        """Run a request, or continue what is under way and take the next window; waits if there is nothing to do."""
         if not self._replayer.busy and self._requests.run(lanes):
             return
         paused = self.paused() is not None
@@ -228,13 +231,15 @@ class Drain:
             self._replayer.look_again()
             self._replayer.wait(_IDLE_SECONDS)
             return
-        if not (self._replayer.busy and self.progress.state is State.WAITING):  # that ends with what succeeds
+        if not (self._replayer.busy and self.progress.state is State.WAITING):  # until an operation succeeds
             self.progress.state = State.SHADOW if self._replayer.shadow else State.RUNNING
         self._next_window(lanes)
 
     def _next_window(self, lanes: Lanes) -> None:
-        """Take the next window as soon as there is one, and room for it; or return when anything else has happened."""
+        """Take the next window when there is one and room for it; returns as soon as anything else has happened."""
         replayer, pace = self._replayer, self._begun + _PACE_SECONDS - self._clock()
+        # At the start parked events go first: a restart may have fixed them, and later events would wait behind them.
+        # Not if one of them has to be tried again: the others need not wait for that.
         if not replayer.wants(lanes) or (self._retries.first and replayer.retrying and not replayer.resting):
             replayer.wait(_IDLE_SECONDS)
         elif pace > 0 and not replayer.leaves_some and self._queue.last - replayer.taken < self.settings.window:
@@ -245,9 +250,10 @@ class Drain:
                 replayer.wait(_IDLE_SECONDS)
 
     def _retry_in_time(self) -> None:
-        """At the start, and every now and then: then with one try an operation, so that no lane is kept from others.
+        """Retry parked events at the start, and then from time to time.
 
-        A shadow tries nothing: it would take for applied what is not.
+        Later retries give each operation one try, so that they do not keep lanes from other work. A shadow retries
+        nothing: it would count as applied what was only logged.
         """
         if self._retries.begun and not self._replayer.retrying:
             self._retries.ended()
@@ -278,7 +284,7 @@ class Drain:
         return self._try(lanes, freed, skipped=len(chosen))
 
     def _try(self, lanes: Lanes, keys: Collection[str] | chain[str], skipped: int = 0) -> Released:
-        """Retry what is parked of these keys and what must go with them."""
+        """Retry the parked events of these keys, and those that must go with them."""
         names = self._queue.parked_names(self.name)
         tried = related(keys, names.values())
         before = _of(names.values(), tried)
@@ -291,7 +297,7 @@ class Drain:
 
 
 def _ledger(queue: EventQueue, settings: TargetSettings) -> Ledger:
-    """What the target was let to drop lately, kept in the queue's file."""
+    """The ledger of the target's recent drops, kept in the queue's file."""
     noted = f"drops:{settings.name}"
     return Ledger(Limits.of(settings).seconds, partial(queue.note, noted), queue.noted(noted))
 

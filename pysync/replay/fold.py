@@ -1,8 +1,8 @@
-"""Fold: a window of changes becomes the final state of each object that it touches. Pure.
+"""Fold: reduces a window of changes to the final state of each object that it touches. Pure.
 
-Create and drop vanish into a drop, n alters are one, n added partitions are one map. What concerns two objects at once
-(a rename, a foreign key) is not folded: the states of its tables are closed before it, in the order of the events, and
-begin anew after it. Closed states and such changes come out in an order in which they can be applied.
+A create and a drop become a drop, several alters become one, added partitions become one map. A change of two objects
+at once (a rename, a foreign key) is not folded: the states of its tables are closed before it, in event order, and new
+ones begin after it. Closed states and such changes come out in an order in which they can be applied.
 """
 
 from __future__ import annotations
@@ -21,16 +21,17 @@ from pysync.model.names import TableName
 
 @dataclass(frozen=True, slots=True)
 class Gone:
-    """A partition that is no more, and whether its files were deleted with it."""
+    """A partition that was dropped, and whether its files were deleted with it."""
 
     delete_data: bool = False
 
 
 @dataclass(slots=True)
 class State:
-    """What the events of one object, at `positions`, have in common; `visited` is where all of them have been.
+    """What the events of one object have in common: their `positions`, and the clusters that all of them have
+    `visited`.
 
-    For targets with `both_ways`: `whose` they all are, `dropping` the states that the object had before its drop, and
+    For targets with `both_ways`: `whose` object it is, `dropping` the states that it had before its drop, and
     `defining` those since then; None where it was absent.
     """
 
@@ -44,11 +45,12 @@ class State:
         """Note that the change is part of this state."""
         came = change.event.visited
         been = came if self.visited is None else self.visited
+        # Only clusters that have seen all of the changes: any other still needs some of them.
         self.visited = tuple(name for name in came if name in been)
         self.positions.append(change.position)
 
     def remember(self, change: Change, whose: Whose) -> None:
-        """Note what the object was before the change, for a target that asks for it."""
+        """Note the object's state before the change, for a target that asks for it."""
         self.whose = whose
         if whose.blind:
             return
@@ -61,10 +63,10 @@ class State:
 
 @dataclass(slots=True, kw_only=True)
 class DatabaseState(State):
-    """A database: the drop of the old one, then the definition, whichever there are.
+    """A database: the drop of the old one, then the definition, or either of them.
 
-    Its drop takes in what the window did to its tables before: `positions` are theirs too.
-    `born` is the position of its create, if that is part of it.
+    A drop absorbs what the window did to its tables before; their `positions` are in it, too. `born` is the position of
+    the create, if the window has one.
     """
 
     name: str
@@ -75,12 +77,12 @@ class DatabaseState(State):
 
 @dataclass(slots=True, kw_only=True)
 class TableState(State):
-    """A table: the drop of the old one, then the definition, its partitions and statistics, whichever there are.
+    """A table: the drop of the old one, then its definition, partitions and statistics, as far as there are any.
 
-    `definitions` is the last one; before it that of the last cascade, where the columns have changed since: partitions
-    that this window knows nothing of shall have those. Each with whether it cascades.
-    `born` is the position of its create, if that is part of it. `buried` is when the latest of the tables was created
-    that are dropped (s; 0: the source does not tell): a clock may have been set back between them.
+    `definitions` holds the last definition. Before it may be that of the last cascade, if the columns have changed
+    since: partitions that this window does not know get the cascaded columns. Each has a flag, whether it cascades.
+    `born` is the position of the create, if the window has one. `buried` is the latest createTime of the dropped tables
+    (s; 0: the source does not tell), as a clock may have been set back between them.
     """
 
     name: TableName
@@ -88,23 +90,23 @@ class TableState(State):
     buried: int = 0
     definitions: list[tuple[Change, bool]] = field(default_factory=list)
     born: int = 0
-    pointers: dict[str, None] = field(default_factory=dict)  # those that an Iceberg table had before its alters
+    pointers: dict[str, None] = field(default_factory=dict)  # of an Iceberg table, before its alters
     parts: Change | None = None  # the latest event of its partitions
     described: Any = None  # the latest Table that an event brought along
     partitions: dict[tuple[str, ...], Any | Gone] = field(default_factory=dict)
     sources: dict[str, SourceFiles] = field(default_factory=dict)  # see Change
     counted: Change | None = None  # the latest event of its column statistics
-    statistics: dict[str, None] = field(default_factory=dict)  # whose: partitions by name, "" for the table itself
-    parting: dict[tuple[str, ...], list[Any | None]] = field(default_factory=dict)  # what each was before, both ways
+    statistics: dict[str, None] = field(default_factory=dict)  # of which partitions; "": the table itself
+    parting: dict[tuple[str, ...], list[Any | None]] = field(default_factory=dict)  # before states, both ways
 
 
 Folded = DatabaseState | TableState | Change
 
 
 def fold(changes: Iterable[Change]) -> list[Folded]:
-    """The final states of what the changes touch, and those changes that stay as they are, in order.
+    """The final states of the touched objects, and the changes that are not folded, in order.
 
-    The changes are in event order, in scope and rewritten; their partitions may be altered in place.
+    The changes must be in event order, in scope and rewritten; their partitions may be altered in place.
     """
     folding = _Folding()
     for change in changes:
@@ -122,14 +124,15 @@ class _Folding:
         if change.kind in _DATABASE:
             self._database(change)
         elif change.kind is Kind.DROP_TABLE and change.event.uncommitted:
-            return  # of a DROP DATABASE CASCADE, which takes its tables along once it is committed
+            return  # part of a DROP DATABASE CASCADE, whose own event drops the tables once it is committed
         elif change.kind in _FOLDS and change.table_name == change.new_table_name:
             self._table(change)
-        elif change.kind is not Kind.INSERT:  # data only; where it is copied it came as a refresh
+        elif change.kind is not Kind.INSERT:  # data only: for targets that copy, it was made a refresh
             self._close(change)
             self._done.append(change)
 
     def finish(self) -> list[Folded]:
+        # Databases first: their tables can be put only then.
         for name in list(self._databases):
             self._close_database(name)
         for table in list(self._tables):
@@ -143,6 +146,7 @@ class _Folding:
         if change.whose is not None:
             state.remember(change, change.whose)
         if change.kind is Kind.DROP_DATABASE:
+            # What happened to these tables ends with the drop, but their events must count as applied with it.
             taken = [self._tables.pop(name) for name in list(self._tables) if name.database == change.database]
             state.positions += [position for table in taken for position in table.positions]
             state.dropped, state.defined, state.born = change, None, 0
@@ -166,7 +170,7 @@ class _Folding:
         state.touch(change)
 
     def _part(self, change: Change, whose: Whose) -> None:
-        """Close what a change cannot be folded with: each operation asks for one thing, and is of one home."""
+        """Close the states that a change cannot be folded with: an operation has one condition and one home."""
         name = change.table_name
         if name is None:
             state = self._databases.get(change.database)
@@ -174,6 +178,8 @@ class _Folding:
                 self._close_database(change.database)
             for table in [it for it in self._tables if it.database == change.database and change.kind in _DROPS]:
                 its = self._tables[table].whose
+                # Only the home's own drop ends what the home did to its tables. Any other change of them stays an
+                # operation of its own.
                 if whose.stance is not Stance.STATE or its is None or not whose.goes_with(its):
                     self._close_table(table)
             return
@@ -182,12 +188,13 @@ class _Folding:
             self._close_table(name)
 
     def _close(self, change: Change) -> None:
-        """Close the states of the tables that a change concerns, or of its database."""
+        """Close the states of the change's tables, or of its database."""
         self._close_database(change.database)
         for name in _tables_of(change):
             self._close_table(name)
 
     def _close_table(self, name: TableName) -> None:
+        # The database's state comes out first, as in `finish`.
         self._close_database(name.database)
         state = self._tables.pop(name, None)
         if state is not None:
@@ -200,7 +207,7 @@ class _Folding:
 
 
 def _remember_partitions(state: TableState, change: Change) -> None:
-    """Note what each partition was before the change."""
+    """Note the state of each partition before the change."""
     if change.kind in _DROPS:
         state.parting.clear()
     if change.kind not in _PARTITIONS:
@@ -211,10 +218,10 @@ def _remember_partitions(state: TableState, change: Change) -> None:
 
 
 def _create(state: TableState, change: Change) -> None:
-    if not state.definitions and not state.partitions:  # else its drop is suppressed, and it is still the old one
+    if not state.definitions and not state.partitions:  # else the target still has the old one: its drop was suppressed
         state.born = change.position
     if state.partitions and _keys(state.described) != _keys(change.after[0]):
-        state.partitions.clear()  # they cannot be in the new one
+        state.partitions.clear()  # with other keys they cannot be in the new table
     state.definitions, state.described = [(change, False)], change.after[0]
 
 
@@ -223,6 +230,7 @@ def _alter(state: TableState, change: Change) -> None:
     if (came_from := pointer(before.parameters)) is not None:
         state.pointers[came_from] = None
     recolumned = None not in (before.sd, after.sd) and before.sd.cols != after.sd.cols
+    # HMS cascades only if it changes the table's columns.
     cascade = change.cascades and recolumned
     if cascade:
         for partition in state.partitions.values():
@@ -230,6 +238,7 @@ def _alter(state: TableState, change: Change) -> None:
                 partition.sd.cols = after.sd.cols
     state.described = after
     cascaded = bool(state.definitions) and state.definitions[-1][1]
+    # A definition that follows a cascade must not lose it: partitions that are not in this window need its columns.
     if cascade or not state.definitions:
         state.definitions = [(change, cascade)]
     elif recolumned and cascaded:
@@ -239,6 +248,7 @@ def _alter(state: TableState, change: Change) -> None:
 
 
 def _drop(state: TableState, change: Change) -> None:
+    # 0 (not known) wins: then the drop has to go by the position alone.
     state.buried = change.created and max(change.created, state.buried)
     state.dropped, state.definitions, state.born = change, [], 0
     state.partitions.clear()
@@ -287,7 +297,7 @@ def _named(change: Change) -> TableName:
 
 
 def _keys(table: Any) -> list[str]:
-    """The names of its partition keys; their types change with an ALTER, which keeps the partitions."""
+    """The names of its partition keys. An ALTER may change their types, and keeps the partitions."""
     return [key.name for key in table.partitionKeys or ()]
 
 

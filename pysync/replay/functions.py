@@ -1,4 +1,4 @@
-"""Functions: what a refresh comes to for those of one database, which carry no mark and are where that is at home."""
+"""Functions: what a refresh means for the functions of a database. They carry no mark; their database's home counts."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from pysync.targets.base import Target
 
 @dataclass(frozen=True, slots=True)
 class Functions:
-    """Those of the database that a refresh is of; `found` and `there` are that at the source and at the target."""
+    """The functions of a refresh's database; `found` and `there` are that database at the source and the target."""
 
     source: Reads
     target: Target
@@ -25,13 +25,14 @@ class Functions:
     there: Any
 
     def operations(self) -> Iterator[Operation]:
-        """Put those of the source, and drop those that no database of the source has which goes to this one.
+        """Put the source's functions; drop those that are in no database of the source which is mapped to this one.
 
-        Where that is not for the source to say, it is asked for. Functions cannot be renamed.
+        If the source may not say so, the home is asked. Functions cannot be renamed.
         """
         its = {it.functionName: it for it in self._meant(self.target.functions(self.refresh.database))}
         for function in self._meant(self._of_source()):
             yield from self._put(function, its.get(function.functionName))
+        # Several databases of the source may be mapped to this one: its functions may come from another.
         kept = self._kept() if its else set()
         for name in sorted(its.keys() - kept):
             yield from self._drop(name)

@@ -1,7 +1,8 @@
-"""Hindsight: what events that may have been applied already took away, for those before them that come again.
+"""Hindsight: what later events have removed already, for earlier events that come again.
 
-Windows overlap: when a process dies, works far behind the position may be done though one right after it is not. All of
-them come again from there, and the place of an early one may be gone, because a later one has dropped or renamed it.
+Windows overlap: when a process dies, works far behind the position may be done although one right after it is not. All
+events after the position come again. The place of an early one may be gone, because a later one has dropped or renamed
+it.
 """
 
 from __future__ import annotations
@@ -20,13 +21,13 @@ from pysync.replay.translate import Translator
 
 @dataclass(frozen=True, slots=True)
 class Hindsight:
-    """What was removed by which event, in the order of the events."""
+    """Which event removed what, in event order."""
 
     removed: tuple[tuple[int, str], ...] = ()
 
     @classmethod
     def of(cls, events: Iterable[Queued], translator: Translator) -> Hindsight:
-        """That of events which may have been applied already. What cannot be read has not been."""
+        """The hindsight of events that may have been applied. An unreadable event cannot have been applied."""
         found = []
         for event in events:
             change = _translated(event, translator)
@@ -37,11 +38,11 @@ class Hindsight:
 
     @classmethod
     def joined(cls, found: Iterable[Hindsight]) -> Hindsight:
-        """That of one run of events after the other."""
+        """The hindsight of several runs of events, in order."""
         return cls(tuple(each for it in found for each in it.removed))
 
     def after(self, position: int) -> frozenset[str]:
-        """The names of what was removed behind that position: tables, and databases."""
+        """The names of the tables and databases that were removed behind that position."""
         return frozenset(name for at, name in self.removed if at > position)
 
 
@@ -52,7 +53,7 @@ _BYTES = 16 * 1024 * 1024
 
 
 class Lookout:
-    """Finds the hindsight of one target's windows; reads the events for it once, when the first of them is taken.
+    """Finds the hindsight for one target's windows. It reads the events once, for the first of the windows.
 
     `reach` is how many events after the target's position may have been applied when the process died.
     """
@@ -61,13 +62,14 @@ class Lookout:
         self.reach = reach
         self._queue = queue
         self._translator = translator
-        self._begun: int | None = None  # the position up to which anything may have been applied; None: nobody knows
+        self._begun: int | None = None  # the position up to which events may have been applied; None: not known
         self._found: Hindsight | None = None
 
     def after(self, position: int) -> Hindsight:
-        """That of a window which begins after this position."""
+        """The hindsight for a window that begins after this position."""
         if self._begun is None:
             self._begun = min(position + self.reach, self._queue.last)
+        # Nothing behind it was ever begun: the usual case after the first windows, which costs no reading.
         if position >= self._begun:
             return NONE
         if self._found is None:
@@ -75,11 +77,11 @@ class Lookout:
         return self._found
 
     def begin(self, position: int) -> None:
-        """Note that all events up to there may be applied from now on."""
+        """Note that events up to that position may be applied from now on."""
         self._begun = max(position, self._begun or 0)
 
     def forget(self) -> None:
-        """Look anew: what is under way is given up, and comes again."""
+        """Read the events again the next time: what was under way was given up, and comes again."""
         self._found = None
 
     def _removed(self, after: int, upto: int) -> Iterator[Hindsight]:
@@ -101,8 +103,10 @@ def _translated(event: Queued, translator: Translator) -> Change | None:
 
 
 def _removed(change: Change) -> list[str]:
-    """Tables (`db.table`) that it drops, renames, or may find gone at the source; databases (`db`) that it drops; and
-    the database (`db.*`) of which it may find any table gone.
+    """The names that a change removes, or may find gone at the source.
+
+    Tables (`db.table`) that it drops, renames or refreshes; databases (`db`) that it drops; `db.*` for the refresh of a
+    database, which may drop any table in it.
     """
     if change.kind is Kind.DROP_DATABASE:
         return [change.database]

@@ -1,4 +1,4 @@
-"""Homes: what each change is to a target with `both_ways`, by its object's home and by where it has been. Pure."""
+"""Homes: what each change is to a target with `both_ways`, by its object's home and the path of the change. Pure."""
 
 from __future__ import annotations
 
@@ -18,30 +18,31 @@ from pysync.targets.settings import TargetSettings
 _TABLES = frozenset({Kind.CREATE_TABLE, Kind.ALTER_TABLE, Kind.DROP_TABLE})
 _DATABASES = frozenset({Kind.CREATE_DATABASE, Kind.ALTER_DATABASE, Kind.DROP_DATABASE})
 _PARTITIONS = frozenset({Kind.ADD_PARTITION, Kind.ALTER_PARTITION, Kind.DROP_PARTITION})
+# The only bound: a window may be translated more than once, so what was used is kept.
 _MOST_TOLD = 20_000
 _OF_HOME_ALONE = frozenset({Kind.COLUMN_STATISTICS, Kind.INSERT})
 
 
 @dataclass(frozen=True, slots=True)
 class Homes:
-    """The view of one target: the name of its cluster, and whether it gets what neither end is the home of."""
+    """The view of one target: its cluster's name, and whether it gets objects whose home is neither end."""
 
     cluster: str
     relay: bool = True
 
     @classmethod
     def of(cls, settings: TargetSettings) -> Homes | None:
-        """Those of a target; None for one without `both_ways`."""
+        """The view of a target; None without `both_ways`."""
         return cls(settings.cluster or settings.name, settings.relay) if settings.both_ways else None
 
     def placed(self, change: Change) -> Change | None:
-        """The change with what it is to the target; None if that has had it, or has it from elsewhere."""
+        """The change, with what it is to the target; None if the target has had it, or gets it from elsewhere."""
         if change.kind is Kind.REFRESH:
             return None if self.cluster in change.event.visited else change
         if change.kind in _OF_HOME_ALONE:
             return None if self.cluster in change.event.visited else change
         item = _object(change)
-        if item is None:  # a function or constraint: the target knows where it is at home
+        if item is None:  # a function or constraint, without a mark: the target's object tells the home
             return replace(change, whose=Whose(None, change.event.source, change.event.visited))
         return self._placed(change, item)
 
@@ -50,9 +51,9 @@ class Homes:
         home = home_of(item.parameters, source)
         mark = None if home == source else Mark.read(item.parameters)
         if mark and change.kind is Kind.DROP_DATABASE and self.cluster in births_of(item.parameters, source):
-            home, mark = self.cluster, Mark(self.cluster, 0, 0)  # it was born there, too, whoever came first
+            home, mark = self.cluster, Mark(self.cluster, 0, 0)  # it was born at the target as well
         if change.kind is Kind.CREATE_DATABASE and home not in visited:
-            visited = (home, *visited)  # who makes a mark is a replicator, though the call had no context
+            visited = (home, *visited)  # only a sidecar writes marks: the home has had it
         its = stance(home, visited, self.cluster)
         if its is None or not (self.relay or home in {source, self.cluster}):
             return self._given_way(change, home)
@@ -61,10 +62,10 @@ class Homes:
         return replace(change, whose=Whose(its, home, visited, mark), whole=whole, then=then)
 
     def _given_way(self, change: Change, home: str) -> Change | None:
-        """What the target has to know of a change that is not for it: that a table is no more what it was.
+        """What the target has to know of a change that is not for it: a table is no longer what it was.
 
-        Its own, of which there was a replica, has to be told anew; one that was born at the source is there no more.
-        The same of those that went with a database that others drop.
+        The target's own table, which had a replica here, has to be told again. A table that was born at the source is
+        gone. The same holds for the tables that went with a database which others drop.
         """
         if change.kind is Kind.DROP_DATABASE and self.cluster not in change.event.visited:
             source = change.event.source
@@ -73,7 +74,7 @@ class Homes:
         return found or (self._freed(change, home) if not self.relay and _frees(change) else None)
 
     def _moved(self, change: Change, home: str) -> Change | None:
-        """What it means to the target that a table has another home than before."""
+        """What it means to the target that a table's home has changed; None if nothing."""
         source, before = change.event.source, change.before[0]
         was, mark = home_of(before.parameters, source), Mark.read(before.parameters)
         if was == home or not (self.relay or was in {source, self.cluster}):
@@ -84,7 +85,7 @@ class Homes:
         return _as_drop(change, Whose(Stance.STATE, was, path, None if was == source else mark))
 
     def _freed(self, change: Change, home: str) -> Change | None:
-        """A name that a third cluster's table has no more at the source: it may have kept the target's own out."""
+        """A name that a third cluster's table has given up at the source: it may have kept out the target's own."""
         if home in {change.event.source, self.cluster}:
             return None
         mark = Mark(self.cluster, 0, 0)
@@ -92,9 +93,9 @@ class Homes:
 
 
 class Told:
-    """The tables that went with their databases: HMS tells of each before it commits the drop of the database.
+    """The tables that were dropped with their databases: HMS tells each before it commits the drop of the database.
 
-    They may come a window before that. What an earlier process was told is not known; for one thread.
+    They may come in an earlier window than that drop. What an earlier process was told is lost. For one thread.
     """
 
     def __init__(self) -> None:
@@ -102,20 +103,21 @@ class Told:
         self._drops: dict[str, set[int]] = {}
 
     def note(self, change: Change) -> None:
-        """Remember such a table, or give those of a dropped database to its change."""
+        """Remember such a table, or hand the remembered tables to the change that drops their database."""
         if change.kind is Kind.DROP_TABLE and change.event.uncommitted:
             self._tables[change.position] = change.before[0]
             while len(self._tables) > _MOST_TOLD:
                 self._tables.popitem(last=False)
         elif change.kind is Kind.DROP_DATABASE:
             self._drops.setdefault(change.database, set()).add(change.position)
+            # By position, and nothing is taken out: a window may be translated more than once.
             since = max((it for it in self._drops[change.database] if it < change.position), default=0)
             found = ((at, it) for at, it in self._tables.items() if since < at < change.position)
             change.told = [it for _, it in found if it.dbName == change.database]
 
 
 def _object(change: Change) -> Any | None:
-    """What tells the home: the database, the table, or that of partitions."""
+    """The object that tells the home: the database, the table, or the table of partitions."""
     if change.kind in _PARTITIONS:
         return change.table
     found: Sequence[Any] = change.after or change.before
@@ -123,8 +125,10 @@ def _object(change: Change) -> Any | None:
 
 
 def _gets_its_name(change: Change, its: Stance) -> bool:
-    """Whether the home tells of a rename, or an echo of one comes as a create: what was on its way there for the old
-    name may be missing in the new one, or be more than there is, so the target compares the whole of it.
+    """Whether the target has to compare the whole table after the change.
+
+    So it is if the home tells of a rename, or if an echo of one comes as a create: changes that were on their way for
+    the old name may be missing under the new one.
     """
     if change.kind is Kind.CREATE_TABLE:
         return its is Stance.ECHO
@@ -132,7 +136,7 @@ def _gets_its_name(change: Change, its: Stance) -> bool:
 
 
 def _frees(change: Change) -> bool:
-    """Whether the name of a table is free at the source after the change."""
+    """Whether the table's name is free at the source after the change."""
     if change.kind is Kind.DROP_TABLE:
         return not change.event.uncommitted
     return change.kind is Kind.ALTER_TABLE and change.table_name != change.new_table_name

@@ -1,7 +1,6 @@
-"""Inserts: rows that came without any other change become a refresh of what they came into. Pure.
+"""Inserts: an insert becomes a refresh of the table or partition that got the rows. Pure.
 
-Only for targets that copy files: a refresh reads the table or partition at the source and puts it, and what is put has
-its files copied before.
+Only for targets that copy files: a refresh puts what it reads, and files are copied before anything is put.
 """
 
 from __future__ import annotations
@@ -16,7 +15,7 @@ _PARTITION = "partition."
 
 
 def as_refresh(change: Change) -> Change:
-    """The change of an insert as a refresh of its table, or of the partition that it went into; others as they are."""
+    """An insert as a refresh of its table or partition; other changes as they are."""
     name = change.table_name
     if change.kind is not Kind.INSERT or name is None:
         return change
@@ -33,9 +32,10 @@ def _created(change: Change) -> int:
 
 
 def _partition(change: Change) -> str:
-    """Its name; empty where the table has no partitions, or the event does not tell which."""
+    """The partition's name; empty if the table has none, or the event does not tell it."""
     if change.after and change.table is not None:
         return partition_name([key.name for key in change.table.partitionKeys or ()], change.after[0].values)
+    # HMS 2.3: its InsertEvent has the values by key; those of 3.1 and later have the Partition.
     attributes = change.event.attributes
     told = {key.removeprefix(_PARTITION): value for key, value in attributes.items() if key.startswith(_PARTITION)}
     return partition_name(list(told), list(told.values())) if told else ""

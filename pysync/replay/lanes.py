@@ -1,4 +1,4 @@
-"""Lanes: threads that apply works, each with a target of its own. Which work may begin when is told by the flight."""
+"""Lanes: threads that apply works, each with a target of its own. The scheduler decides which work may begin."""
 
 from __future__ import annotations
 
@@ -13,13 +13,13 @@ from pysync.targets.base import Target, Unavailable
 
 
 class Stopped(Exception):
-    """A work was not finished, because the drain stops or the brake holds it; it is not to blame."""
+    """A work was not finished because the drain stops or the brake holds it; the work is not at fault."""
 
 
 class Again(Exception):
-    """A work is not done yet, and is to be tried again after so many `seconds`; no lane waits for it.
+    """A work is to be tried again after `seconds`; no lane waits for it.
 
-    `forbidden`: it may be this work alone that the target does not let through.
+    `forbidden`: the target may deny access to this work only.
     """
 
     def __init__(self, seconds: float, *, forbidden: bool = False) -> None:
@@ -29,7 +29,7 @@ class Again(Exception):
 
 
 class Lane:
-    """What one thread applies works with: a target of its own, opened when it is first wanted."""
+    """What one thread applies works with: its own target, opened when it is first needed."""
 
     def __init__(self, open_target: Callable[[], Target]) -> None:
         self._open_target = open_target
@@ -37,7 +37,7 @@ class Lane:
 
     @property
     def target(self) -> Target:
-        """The lane's target. Raises Unavailable when it cannot be opened: no operation is to blame for that."""
+        """The lane's target. Raises Unavailable if it cannot be opened: no operation is at fault for that."""
         if self._target is None:
             try:
                 self._target = self._open_target()
@@ -66,10 +66,10 @@ class Lanes(Protocol):
     count: int
 
     def begin(self, job: Job) -> None:
-        """Have a work applied as soon as a lane is free."""
+        """Have a work applied when a lane is free."""
 
     def ended(self) -> list[Ended]:
-        """The works that have ended since the last call, each with what it raised; waits for none."""
+        """The works that have ended since the last call, with what they raised; does not wait."""
 
     def __enter__(self) -> Lanes: ...
 
@@ -81,7 +81,7 @@ OpenLanes = Callable[[int, Callable[[], Target], Apply, Callable[[], object]], L
 
 
 class Threads:
-    """Lanes that are threads. They are daemons: a target that hangs for ever must not keep us from ending."""
+    """Lanes that are threads. They are daemons: a target that hangs for ever must not keep the process alive."""
 
     def __init__(
         self, count: int, open_target: Callable[[], Target], apply: Apply, wake: Callable[[], object] = lambda: None
@@ -102,15 +102,16 @@ class Threads:
         return self
 
     def __exit__(self, *_: object) -> None:
+        # Not joined, for the same reason: a lane may hang in its target.
         for _thread in self._threads:
             self._asked.put(None)
 
     def begin(self, job: Job) -> None:
-        """Have a work applied as soon as a lane is free."""
+        """Have a work applied when a lane is free."""
         self._asked.put(job)
 
     def ended(self) -> list[Ended]:
-        """The works that have ended since the last call, each with what it raised; waits for none."""
+        """The works that have ended since the last call, with what they raised; does not wait."""
         found: list[Ended] = []
         with suppress(Empty):
             while True:

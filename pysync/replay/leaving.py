@@ -1,7 +1,7 @@
-"""Leaving: the drops of what a target holds of a scope that it had before, and that is in its present one no more.
+"""Leaving: drops what a target holds from former scopes, and what is not in its present one.
 
-Only what a former scope has put there is meant, and only what carries this source's mark: another target of the same
-source may be in the same metastore. Files are never deleted: what has another name now may have its files still there.
+Only objects that a former scope put there are meant, and only with this source's mark: another target of the same
+source may be in the same metastore. Files are never deleted: an object under another name may use the same ones.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ _DEFAULT = "default"
 
 @dataclass(frozen=True, slots=True)
 class Leaving:
-    """What of the target's objects has left its scope; the target is only read."""
+    """Which of the target's objects have left its scope; only reads the target."""
 
     target: Target
     source: str
@@ -31,11 +31,11 @@ class Leaving:
     now: Extent
 
     def databases(self) -> Iterator[str]:
-        """The databases of the target in which something may have left the scope, sorted."""
+        """The target's databases in which something may have left the scope, sorted."""
         return (name for name in self.target.databases() if any(it.holds_database(name) for it in self.former))
 
     def tables(self, database: str) -> Iterator[TableName]:
-        """The tables of a database of the target that have left the scope, sorted."""
+        """The tables of a target's database that have left the scope, sorted."""
         for table in self.target.tables(database):
             name = TableName(database, table)
             left = any(it.holds(name) for it in self.former) and not self.now.holds(name)
@@ -43,7 +43,7 @@ class Leaving:
                 yield name
 
     def goes(self, database: str, gone: Sequence[TableName]) -> bool:
-        """Whether the database itself has left the scope, and nothing is left in it without the tables in `gone`."""
+        """Whether the database itself has left the scope, and is empty without the tables in `gone`."""
         if database == _DEFAULT or self.now.holds_database(database) or len(self.target.tables(database)) > len(gone):
             return False
         return self._is_ours(self.target.database(database))
@@ -54,12 +54,13 @@ class Leaving:
 
 
 def leaving(target: Target, translator: Translator, refresh: Refresh) -> Iterator[Operation]:
-    """What it takes to drop what has left the scope, since the former ones that the refresh names.
+    """The drops of everything that has left the scope since the former ones that the refresh names.
 
-    A database goes after its tables, and stays where others are left in it. Raises what the target raises.
+    A database goes after its tables, and stays if others are left in it. Raises what the target raises.
     """
     former = [Extent.of(it) for it in json.loads(refresh.former)]
     found = Leaving(target, refresh.mark.source, former, Extent(translator.policy, translator.mapping))
+    # createTime 0: whichever table has the name there by now, it is out of scope.
     origin: dict[str, Any] = {"mark": replace(refresh.mark, created=0), "visited": refresh.visited}
     for database in found.databases():
         gone = list(found.tables(database))

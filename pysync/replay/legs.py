@@ -1,4 +1,4 @@
-"""Legs: what is under way to a target: a leg is a draft, and each of its works is a job."""
+"""Legs: what is under way to a target. A leg is a draft, and each of its works is a job."""
 
 from __future__ import annotations
 
@@ -13,8 +13,8 @@ from pysync.replay.plan import Work
 class Leg:
     """A draft on its way: done when none of its works is `left`. `refused` are its events that are to be parked.
 
-    `parking` is what its works wait behind; `attempts` how often an error that nobody has classified is tried; `alone`
-    whether nothing else may be under way; `parked` whether it was parked before; `size` the bytes that it holds on to.
+    `parking` holds what its works may wait behind. `attempts` is how often an unclassified error is tried. `alone`:
+    nothing else may be under way. `parked`: its events were parked before. `size` is the number of bytes that it holds.
     """
 
     draft: Draft
@@ -37,27 +37,28 @@ class Leg:
         return self.draft.events[-1].position
 
     def at_ms(self, position: int) -> int:
-        """When its event at that position was taken in."""
+        """When its event at that position came into the queue."""
         return next(event.at_ms for event in self.draft.events if event.position == position)
 
     def done_upto(self) -> int:
-        """The position up to which its events are done, or refused; the one before its first event if none is."""
+        """The position up to which its events are done or refused; the one before its first event if none is."""
         undone = [position for job in self.left for position in job.work.positions]
         return min(undone) - 1 if undone else self.last
 
     def end(self, job: Job) -> None:
-        """Note that a job is done, or refused; of a leg that is done nothing is kept that nobody needs."""
+        """Note that a job is done or refused. After the last one the leg frees its events and works."""
         del self.left[job]
         if not self.left:
+            # A finished leg may wait long for an earlier one. Only the last event is still needed, for the position.
             self.draft = replace(self.draft, events=self.draft.events[-1:], works=(), changes={})
             self.size = sum(len(refusal.event.data) for refusal in self.refused)
 
 
 @dataclass(eq=False, slots=True)
 class Job:
-    """One work on its way: so many of its operations are `done`, and the one after them has been tried so often.
+    """One work on its way: how many of its operations are `done`, and how many `tries` the next one has had.
 
-    `applied` is how many operations of all works had been when that was first tried.
+    `applied` is how many operations of all works were done when that one was first tried.
     """
 
     leg: Leg

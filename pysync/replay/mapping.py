@@ -1,4 +1,4 @@
-"""Mapping: names, locations and parameters, as they are changed on the way to a target. Pure, but in place."""
+"""Mapping: changes names, locations and parameters on the way to a target. Pure, but alters objects in place."""
 
 from __future__ import annotations
 
@@ -36,13 +36,14 @@ class Locations:
     @classmethod
     def of(cls, mapping: dict[str, str]) -> Locations:
         """From the setting `locations`."""
+        # Without a slash at the end, which `map` adds: so prefixes match at path boundaries only.
         pairs = [(_plain(source).rstrip("/"), target.rstrip("/")) for source, target in mapping.items()]
         return cls(tuple(sorted(pairs, key=lambda pair: -len(pair[0]))))
 
     def map(self, location: str | None) -> str | None:
         """The location at the target; the same if no prefix matches.
 
-        Raises Rejected for one that leaves its prefix by `..`: it would be somewhere else than anybody has mapped.
+        Raises Rejected for a location that leaves its prefix by `..`: nobody has mapped the place that it leads to.
         """
         if not location or not self.prefixes:
             return location
@@ -58,19 +59,19 @@ class Locations:
 
 @dataclass(frozen=True, slots=True)
 class NameMapping:
-    """What becomes of objects on their way to one target."""
+    """What becomes of objects on the way to one target."""
 
     databases: Mapping[str, str] = field(default_factory=dict)
     tables: Mapping[TableName, TableName] = field(default_factory=dict)
     locations: Locations = Locations()
     parameters: Mapping[str, str] = field(default_factory=dict)
     drop_parameters: tuple[str, ...] = ()
-    copies: bool = False  # whether it is to be known where the files are at the source
-    anew: str | None = None  # the format in which they are written anew, where they can be
+    copies: bool = False  # whether the locations of the files at the source are kept
+    anew: str | None = None  # the format of re-encoding, if any
 
     @classmethod
     def of(cls, settings: TargetSettings) -> NameMapping:
-        """The mapping of a target. Raises UsageError that names the rename which cannot be read."""
+        """The mapping of a target. Raises UsageError that names a rename which cannot be read."""
         return cls(
             databases={normalized(old): normalized(new) for old, new in settings.databases.items()},
             tables={_name(old): _name(new) for old, new in settings.tables.items()},
@@ -86,40 +87,41 @@ class NameMapping:
         return self.databases.get(normalized(name), normalized(name))
 
     def table(self, name: TableName) -> TableName:
-        """The table's name at the target; a rename of the table goes before that of its database."""
+        """The table's name at the target; a rename of the table takes precedence over one of its database."""
         return self.tables.get(name) or TableName(self.database(name.database), name.table)
 
     def databases_of(self, sources: Iterable[str]) -> set[str]:
-        """The databases of the target that something of these databases of the source goes to."""
+        """The target's databases that anything in these databases of the source is mapped to."""
         names = set(sources)
         return {self.database(name) for name in names} | {
             new.database for old, new in self.tables.items() if old.database in names
         }
 
     def source_database(self, name: str) -> str:
-        """What a database of the target is called at the source."""
+        """The name at the source of a database of the target."""
         return next((old for old, new in self.databases.items() if new == name), name)
 
     def source_table(self, name: TableName) -> TableName:
-        """What a table of the target is called at the source."""
+        """The name at the source of a table of the target."""
         old = next((old for old, new in self.tables.items() if new == name), None)
         return old or TableName(self.source_database(name.database), name.table)
 
     def source_databases(self, name: str) -> list[str]:
-        """The databases of the source that have this name at the target, be they there or not."""
+        """The names at the source that map to this database of the target, whether they exist or not."""
+        # A database that is renamed itself leaves its own name to others.
         own = [] if name in self.databases else [name]
         return [*(old for old, new in self.databases.items() if new == name), *own]
 
     def sources_of(self, name: TableName) -> list[TableName]:
-        """The tables of the source that have this name at the target, be they there or not."""
+        """The names at the source that map to this table of the target, whether they exist or not."""
         moved = [old for old, new in self.tables.items() if new == name]
         within = (TableName(database, name.table) for database in self.source_databases(name.database))
         return [*moved, *(it for it in within if it not in self.tables)]
 
     def apply(self, change: Change, table: Any = None) -> Change:
-        """The change with its objects as the target shall have them; alters them in place.
+        """The change with its objects as the target shall have them; alters the objects in place.
 
-        `table`, which may be shared, comes rewritten already.
+        `table` may be shared, and is rewritten already.
         """
         frame = self.frame(change.table) if change.table is not None else _UNKNOWN
         for item in change.before:
@@ -134,7 +136,9 @@ class NameMapping:
         return found
 
     def _event(self, event: Event) -> Event:
-        """Inserts, dropped constraints and refreshes name what they are about in the event's attributes."""
+        """The event, with the names in its attributes mapped: inserts, dropped constraints and refreshes have them
+        there.
+        """
         if event.kind is Kind.REFRESH:
             return replace(event, attributes=self._refreshed(event.attributes))
         if "table" not in event.attributes:
@@ -143,7 +147,7 @@ class NameMapping:
         return replace(event, attributes={**event.attributes, "database": name.database, "table": name.table})
 
     def _refreshed(self, names: Mapping[str, str]) -> dict[str, str]:
-        """With the names at the target; those at the source are kept beside them where they are others."""
+        """The attributes with the target's names; those of the source are kept beside them if they differ."""
         new: dict[str, str] = {}
         if "table" in names:
             name = self.table(TableName.of(names["database"], names["table"]))
@@ -154,25 +158,26 @@ class NameMapping:
         return {**names, **new, **old}
 
     def frame(self, table: Any) -> Frame:
-        """What a table tells of the files of its partitions; it is the source's, not yet rewritten."""
+        """What a table tells about the files of its partitions. It must be the source's table, not yet rewritten."""
         return frame_of(table) if self.anew else _UNKNOWN
 
     def apply_to(self, item: Any) -> dict[str, SourceFiles]:
-        """One metastore object, but no partition, as the target shall have it; altered in place.
+        """Rewrite one metastore object, but no partition, for the target, in place.
 
-        Returns its new location with its files at the source, where files are copied.
+        Returns its new location with its files at the source, if files are copied.
         """
         if isinstance(item, hive.Partition):
             raise TypeError("a partition is rewritten with the frame of its table")
         return self._apply_to(item, _UNKNOWN)
 
     def apply_to_partition(self, partition: Any, frame: Frame) -> dict[str, SourceFiles]:
-        """The same for a partition of the table with this frame, which tells what the partition does not."""
+        """Rewrite a partition of a table with this frame, which tells what the partition does not."""
         return self._apply_to(partition, frame)
 
     def _apply_to(self, item: Any, frame: Frame) -> dict[str, SourceFiles]:
         storage = getattr(item, "sd", None) if self.copies else None
         before = storage.location if storage is not None else None
+        # Before the item is altered: the form depends on the source's location and parameters.
         form = self._form(item, frame) if before else None
         self._alter(item)
         if form is not None:
@@ -180,7 +185,7 @@ class NameMapping:
         return {storage.location: SourceFiles(before, form)} if storage is not None and before else {}
 
     def _form(self, item: Any, frame: Frame) -> Form | None:
-        """How its files are written anew; not where the target has them at the very place where the source does."""
+        """How its files are re-encoded; None if they are not, or if both ends use the same files."""
         location = item.sd.location
         moved = _plain(self.locations.map(location) or "").rstrip("/") != _plain(location).rstrip("/")
         if not self.anew or not moved:
@@ -212,10 +217,11 @@ class NameMapping:
         setattr(item, table, name.table)
 
     def _sources(self, view: Any) -> None:
-        """The tables that a materialized view is made of."""
+        """Rename the tables that a materialized view is made of."""
         made = view.creationMetadata
         if made is not None:
             made.dbName, made.tblName = view.dbName, view.tableName
+            # A name may have the catalog in front.
             used = (TableName.of(*name.split(".")[-2:]) for name in made.tablesUsed or ())
             made.tablesUsed = {str(self.table(name)) for name in used}
             for source in made.sourceTables or ():
@@ -253,13 +259,13 @@ class NameMapping:
 
 
 def _climbs(path: str) -> bool:
-    """Whether a relative path leads out of where it begins, at its end or by the way."""
+    """Whether a relative path leaves the place where it begins, at its end or on the way."""
     steps = accumulate(-1 if part == ".." else part not in {"", "."} for part in path.split("/"))
     return min(steps) < 0
 
 
 def _plain(location: str) -> str:
-    """`file:///a` and `file:/a` are one location: the form without an empty authority."""
+    """The location without an empty authority: `file:///a` and `file:/a` are the same."""
     return _EMPTY_AUTHORITY.sub(r"\1:/", location)
 
 

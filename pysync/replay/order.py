@@ -1,7 +1,7 @@
 """Order: which works must follow which. Pure.
 
-A key is a table (`db.table`), a function (`db.function()`), a database (`db`), or a database with all in it (`db.*`:
-its drop). Works of one key keep their order, and so do those of a database and those of what is in it.
+A key is a table (`db.table`), a function (`db.function()`), a database (`db`), or a database with everything in it
+(`db.*`: its drop). Works of one key keep their order, and so do those of a database and those of what is in it.
 """
 
 from __future__ import annotations
@@ -15,19 +15,19 @@ Item = TypeVar("Item", bound=Hashable)
 
 
 class Order(Generic[Item]):
-    """Which of the works that are under way, in the order in which they were added, must be done before which.
+    """Which of the works under way must be done before which, in the order in which they were added.
 
-    Each waits for those right before it; what comes before those follows from their own.
+    Each waits only for its direct predecessors; those wait for theirs.
     """
 
     def __init__(self) -> None:
-        self._last: dict[str, Item] = {}  # the last work of a table, or of a database
-        self._within: dict[str, dict[Item, None]] = {}  # those of its tables since the last one of the database itself
+        self._last: dict[str, Item] = {}  # by key: the last work of a table, function or database
+        self._within: dict[str, dict[Item, None]] = {}  # works in a database since the last one of itself
         self._before: dict[Item, set[Item]] = {}
         self._after: dict[Item, list[Item]] = {}
 
     def add(self, item: Item, keys: Collection[str]) -> set[Item]:
-        """Add a work behind all others; returns those that it waits for."""
+        """Add a work behind all others; returns the works that it waits for."""
         before = self._found(keys)
         self._before[item], self._after[item] = before, []
         for other in before:
@@ -42,10 +42,11 @@ class Order(Generic[Item]):
         return set(before)
 
     def end(self, item: Item, keys: Collection[str]) -> list[Item]:
-        """Take out a work that waits for nothing (any more); returns those that wait for nothing now."""
+        """Remove a work that waits for nothing; returns the works that wait for nothing now."""
         for key in keys:
             database = database_of(key)
             for name in (key, database):
+                # A later work of the key may have taken its place.
                 if self._last.get(name) is item:
                     del self._last[name]
             within = self._within.get(database, {})
@@ -69,10 +70,10 @@ class Order(Generic[Item]):
 
 
 def holds_back(blocked: Iterable[str], keys: Iterable[str]) -> bool:
-    """Whether a work of `keys` must wait behind one of `blocked` keys that could not be done.
+    """Whether a work of `keys` must wait behind a work of `blocked` keys that could not be done.
 
-    A table or function waits behind itself and behind its database's drop; that drop waits behind everything in it.
-    A database that could not be altered holds back nothing but itself: what is in it may well be writable.
+    A table or function waits behind itself and behind its database's drop; that drop waits behind everything in it. A
+    database that could not be altered blocks only itself: what is in it may well be writable.
     """
     names, drops = set(blocked), {database_of(key) for key in blocked if key.endswith(EVERYTHING)}
     if not names:
@@ -86,10 +87,10 @@ def holds_back(blocked: Iterable[str], keys: Iterable[str]) -> bool:
 
 
 def is_database(key: str) -> bool:
-    """Whether the key is of a database rather than of a table or function."""
+    """Whether the key is a database, not a table or function."""
     return "." not in key or key.endswith(EVERYTHING)
 
 
 def database_of(key: str) -> str:
-    """The database of a key; Hive's names hold no dots."""
+    """The database of a key; Hive's names have no dots."""
     return key.partition(".")[0]

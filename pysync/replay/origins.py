@@ -1,7 +1,7 @@
-"""Origins: whose an object is that a refresh reads, and so what is to be done about it. Pure.
+"""Origins: the home of an object that a refresh reads, and what follows from it. Pure.
 
-There is no event of it, so the object itself tells. Both ways a refresh brings only the word of the object's home; of
-all else it can but ask: the home says it again.
+No event tells it, so the object itself does. Both ways a refresh brings only the state of an object's home. For all
+other objects it can only ask the home to say them again.
 """
 
 from __future__ import annotations
@@ -21,13 +21,13 @@ from pysync.replay.policy import Policy
 
 @dataclass(frozen=True, slots=True)
 class Origins:
-    """Those of one refresh, for one target."""
+    """The origins for one refresh and one target."""
 
     policy: Policy
     refresh: Refresh
 
     def of(self, item: Any, there: Any = None) -> dict[str, Any]:
-        """The mark of what is written for an object, and where it has been. `there` is the target's, if it has gone."""
+        """The mark and path for writing an object. `there` is the target's object, if the source has none."""
         if self.policy.both_ways:
             return self._both_ways(item, there)
         mark = replace(self.refresh.mark, created=getattr(item, "createTime", None) or 0)
@@ -36,14 +36,14 @@ class Origins:
         return {"mark": mark, "visited": (*visited, *self.refresh.visited)}
 
     def comes_from_target(self, item: Any) -> bool:
-        """Whether it is the target's own, which it is not to get back; both ways it is compared all the same."""
+        """Whether the object is the target's own, which it must not get back; both ways it is compared."""
         if self.policy.both_ways:
             return False
         mark = Mark.read(item.parameters)
         return mark is not None and mark.source == self.policy.cluster
 
     def is_ours(self, there: Any) -> bool:
-        """Whether what the target has is there by the source's word, so that this may drop it."""
+        """Whether the target has the object from the source, so that this refresh may drop it."""
         if there is None:
             return False
         if self.policy.both_ways:
@@ -54,35 +54,36 @@ class Origins:
     # --- both ways
 
     def home(self, item: Any, there: Any) -> str:
-        """The home of an object, by what of it is at the source and at the target, and by who had it said again; the
-        smallest name, where they do not agree; "" where nobody knows.
+        """The home of an object, as source, target and the speaker of a word know it; "" if nobody does.
+
+        If they disagree, it is the smallest name.
         """
         mine = "" if item is None else first_home(item.parameters, self._source, relay=self.policy.relay)
         its = "" if there is None else first_home(there.parameters, self.policy.cluster or "", relay=self.policy.relay)
         return min(filter(None, (mine, its, self.refresh.home)), default="")
 
     def is_said(self, home: str) -> bool:
-        """Whether the refresh brings the word of that home; one way it always does."""
+        """Whether the refresh brings the state of that home; one way it always does."""
         return not self.policy.both_ways or home in self.refresh.visited
 
     def is_over(self, found: Any, there: Any) -> bool:
-        """Whether the table's home has another's table under the name by now, whose word is on its way here."""
+        """Whether the home of the target's table has given up the name to another cluster's table, which will come."""
         if there is None or not self.policy.both_ways:
             return False
         its = home_of(there.parameters, self.policy.cluster or "")
         return self.is_said(its) and its != home_of(found.parameters, self._source)
 
     def teller(self, found: Any, home: str) -> str:
-        """Whose word goes on when that of a table's `home` has come here: that of whose it is by now at the source."""
+        """Whose state is passed on for a table of `home`: that of the table's present home, if it was said too."""
         now = home if found is None else home_of(found.parameters, self._source)
         return now if self.is_said(now) else home
 
     def concerns_target(self, home: str) -> bool:
-        """Whether the target is told of what has that home."""
+        """Whether the target gets objects of that home."""
         return self.policy.relay or home in {self._source, self.policy.cluster}
 
     def again(self, home: str, database: str, *, table: str = "", function: str = "") -> Iterator[Operation]:
-        """Have it said again at the target: on its own behalf if it is the home, else on the way to or from that."""
+        """Have it said again at the target: by the target if it is the home, else on the way to or from the home."""
         if self.policy.both_ways and (self.policy.relay or home == self.policy.cluster):
             way: dict[str, Any] = {"mark": self.refresh.mark, "visited": self.refresh.visited}
             way["words"] = max(1, self.refresh.words)
@@ -93,11 +94,13 @@ class Origins:
         return self.refresh.visited[-1] if self.refresh.visited else self.refresh.mark.source
 
     def _both_ways(self, item: Any, there: Any) -> dict[str, Any]:
-        """The mark is that of the home, whoever's it is; what that has not said is no more than a request."""
+        """The mark is the home's. What the home has not said is only a request."""
         refresh = self.refresh
+        # The refresh of an operation's table (pysync.replay.whole) has the mark of the home, which may be a third
+        # cluster.
         own = refresh.mark if refresh.mark.source == self._source else Mark(self._source, 0, 0)
         if isinstance(item, hive.Database):
-            own = replace(own, born=0)  # it is a table of it that was born then
+            own = replace(own, born=0)  # the refresh may be of a table in it, whose birth that is
         parameters = getattr(there if item is None else item, "parameters", None)
         its = Mark.read(parameters)
         if its is None or first_home(parameters, self._source, relay=self.policy.relay) == own.source:
@@ -108,7 +111,7 @@ class Origins:
 
 
 def is_in_the_way(there: Any, wanted: Any) -> bool:
-    """Whether the target has an earlier table of that name whose partitions cannot be in the one that is wanted."""
+    """Whether the target has an earlier table of that name, whose partitions do not fit the wanted one."""
     mark = Mark.read(there.parameters) if there is not None else None
     earlier = mark is not None and 0 < mark.created < (wanted.createTime or 0)
     return earlier and keys_of(there) != keys_of(wanted)

@@ -1,4 +1,4 @@
-"""Plan: from folded states to the ordered works which bring a target to them. Pure: no clock, no thread, no socket."""
+"""Plan: turns folded states into the ordered works that bring a target to them. Pure: no clock, thread or socket."""
 
 from __future__ import annotations
 
@@ -32,12 +32,12 @@ from pysync.replay.order import EVERYTHING, database_of
 
 @dataclass(frozen=True, slots=True)
 class Work:
-    """Operations that are applied one after the other, or not at all.
+    """Operations that are applied one after the other.
 
-    `keys` are what it touches (see pysync.replay.order): works that share one are applied in their order.
-    `positions` are the events that it stands for. What `removes` names is gone after it: tables it drops or renames,
-    databases (`db`) it drops. `fleeting` names what of its own a later work removes, and what may therefore be gone
-    already when all comes again after a crash; `db.*` is some of what is in that database.
+    `keys` are the objects that it touches (see pysync.replay.order): works that share one are applied in order.
+    `positions` are the events that it stands for. `removes` names what is gone after it: tables that it drops or
+    renames, databases (`db`) that it drops. `fleeting` names objects of its own that a later work removes: after a
+    crash, when all works come again, they may be gone already. There, `db.*` means something in that database.
     """
 
     keys: frozenset[str]
@@ -47,21 +47,24 @@ class Work:
     fleeting: frozenset[str] = frozenset()
 
     def excuses(self, operation: Operation) -> bool:
-        """Whether the place of one of its operations may be missing because a later work has taken it away."""
+        """Whether the place of its operation may be missing because a later work has removed it."""
         if isinstance(operation, PutConstraint):
+            # A foreign key has two tables, and either may be gone.
             return bool(self.fleeting)
+        # Only the database counts: a missing table is read whole at the source (pysync.replay.whole).
         name = str(operation.new_name) if isinstance(operation, RenameTable) else operation.key
         return database_of(name) in self.fleeting
 
 
 def plan(folded: Iterable[Folded], epoch: int, later: Iterable[str] = ()) -> list[Work]:
-    """The works for what `fold` gave, in an order in which they can be applied.
+    """The works for what `fold` returned, in an order in which they can be applied.
 
-    `epoch` names the queue file that positions belong to; `later` is what events removed that come after these and may
-    have been applied already (see pysync.replay.hindsight). What has become nothing is left out.
+    `epoch` names the queue file that the positions belong to. `later` is what later events have removed that may have
+    been applied already (see pysync.replay.hindsight). Objects without operations are left out.
     """
     works = [work for work in (_work(item, epoch) for item in folded) if work.operations]
     removed = set(later)
+    # From the end: only what works behind it remove makes a work's objects fleeting.
     for index in reversed(range(len(works))):
         fleeting = removed.intersection(name for key in works[index].keys for name in _places(key))
         works[index] = replace(works[index], fleeting=frozenset(fleeting))
@@ -70,15 +73,15 @@ def plan(folded: Iterable[Folded], epoch: int, later: Iterable[str] = ()) -> lis
 
 
 def _places(key: str) -> tuple[str, ...]:
-    """What, when it is removed, may take along something of that key."""
+    """The names whose removal may take something of that key along."""
     database = database_of(key)
     return key, database, database + EVERYTHING
 
 
 def leftover(operation: Operation) -> Operation | None:
-    """What is left to do for an operation of a fleeting work whose place is gone.
+    """What is left to do for an operation of a fleeting work whose place is gone; None if nothing.
 
-    A rename into a database that was dropped already: a replay has put the table there again under its old name.
+    A rename into a database that was dropped already: a replay has put the table back under its old name.
     """
     if isinstance(operation, RenameTable):
         return DropTable(table=operation.table, mark=operation.mark, visited=operation.visited)
@@ -101,13 +104,13 @@ def _origin(change: Change, epoch: int, visited: tuple[str, ...] | None = None, 
 
 
 def _origin_both_ways(change: Change, whose: Whose, epoch: int, born: int) -> dict[str, Any]:
-    """The mark is the home's, also where that is another cluster than the source."""
+    """The mark is the home's, even if the home is another cluster than the source."""
     mark = whose.mark or Mark(change.event.source, epoch, change.position, change.created, born)
     return {"mark": mark, "visited": whose.visited}
 
 
 def _condition(whose: Whose | None, before: Sequence[Any | None], parts: Any = None) -> dict[str, Any]:
-    """What the operation has to find at the target; nothing for a target that is not to be asked."""
+    """The condition that the target must meet; none if the target does not go both ways."""
     return {} if whose is None else {"condition": Condition(whose.stance, before, parts or {})}
 
 
@@ -131,7 +134,7 @@ def _table(state: TableState, epoch: int) -> Work:
     found: list[Operation] = []
     if state.dropped is not None:
         origin = _origin(state.dropped, epoch, state.visited) | _condition(state.whose, state.dropping)
-        if state.whose is None or state.whose.mark is None:  # else the mark is of another home, and so is its clock
+        if state.whose is None or state.whose.mark is None:  # else mark and clock are another home's
             origin["mark"] = replace(origin["mark"], created=state.buried)
         found.append(DropTable(table=state.name, delete_data=state.dropped.deletes_data, **origin))
     for change, cascade in state.definitions:
@@ -145,7 +148,7 @@ def _table(state: TableState, epoch: int) -> Work:
 
 
 def _partitions(state: TableState, epoch: int) -> list[Operation]:
-    """First those that are there, then those that are gone: a renamed one is never missing in between."""
+    """First puts, then drops: a renamed partition is never missing in between."""
     if state.parts is None:
         return []
     origin = _origin(state.parts, epoch, state.visited) | _condition(state.whose, (), state.parting)
@@ -155,6 +158,7 @@ def _partitions(state: TableState, epoch: int) -> list[Operation]:
     if there:
         puts = origin | {"sources": state.sources}
         found.append(PutPartitions(table=state.name, definition=state.described, partitions=there, **puts))
+    # An operation deletes files for all of its partitions or for none.
     for delete_data in (False, True):
         gone = tuple(values for values, it in state.partitions.items() if it == Gone(delete_data))
         if gone:
@@ -163,7 +167,7 @@ def _partitions(state: TableState, epoch: int) -> list[Operation]:
 
 
 def _statistics(state: TableState, epoch: int) -> list[Operation]:
-    """Last, when what they are of is there: their events tell only that they have changed."""
+    """Refreshes, because events tell only that statistics have changed. Last, when their objects exist."""
     if state.counted is None:
         return []
     origin = _origin(state.counted, epoch, state.visited) | {"table": state.name, "statistics": True}
@@ -173,7 +177,7 @@ def _statistics(state: TableState, epoch: int) -> list[Operation]:
 
 
 def _change(change: Change, epoch: int) -> Work:
-    """What is not folded: renames, functions, constraints."""
+    """The work for a change that is not folded: a rename, a function, a constraint, a refresh."""
     origin = _origin(change, epoch) | _condition(change.whose, change.before or (None,))
     operation = _PLANNERS[change.kind](change, origin)
     removes = frozenset({str(change.table_name)} if isinstance(operation, RenameTable) else ())
@@ -188,6 +192,7 @@ def _name(change: Change) -> TableName:
 
 
 def _rename(change: Change, origin: dict[str, Any]) -> Operation:
+    # A mark that comes from another home keeps the birth that it has there.
     if change.whose is None or change.whose.mark is None:
         origin = origin | {"mark": replace(origin["mark"], born=change.position)}
     origin = origin | {"sources": change.sources}

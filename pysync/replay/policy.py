@@ -24,7 +24,7 @@ _SUPPRESSED = frozenset({Kind.DROP_DATABASE, Kind.DROP_TABLE, Kind.DROP_PARTITIO
 
 @dataclass(frozen=True, slots=True)
 class Pattern:
-    """Matches names in full, whatever their case; without a table part it means the database and all in it."""
+    """Matches whole names, in any case; without a table part it means the database and everything in it."""
 
     database: re.Pattern[str]
     table: re.Pattern[str] | None = None
@@ -37,7 +37,7 @@ class Pattern:
 
 @dataclass(frozen=True, slots=True)
 class Policy:
-    """What the target of that name takes. `include` empty means everything."""
+    """What the target named `target` takes. An empty `include` means everything."""
 
     include: tuple[Pattern, ...] = ()
     exclude: tuple[Pattern, ...] = ()
@@ -49,7 +49,7 @@ class Policy:
 
     @classmethod
     def of(cls, settings: TargetSettings) -> Policy:
-        """The policy of a target. Raises UsageError that names the pattern which cannot be read."""
+        """The policy of a target. Raises UsageError that names a pattern which cannot be read."""
         include, exclude = _repl_patterns(settings.policy)
         return cls(
             include=(*include, *map(_glob_pattern, settings.include)),
@@ -62,9 +62,9 @@ class Policy:
         )
 
     def takes_catalog(self, event: Event) -> bool:
-        """Whether the event is of the one catalog that is replicated, by any target.
+        """Whether the event is of the one catalog that is replicated, to whatever target.
 
-        Another's databases and tables may have the very names of this one's, and would be written over them.
+        Another catalog may have the same names, and its objects would overwrite this one's.
         """
         return is_default_catalog(event.catalog)
 
@@ -72,6 +72,7 @@ class Policy:
         """Whether the target has this database, because all or some of its tables are in scope."""
         name = normalized(database)
         within = not self.include or any(pattern.database.fullmatch(name) for pattern in self.include)
+        # An exclude with a table part leaves other tables of the database in scope.
         return within and not any(p.table is None and p.database.fullmatch(name) for p in self.exclude)
 
     def takes_table(self, name: TableName) -> bool:
@@ -81,19 +82,20 @@ class Policy:
         return not (self.exclude and any(pattern.takes(name) for pattern in self.exclude))
 
     def takes_constraint(self, column: Any) -> bool:
-        """Whether the target has it, in whose scope its table is: a foreign key goes only where both its tables are."""
+        """Whether the target has the constraint of a table in scope; a foreign key needs its other table in scope."""
         if not isinstance(column, hive.SQLForeignKey):
             return True
         return self.takes_table(TableName.of(column.pktable_db, column.pktable_name))
 
     def scope(self, change: Change) -> Change | None:
-        """The change as this target sees it; None when it does not concern it.
+        """The change as this target sees it; None if it does not concern the target.
 
-        A table renamed out of the scope is dropped; one renamed into it is created. A foreign key goes only where both
-        of its tables are.
+        A table that is renamed out of scope is dropped; one that is renamed into scope is created. A foreign key is
+        taken only if both its tables are.
         """
         if change.kind in self.exclude_kinds or _is_of_index(change):
             return None
+        # An echo. Both ways an echo is judged by the home (pysync.replay.homes).
         if not self.both_ways and self.cluster is not None and self.cluster in change.event.visited:
             return None
         if change.kind is Kind.REFRESH and change.for_targets and self.target not in change.for_targets:
@@ -115,13 +117,13 @@ class Policy:
 
 
 def _is_of_index(change: Change) -> bool:
-    """Whether it is about the table of an index. Its drop goes through: an earlier pysync may have created it."""
+    """Whether it is about the table of an index. Its drop passes: an older pysync may have created the table."""
     table = change.table or (change.after or [None])[0]
     return isinstance(table, hive.Table) and is_index(table)
 
 
 def _as_kind(change: Change, kind: Kind) -> Change:
-    """A rename seen from one side: as a drop it has only a before, as a create only an after."""
+    """A rename seen from one side: as a drop it has only the old object, as a create only the new one."""
     event: Event = replace(change.event, kind=kind)
     if kind is Kind.DROP_TABLE:
         return replace(change, event=event, after=[])
@@ -153,5 +155,6 @@ def _glob(text: str) -> re.Pattern[str]:
 def _regex(text: str, policy: str) -> re.Pattern[str]:
     try:
         return re.compile(text, re.IGNORECASE)
+    # OverflowError: a repetition like a{99999999999}.
     except (re.error, OverflowError) as error:
         raise UsageError(f"policy {policy!r}: {text!r} is not a regular expression: {error}") from error

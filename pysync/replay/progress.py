@@ -1,4 +1,4 @@
-"""Progress: what a drain tells of itself, for status and metrics. Written by its thread, read by others."""
+"""Progress: what a drain reports for status and metrics. Written by its thread, read by others."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ class State(str, Enum):
 
 
 class Progress:
-    """State, counts and the last error of one drain, since its start."""
+    """The state, the counts and the last error of one drain since its start."""
 
     def __init__(self, name: str, kind: str) -> None:
         self.name = name
@@ -37,7 +37,7 @@ class Progress:
         self._waiting_since: float | None = None
 
     def count(self, what: str, number: int = 1) -> None:
-        """So many more of an outcome, or of what was skipped or parked."""
+        """Count outcomes, or skipped or parked events."""
         with self._lock:
             if number:
                 self._counts[what] = self._counts.get(what, 0) + number
@@ -49,7 +49,7 @@ class Progress:
             return self._counts.get("applied", 0)
 
     def advanced(self, position: int, at_ms: int) -> None:
-        """The target is done up to `position`, an event that was taken in at `at_ms`."""
+        """The target is done up to `position`, an event that came into the queue at `at_ms`."""
         now = time.time()
         self._waiting_since = None
         with self._lock:
@@ -60,12 +60,12 @@ class Progress:
         self.failed(State.WAITING, str(error))
 
     def succeeds(self) -> None:
-        """The target has done something: it is there."""
+        """The target has answered an operation: it is available."""
         self.state = State.RUNNING
         self._waiting_since = None
 
     def failed(self, state: State, reason: str) -> None:
-        """Nothing goes on: it is `state`, waiting or failing."""
+        """Nothing goes on; `state` is waiting or failing."""
         with self._lock:
             self._waiting_since = self._waiting_since or time.time()
         self.state = state

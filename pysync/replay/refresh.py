@@ -1,6 +1,6 @@
-"""Refresh: what the events do not tell, or not in a sure order, is read from the source as it is now, and applied.
+"""Refresh: reads from the source what events do not tell, or not in a certain order, and applies it.
 
-What a refresh comes to is told by pysync.replay.rereading.
+pysync.replay.rereading decides which operations a refresh becomes.
 """
 
 from __future__ import annotations
@@ -54,7 +54,7 @@ Allow = Callable[[Sequence[Operation], int], bool]
 """Whether all these drops may be made for the event at that position (see pysync.replay.brake)."""
 
 OpenSource = Callable[[], AbstractContextManager[Reads]]
-"""A connection to the source metastore, made at its first call; or a dump of it."""
+"""Opens the source metastore, which connects at its first call, or a dump of it."""
 
 _KINDS: Mapping[type[Operation], Kind] = {
     PutDatabase: Kind.CREATE_DATABASE,
@@ -73,7 +73,7 @@ _CONSTRAINTS = {struct: kind for kind, struct in OBJECTS.items() if struct in id
 
 
 class Refresher:
-    """Refreshes for one target; used by several lanes at once, each of which opens the source for itself."""
+    """Refreshes for one target; used by several lanes at once, each with a connection to the source of its own."""
 
     def __init__(
         self, source: OpenSource | None, translator: Translator, allow: Allow, tally: Tally | None = None
@@ -85,16 +85,16 @@ class Refresher:
         self._idle: SimpleQueue[tuple[Reads, ExitStack]] = SimpleQueue()
 
     def rest(self) -> None:
-        """Close the connections to the source that no lane uses now; the next refresh opens one again."""
+        """Close the connections to the source that no lane uses now; the next refresh opens one."""
         with suppress(Empty):
             while True:
                 self._idle.get_nowait()[1].close()
 
     def apply(self, target: Target, refresh: Refresh) -> Outcome:
-        """Apply what the refresh comes to.
+        """Apply the operations that the refresh becomes.
 
-        Idempotent. Raises what the target raises, Unavailable when the source cannot be read, and Stopped when the
-        brake holds its drops.
+        Idempotent. Raises what the target raises, Unavailable if the source cannot be read, and Stopped if the brake
+        holds its drops.
         """
         if refresh.statistics and not wants_statistics(target):
             return Outcome.UNCHANGED
@@ -112,14 +112,15 @@ class Refresher:
                 outcomes.add(_apply(target, operation))
                 crash_point("apply.done")
                 if Outcome.CONFLICT in outcomes and refresh.table is not None:
-                    break  # all of it is sent again
+                    break  # the home says the whole table again, so the rest would be in vain
                 partitions += len(operation.partitions) if isinstance(operation, PutPartitions) else 0
+                # After each batch, so that people see a large table go on.
                 self._count(refresh, Count(0, partitions))
         self._count(refresh, Count(1, partitions))
         return total(outcomes)
 
     def placed(self, operation: Operation) -> Operation:
-        """A change of a function with the home that its database has at the source, which no event tells."""
+        """A change of a function, with the home of its database at the source, which no event tells."""
         condition = operation.condition
         if not isinstance(operation, (PutFunction, DropFunction)) or condition is None or self._source is None:
             return operation
@@ -130,11 +131,11 @@ class Refresher:
         return replace(operation, condition=replace(condition, place=place))
 
     def whole(self, operation: Operation) -> Refresh | None:
-        """The refresh of the table that the operation tells a part of; None where there is no source to read."""
+        """The refresh of the table that the operation describes in part; None without a source."""
         return reread(operation, self._translator.mapping.source_table) if self._source is not None else None
 
     def database(self, operation: Operation) -> Refresh | None:
-        """The refresh of the definition of the operation's database; None where there is no source to read."""
+        """The refresh of the definition of the operation's database; None without a source."""
         name = database_of(operation.key)
         if isinstance(operation, RenameTable):
             name = operation.new_name.database
@@ -146,9 +147,10 @@ class Refresher:
     def _operations(
         self, source: Reads, target: Target, refresh: Refresh
     ) -> Iterator[tuple[Operation, list[Operation]]]:
-        """The operations that the target is to get, each with the drops that become known with it.
+        """The operations for the target, each with the drops that become known with it.
 
-        A refresh of more than a table tells at the first all that it would drop: the brake holds all of it or none.
+        A refresh of more than a table tells all its drops with its first operation: the brake holds all of it or
+        nothing.
         """
         every = Rereading(source, target, self._translator, refresh).operations()
         found = (it for it in every if _kind_of(it) not in self._translator.policy.exclude_kinds)
@@ -173,11 +175,12 @@ class Refresher:
             source = stack.enter_context(open_source())
         try:
             yield source
-        except (MetastoreError, hive.NoSuchObjectException) as error:  # it may have gone meanwhile
+        except (MetastoreError, hive.NoSuchObjectException) as error:  # the object may have been dropped meanwhile
             stack.close()
             if isinstance(error.__cause__, TApplicationException):
-                raise  # it is there and fails on this object: the others must not wait for that
+                raise  # the source fails on this object only: other objects must not wait
             raise Unavailable(f"the source at {source.uri} cannot be read: {error}") from error
+        # A call that was cut short may leave half an answer in the connection, for the next call to read.
         except BaseException:
             stack.close()
             raise
@@ -193,5 +196,5 @@ def _apply(target: Target, operation: Operation) -> Outcome:
 
 
 def _kind_of(operation: Operation) -> Kind:
-    """The kind of event that would have brought the operation."""
+    """The kind of event that brings such an operation."""
     return _CONSTRAINTS[type(operation.columns[0])] if isinstance(operation, PutConstraint) else _KINDS[type(operation)]

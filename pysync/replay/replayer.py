@@ -1,7 +1,7 @@
-"""Replayer: windows, and what is parked, from the queue to the target; the position moves past what is done.
+"""Replayer: brings windows, and parked events, from the queue to the target; moves the position past what is done.
 
-Windows overlap: while works of some are under way, the next one is taken. What is done behind something that is not
-stays noted here, and the position moves past both together.
+Windows overlap: the next one is taken while works of earlier ones are under way. What is done behind something
+unfinished is noted here, and the position moves past both together.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ from pysync.targets.settings import TargetSettings
 
 _WINDOW_BYTES = 16 * 1024 * 1024
 _FLIGHT_BYTES = 32 * 1024 * 1024
-"""While the windows under way hold more data than that, no other is taken."""
+"""While the windows under way hold more data than this, no other is taken."""
 _FLIGHT_WINDOWS = 16
 _IDLE_SECONDS = 1.0
 _AWAY_SECONDS = 1.0
@@ -48,11 +48,11 @@ log = structlog.get_logger(__name__)
 
 
 class Replayer:
-    """Replays for one target, in one thread. Once `halt` is set all of it ends early: `land`, then go on.
+    """Replays for one target, in one thread. When `halt` is set, everything ends early: call `land`, then continue.
 
-    `reach` is how many events may be under way, or done behind one that is. `source` connects to the source metastore,
-    from which comes what the events do not tell. `clock` gives seconds that only grow, `chance` numbers from 0 to 1;
-    `open_lanes` makes the lanes; `ledger` knows what was dropped lately.
+    `reach` is how many events, from the position on, may be under way or done. `source` connects to the source
+    metastore, for what events do not tell. `clock` returns seconds that only grow, `chance` numbers from 0 to 1;
+    `open_lanes` makes the lanes; `ledger` knows the drops of late.
     """
 
     def __init__(
@@ -90,7 +90,7 @@ class Replayer:
         unfinished = Unfinished(partial(queue.note, noted), queue.noted(noted))
         self._applier = Applier(settings, progress, halt, self._refresher, unfinished=unfinished, chance=chance)
         self._scheduler = Scheduler(clock, self._holds, self._refuse)
-        self._windows: deque[Leg] = deque()  # that the position has not moved past
+        self._windows: deque[Leg] = deque()  # those that the position has not passed
         self._done: int | None = None  # the target's position; None: ask the queue
         self._taken = 0  # the last position that is in `_windows`
         self.leaves_some = False  # whether the last window left events that were there for the next one
@@ -100,14 +100,14 @@ class Replayer:
         self._halt = halt
 
     def lanes(self, open_target: Callable[[], Target]) -> Lanes:
-        """The lanes to call the rest with; one that only logs, for a shadow."""
+        """The lanes for the other methods; for a shadow a single one that only logs."""
         self._open_target = open_target
         apply: Apply = Shadow(self._name, self._progress).apply if self.shadow else self._applier.apply
         count = 1 if self.shadow else self._settings.lanes
         return self._open_lanes(count, open_target, apply, lambda: self._queue.wake(self._name))
 
     def preview(self) -> Draft:
-        """What the next window comes to; changes nothing, and may be called from any thread."""
+        """The draft of the next window; changes nothing, and may be called from any thread."""
         parking = Parking(self._queue, self._name)
         parking.recall()
         events = self._queue.window(self._name, self._settings.window, _WINDOW_BYTES)
@@ -139,15 +139,16 @@ class Replayer:
 
     @property
     def taken(self) -> int:
-        """The position of the last event that was taken; those behind it wait in the queue."""
+        """The position of the last event that was taken; later ones wait in the queue."""
         return max(self.done, self._taken)
 
     def pump(self, lanes: Lanes) -> int:
-        """Note what has ended, and begin what may; waits for nothing. Returns how many events were parked."""
+        """Note what has ended, and begin what may begin; does not wait. Returns how many events were parked."""
         self._scheduler.note(lanes)
         parked = self._settle()
         self._go_on()
         self._scheduler.begin(lanes)
+        # A work was stopped (by the brake, say): later works were not begun, so all of them come again.
         if self._scheduler.broken and not self._scheduler.busy:
             return parked + self.land(lanes)
         if not self._scheduler.busy:
@@ -155,11 +156,11 @@ class Replayer:
         return parked
 
     def wait(self, seconds: float) -> None:
-        """Wait so long, or until a work ends, is to be tried again, or somebody wakes the target in the queue."""
+        """Wait until a work ends, one is due again, or the target is woken in the queue; at most so long."""
         self._queue.wait(self._name, self.patience(seconds), after=math.inf)
 
     def patience(self, seconds: float) -> float:
-        """How long one may wait, up to `seconds`, before something is to be tried again."""
+        """The seconds until something is to be tried again, at most `seconds`."""
         return max(0.0, min(seconds, self._scheduler.seconds()))
 
     def land(self, lanes: Lanes) -> int:
@@ -170,13 +171,14 @@ class Replayer:
         self._ground(lanes)
         parked = self._settle()
         if self._windows:
+            # The first window is unfinished, so the position ends in it: what later windows have done comes again.
             leg = self._windows.popleft()
             parked += self._advance([leg], leg.done_upto())
         self._forget()
         return parked
 
     def abandon(self, lanes: Lanes) -> None:
-        """As `land`, but the position stays where it is: something has failed."""
+        """As `land`, but the position stays, because something has failed."""
         self._ground(lanes)
         self._forget()
 
@@ -201,7 +203,7 @@ class Replayer:
         return within_reach and sum(leg.size for leg in self._windows) < _FLIGHT_BYTES
 
     def window(self, lanes: Lanes) -> bool:
-        """Take the next window, unless the brake holds it; False if there is none, or it has to wait for the others."""
+        """Take the next window; False if there is none, the brake holds it, or it has to wait for the others."""
         after = self.taken
         most = min(self._settings.window, self.reach - (after - self.done))
         events = self.brake.cut(self._queue.events(after, most, _WINDOW_BYTES))
@@ -215,21 +217,21 @@ class Replayer:
         leg = Leg(found, self._parking, self._settings.retry_attempts, alone=refreshes_all(events[0]))
         self._taken = leg.last
         self.leaves_some = leg.last < events[-1].position
-        self.lookout.begin(leg.last)
+        self.lookout.begin(leg.last)  # before any of its works can remove something
         self._windows.append(leg)
         self._scheduler.add(leg)
         self._scheduler.begin(lanes)
         return True
 
     def look_again(self) -> None:
-        """Bring what the brake tells of a window that it holds up to what has come since."""
+        """Update the brake's reason for a held window to what has come since."""
         last = self._queue.last
         if self.brake.held is not None and last != self._looked_at:
             self.brake.look_again(self.preview())
             self._looked_at = last
 
     def _is_held(self, found: Draft) -> bool:
-        """Whether the window waits: for a person, or for a target that cannot say now how many tables it has."""
+        """Whether the window waits for a person, or for a target that cannot list its tables now."""
         try:
             held = self.brake.holds(found)
         except (Unavailable, OutcomeUnknown) as error:
@@ -258,6 +260,7 @@ class Replayer:
             return 0
         refused = [refusal for leg in legs for refusal in leg.refused if refusal.event.position <= done]
         refused = self._parking.store(done, refused)
+        # Before the position: a kill in between has the refreshes done again, and they are not counted twice.
         self._refresher.tally.settle(done)
         self._queue.advance(self._name, done, self._parking.park(refused))
         self._done = done
@@ -270,7 +273,7 @@ class Replayer:
     # --- what is parked
 
     def retry(self, lanes: Lanes, keys: Set[str] | None = None, attempts: int | None = None) -> bool:
-        """As `begin_retry`, and wait for its end; False if it was halted. Nothing else may be under way."""
+        """As `begin_retry`, but wait for its end; False if it was halted. Nothing else may be under way."""
         self.begin_retry(keys, attempts)
         while self._retry is not None:
             if self._halt.is_set():
@@ -282,9 +285,9 @@ class Replayer:
         return self.retried
 
     def begin_retry(self, keys: Set[str] | None = None, attempts: int | None = None) -> None:
-        """Try the parked events of these keys (not given: all) once more, in their order, while windows go on.
+        """Try the parked events of these keys (None: all) once more, in order, while windows go on.
 
-        `attempts` is for errors that nobody has classified; not given, it is as in the settings.
+        `attempts` is for unclassified errors; without it, that of the settings counts.
         """
         self.retried = False
         parking = Parking(self._queue, self._name, heals=self._heals)
@@ -295,10 +298,10 @@ class Replayer:
         self._go_on()
 
     def _go_on(self) -> None:
-        """Take the next of the parked events along, once those before them are done.
+        """Take the next parked events along, once those before them are done.
 
-        Not while something that was taken makes them good: then what is older would come after it. What was looked at
-        alone may wait for this very retry.
+        Not while a refresh under way makes them good: older states would come after it. Nor beside a work that must be
+        alone: it may be waiting for this retry.
         """
         while self._retry is not None and not (self._retried and self._retried.left):
             if self._scheduler.broken or any(leg.alone for leg in self._windows) or self._parking.heals(self.taken):

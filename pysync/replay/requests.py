@@ -1,4 +1,4 @@
-"""Requests: what other threads want done in a drain's own thread, which alone may touch what it touches."""
+"""Requests: what other threads want done in a drain's own thread, which alone may touch its state."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ Result = TypeVar("Result")
 
 
 class Requests(Generic[Place]):
-    """Functions of a place, run one after the other by whoever calls `run` with it."""
+    """Functions of a place, run one after the other by the thread that calls `run` with the place."""
 
     def __init__(self) -> None:
         self._waiting: SimpleQueue[tuple[Callable[[Place], Any], Future[Any]]] = SimpleQueue()
@@ -23,28 +23,29 @@ class Requests(Generic[Place]):
         self._closed = False
 
     def add(self, request: Callable[[Place], Result]) -> Future[Result]:
-        """What will come of the request, or what it will raise. Raises PysyncError after `close`."""
+        """A future for the result of the request, or its error. Raises PysyncError after `close`."""
         future: Future[Result] = Future()
         with self._door:
+            # Under the lock: a request that is added after `close` has emptied the queue would never be answered.
             if self._closed:
                 raise PysyncError("the target has stopped", "the sidecar is ending: ask again when it runs")
             self._waiting.put((request, future))
         return future
 
     def run(self, place: Place) -> bool:
-        """Run one request, if any waits; whatever it raises goes to whoever asked."""
+        """Run one request, if there is any; returns whether. The caller of `add` gets its error."""
         try:
             request, future = self._waiting.get_nowait()
         except Empty:
             return False
         try:
             future.set_result(request(place))
-        except Exception as error:  # noqa: BLE001 - it is theirs who asked
+        except Exception as error:  # noqa: BLE001 - it belongs to who asked
             future.set_exception(error)
         return True
 
     def close(self) -> None:
-        """Take no more, and tell those who wait."""
+        """Accept no more requests, and fail those that wait."""
         with self._door:
             self._closed = True
         while not self._waiting.empty():

@@ -1,11 +1,11 @@
-"""Rereading: the operations that a refresh comes to, found at the source as it is now while they are asked for.
+"""Rereading: the operations that a refresh becomes. They are found at the source, as it is while they are taken.
 
-Refreshing a table reads its definition and partitions at the source, a batch at a time, and puts them: a target writes
-only what differs. What the source has read of later changes comes again with their own events, and ends the same.
+A table's definition and partitions are read at the source, a batch at a time, and put; a target writes only what
+differs. Later changes that were read already come again with their own events, and end in the same state.
 
-Only what was absent at the source already when the refresh was asked for, and still is, is dropped: of what goes
-later an event tells, and it may be a rename that keeps the partitions. Nor is a table put that is another one by now:
-the events of the one before it, which are still to come, are not for it.
+An object is dropped only if it was absent at the source when the refresh was queued, and still is. An object that goes
+later has an event, which may be a rename that keeps the partitions. Nor is a table put that is another one by now: the
+events of the one before it are still to come, and are not for the new one.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ from pysync.targets.base import Target
 
 @dataclass(frozen=True, slots=True)
 class Rereading:
-    """One refresh, from the source to the target; both are only read."""
+    """One refresh, from the source to the target; only reads both."""
 
     source: Reads
     target: Target
@@ -46,11 +46,11 @@ class Rereading:
 
     @property
     def origins(self) -> Origins:
-        """Whose what it reads is."""
+        """Tells the homes of the objects that it reads."""
         return Origins(self.translator.policy, self.refresh)
 
     def operations(self) -> Iterator[Operation]:
-        """What it takes, in the order in which it is to be applied. Raises what source and target raise."""
+        """The operations, in the order in which to apply them. Raises what source and target raise."""
         if self.refresh.former:
             return leaving(self.target, self.translator, self.refresh)
         if self.refresh.table is not None and self.refresh.statistics:
@@ -62,7 +62,7 @@ class Rereading:
         return self._database() if self.refresh.database else self._databases()
 
     def _said_again(self) -> Iterator[Operation]:
-        """Do what the home has said, and pass that on; pass on to the home what it has not."""
+        """Apply what the home has said, and pass it on; a question is only passed on, to the home."""
         refresh, old, new = self.refresh, self.refresh.source_table, self.refresh.table
         if old is not None and new is not None:
             found, there = self.source.table(old.database, old.table), self.target.table(new)
@@ -76,7 +76,7 @@ class Rereading:
         yield from self.origins.again(home, refresh.database, table=table, function=refresh.function)
 
     def _one(self, found: Any, there: Any) -> Iterator[Operation]:
-        """A function of the database that is said, or its definition."""
+        """The function that a word names, or the definition of the database."""
         if self.refresh.function:
             yield from self._functions(found, there)
         elif found is not None:
@@ -87,15 +87,16 @@ class Rereading:
     # --- databases
 
     def _databases(self) -> Iterator[Operation]:
-        """Drop those that came from the source and are gone there; their tables first, which count for the brake.
+        """Drop databases that came from the source and are gone there; first their tables, which count for the brake.
 
-        One that has been made there anew since is emptied: what is in it is from before.
+        A database that was created there anew since is emptied: its tables at the target are from before.
         """
         mapping = self.translator.mapping
         listed = set(map(mapping.database, self.refresh.present))
         now = set(map(mapping.database, self.source.databases()))
         for name in self.target.databases():
             taken = any(map(self.translator.policy.takes_database, mapping.source_databases(name)))
+            # What is not in scope is not looked at, be it ours or not: `out_of_scope` decides about it.
             if name in listed or not taken:
                 continue
             there = self.target.database(name)
@@ -107,7 +108,7 @@ class Rereading:
                 yield from self._ask_for(name, there)
 
     def _ask_for(self, name: str, there: Any) -> Iterator[Operation]:
-        """What the target has of a database that the source has no more, though it was never its own to drop."""
+        """Ask for everything in a database that is gone at the source, but that the source may not drop."""
         yield from self.origins.again(self.origins.home(None, there), name)
         within = replace(self.refresh, database=name, source_database=self.translator.mapping.source_database(name))
         yield from replace(self, refresh=within)._functions(None, there)
@@ -125,7 +126,7 @@ class Rereading:
             yield from self._drop_tables(refresh.database, self._tables_for(refresh.database))
 
     def _definition(self, found: Any, there: Any) -> Iterator[Operation]:
-        """That of a database of the source."""
+        """The definition of a database of the source."""
         if self.origins.comes_from_target(found):
             return
         name, home, origin = self.refresh.database, self.origins.home(found, there), self.origins.of(found)
@@ -139,8 +140,9 @@ class Rereading:
         return Functions(self.source, self.target, self.translator, self.refresh, found, there).operations()
 
     def _tables_for(self, database: str) -> set[str]:
-        """The tables that belong into a database of the target, in scope or not, from any database of the source."""
+        """The tables that any database of the source has for this database of the target, in scope or not."""
         mapping = self.translator.mapping
+        # Also those that were there when the refresh was queued, and are gone now: their own events will tell.
         listed = {TableName(self.refresh.source_database, table) for table in self.refresh.present}
         names = {old for old, new in mapping.tables.items() if new.database == database and self._is_there(old)}
         for name in self.source.databases():
@@ -150,17 +152,17 @@ class Rereading:
         return {new.table for new in map(mapping.table, names) if new.database == database}
 
     def _is_there(self, name: TableName) -> bool:
-        return name.table in self.source.tables(name.database)  # a dump may have its name alone
+        return name.table in self.source.tables(name.database)  # only the name is needed: a dump may have no more
 
     def _was_another(self, name: TableName) -> bool:
-        """Whether the target has one that was gone when the refresh was asked for, though there is a new one now."""
+        """Whether the target has a table that was gone when the refresh was queued, and was created anew since."""
         if self.refresh.source_database not in {"", name.database}:
             return False
         found = self.source.table(name.database, name.table)
         return found is not None and self._has_another(self.translator.mapping.table(name), found.createTime)
 
     def _has_another(self, name: TableName, created: int) -> bool:
-        """Whether the table at the target is not the one that was created at the source at that time (s)."""
+        """Whether the target's table is not the one that was created at the source at that time (s)."""
         there = self.target.table(name) if created else None
         mark = Mark.read(there.parameters) if there is not None else None
         return mark is not None and mark.created not in {0, created}
@@ -173,7 +175,7 @@ class Rereading:
                 yield from self._drop(name)
 
     def _drop(self, name: TableName) -> Iterator[Operation]:
-        """Drop a table that the source has no more; both ways, if that is not for it to say, it is asked for."""
+        """Drop a table that is gone at the source. Both ways, if the source may not say so, the home is asked."""
         there = self.target.table(name)
         if self.origins.is_ours(there):
             yield DropTable(table=name, **self.origins.of(None, there))
@@ -181,7 +183,7 @@ class Rereading:
             yield from self.origins.again(self.origins.home(None, there), name.database, table=name.table)
 
     def _has_older(self, name: TableName) -> bool:
-        """Whether the target still has the one before that which the source had when the refresh was asked for."""
+        """Whether the target has a table from before the one that the source had when the refresh was queued."""
         there = self.target.table(name) if self.refresh.created else None
         mark = Mark.read(there.parameters) if there is not None else None
         return mark is not None and 0 < mark.created < self.refresh.created
@@ -203,10 +205,12 @@ class Rereading:
         told = self.refresh.anew or self.origins.is_said(home)
         if not told and (there is None or not self.origins.concerns_target(home)):
             return (yield from self.origins.again(home, new.database, table=new.table))
+        # Some partitions only make sense in a table that is there: else all of it is brought.
         if self.refresh.partitions and (there is None or keys_of(there) != keys_of(found)):
             yield from replace(self, refresh=replace(self.refresh, partitions=()))._table(old, new)
             return
         contents = Contents(self.source, self.target, self.translator, self.refresh)
+        # Read before `found` is rewritten in place: the source knows only its own names.
         constraints = {} if self.refresh.partitions else contents.constraints(found)
         origin, frame = self.origins.of(found), self.translator.mapping.frame(found)
         sources = self.translator.mapping.apply_to(found)
@@ -234,7 +238,7 @@ class Rereading:
             yield PutDatabase(database=new, definition=found, **origin)
 
     def _statistics(self, old: TableName, new: TableName) -> Iterator[Operation]:
-        """Those that have changed; of a table that was renamed or dropped since, a refresh has to find them."""
+        """The statistics that have changed. If the table was renamed or dropped since, a later refresh finds them."""
         found = self.source.table(old.database, old.table)
         if found is None or self.origins.comes_from_target(found):
             return iter(())

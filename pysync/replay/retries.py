@@ -1,4 +1,4 @@
-"""Retries: the parked events of a target that are tried again, and when: at the start, then ever more seldom."""
+"""Retries: which parked events of a target are tried again, and when: at the start, then at growing intervals."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ _FIRST_SECONDS = 2.0
 
 
 class Retries:
-    """The next time, by a clock in seconds; with `parked_retry_seconds = 0` there is none after the first."""
+    """The time of the next retry, in seconds of a clock. With `parked_retry_seconds = 0` only the first takes place."""
 
     def __init__(self, settings: TargetSettings, clock: Callable[[], float]) -> None:
         self._longest = settings.parked_retry_seconds
@@ -26,26 +26,26 @@ class Retries:
 
     @property
     def first(self) -> bool:
-        """Whether none has come to its end since the start."""
+        """Whether no retry has ended since the start."""
         return not self._wait
 
     @property
     def due(self) -> bool:
-        """Whether it is time."""
+        """Whether the next retry is due."""
         return self._clock() >= self._at
 
     def ended(self) -> None:
-        """One has come to its end: the next one is later."""
+        """A retry has ended: the next interval is longer."""
         self.begun = False
         self._wait = min(2 * self._wait or _FIRST_SECONDS, self._longest or math.inf)
         self._at = self._clock() + (self._wait if self._longest else math.inf)
 
     def interrupted(self) -> None:
-        """Whatever was begun begins anew."""
+        """A retry that was under way begins anew."""
         self.begun = False
 
     def soon(self) -> None:
-        """Something was parked: what it lacks, a database that is told of later, may be on its way."""
+        """Something was parked. What it lacks may be on its way, such as a database whose event comes later."""
         if self._longest:
             self._wait = min(_FIRST_SECONDS, self._longest)
             self._at = min(self._at, self._clock() + self._wait)
@@ -57,16 +57,16 @@ def legs_of(
     draft: Callable[[Sequence[Queued], Parking], Draft],
     tell: Callable[[Sequence[Refusal]], object],
 ) -> Iterator[Leg]:
-    """The parked events, some hundred at a time; each leg is to be done when the next is asked for.
+    """The parked events, some hundred at a time; each leg must be done before the next is taken.
 
-    What is done then is forgotten; `tell` is given what was refused again.
+    Then the events that are done are removed; `tell` gets those that were refused again.
     """
     for batch in parking.windows():
         rows = batch
         while rows:
             events = {row.position: Queued(row.position, row.data, row.first_at_ms) for row in rows}
             leg = Leg(draft(list(events.values()), parking), parking, attempts, parked=True)
-            last = leg.last  # a draft may end before the last event
+            last = leg.last  # a draft may end before the last of its events
             yield leg
             parking.retried([row for row in rows if row.position <= last], leg.refused)
             tell(leg.refused)

@@ -1,8 +1,8 @@
-"""Scheduler: which works may begin, as others end, over all the windows that are under way.
+"""Scheduler: decides which works may begin, as others end, over all windows under way.
 
-A work begins once nothing that it depends on (see pysync.replay.order) is under way any more. One that the target
-refuses takes with it those that must wait behind it; one that is stopped leaves undone whatever comes after it. One
-that has to be tried again later keeps its place, and no lane.
+A work begins when nothing that it depends on (see pysync.replay.order) is under way any more. If the target refuses a
+work, those that must wait behind it are refused, too. If a work is stopped, all later ones are left undone. A work that
+has to be tried again keeps its place, but no lane.
 """
 
 from __future__ import annotations
@@ -17,16 +17,19 @@ from pysync.replay.legs import Job, Leg
 from pysync.replay.order import Order
 
 _AHEAD = 2
-"""So many works for each lane are in its hands, or next: it need not wait until somebody hands it one."""
+"""So many works per lane are in hand or next, so that a lane never waits for this thread."""
 _MOST_RESTING = 32
-"""While so many works wait to be tried again, no other begins: it is not they, it is the target that is away."""
+"""While so many works wait to be tried again, no other begins: then the target is away, not these works at fault."""
 _MOST_FORBIDDEN = 256
-"""While so many wait that are forbidden: where one may do nothing, others need not be tried; where most, they must."""
+"""The same for forbidden works, which may fail alone. More are needed to tell that everything is forbidden: others must
+still be tried, to see whether any succeeds.
+"""
 
 
 class Scheduler:
-    """The works under way, for one thread. `refuse` is called for each that cannot be done, with what it raised, or
-    None where it would have to wait behind what is parked; `holds` tells which would.
+    """The works under way, for one thread. `holds` tells which would have to wait behind what is parked.
+
+    `refuse` is called for each work that cannot be done, with its error, or with None if it has to wait.
     """
 
     def __init__(
@@ -40,14 +43,14 @@ class Scheduler:
         self._refuse = refuse
         self._order: Order[Job] = Order()
         self._ready: deque[Job] = deque()
-        self._resting: list[tuple[float, int, Job, bool]] = []  # by when they are tried again; whether forbidden
+        self._resting: list[tuple[float, int, Job, bool]] = []  # when it is due, a tie-breaker, whether forbidden
         self._numbers = itertools.count()
         self._in_hand = 0
         self.broken = False
 
     @property
     def busy(self) -> bool:
-        """Whether any work is in a lane's hands, may begin, or is to be tried again."""
+        """Whether any work is in hand, may begin, or is to be tried again."""
         return bool(self._in_hand or self._ready or self._resting)
 
     @property
@@ -56,33 +59,34 @@ class Scheduler:
         return len(self._resting)
 
     def wants(self, lanes: Lanes) -> bool:
-        """Whether a lane has nothing to do, or soon will have."""
+        """Whether a lane has nothing to do, or soon will have nothing."""
         return not (self.broken or self._ready) and self._in_hand < _AHEAD * lanes.count
 
     def add(self, leg: Leg) -> None:
-        """Take the works of a leg along, behind all others."""
+        """Add the works of a leg behind all others."""
         self._release([job for job in leg.left if not self._order.add(job, job.work.keys)])
 
     def note(self, lanes: Lanes) -> None:
-        """Take note of the works that have ended; waits for nothing."""
+        """Note the works that have ended; does not wait."""
         for job, error in lanes.ended():
             self._in_hand -= 1
             self._end(job, error)
 
     def begin(self, lanes: Lanes) -> None:
-        """Begin the works that may, as far as there is room in the lanes."""
+        """Begin the works that may begin, as far as the lanes have room."""
         now = self._clock()
         while self._resting and self._resting[0][0] <= now:
+            # Without regard to room: they were in hand before, and show first that the target is back.
             self._begin(lanes, heapq.heappop(self._resting)[2])
         while self._ready and self._in_hand < _AHEAD * lanes.count and not self._is_away():
             self._begin(lanes, self._ready.popleft())
 
     def seconds(self) -> float:
-        """How long there is nothing to do unless a work ends; infinite if none is to be tried again."""
+        """The seconds until a work is to be tried again; infinite if there is none."""
         return self._resting[0][0] - self._clock() if self._resting else float("inf")
 
     def ground(self, lanes: Lanes, wait: Callable[[], object]) -> None:
-        """Begin nothing more, and wait until no work is in a lane's hands; `wait` returns when one may have ended."""
+        """Begin nothing more, and wait until no work is in hand; `wait` returns when one may have ended."""
         self.broken = True
         while self._in_hand:
             self.note(lanes)
@@ -92,7 +96,7 @@ class Scheduler:
         self._resting.clear()
 
     def _is_away(self) -> bool:
-        """Whether so many wait that it is the target's fault."""
+        """Whether so many works wait that the target must be at fault."""
         if len(self._resting) < _MOST_RESTING:
             return False
         forbidden = sum(it[3] for it in self._resting)
@@ -104,6 +108,7 @@ class Scheduler:
 
     def _end(self, job: Job, error: Exception | None) -> None:
         if isinstance(error, Stopped):
+            # Its place in the order stays taken, so nothing that depends on it begins.
             self.broken = True
         elif isinstance(error, Again):
             at = self._clock() + error.seconds
@@ -114,9 +119,9 @@ class Scheduler:
             self._release(self._leave(job))
 
     def _release(self, freed: list[Job]) -> None:
-        """Nothing has to come before these now; those that would have to wait behind what is parked are refused.
+        """Make works ready that wait for no other; refuse those that must wait behind what is parked.
 
-        That may be one far before them: those between need not have failed.
+        The parked event may be far before them: works in between need not have failed.
         """
         waiting = deque(freed)
         while waiting:

@@ -12,7 +12,7 @@ from pysync.replay.policy import Policy
 from pysync.targets.settings import TargetSettings
 
 Settings = Mapping[str, Any]
-"""Those of the settings that are not at their defaults, as JSON values."""
+"""The settings that are not at their defaults, as JSON values."""
 
 _TEXTS = ("policy",)
 _SETS = ("include", "exclude", "exclude_kinds", "drop_parameters")
@@ -22,7 +22,7 @@ _DROPS = "drops"
 
 
 def scope_of(settings: TargetSettings) -> dict[str, Any]:
-    """What decides what this target holds. The order of patterns does not count, nor do patterns given twice."""
+    """The settings that decide what this target holds. Order and repetition of patterns make no difference."""
     found: dict[str, Any] = {key: getattr(settings, key) for key in _TEXTS}
     found |= {key: sorted({str(it) for it in getattr(settings, key)}) for key in _SETS}
     found |= {key: dict(sorted(getattr(settings, key).items())) for key in _MAPS}
@@ -32,7 +32,7 @@ def scope_of(settings: TargetSettings) -> dict[str, Any]:
 
 
 def changes(old: Settings, new: Settings) -> tuple[str, ...]:
-    """What has changed, a line a setting: `include: aa → bb`."""
+    """What has changed, one line for each setting: `include: aa → bb`."""
     keys = (*_TEXTS, *_SETS, *_MAPS, _REWRITE, _DROPS)
     return tuple(f"{it}: {_told(it, old)} → {_told(it, new)}" for it in keys if old.get(it) != new.get(it))
 
@@ -46,14 +46,15 @@ def _told(key: str, scope: Settings) -> str:
 
 @dataclass(frozen=True, slots=True)
 class Extent:
-    """Which names of a target a scope gives to objects of the source, be they there or not."""
+    """The names at a target that a scope gives to objects of the source, whether they exist or not."""
 
     policy: Policy
     mapping: NameMapping
 
     @classmethod
     def of(cls, scope: Settings) -> Extent:
-        """That of a scope that was kept. Raises UsageError for a pattern which cannot be read any more."""
+        """The extent of a kept scope. Raises UsageError for a pattern that this version cannot read."""
+        # These two change what is written, but no names.
         names = {key: value for key, value in scope.items() if key not in {_REWRITE, _DROPS}}
         settings = TargetSettings(name="former", kind="any", **names)
         return cls(Policy.of(settings), NameMapping.of(settings))
@@ -63,7 +64,7 @@ class Extent:
         return any(map(self.policy.takes_table, self.mapping.sources_of(name)))
 
     def holds_database(self, name: str) -> bool:
-        """Whether a database in scope would have this name, or a table in scope would be in it."""
+        """Whether a database in scope, or the database of a table in scope, would have this name."""
         moved = (old for old, new in self.mapping.tables.items() if new.database == name)
         whole = any(map(self.policy.takes_database, self.mapping.source_databases(name)))
         return whole or any(map(self.policy.takes_table, moved))

@@ -1,7 +1,6 @@
 """Column statistics of a table, read from the source as they are now, for a target that keeps them.
 
-They are a help to planners and nothing else: where a source does not tell them, or a target refuses them, that is said
-in the log, and nothing is parked because of it.
+They only help planners. If a source cannot give them, or a target refuses them, that is logged, and nothing is parked.
 """
 
 from __future__ import annotations
@@ -42,9 +41,9 @@ def wants_statistics(target: Target) -> bool:
 
 @dataclass(frozen=True, slots=True)
 class Counts:
-    """What a source knows of the columns of its table `old`, for the target's table `new`.
+    """The column statistics that a source has for its table `old`, for the target's table `new`.
 
-    Nothing where the source cannot tell. Raises MetastoreError when it cannot be read.
+    None if the source cannot tell. Raises MetastoreError if the source cannot be read.
     """
 
     source: Reads
@@ -56,12 +55,12 @@ class Counts:
 
     @classmethod
     def of(cls, source: Reads, old: TableName, new: TableName, table: Any, origin: Mapping[str, Any]) -> Counts:
-        """Of a table that was read; a view may have no storage, and has no statistics."""
+        """The counts of a table that was read. A view may have no storage, and has no statistics."""
         columns = [column.name for column in (table.sd and table.sd.cols) or ()]
         return cls(source, old, new, columns, bool(table.partitionKeys), origin)
 
     def everything(self, partitions: Sequence[str]) -> Iterator[PutStatistics]:
-        """Those of these partitions, or (none named) of the table and of all its partitions."""
+        """The statistics of these partitions; without any, of the table and of all its partitions."""
         if not partitions:
             yield from self.changed(())
             partitions = self.source.partition_names(self.old.database, self.old.table) if self.partitioned else ()
@@ -69,7 +68,8 @@ class Counts:
             yield from self.changed(partitions)
 
     def changed(self, partitions: Sequence[str]) -> Iterator[PutStatistics]:
-        """Those of these partitions, a batch at a time, or (none named) of the table itself."""
+        """The statistics of these partitions, a batch at a time; without any, of the table itself."""
+        # `or 1`: one round without partitions, for the table itself.
         for start in range(0, len(partitions) or 1, PARTITIONS_PER_CALL):
             yield from self._of(partitions[start : start + PARTITIONS_PER_CALL])
 
@@ -84,6 +84,7 @@ class Counts:
         except _REFUSALS as error:
             reason = str(error)
         except MetastoreError as error:
+            # A source that is away is waited for. One that answers with an internal error fails on this table only.
             if not isinstance(error.__cause__, TApplicationException):
                 raise
             reason = str(error)
@@ -92,7 +93,7 @@ class Counts:
 
 
 def put_statistics(target: Target, operation: PutStatistics) -> Outcome:
-    """Apply it; UNSUPPORTED where the target refuses. Raises Unavailable and OutcomeUnknown as the target does."""
+    """Apply the operation; UNSUPPORTED if the target refuses it. Raises Unavailable and OutcomeUnknown."""
     try:
         return target.apply(operation)
     except (Unavailable, OutcomeUnknown):

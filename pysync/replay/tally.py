@@ -9,7 +9,7 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True, slots=True)
 class Count:
-    """So many tables are done, so many partitions of them and of those in hand."""
+    """So many tables are done, and so many partitions of these and of unfinished tables."""
 
     tables: int = 0
     partitions: int = 0
@@ -19,9 +19,10 @@ class Count:
 
 
 class Tally:
-    """What the refreshes of a bootstrap came to, each by its position: one that is done again counts once.
+    """What the refreshes of a bootstrap came to, by position: one that is done again counts once.
 
-    `settles` is called before the target's position moves, with that position, and is to `take` what came of it.
+    `settles` is called with a position before the target's own position moves there. It must `take` the counts up to
+    it.
     """
 
     def __init__(self, settles: Callable[[int], object] | None = None) -> None:
@@ -35,20 +36,23 @@ class Tally:
             self._counts[position] = count
 
     def settle(self, upto: int) -> None:
-        """The target is done with all events up to position `upto`, which nobody has noted yet."""
+        """The target is done with all events up to position `upto`; its own position is not moved yet."""
         with self._lock:
             some = any(at <= upto for at in self._counts)
+        # Nearly all windows have none of a bootstrap: those must not cost a transaction.
         if some:
             self._settles(upto)
 
     def take(self, upto: int, after: int = 0) -> Count:
-        """What came of those up to position `upto`, told once; those up to `after` do not count (any more)."""
+        """Return, once, the counts up to position `upto`; those up to `after` are left out, as they were counted
+        before.
+        """
         with self._lock:
             taken = {at: self._counts.pop(at) for at in list(self._counts) if at <= upto}
             return self._total([count for at, count in taken.items() if at > after])
 
     def ahead(self) -> Count:
-        """What has come of those that were not taken; some may be done again."""
+        """The counts that were not taken; some of them may come again."""
         with self._lock:
             return self._total(list(self._counts.values()))
 

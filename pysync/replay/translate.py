@@ -21,11 +21,11 @@ from pysync.targets.settings import TargetSettings
 
 log = structlog.get_logger(__name__)
 
-_TABLES = 128  # remembered: those of partitions that are added one by one are the same again and again
+_TABLES = 128  # cached: partitions that are added one by one bring the same table along each time
 
 
 class Translator:
-    """The policy and the mapping of one target, and the users by whom other clusters write to its source."""
+    """The policy and the mapping of one target, and the users by which other clusters write to its source."""
 
     def __init__(
         self,
@@ -39,23 +39,23 @@ class Translator:
         self._homes = homes
         self._told = Told()
         self._replicators = {user: replicator((cluster,)) for user, cluster in (replicators or {}).items()}
-        self._left_out: set[str | None] = set()  # each is told of once
+        self._left_out: set[str | None] = set()  # catalogs: each is logged once
         self._stored = lru_cache(_TABLES)(stored_table)
         self._rewritten = lru_cache(_TABLES)(self._rewrite_table)
 
     @classmethod
     def of(cls, settings: TargetSettings, replicators: Mapping[str, str] | None = None) -> Translator:
-        """From the target's settings, and the cluster of each user who is not called as `replicator` calls them.
+        """The translator for the target's settings; `replicators` gives the cluster of users with names of their own.
 
         Raises UsageError that names the setting which is wrong.
         """
         return cls(Policy.of(settings), NameMapping.of(settings), replicators, Homes.of(settings))
 
     def translate(self, data: bytes, position: int) -> Change | None:
-        """The event in `data`, rewritten for the target; None when it does not concern it.
+        """The event in `data`, rewritten for the target; None if it does not concern the target.
 
-        Nor does one without data: it was damaged in the queue, and is made good by comparison. Raises UnreadableEvent
-        or UnsupportedEvent.
+        None also for an event without data: it was damaged in the queue, and a comparison makes it good. Raises
+        UnreadableEvent or UnsupportedEvent.
         """
         if not data:
             return None
@@ -71,6 +71,7 @@ class Translator:
             return None
         if self.mapping.copies:
             scoped = as_refresh(scoped)
+        # By its bytes: events of one table share the rewritten struct (see Change.table).
         raw = scoped.event.table
         rewritten = self.mapping.apply(scoped, self._rewritten(raw) if raw else None)
         if rewritten.whose is not None:
@@ -78,7 +79,7 @@ class Translator:
         return rewritten
 
     def _by_replicator(self, event: Event) -> Event:
-        """The event with its user called as everywhere, if it is one of a cluster."""
+        """The event, with its user renamed to what `replicator` calls it, if it is one of a cluster."""
         name = self._replicators.get(event.attributes.get(USER, ""))
         return event if name is None else replace(event, attributes={**event.attributes, USER: name})
 
@@ -98,6 +99,6 @@ class Translator:
         return table
 
     def keys(self, data: bytes) -> frozenset[str]:
-        """The table that an event is about, as far as its name can be read; for events that `translate` refuses."""
+        """The table of an event, if its name can be read; for events that `translate` refuses."""
         name = named_in(data)
         return frozenset({str(self.mapping.table(name))} if name else ())

@@ -1,8 +1,8 @@
-"""Unfinished: the tables that a target is being given whole; kept in the queue's file.
+"""Unfinished: the tables that are being read whole for a target; kept in the queue's file.
 
-An operation that tells a part of a table which is not there has all of it read at the source. If that ends early, with
-the process or with a connection, the table is there, though not with all that is in it: when the operation comes again
-it must not take that for the whole.
+If an operation describes a part of a table that is missing, all of the table is read at the source. If that reading is
+cut short, the table exists with only some of its contents. When the operation comes again, the table must not be taken
+for complete.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from pysync.model.operation import DropTable, Operation, RenameTable, TableOpera
 
 
 class Unfinished:
-    """For several threads, of which no two have the same table. `keep` stores them, `kept` is what it stored last."""
+    """For several threads; no two have the same table. `keep` stores the tables, `kept` is what it stored last."""
 
     def __init__(self, keep: Callable[[str], object] = lambda _: None, kept: str | None = None) -> None:
         self._keep = keep
@@ -24,19 +24,19 @@ class Unfinished:
         self._keys: set[str] = set(json.loads(kept)) if kept else set()
 
     def holds(self, operation: Operation) -> bool:
-        """Whether the operation tells a part of a table that is there in part."""
+        """Whether the operation describes a part of a table that is there only in part."""
         tells = isinstance(operation, TableOperation) and not isinstance(operation, DropTable)
         return tells and _key(operation) in self._keys
 
     @contextmanager
     def reading(self, operation: Operation) -> Iterator[None]:
-        """The operation's table is there in part until the block has come to its end; durable when it begins."""
+        """The operation's table counts as unfinished until the block ends without an error; durable when it begins."""
         self._change(set.add, _key(operation))
-        yield
+        yield  # no `finally`: after an error the table is still there only in part
         self._change(set.discard, _key(operation))
 
     def forget(self, operation: Operation) -> None:
-        """The operation is done; if it has dropped a table that was there in part, nothing is left of that."""
+        """The operation is done; if it has dropped an unfinished table, that is forgotten."""
         if isinstance(operation, DropTable) and operation.key in self._keys:
             self._change(set.discard, operation.key)
 
@@ -47,5 +47,5 @@ class Unfinished:
 
 
 def _key(operation: Operation) -> str:
-    """The table that an operation brings to be."""
+    """The table that the operation ends with."""
     return str(operation.new_name) if isinstance(operation, RenameTable) else operation.key

@@ -1,7 +1,7 @@
-"""Whole: what to do where a target lacks the table of which an operation tells only a part.
+"""Whole: what to do if a target lacks the table of which an operation describes only a part. Pure.
 
-Somebody has dropped it at the target, or it had to be made anew there. Its other partitions and constraints are in no
-event: all of it is read at the source. Pure.
+Somebody has dropped the table at the target, or it had to be created anew there. No event has its other partitions and
+constraints, so all of it is read at the source.
 """
 
 from __future__ import annotations
@@ -14,10 +14,10 @@ from pysync.model.operation import Operation, PutPartitions, PutTable, Refresh, 
 
 
 def reread(operation: Operation, source_table: Callable[[TableName], TableName]) -> Refresh | None:
-    """The refresh of the operation's whole table, by the name that it has after it; None if it is of no table.
+    """The refresh of the operation's whole table, under the name that it has afterwards; None if there is no table.
 
-    `source_table` tells what a table of the target is called at the source. One that was created there later is left
-    to its own events; both ways it is not, for what an operation asks for may be the target's own.
+    `source_table` gives the name at the source of a table of the target. A table that was created there later is left
+    to its own events. Both ways it is not: the table that a request asks for may be the target's own.
     """
     if not isinstance(operation, TableOperation):
         return None
@@ -36,7 +36,7 @@ def reread(operation: Operation, source_table: Callable[[TableName], TableName])
 
 
 def from_events(operation: Operation) -> tuple[Operation, ...]:
-    """What the events alone tell, for those without a source to read; empty where they do not tell the table."""
+    """What the events alone tell, without a source to read; empty if they do not tell the table."""
     if isinstance(operation, PutTable):
         return (replace(operation, creates=True),)
     if isinstance(operation, RenameTable):

@@ -1,1 +1,1 @@
-"""Resync: what targets may have missed is read at the source again: after a gap, for a new target, on request."""
+"""Resync: reads at the source what targets may have missed: after a gap, for a new target, or on request."""

@@ -1,7 +1,7 @@
-"""Bootstrap: everything in scope of some targets is read from a living source and written, while events flow.
+"""Bootstrap: reads everything in scope of some targets from a living source, and writes it while events flow.
 
-It is refreshes in the queue (pysync.resync.refreshes), for these targets alone and without a pace. How far it has come
-is noted in the queue's file, so that it goes on there after a stop or a kill, whoever was killed.
+It consists of refreshes in the queue (pysync.resync.refreshes), for these targets only and without a pace. Its progress
+is noted in the queue's file, so that it continues there after a stop or a kill of any process.
 """
 
 from __future__ import annotations
@@ -40,11 +40,10 @@ log = structlog.get_logger(__name__)
 
 @dataclass(frozen=True, slots=True)
 class Origin:
-    """What a bootstrap reads: `opened` is a source that lives, or a dump of one, whose `id` says which.
+    """What a bootstrap reads: `opened` gives a living source, or a dump, whose `id` identifies it.
 
-    One that is not `whole` has the names of all objects, but not all objects. How far it is, is noted under `note`.
-    `files` makes of a copier one that takes the data files from where this origin has them, which is not where its
-    objects say.
+    An origin that is not `whole` has the names of all objects, but not all objects. Its progress is noted under `note`.
+    `files` changes a copier so that it takes the data files from this origin: there they are not where the objects say.
     """
 
     opened: Callable[[], AbstractContextManager[Reads]]
@@ -55,10 +54,10 @@ class Origin:
 
 
 class Bootstrapper:
-    """The thread that runs one bootstrap at a time, and takes up one that was not finished.
+    """The thread that runs one bootstrap at a time, and continues one that was not finished.
 
-    `policies` are those of the drains, by their names, whose tallies are those of `checkpoints`. `source` is where the
-    metastore is, or another origin; None: it is not known. `listens` tells whether later changes come in already.
+    `policies` are those of the drains, by name; the drains count into the tallies of `checkpoints`. `source` is where
+    the metastore is, or another origin; None: not known. `listens` tells whether later changes are captured already.
     """
 
     def __init__(
@@ -88,21 +87,23 @@ class Bootstrapper:
     # --- from any thread
 
     def start(self) -> None:
-        """Begin to look; waits for nothing."""
+        """Begin to look for work; does not wait."""
         self.worker.start()
 
     def begin(self, targets: Sequence[str]) -> bool:
-        """Begin a bootstrap of these targets; False if one of the same targets is not finished, and goes on.
+        """Begin a bootstrap of these targets; False if one of the same targets is unfinished: that goes on.
 
-        One from another dump that was not finished is given up.
+        An unfinished one from another dump is abandoned.
 
-        Raises PysyncError for a target that cannot get one now, another bootstrap, and a source that cannot be read.
+        Raises PysyncError for a target that cannot be bootstrapped now, if another bootstrap runs, and if the source
+        cannot be read.
         """
         source = self._readable()
         wanted = tuple(sorted(targets))
         for name in wanted:
             self._check(self._drains[name])
         with source.opened() as metastore:
+            # `opened` may connect only at the first call: an unreachable source is told now, not by the thread later.
             metastore.databases()
         with self._checkpoints.lock:
             kept = self._checkpoints.current
@@ -140,6 +141,7 @@ class Bootstrapper:
     def _target(self, kept: Checkpoint, name: str) -> dict[str, Any]:
         reached, seconds = kept.reached[name], kept.seconds
         ahead = self._checkpoints.tally(name).ahead()
+        # Tables that were created after the count must not show more than 100 %.
         tables = min(reached.tables + ahead.tables, kept.tables or 0)
         partitions = reached.partitions + ahead.partitions
         left = (kept.tables or 0) - tables
@@ -170,6 +172,7 @@ class Bootstrapper:
     def _turn(self) -> None:
         kept = self._checkpoints.current
         if kept is None or kept.finished:
+            # So that idle time does not count into the next bootstrap.
             self._ticked = time.monotonic()
         else:
             if kept.upto is None:
@@ -182,7 +185,8 @@ class Bootstrapper:
         self._waits = reason
 
     def _ask(self, origin: Origin, kept: Checkpoint) -> None:
-        """Queue what is not yet, as fast as the targets take it."""
+        """Queue what is not queued yet, as fast as the targets take it."""
+        # A table would be read, and its changes before the log's first reading would never come.
         if not self._listens():
             raise PysyncError("the notification log was not read yet, so that later changes would be missed")
         scope = self._scope(kept.targets)
@@ -195,6 +199,7 @@ class Bootstrapper:
             marked = ({**names, **marks} for names in wanted)
             if not self._feed.queue(marked, lives=origin.id is None, queued=self._asked).whole:
                 return
+        # Noted before the gaps are healed: after a kill in between, the bootstrap still knows that all of it is queued.
         self._checkpoints.update(upto=self._queue.last)
         gaps = [gap.key for gap in self._queue.open_gaps() if origin.whole and gap.upto is None and self.heals(gap)]
         self._queue.healed_by(gaps, self._queue.last)
@@ -212,7 +217,7 @@ class Bootstrapper:
         self._waits = None
 
     def _look(self) -> None:
-        """Whether the targets are done with it; noted at the end, and the time now and then."""
+        """Note which targets are done: durably at the end, else now and then."""
         with self._checkpoints.lock:
             kept, now = self._checkpoints.current, time.monotonic()
             if kept is None:
@@ -230,11 +235,12 @@ class Bootstrapper:
         passed = kept.upto is not None and self._queue.positions()[name] >= kept.upto
         if reached.finished_at is not None or not passed or not self._retried(name):
             return reached
+        # Some tables may have vanished since they were counted. Only if something is parked is the lower number true.
         tables = reached.tables if self._queue.parked_count(name) else kept.tables
         return reached.model_copy(update={"tables": tables, "finished_at": time.time()})
 
     def _retried(self, name: str) -> bool:
-        """What was parked is tried once more before it is over: a foreign key, say, whose other table came later."""
+        """Whether parked events were tried once more: a foreign key, say, may have come before its other table."""
         if name not in self._retries:
             if not self._queue.parked_count(name):
                 return True

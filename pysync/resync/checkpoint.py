@@ -1,4 +1,4 @@
-"""Checkpoint: how far a bootstrap has come, as the queue's file keeps it over restarts."""
+"""Checkpoint: the progress of a bootstrap, as the queue's file keeps it over restarts."""
 
 from __future__ import annotations
 
@@ -13,11 +13,11 @@ from pysync.queue import EventQueue
 from pysync.replay.tally import Tally
 
 BOOTSTRAP = "bootstrap"
-"""Under which the queue notes that of a bootstrap from the living source."""
+"""The queue's note for a bootstrap from the living source."""
 
 
 class Reached(BaseModel):
-    """What one target has of it for good, of the events up to `position`; and when it had all."""
+    """What one target durably has of it, from events up to `position`; and when it had everything."""
 
     position: int = 0
     tables: int = 0
@@ -28,9 +28,9 @@ class Reached(BaseModel):
 class Checkpoint(BaseModel):
     """A bootstrap as it is kept in the queue's file; times are seconds since 1970.
 
-    `tables` is how many there were when it began (None: not counted yet). What stands up to `asked`, a database and
-    a table, is queued; once all is, `upto` is its last position. `seconds` is how long it has run, stops left out.
-    `of` is the id of its origin.
+    `tables` is how many there were when it began (None: not counted yet). Objects up to `asked`, a database and a
+    table, are queued; once all are, `upto` is the last position. `seconds` is how long it has run, without stops. `of`
+    is the id of its origin.
     """
 
     of: str | None = None
@@ -45,16 +45,17 @@ class Checkpoint(BaseModel):
 
     @property
     def finished(self) -> bool:
-        """Whether every target has all of it."""
+        """Whether every target has everything."""
         return all(it.finished_at is not None for it in self.reached.values())
 
 
 class Checkpoints:
-    """The one that is kept, if any, read and written from any thread. `targets` are the names that still exist."""
+    """The checkpoint that is kept, if any; read and written from any thread. `targets` are those that still exist."""
 
     def __init__(self, queue: EventQueue, targets: Collection[str], note: str = BOOTSTRAP) -> None:
+        # Reentrant: `_settle`, `update` and `keep` call each other with it held.
         self.lock = threading.RLock()
-        """Held by who reads, decides and writes."""
+        """Held to read, decide and write."""
         self._queue = queue
         self._note = note
         self._kept = self._read(targets)
@@ -72,7 +73,7 @@ class Checkpoints:
         return time.monotonic() - self._kept_at
 
     def keep(self, checkpoint: Checkpoint, *, durably: bool = True) -> None:
-        """Take this one from now on. Raises as EventQueue.note, if it is to be on disk."""
+        """Make this the current one. Raises as EventQueue.note if it is to be on disk (`durably`)."""
         with self.lock:
             if durably:
                 self._queue.note(self._note, checkpoint.model_dump_json())
@@ -80,13 +81,13 @@ class Checkpoints:
             self._kept = checkpoint
 
     def update(self, **values: Any) -> None:
-        """Keep the current one with other values, durably."""
+        """Change values of the current one, durably."""
         with self.lock:
             if self._kept is not None:
                 self.keep(self._kept.model_copy(update=values))
 
     def tally(self, target: str) -> Tally:
-        """What counts for a target, the same at every call: it settles here."""
+        """The tally of a target, the same at every call. It settles here."""
         if target not in self._tallies:
             self._tallies[target] = Tally(lambda upto: self._settle(target, upto))
         return self._tallies[target]
@@ -94,7 +95,7 @@ class Checkpoints:
     def _settle(self, target: str, upto: int) -> None:
         """Keep what came of the events up to `upto`, before the target's own position moves there.
 
-        A kill in between has them done again; they are counted already then.
+        After a kill in between, these events come again; they are counted already then.
         """
         with self.lock:
             before = self._kept.reached.get(target) if self._kept is not None else None
@@ -110,6 +111,7 @@ class Checkpoints:
         kept = Checkpoint.model_validate_json(text) if text else None
         if kept is None:
             return None
+        # A target that was removed from pysync.toml would keep the bootstrap from ever finishing.
         left = tuple(name for name in kept.targets if name in targets)
         reached = {name: kept.reached[name] for name in left}
         return kept.model_copy(update={"targets": left, "reached": reached}) if left else None

@@ -1,6 +1,6 @@
-"""Feed: brings refreshes into the queue, in chunks, at a pace, and never far ahead of the targets that take them.
+"""Feed: brings refreshes into the queue, in chunks, at a pace, and never far ahead of the targets.
 
-Whoever has much to ask for has one: the healer, a bootstrap or load, a target whose scope has changed.
+Each part that has many to queue has its own: the healer, a bootstrap or load, a target whose scope has changed.
 """
 
 from __future__ import annotations
@@ -14,15 +14,16 @@ from itertools import islice
 
 from pysync.resync.refreshes import Names, Refreshes
 
+# One transaction of the queue each; a bootstrap notes its progress after each, so a kill repeats few.
 _CHUNK = 50
 _AHEAD = 500
-"""Refreshes that may wait in the queue: changes that come meanwhile wait behind them, and a kill repeats them."""
+"""Refreshes that may wait in the queue: later changes wait behind them, and a kill repeats them."""
 _LOOK_SECONDS = 0.2
 
 
 @dataclass(frozen=True, slots=True)
 class Fed:
-    """How many refreshes are queued, and a position that none of them is behind; whether those are all."""
+    """How many refreshes were queued, a position that none of them is behind, and whether they are all."""
 
     refreshes: int
     upto: int
@@ -33,8 +34,8 @@ class Fed:
 class Feed:
     """For one thread. `stopping` ends it within a moment.
 
-    `done` is the position up to which the slowest of its targets has everything. `meanwhile` is called while it waits,
-    some times a second. `tables_per_second` is the budget: how many tables are asked to be read, at most.
+    `done` returns the position up to which the slowest of its targets has everything. `meanwhile` is called while it
+    waits, several times a second. `tables_per_second` limits how many tables are queued for reading.
     """
 
     refreshes: Refreshes
@@ -52,10 +53,10 @@ class Feed:
         queued: Callable[[Sequence[Names]], object] = lambda _: None,
         goes_on: Callable[[], bool] = lambda: True,
     ) -> Fed:
-        """Queue what is wanted, which is read meanwhile; `queued` is told of each chunk that is on disk.
+        """Queue the wanted refreshes, which are read lazily; `queued` gets each chunk that is on disk.
 
-        It ends before the last where it is to stop, or does not `goes_on`. Raises as Refreshes.ask, and what reading
-        raises: what was queued by then stays so.
+        Ends early if it is stopped, or if `goes_on` returns False. Raises as Refreshes.ask, and what reading raises;
+        what was queued by then stays queued.
         """
         upto, count = self.refreshes.upto, 0
         for chunk in _chunks(wanted):
@@ -68,7 +69,7 @@ class Feed:
         return Fed(count, upto, whole=True)
 
     def _may_go_on(self) -> bool:
-        """Keep the pace, and let the targets come along; False when it is time to stop."""
+        """Keep the pace and wait for the targets; False if it is time to stop."""
         self.stopping.wait(_CHUNK / self.tables_per_second)
         self.meanwhile()
         while self._ahead() > _AHEAD and not self.stopping.is_set():
@@ -77,7 +78,7 @@ class Feed:
         return not self.stopping.is_set()
 
     def _ahead(self) -> int:
-        """How many refreshes wait for the slowest target; other events, which may be many, do not count."""
+        """How many refreshes wait for the slowest target. Other events, of which there may be many, do not count."""
         done = self.done()
         while self._waiting and self._waiting[0][0] <= done:
             self._waiting.popleft()

@@ -1,8 +1,8 @@
-"""Healing: closes the gaps that were found, by asking every target to read at the source what may have been missed.
+"""Healing: closes gaps. Every target is asked to read at the source what it may have missed.
 
-Where the metastore keeps a notification log, and it reaches back far enough, that names the objects; else all of them
-are compared: first the tables that were changed lately, then everything in scope. The differences go through the queue
-like any other event, so that order, policy, brakes and parking hold for them too.
+If the metastore keeps a notification log that reaches back far enough, the log names the objects. Else everything in
+scope is compared, first the tables that changed lately. Refreshes go through the queue like any other event, so that
+order, policy, brakes and parking hold for them, too.
 """
 
 from __future__ import annotations
@@ -31,21 +31,21 @@ _LOOK_SECONDS = 1.0
 _RETRY_SECONDS = 10.0
 _MOST_NAMED = 20
 _PATIENCE_SECONDS = 60.0
-"""How long a comparison waits for listeners that have older events left: these would undo some of it, for a while."""
+"""How long a comparison waits for listeners that still have older events: those would undo some of it for a while."""
 _NOTE_SECONDS = 10.0
 _LOOK_BACK = 1000
 """Ids of the notification log that are read again: an event may be late, or share its id with another."""
 _CERTAIN = "notification-id"
+# Gaps in what a listener delivered. Only for these does the log since the last certain id name all that is missing.
 _OF_LISTENERS = ("ended:", "missing:")
 
 log = structlog.get_logger(__name__)
 
 
 class Healer:
-    """The thread that looks for gaps and closes them. `done` is the position that the slowest busy target has reached.
+    """The thread that looks for gaps and closes them. `done` returns the position that the slowest target has reached.
 
-    `tables_per_second` is the budget: how many tables are asked to be read, at most. `elsewhere` tells which gaps are
-    being closed by others.
+    `tables_per_second` limits how many tables are queued for reading. `elsewhere` tells which gaps others close.
     """
 
     def __init__(
@@ -77,14 +77,14 @@ class Healer:
         self._feed = Feed(refreshes, self.worker.stopping, done, tables_per_second, meanwhile=self._notice)
 
     def start(self) -> None:
-        """Begin to look; waits for nothing."""
+        """Begin to look for gaps; does not wait."""
         self.worker.start()
 
     def refresh(self, tables: Sequence[TableName], databases: Sequence[str] = ()) -> str:
-        """Ask for a comparison of some tables and databases, or of everything, from any thread.
+        """Request a comparison of some tables and databases, or of everything, from any thread.
 
-        Those of databases are without their tables, but for what the source has no more. Returns the reason of its gap.
-        Raises PysyncError when the source cannot be read.
+        A database is compared without its tables, except for those that the source no longer has. Returns the reason of
+        the gap. Raises PysyncError if the source cannot be read.
         """
         if self._source is None:
             raise PysyncError("the source's address is not known", "set [source] metastore and restart the sidecar")
@@ -96,20 +96,21 @@ class Healer:
         if names:
             with reading(self._source) as source:
                 upto = self._refreshes.ask(list(_asked(source, self._last, databases, tables)))
+        # Opened last: if the source cannot be read, no gap stays that would have everything compared.
         self._queue.open_gap(key, reason)
         if names:
             self._queue.healed_by([key], upto)
         return reason
 
     def absent(self, tables: Sequence[TableName]) -> list[TableName]:
-        """Those that the source does not have now. Raises PysyncError when it cannot be read."""
+        """The tables that the source does not have now. Raises PysyncError if it cannot be read."""
         if self._source is None or not tables:
             return []
         with reading(self._source) as source:
             return [name for name in tables if source.table(name.database, name.table) is None]
 
     def _look(self) -> None:
-        """Look for gaps, always; after an error the source is left alone for a while."""
+        """Look for gaps; after an error the source is not asked for a while."""
         now = time.monotonic()
         seconds, self._looked_at = now - self._looked_at, now
         tries = now >= self._retry_at
@@ -118,6 +119,7 @@ class Healer:
         except Exception:
             self._retry_at = now + _RETRY_SECONDS
             raise
+        # A look that did not touch the source says nothing about whether it can be read again.
         if tries:
             self.worker.well()
 
@@ -128,6 +130,7 @@ class Healer:
             if self._due:
                 self._settle(self._source)
             waiting = [gap for gap in self._queue.open_gaps() if gap.upto is None and not self._elsewhere(gap)]
+            # The patience counts from the first gap that waits.
             self._unsettled_since = self._unsettled_since if waiting else now
             if waiting and (self._watch.is_settled() or now - self._unsettled_since > _PATIENCE_SECONDS):
                 self._heal(self._source, waiting)
@@ -135,17 +138,17 @@ class Healer:
         self._keep_certain(now)
 
     def _keep_certain(self, now: float) -> None:
-        """Note from time to time up to which id of the notification log nothing is missing."""
+        """Note, now and then, the id of the notification log up to which nothing is missing."""
         found = self._watch.certain_id()
         if now >= self._note_at and found > self._certain and not self._queue.open_gaps():
             self._queue.note(_CERTAIN, str(found))
             self._certain, self._note_at = found, now + _NOTE_SECONDS
 
     def _notice(self) -> None:
-        """Look at the events that came meanwhile.
+        """Look at the events that have come meanwhile.
 
-        What was renamed while a refresh of it waits, or was just done, is read again: the refresh may have found the
-        table under the one name and the event under the other.
+        A table that was renamed while a refresh of it waited, or shortly after, is read again: the refresh may have
+        found it under one name and the event under the other.
         """
         now = time.monotonic()
         if min(self._queue.positions().values(), default=0) < self._refreshes.upto:
@@ -156,10 +159,11 @@ class Healer:
             self._due |= dict.fromkeys(due)
 
     def _settle(self, where: Where) -> None:
-        """Have the tables read whose events may be in another order than the changes."""
+        """Queue refreshes of the tables whose events may be in another order than the changes."""
         tables = [name for name in self._due if name.table]
         databases = sorted(name.database for name in self._due if not name.table)
         with reading(where) as source:
+            # The order of a database's own events is unknown, so its tables may be from before or after them.
             within = [TableName(name, it) for name in databases for it in source.tables(name)]
             self._refreshes.ask(list(_asked(source, self._last, databases, list(dict.fromkeys([*tables, *within])))))
         names = [*databases, *map(str, tables)]
@@ -175,7 +179,7 @@ class Healer:
             log.info("comparison_queued", refreshes=fed.refreshes, upto=fed.upto)
 
     def _wanted(self, source: Metastore, found: Sequence[Gap]) -> Iterator[Names]:
-        """What the notification log names since nothing was missing, where it can tell; else everything."""
+        """The objects that the notification log names since the last certain id, if it can tell; else everything."""
         since = max(0, self._certain - _LOOK_BACK)
         told = self._certain > 0 and all(gap.key.startswith(_OF_LISTENERS) for gap in found)
         try:
@@ -201,7 +205,7 @@ def _asked(source: Metastore, last: Last, databases: Sequence[str], tables: Sequ
 
 @contextmanager
 def reading(where: Where) -> Iterator[Metastore]:
-    """The source that is there; raises PysyncError, one line that names it, for whatever keeps it from being read."""
+    """A connection to the source. Raises PysyncError, one line that names the source, for any error in reading it."""
     try:
         with Metastore(where) as source:
             yield source

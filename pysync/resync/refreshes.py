@@ -1,4 +1,4 @@
-"""Refreshes: events of the sidecar's own, which ask every target to read an object anew (docs/wire-format.md)."""
+"""Refreshes: events of the sidecar's own that ask targets to read an object anew (docs/wire-format.md)."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from pysync.model.wire import encode_event
 from pysync.queue import Entry, EventQueue
 
 LIVING = "living"
-"""Under which the queue notes when the living source was last read for its targets, in milliseconds since 1970."""
+"""The queue's note of when the living source was last read for its targets, in milliseconds since 1970."""
 
 _TABLES_PER_CALL = 50
 
@@ -48,15 +48,16 @@ class Refreshes:
         self._source = source
         self._lock = threading.Lock()
         self._sequence = max((it.highest for it in queue.instances() if it.instance == SIDECAR), default=0)
+        # After a restart the position of the last refresh is not known. The queue's end is a safe bound.
         self.upto = queue.last if self._sequence else 0
         """A position that no refresh is behind."""
         self.asked_at = -math.inf
-        """When the last of them was asked for (monotonic seconds)."""
+        """When the last one was queued (monotonic seconds)."""
 
     def ask(self, wanted: Iterable[Names], *, lives: bool = True) -> int:
         """Queue a refresh of each; returns a position that none of them is behind. Raises as the queue's `append`.
 
-        `lives` is whether the source is read for them, which is noted, and not a dump of it.
+        `lives` is whether a living source is read for them, and not a dump; that is noted.
         """
         with self._lock:
             if lives:
@@ -74,7 +75,8 @@ class Refreshes:
 
 
 def some(source: Reads, last: Last, databases: Iterable[str], tables: Iterable[TableName]) -> Iterator[Names]:
-    """Refreshes of these databases (without their tables) and tables, any of which may be gone at the source."""
+    """Refreshes of these databases (without their tables) and tables. Any of them may be gone at the source."""
+    # First the list of all databases: it drops those that are gone.
     yield _listed(last, source.databases)
     for database in databases:
         yield {"database": database, **_listed(last, partial(source.tables, database))}
@@ -90,15 +92,16 @@ def everything(
     after: TableName | None = None,
     whole: bool = True,
 ) -> Iterator[Names]:
-    """Refreshes of all that is in scope, read while they are asked for: the tables of `first` before the others.
+    """Refreshes of everything in scope, read lazily: first the tables of `first`, then all in the order of `place`.
 
-    Those come again, because that of their database makes void what is parked in it.
-    Each tells what was there at that time, so that a later drop or rename is not taken for one that was missed.
-    All others are in the order of `place`; those up to `after` are left out. A source that is not `whole` lists tables
-    that it cannot show: these get no refresh, and what is parked of them stays so.
+    Those of `first` come twice, because the refresh of their database makes good what is parked in it. Each refresh
+    tells what was there when it was queued: a later drop or rename is then not taken for a missed one. Objects up to
+    `after` are left out. A source that is not `whole` lists tables that it cannot show: these get no refresh, and what
+    is parked of them stays parked.
     """
     marks = {"whole": "true"} if whole else {}
     listed = _listed(last, source.databases)
+    # Otherwise it goes on after a stop, and the list of databases was queued before that.
     if after is None:
         yield {**listed, **marks}
     for name in first:
@@ -110,7 +113,7 @@ def everything(
 
 
 def place(names: Names) -> TableName:
-    """Where a refresh stands among those of everything, which are sorted so."""
+    """Where a refresh stands in the order of `everything`."""
     return TableName(names.get("database", ""), names.get("table", ""))
 
 
@@ -131,7 +134,11 @@ def _names_in(present: str) -> list[str]:
 
 
 def _listed(last: Last, names: Callable[[], Iterable[str]]) -> Names:
-    """What is there now, and the events that had come before it was asked: of later ones it may know nothing."""
+    """The names that are there now, and the position of the last event before they were read.
+
+    The list may miss what later events bring.
+    """
+    # Before the names are read: an event in between would else count as known to the list.
     upto = last()
     return {"present": "\n".join(sorted(names())), "upto": str(upto)}
 

@@ -1,9 +1,9 @@
-"""Rescoping: a target whose scope has changed in pysync.toml is brought to what it shall hold now.
+"""Rescoping: brings a target whose scope has changed in pysync.toml to what it shall hold now.
 
-The settings that decide that are kept in the queue's file, beside the target's position. Where those of the file are
-others, that is a gap of this target alone: what is in scope is asked for, as by a bootstrap, databases that are new
-first; then what has left the scope is dropped, if `out_of_scope` says so. It goes through the queue like any refresh,
-so that order, brakes and parking hold; it goes on where it was, whoever was killed.
+The settings of the scope are kept in the queue's file, beside the target's position. If pysync.toml has others, that is
+a gap of this target only. Everything in scope is refreshed, as by a bootstrap, new databases first. Then what has left
+the scope is dropped, if `out_of_scope` says so. It goes through the queue like any refresh, so that order, brakes and
+parking hold, and it continues after a kill of any process.
 """
 
 from __future__ import annotations
@@ -40,9 +40,9 @@ log = structlog.get_logger(__name__)
 class KeptScope(BaseModel):
     """The scope of a target as it is kept in the queue's file; `number` counts its changes.
 
-    `former` are those before it whose objects may still be at the target, until it is brought to this one. What stands
-    up to `asked`, a database and a table, is queued. `changes` tell people of the last change, at `changed_at` (seconds
-    since 1970).
+    `former` are earlier scopes whose objects may still be at the target, until it is brought to this one. Objects up to
+    `asked`, a database and a table, are queued. `changes` describe the last change for people, which was at
+    `changed_at` (seconds since 1970).
     """
 
     scope: dict[str, Any]
@@ -53,7 +53,7 @@ class KeptScope(BaseModel):
     changed_at: float | None = None
 
     def changed_to(self, scope: dict[str, Any]) -> KeptScope:
-        """What is kept when the file says `scope`; the same where that is no change."""
+        """The scope to keep if pysync.toml says `scope`; this one if that is no change."""
         if scope == self.scope:
             return self
         former = tuple(it for it in (*self.former, self.scope) if it != scope)
@@ -62,19 +62,19 @@ class KeptScope(BaseModel):
 
 
 def kept_scope(queue: EventQueue, target: str) -> KeptScope | None:
-    """The scope that the queue keeps for a target; None where there is none yet."""
+    """The scope that the queue keeps for a target; None if there is none yet."""
     text = queue.noted(_note(target))
     kept = None if text is None else KeptScope.model_validate_json(text)
     if kept is None or not kept.former or _gaps(queue, target):
         return kept
-    return kept.model_copy(update={"former": ()})  # it was brought to this one
+    return kept.model_copy(update={"former": ()})  # no gap is open, so the target was brought to this one
 
 
 def compare_scope(queue: EventQueue, settings: TargetSettings) -> bool:
-    """Whether the target's scope is another than the one that is kept; then a gap is open, and the new one is kept.
+    """Whether the target's scope differs from the kept one. If so, a gap is opened, and the new scope is kept.
 
-    A scope that was never kept, that of a new target or of one that an older pysync wrote, is kept without a word. A
-    shadow writes nothing, so that its scope stays as it was for when it applies again.
+    A scope that was never kept (a new target, or a queue of an older pysync) is kept without a gap. A shadow writes
+    nothing, so its kept scope stays until it applies again.
     """
     kept = kept_scope(queue, settings.name)
     if kept is None:
@@ -84,6 +84,8 @@ def compare_scope(queue: EventQueue, settings: TargetSettings) -> bool:
     if new is kept or settings.mode == "shadow":
         return False
     told = "; ".join(new.changes)
+    # The gap first: a kill after it finds the scope changed again. The other way round nobody would bring the target
+    # on.
     queue.open_gap(
         f"{scope_gaps(settings.name)}{queue.epoch}:{new.number}", f"the scope of {settings.name} has changed: {told}"
     )
@@ -93,7 +95,7 @@ def compare_scope(queue: EventQueue, settings: TargetSettings) -> bool:
 
 
 class Rescoper:
-    """The thread that brings one target to its scope; it ends as soon as no gap of that is open.
+    """The thread that brings one target to its scope. It ends as soon as no gap of the scope is open.
 
     `tables_per_second` is the budget, as for any comparison.
     """
@@ -119,7 +121,7 @@ class Rescoper:
         self._feed = Feed(refreshes, self.worker.stopping, self._done, tables_per_second)
 
     def start(self) -> None:
-        """Begin, if there is anything to do; waits for nothing."""
+        """Begin if there is anything to do; does not wait."""
         if _gaps(self._queue, self._target):
             self.worker.start()
 
@@ -141,14 +143,14 @@ class Rescoper:
         self.worker.well()
 
     def _turn(self) -> bool:
-        """Bring the target on; False when there is nothing left to do."""
+        """Bring the target on; False if nothing is left to do."""
         gaps = _gaps(self._queue, self._target)
         if any(gap.upto is None for gap in gaps):
             self._bring()
         return bool(gaps)
 
     def _bring(self) -> None:
-        """Queue what is not yet; then the gaps wait only for the target."""
+        """Queue what is not queued yet; afterwards the gaps wait only for the target."""
         kept = kept_scope(self._queue, self._target)
         if self._source is None or kept is None:
             raise PysyncError("the source's address is not known", "set [source] metastore, and restart the sidecar")
@@ -156,18 +158,20 @@ class Rescoper:
             wanted = (self._of_target(it) for it in self._wanted(source, kept))
             if not self._feed.queue(wanted, queued=partial(self._asked, kept)).whole:
                 return
-        if kept.former and self._settings.out_of_scope == "drop":  # it makes nothing good that is parked
+        if kept.former and self._settings.out_of_scope == "drop":
+            # A refresh makes good what is parked up to `upto`. This one only drops, so it makes nothing good.
             self._refreshes.ask([self._of_target({"former": json.dumps(kept.former), "upto": "0"})])
         self._queue.healed_by([gap.key for gap in _gaps(self._queue, self._target)], self._queue.last)
         _keep(self._queue, self._target, kept.model_copy(update={"asked": None}))
         log.info("comparison_queued", target=self._target, upto=self._queue.last)
 
     def _wanted(self, source: Metastore, kept: KeptScope) -> Iterator[Names]:
-        """Everything in scope, in the order of `place`; the databases that were not in scope before all else."""
+        """Everything in scope, in the order of `place`; before that the databases that have come into scope."""
         after = None if kept.asked is None else TableName(*kept.asked)
         scope = Scope(self._now.policy.takes_database, self._now.policy.takes_table)
         if after is None:
             former = [Extent.of(it) for it in kept.former]
+            # A table that is renamed into a new database needs the database first, and may come before it in the order.
             came = [name for name in source.databases() if scope.database(name) and self._is_new(name, former)]
             self._refreshes.ask([self._of_target(it) for it in some(source, self._last, came, ())])
         return everything(source, self._last, scope=scope, after=after)
@@ -191,7 +195,7 @@ class Rescoper:
 
 
 def _gaps(queue: EventQueue, target: str) -> list[Gap]:
-    """Those of the target's scope that are open."""
+    """The open gaps of the target's scope."""
     return [gap for gap in queue.open_gaps() if gap.key.startswith(scope_gaps(target))]
 
 

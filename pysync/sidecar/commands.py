@@ -22,7 +22,7 @@ from pysync.sidecar.history import listed
 from pysync.sidecar.plans import parked_event, parked_table, plan_of
 
 RELEASE_SECONDS = 7.0
-"""How long whoever asked for a retry waits for its result; less than they wait for any answer."""
+"""How long a retry may take until it is answered as unfinished; less than a client waits for any answer."""
 
 Request = Mapping[str, Any]
 
@@ -57,7 +57,7 @@ class Commands:
         }
 
     def plan(self, request: Request) -> dict[str, Any]:
-        """`targets`: what the next window of each (or of the one named) would do; nothing is done."""
+        """`targets`: what the next window of each target (or of the one named) would do. Changes nothing."""
         drains = [self._drain(request)] if request.get("target") else list(self._drains.values())
         return {"targets": [plan_of(drain, self._queue.depth(drain.name).queued) for drain in drains]}
 
@@ -81,8 +81,8 @@ class Commands:
     def refresh(self, request: Request) -> dict[str, Any]:
         """Have all targets read some tables and databases at the source anew, or everything.
 
-        `gap` says how `status` calls that. Refuses a table that is neither at the source nor at a target, unless all
-        have been `seen`: a repair has, and the refresh of a table's database may have dropped it since.
+        `gap` is the reason that `status` shows. Refuses a table that is neither at the source nor at a target, unless
+        all have been `seen`: a repair has seen them, and the refresh of a table's database may have dropped it since.
         """
         tables = [TableName.parse(str(name)) for name in request.get("tables") or ()]
         databases = [normalized(str(name)) for name in request.get("databases") or ()]
@@ -99,12 +99,12 @@ class Commands:
                 )
 
     def bootstrap(self, request: Request) -> dict[str, Any]:
-        """Begin a bootstrap of a target, or of all, or join that which runs; `begun` says which, `targets` whose."""
+        """Begin a bootstrap of a target or of all, or join the running one; `begun` says which, `targets` for whom."""
         names = [self._drain(request).name] if request.get("target") else list(self._drains)
         return {"begun": self._bootstrapper.begin(names), "targets": names}
 
     def listener_remove(self, request: Request) -> dict[str, Any]:
-        """Miss a listener no more, until it is heard again; `removed` is false where none of that name was missed."""
+        """Strike a listener off the roll until it is heard again; `removed` is false where it was not on it."""
         instance = str(request.get("instance"))
         removed = self._roll.strike(instance)
         self._roll.save()
@@ -144,6 +144,7 @@ class Commands:
 
 def _position(request: Request) -> int | None:
     found = request.get("position")
+    # JSON's true is an int in Python.
     if found is not None and (not isinstance(found, int) or isinstance(found, bool)):
         raise PysyncError(f"{found!r} is not a position", "take one from: pysync parked list")
     return found
@@ -159,4 +160,5 @@ def _released(asked: Future[Released]) -> dict[str, Any]:
     try:
         return asdict(asked.result(RELEASE_SECONDS))
     except NotYet:
+        # It is not cancelled: the drain does it as soon as it can.
         return asdict(Released(finished=False, reason="the target is busy or does not answer"))

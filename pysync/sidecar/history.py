@@ -79,6 +79,7 @@ def _objects(event: Event, position: int) -> list[str]:
     """`db.table` (of a rename the old and the new name), `db`, `db.*` for a database that is dropped with all in it."""
     names = [named_in_event(event)]
     if event.kind is Kind.ALTER_TABLE and event.after:
+        # An event with the new state alone gives the new name.
         names.append(named_in_event(Event(event.kind, "", "", 1, 0, after=event.after)))
     if names[0] is not None:
         return [str(name) for name in dict.fromkeys(names) if name is not None]

@@ -8,7 +8,7 @@ from pysync.queue import EventQueue, Queued
 
 
 class Lags:
-    """The lag of each target, as far as the queue tells; an event is read once, however often one asks."""
+    """The lag of each target, as far as the queue tells. An event is read once, however often this is asked."""
 
     def __init__(self, queue: EventQueue) -> None:
         self._queue = queue
@@ -32,7 +32,7 @@ class Lags:
 
 
 def _committed(queued: Queued) -> int:
-    """The earlier of when it happened and when it came; that alone where the event cannot be read."""
+    """When it was committed or when it came, whichever is earlier; when it came where it cannot be read."""
     try:
         return min(decode_event(queued.data).time_ms, queued.at_ms)
     except PysyncError:

@@ -1,6 +1,6 @@
-"""Needs: what must be there before the sidecar runs. `run` refuses without it and `check` tells of it, from this list.
+"""Needs: what must be there before the sidecar runs. `run` refuses without it, and `check` reports it, by this list.
 
-What else may keep it from running shows only when it is done: the ports, the lock of the queue, the queue's file.
+What else may keep the sidecar from running shows only as it starts: the ports, the lock of the queue, its file.
 """
 
 from __future__ import annotations
@@ -47,7 +47,7 @@ def _token(file: Path) -> str:
 
 
 def _spark(*, copies: bool) -> str:
-    """Spark's own settings show when it starts, which takes long."""
+    """Whether Spark is installed. Whether its settings are right shows when it starts, which takes long."""
     assert_spark()
     return f"installed; {listener_jar()}" if copies else "installed"
 

@@ -119,7 +119,7 @@ class Sidecar:
             it.name: self._rescoper(it, translator, refreshes)
             for it, translator in zip(settings, translators, strict=True)
         }
-        self._heals = bridge
+        self._heals = bridge  # a one-off job leaves gaps and scopes to the next sidecar
         self._verifiers = {drain.name: self._verifier(drain, watch) for drain in self.drains}
         commands = Commands(self.queue, self.drains, self._healer, self.bootstrapper, watch.roll)
         self._web = WebServer(config.web.port, self.status) if bridge and config.web.port is not None else None
@@ -127,7 +127,9 @@ class Sidecar:
 
     def start(self) -> int:
         """Begin; returns the bridge's port, 0 without one. Raises PysyncError when the port is taken."""
+        # First, as its port may be taken: then nothing else has begun. Events that come already wait in the queue.
         port = self.bridge.start() if self.bridge else 0
+        # Before the drains register their targets, which makes them known.
         self._compare_for_new_targets()
         self._compare_scopes()
         for drain in self.drains:
@@ -154,6 +156,7 @@ class Sidecar:
         while not self.ending.comes():
             if over():
                 return
+            # While there is more to trim, the next look keeps house again.
             if time.monotonic() > due and not self._keep_house():
                 due = time.monotonic() + _HOUSEKEEPING_SECONDS
                 if self.bridge:
@@ -173,6 +176,7 @@ class Sidecar:
             worker.stop()
         for drain in self.drains:
             drain.stop()
+        # Before the drains are joined: a copy under way would hold them.
         self._copies.close()
         until = time.monotonic() + _STOP_SECONDS
         hanging = [drain.name for drain in self.drains if not drain.join(max(0.0, until - time.monotonic()))]
@@ -183,6 +187,7 @@ class Sidecar:
         if self._web:
             self._web.stop()
         self._control.stop()
+        # Last: until now the drains noted in it how far they are.
         self.queue.close()
         log.info("sidecar_stopped")
         return not hanging
@@ -214,7 +219,7 @@ class Sidecar:
         return [worker for worker in found if worker.started]
 
     def _assert_named(self) -> None:
-        """A position is given up by a person alone (pysync.sidecar.registry)."""
+        """Refuse a queue with a target that the configuration lacks: only a person gives its position up (registry)."""
         try:
             assert_named(
                 self._config.queue.directory,
@@ -226,13 +231,13 @@ class Sidecar:
             raise
 
     def _compare_for_new_targets(self) -> None:
-        """What the source had before a target, or its queue, began is in no event: a gap like any other."""
+        """Open a gap for each new target: what the source had before is in no event."""
         for name in {drain.name for drain in self.drains} - self.queue.positions().keys():
             key = f"new:{name}:{self.queue.epoch}:{self.queue.last}"
             self.queue.open_gap(key, f"target {name} is new: it is compared with the source")
 
     def _compare_scopes(self) -> None:
-        """A dump tells only of what is in it: a load leaves the change of a scope to the next `pysync run`."""
+        """Compare the scopes; a load leaves it to the next `pysync run`, as a dump may lack what a new scope takes."""
         for drain in self.drains:
             if self._origin is None or drain.name not in self.queue.positions():
                 compare_scope(self.queue, drain.settings)
@@ -241,9 +246,10 @@ class Sidecar:
         return self.bootstrapper.heals(gap) or any(it.heals(gap) for it in self._rescopers.values())
 
     def _done(self) -> int:
-        """The position that the slowest of the targets that are at work has reached."""
+        """The position of the slowest target that is at work."""
         positions = self.queue.positions()
         running = [positions[drain.name] for drain in self.drains if drain.progress.state is State.RUNNING]
+        # Where no target is at work, none holds anything back.
         return min(running, default=self.queue.last)
 
     def _keep_house(self) -> int:
@@ -282,7 +288,7 @@ class Sidecar:
         )
 
     def _verifier(self, drain: Drain, watch: GapWatch) -> Verifier:
-        """The pace is for all of them together: it is what the source has to bear."""
+        """The verifier of a target. The pace is shared by all: it is what the source has to bear."""
         pace = self._config.verify.tables_per_second / len(self._config.targets)
         return Verifier(self._config, self.queue, drain, watch.is_settled, tables_per_second=pace)
 

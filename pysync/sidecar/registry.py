@@ -1,4 +1,4 @@
-"""Targets by name: what the queue keeps of one that the file does not name any more, and what becomes of it.
+"""Targets by name: what the queue keeps of a target that pysync.toml names no more, and what becomes of it.
 
 A position, parked events, a pause and notes hang on the name. A name that is gone from pysync.toml may be a mistake, a
 rename or a farewell: only a person knows which, so nothing runs until one has said.
@@ -73,6 +73,7 @@ def known_targets(directory: Path) -> list[str]:
 @contextmanager
 def resting(directory: Path) -> Iterator[EventQueue]:
     """The queue in `directory`, on which nothing may run meanwhile. Raises PysyncError where something does."""
+    # Asked first, so that the error names the process; the lock would only say that somebody has it.
     try:
         pid = ask(directory, "status")["pid"]
     except NoSidecar:
@@ -111,6 +112,7 @@ def rename(queue: EventQueue, named: Collection[str], old: str, new: str) -> Kep
         if other is None:
             raise PysyncError(f"the queue knows no target {old!r}", f"it knows: {_listed(queue)}")
         return other
+    # First: after a crash in between `old` is still known, and the rename can be asked for again.
     _address(queue, old, new)
     queue.rename(old, new, {"act": "renamed", "target": old, "to": new})
     log.warning("target_renamed", target=old, to=new, queued=there.queued, parked=there.parked)
@@ -137,7 +139,7 @@ def _listed(queue: EventQueue) -> str:
 
 
 def _address(queue: EventQueue, old: str, new: str) -> None:
-    """Have requests that are for `old` be for `new`, too, and jobs under way name it. May be done again."""
+    """Address refreshes that are for `old` to `new` as well, and have jobs under way name it. Idempotent."""
     after = queue.positions()[old]
     for batch in (*_parked(queue, old), *_events(queue, after)):
         if changed := {at: data for at, it in batch.items() if (data := _readdressed(it, old, new)) is not None}:
@@ -165,6 +167,7 @@ def _parked(queue: EventQueue, target: str) -> Iterator[dict[int, bytes]]:
 
 def _readdressed(data: bytes, old: str, new: str) -> bytes | None:
     """The event with `new` beside `old` among those it is for; None where it needs no change."""
+    # Cheap, for all events: few are refreshes for some targets.
     if b"targets" not in data or old.encode() not in data:
         return None
     try:
@@ -175,4 +178,5 @@ def _readdressed(data: bytes, old: str, new: str) -> bytes | None:
     names = attributes.get("targets", "").split("\n")
     if event.kind is not Kind.REFRESH or old not in names or new in names:
         return None
+    # `old` stays among them: until `queue.rename` the target has that name.
     return encode_event(replace(event, attributes={**attributes, "targets": "\n".join([*names, new])}))

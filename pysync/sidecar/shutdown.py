@@ -21,7 +21,7 @@ class Shutdown:
             signal.signal(number, lambda *_: self.ask())
 
     def ask(self, failure: str | None = None) -> None:
-        """Ask for the end, because of a failure or of nothing."""
+        """Ask for the end; `failure` says what went wrong, if anything did."""
         self._asked.put(failure)
 
     def comes(self) -> bool:
@@ -31,5 +31,5 @@ class Shutdown:
         return not self._asked.empty()
 
     def failure(self) -> str | None:
-        """Why the end was asked for; None if nothing failed."""
+        """Why the end was asked for; None if nothing failed. Call it once, after `comes` was True."""
         return self._asked.get()

@@ -40,6 +40,7 @@ def sidecar_status(
     now = time.time()
     instances = queue.instances()
     listeners = roll.status(instances)
+    # What waits in a spool is missing at every target, whatever the queue says.
     spooled = min((it["waiting_since"] for it in listeners if it["waiting_since"] is not None), default=now)
     found = {
         "version": __version__,

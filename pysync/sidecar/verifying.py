@@ -1,8 +1,8 @@
 """Verifying: comparisons with the targets of a configuration; in the sidecar by itself, every so often.
 
-There lag must not be taken for drift. A target is compared once it has caught up with a source whose listeners have
-nothing left to tell; what differs then is looked at again some seconds later, when it has caught up again. Only what
-differs in the same way is drift: whatever was under way at the first look has come by the second.
+In the sidecar lag must not be taken for drift. A target is compared once it has caught up and no listener has anything
+left to deliver. What differs then is looked at again some seconds later, once the target has caught up again. Only what
+still differs in the same way is drift: whatever was under way at the first look has come by the second.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ log = structlog.get_logger(__name__)
 
 
 def comparison(config: Config, settings: TargetSettings, **options: Any) -> Comparison:
-    """Of the configuration's source with one of its targets; `options` are Comparison's. Raises UsageError."""
+    """The Comparison of the configuration's source with a target; `options` are its own. Raises UsageError."""
     access = config.source.access()
     if access is None:
         raise UsageError("the source's address is not known", "set [source] metastore")
@@ -108,7 +108,10 @@ class Verifier:
         return list(paced.run(selection))
 
     def _look_again(self, drift: Sequence[Compared]) -> Sequence[Compared]:
-        """Some seconds later, as a callback may lag behind its commit. Raises PysyncError if it takes too long."""
+        """Compare what differs once more, some seconds later, as a callback may lag behind its commit.
+
+        Raises PysyncError if the target takes too long to catch up.
+        """
         if not drift:
             return []
         self._wait(CLOSE_SECONDS)
@@ -125,6 +128,7 @@ class Verifier:
         """Whether the target has everything that the source has told, and the source has told everything."""
         drain = self._drain
         running = drain.progress.state is State.RUNNING and drain.paused() is None
+        # An open gap: changes may be missing of which no event tells.
         behind = self._queue.depth(drain.name).queued or any(gap.upto is None for gap in self._queue.open_gaps())
         return running and not behind and self._is_settled()
 
@@ -141,5 +145,6 @@ def persisting(first: Sequence[Compared], again: Sequence[Compared]) -> list[Com
 
 
 def _is_same_drift(old: Compared, new: Compared) -> bool:
+    # The line that counts further differences is no difference itself.
     common = {field for field in old.fields if not field.startswith(MORE)} & set(new.fields)
     return old.result == new.result and (not new.fields or bool(common))

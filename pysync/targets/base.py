@@ -1,15 +1,16 @@
-"""What a target is: a place that operations are applied to, and how it says that it cannot.
+"""Target: a place that operations are applied to, and the errors by which it says that it cannot.
 
     PysyncError
     ├── Unavailable      not now: network, throttling, credentials; retried for ever, with backoff
-    │   └── Forbidden    a permission lacks: where others succeed meanwhile, it is this object's, which is parked
-    ├── Rejected         never like this: the event is parked, its table waits, the others go on
-    │   └── Missing      the table or database that it belongs to is not there: maybe a later event has taken it away
-    │       ├── Incomplete   the table is not there as a whole, and the operation does not tell all of it
-    │       └── MissingDatabase   it is the database
-    └── OutcomeUnknown   the request went out and no answer came: applied again, which is safe (see Target.apply)
+    │   └── Forbidden    a permission is missing; if other operations succeed meanwhile, only this object is parked
+    ├── Rejected         never like this: the event is parked, its table waits, other tables go on
+    │   └── Missing      the operation needs a table or database that is not there; a later event may have removed it
+    │       ├── Incomplete       the table is not there as a whole, and the operation describes only a part of it
+    │       └── MissingDatabase  the database is not there
+    └── OutcomeUnknown   the request was sent and no answer came: it is applied again, which is safe (see Target.apply)
 
-Anything else that a target raises is a bug or an answer nobody has classified: retried a few times, then parked.
+Anything else that a target raises is a bug or an answer that nobody has classified: it is retried a few times, then
+parked.
 """
 
 from __future__ import annotations
@@ -33,7 +34,7 @@ class Unavailable(PysyncError):
 
 
 class Forbidden(Unavailable):
-    """Somebody has to grant something: for this object if others succeed meanwhile, else for the whole target."""
+    """The target denies access: to this object if other operations succeed meanwhile, else to everything."""
 
 
 class Rejected(PysyncError):
@@ -41,14 +42,15 @@ class Rejected(PysyncError):
 
 
 class Missing(Rejected):
-    """What the operation belongs to is not at the target.
+    """The operation needs a table or database that is not at the target.
 
-    After a crash that is no fault where a later event of the same window drops or renames it: that was applied before.
+    It is no error if a later event drops or renames that: after a crash the later event may have been applied already
+    (see pysync.replay.hindsight).
     """
 
     @classmethod
     def of_target(cls: type[M], target: str, what: str) -> M:
-        """What to raise where `what` would have to be there."""
+        """The error to raise where `what` should be at the target, and is not."""
         return cls(
             f"{what} is not at the target {target!r}",
             "was its creation parked, suppressed or left out? put it there, then retry",
@@ -56,14 +58,14 @@ class Missing(Rejected):
 
 
 class Incomplete(Missing):
-    """The table is not there, or had to be dropped as it could not be altered; the operation tells a part of it only.
+    """The table is not there, or was dropped because no alter leads to it; the operation describes only a part.
 
-    The whole of it is to be read at the source (pysync.replay.whole).
+    The replay reads the whole table at the source (pysync.replay.whole).
     """
 
     @classmethod
     def of(cls, target: str, name: TableName, part: str = "") -> Incomplete:
-        """What to raise where the table is not there; `part` is what the operation tells of it."""
+        """The error to raise where the table is not there; `part` names what the operation describes of it."""
         of = f" of the {part}" if part else ""
         return cls(
             f"table {name}{of} is not at the target {target!r}",
@@ -72,7 +74,7 @@ class Incomplete(Missing):
 
 
 class MissingDatabase(Missing):
-    """Its database is not there. With both_ways that may come from the source (pysync.replay.apply)."""
+    """The database of an object is not there. With both_ways the replay may create it (pysync.replay.apply)."""
 
 
 class OutcomeUnknown(PysyncError):
@@ -80,21 +82,22 @@ class OutcomeUnknown(PysyncError):
 
 
 class Outcome(str, Enum):
-    """What became of an operation that was not refused."""
+    """The result of an operation that was not refused."""
 
     APPLIED = "applied"
-    UNCHANGED = "unchanged"  # the target was so already
-    STALE = "stale"  # the target has something newer of the same source
-    FOREIGN = "foreign"  # the target's object is not its source's, and was left alone
-    CONFLICT = "conflict"  # both ends have changed it; the target's stays, and is sent again (with both_ways)
-    UNSUPPORTED = "unsupported"  # the target has no such thing, and goes on without it
+    UNCHANGED = "unchanged"  # the target had that state already
+    STALE = "stale"  # the target has a newer state from the same source
+    FOREIGN = "foreign"  # the object at the target is not from this source, and was left alone
+    CONFLICT = "conflict"  # both ends changed it; the target's state stays and is sent again (both_ways)
+    UNSUPPORTED = "unsupported"  # the target cannot hold such a thing, and goes on without it
 
     def __str__(self) -> str:
         return self.value
 
 
 def total(outcomes: Collection[Outcome]) -> Outcome:
-    """The outcome of several steps: the most telling of theirs; UNCHANGED if there were none."""
+    """The outcome of several steps: the most significant one; UNCHANGED if there were none."""
+    # Most significant first: a person must hear of a conflict even if other steps were applied.
     told = (Outcome.CONFLICT, Outcome.FOREIGN, Outcome.STALE, Outcome.APPLIED, Outcome.UNSUPPORTED)
     return next((outcome for outcome in told if outcome in outcomes), Outcome.UNCHANGED)
 
@@ -109,12 +112,12 @@ class Target(Protocol):
         """Reach the target and say in a few words what is there. Changes nothing."""
 
     def apply(self, operation: Operation) -> Outcome:
-        """Bring the target to what the operation says.
+        """Bring the target to the state that the operation describes.
 
-        Idempotent: the same operation again, or after an OutcomeUnknown, ends the same. Not ordered: the caller
-        applies the operations of one key in order, and those of a database before its tables'.
-        An operation that is older than what the target has from the same source changes nothing (STALE).
-        Raises Incomplete where a table is not there that the operation cannot create with all that it has.
+        Idempotent: the same operation again, also after an OutcomeUnknown, ends in the same state. Not ordered: the
+        caller applies the operations of one key in order, and those of a database before those of its tables. An
+        operation that is older than what the target has from the same source changes nothing (STALE). Raises Incomplete
+        if a table is missing that the operation cannot create in full.
         """
 
     def databases(self) -> list[str]:
@@ -145,15 +148,15 @@ class Target(Protocol):
         """The database's functions (hmsclient's Function), names in lower case; none if there is no such database."""
 
     def constraints(self, table: Any) -> Constraints:
-        """The constraints of a table as it was read here; a kind that the target cannot hold is not in it."""
+        """The constraints of a table that was read here. Kinds that the target cannot hold are left out."""
 
     def differences(self, wanted: Any, there: Any | None, table: Any | None = None) -> list[str]:
-        """What of `wanted` the target would write, seeing that it has `there`: the fields that differ, a line each.
+        """What `apply` would write to make `there` be `wanted`: one line for each field that differs.
 
         Both are hmsclient's structs of one kind: Database, Table, Partition, Function, or a list of the columns of one
-        constraint. `wanted` is rewritten for the target; `table` is the one at the target that a partition belongs to.
-        Empty where `apply` would change nothing: both decide by the same rules. Asks no server. Raises Rejected where
-        the target can hold the object in no form: then its absence there is no drift.
+        constraint. `wanted` is rewritten for the target; `table` is the table at the target that a partition belongs
+        to. Empty if `apply` would change nothing: both decide by the same rules. Asks no server. Raises Rejected if the
+        target can hold the object in no form: then its absence is no drift.
         """
 
     def close(self) -> None:
@@ -162,7 +165,7 @@ class Target(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class TargetKind:
-    """What the entry points `pysync.targets` name: the settings of a kind and how to open a target of them."""
+    """What an entry point of `pysync.targets` names: the settings of a kind, and how to open a target with them."""
 
     settings: type[TargetSettings]
     open: Callable[[Any], Target]

@@ -1,9 +1,9 @@
 """Are two definitions the same? Pure.
 
-What the server sets by itself does not count, nor does the mark of pysync: an alter that changes nothing else is not
-worth a write, and two clusters that replicate to each other would otherwise never come to rest. But statistics do: a
-server counts the files of a directory that it finds, and a planner believes it that there are none.
-What a definition leaves unset (None) does not count either: then it is the server that decides.
+What the server sets by itself does not count, nor does pysync's mark: an alter that changes nothing else is not worth a
+write, and two clusters that replicate to each other would never come to rest. Statistics do count: a server counts the
+files of a directory that it finds, and a planner would believe that a table without counts is empty. A field that the
+definition leaves unset (None) does not count either: the server decides it.
 """
 
 from __future__ import annotations
@@ -35,23 +35,24 @@ _WITNESS = {hive.Database: "type", hive.Table: "ownerType"}
 # Hive 4 makes managed tables external ones (MetastoreDefaultTransformer), and says so in the first of these.
 _TRANSLATED = "TRANSLATED_TO_EXTERNAL"
 TRANSLATION = frozenset({_TRANSLATED, "EXTERNAL", "external.table.purge"})
+# Scheme, authority and path. It matches any text, so that a malformed location is compared and not refused.
 _LOCATION = re.compile(r"(?:([A-Za-z][A-Za-z0-9+.-]*):)?(?://([^/]*))?(.*)", re.DOTALL)
 
 
 def same(wanted: Any, there: Any) -> bool:
-    """Whether the metastore's `there` is what `wanted` says: two Databases, Tables, Partitions, Functions, ..."""
+    """Whether `there` is what `wanted` describes: two Databases, Tables, Partitions, Functions, ..."""
     if is_translated(wanted, there):
         return _same_fields(wanted, there, _SERVERS_FIELDS | {"tableType"})
     return _same_value(wanted, there)
 
 
 def alike(one: Any, there: Any) -> bool:
-    """The same for two objects that have been at different metastores: but for statistics."""
+    """The same for two objects from different metastores: statistics are ignored."""
     return same(countless(one), countless(there))
 
 
 def countless(item: Any) -> Any:
-    """An object without statistics, which say nothing of what it is; not a copy of all."""
+    """The object without its statistics. Not a deep copy; the object itself if it has none."""
     parameters = getattr(item, "parameters", None)
     if not parameters or STATISTICS.isdisjoint(parameters):
         return item
@@ -62,9 +63,9 @@ def countless(item: Any) -> Any:
 
 
 def differences(wanted: Any, there: Any) -> list[str]:
-    """In which fields the two differ, as `sd.location: 'file:/b' instead of 'file:/a'`; none if they are the same.
+    """The fields in which the two differ, as `sd.location: 'file:/b' instead of 'file:/a'`; none if they are the same.
 
-    Of lists, that each has as many and of what structs, as of the columns of a constraint.
+    Both may be lists of structs, as the columns of a constraint are.
     """
     if same(wanted, there):
         return []
@@ -77,7 +78,7 @@ def differences(wanted: Any, there: Any) -> list[str]:
 
 
 def same_location(wanted: str | None, there: str | None) -> bool:
-    """Whether two locations are one; a part that `wanted` leaves out is the server's default."""
+    """Whether two locations are the same; the server's default stands for a part that `wanted` leaves out."""
     if not wanted:
         return True
     scheme, authority, path = _parts(wanted)
@@ -86,7 +87,7 @@ def same_location(wanted: str | None, there: str | None) -> bool:
 
 
 def path_of(location: str | None) -> str:
-    """The path in a location, without scheme, authority and the slash at its end."""
+    """The path of a location, without scheme, authority and the slash at its end."""
     return _parts(location or "")[2]
 
 
@@ -96,7 +97,7 @@ def _parts(location: str) -> tuple[str, str, str]:
 
 
 def is_translated(wanted: Any, there: Any) -> bool:
-    """Whether a table is external only because Hive 4 has made the wanted managed one so."""
+    """Whether the wanted table is managed and `there` is external only because Hive 4 translated it."""
     managed = isinstance(wanted, hive.Table) and wanted.tableType == "MANAGED_TABLE"
     return managed and _TRANSLATED in (there.parameters or {})
 
@@ -120,7 +121,7 @@ def _same_fields(wanted: Any, there: Any, ignored: frozenset[str]) -> bool:
 
 
 def _told(path: str, wanted: Any, there: Any, ignored: frozenset[str]) -> list[str]:
-    """The fields of two structs that are not the same, by the very rules of `same`."""
+    """The fields in which two structs differ, by the same rules as `same`."""
     found: list[str] = []
     for name in sorted(vars(wanted).keys() - ignored):
         mine, its = getattr(wanted, name), getattr(there, name, None)
@@ -137,12 +138,12 @@ def _told(path: str, wanted: Any, there: Any, ignored: frozenset[str]) -> list[s
 
 
 def _can_hold(there: Any, name: str) -> bool:
-    """Whether the server of an object knows a field of it; see pysync.model.idl."""
+    """Whether the server that gave `there` knows the field (see pysync.model.idl)."""
     return name not in _NEWER.get(type(there), ()) or getattr(there, _WITNESS.get(type(there), name)) is not None
 
 
 def same_parameters(wanted: Mapping[str, str] | None, there: Mapping[str, str] | None) -> bool:
-    """Whether the parameters of two objects are the same, but for what the server sets."""
+    """Whether the parameters of two objects are the same; those that the server sets are ignored."""
     mine, its = _parameters(wanted, there)
     return mine == its
 
@@ -150,8 +151,9 @@ def same_parameters(wanted: Mapping[str, str] | None, there: Mapping[str, str] |
 def _parameters(
     wanted: Mapping[str, str] | None, there: Mapping[str, str] | None
 ) -> tuple[dict[str, str], dict[str, str]]:
-    """The parameters that count, of both."""
+    """The parameters of both that are compared."""
     mine = {key: value for key, value in (wanted or {}).items() if key not in SERVER_PARAMETERS}
+    # The target's server may add these by itself; they count only if the source has them, too.
     added = OWN_STATISTICS | (TRANSLATION if _TRANSLATED in (there or {}) else frozenset())
     unasked = SERVER_PARAMETERS | (added - mine.keys())
     return mine, {key: value for key, value in (there or {}).items() if key not in unasked}
@@ -164,20 +166,21 @@ def same_counts(wanted: Mapping[str, str] | None, there: Mapping[str, str] | Non
 
 
 def sources_of(made: Any) -> dict[str, tuple[int, int, int]]:
-    """How many rows of each table have changed since a materialized view was made of it, by `db.table`.
+    """How many rows of each source table changed since a materialized view was built, by `db.table`.
 
-    Only Hive 4 counts them. Empty, too, where the tables got other names on the way here, and it cannot be told which.
+    Only Hive 4 counts them. Empty if a mapping renamed the tables, so that the counts cannot be assigned to them.
     """
     counts = {
         f"{it.table.dbName}.{it.table.tableName}".lower(): (it.insertedCount, it.updatedCount, it.deletedCount)
         for it in made.sourceTables or ()
     }
+    # A name may have the catalog in front: hive.db.table.
     names = {".".join(name.lower().split(".")[-2:]) for name in made.tablesUsed or ()}
     return counts if counts.keys() == names else {}
 
 
 def same_creation(wanted: Any, there: Any) -> bool:
-    """Of a materialized view: its tables, and what is known of them on both sides, in any order."""
+    """Whether two materialized views have the same tables, in any order, and the same counts if both know them."""
     if wanted is None or there is None:
         return wanted is None
     mine, its = sources_of(wanted), sources_of(there)

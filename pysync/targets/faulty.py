@@ -70,7 +70,7 @@ class Faults:
         self._choosing = threading.Lock()
 
     def of(self, operation: Operation) -> Fault | None:
-        """The fault that this try of the operation meets."""
+        """The fault that this try of the operation meets; None if it meets none."""
         with self._choosing:
             return next((f for at, f in enumerate(self._faults) if self._meets(at, f, operation.key)), None)
 
@@ -86,7 +86,7 @@ class Faults:
 
 
 class FaultyTarget(MemoryTarget):
-    """One connection to a metastore in memory, that fails."""
+    """One connection to a metastore in memory that fails on demand."""
 
     def __init__(self, settings: FaultySettings, faults: Faults, store: Store) -> None:
         super().__init__(settings, store)
@@ -131,7 +131,7 @@ class FaultyTarget(MemoryTarget):
 
 
 class _Opened:
-    """The targets of this process by name: all lanes of one, and it after a restart, see the same objects."""
+    """The targets of this process by name: all lanes of one target see the same objects, also after a restart of it."""
 
     def __init__(self) -> None:
         self._opening = threading.Lock()
@@ -139,10 +139,12 @@ class _Opened:
         self._faults: dict[str, tuple[FaultySettings, Faults]] = {}
 
     def open(self, settings: FaultySettings) -> FaultyTarget:
-        """The target of that name; its faults begin anew when the settings are others than before."""
+        """The target of that name. Its faults start over when its settings have changed."""
         with self._opening:
             store = self._stores.setdefault(settings.name, Store())
             held, faults = self._faults.get(settings.name, (None, Faults(settings.faults, settings.seed)))
+            # Every lane opens a connection: with the same settings they share the faults, so that `times` is not
+            # counted per lane.
             if held != settings:
                 faults = Faults(settings.faults, settings.seed)
             self._faults[settings.name] = settings, faults

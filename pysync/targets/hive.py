@@ -1,7 +1,7 @@
-"""HiveStore: what is true of every place that keeps its tables in a Hive Metastore, whoever speaks to that.
+"""HiveStore: what is true of every place that keeps its tables in a Hive Metastore, whoever talks to it.
 
-HMS refuses some alters that are wanted, moves files that shall stay, and counts files that it was told of: here are the
-ways round.
+HMS refuses some alters that are needed, moves files that must stay, and counts files although it was given the numbers.
+This module works around that.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ _TRANSLATED = "TRANSLATED_TO_EXTERNAL"
 
 
 class HiveStore(Store):
-    """A store whose plain calls (`write_…`) are left to whoever knows how to make them."""
+    """A store that leaves the plain calls (`write_…`) to subclasses, which know how to make them."""
 
     # --- the plain calls
 
@@ -50,7 +50,7 @@ class HiveStore(Store):
 
     @abstractmethod
     def write_sources(self, wanted: Any) -> None:
-        """Write what a materialized view is made of."""
+        """Write which tables a materialized view is made of."""
 
     @abstractmethod
     def write_no_table(self, name: TableName, *, delete_data: bool) -> None:
@@ -60,23 +60,24 @@ class HiveStore(Store):
     def write_new_partitions(
         self, table: Any, partitions: Sequence[Any], *, if_not_exists: bool, answer: bool
     ) -> Sequence[Any]:
-        """Add partitions: those that are not there (`if_not_exists`), or all or none; AlreadyExistsException then.
+        """Add the partitions that do not exist (`if_not_exists`), or all or none.
 
-        Returns those that were added as they are now, if an answer is wanted.
+        In the second case an existing one raises AlreadyExistsException. Returns the added partitions as the server has
+        them now, if `answer` is set.
         """
 
     @abstractmethod
     def write_partitions(self, name: TableName, partitions: Sequence[Any]) -> None:
-        """Alter partitions, which are there; no file moves."""
+        """Alter existing partitions; no file moves."""
 
     @abstractmethod
     def write_function(self, wanted: Any) -> None:
-        """Alter the function but for its resources."""
+        """Alter the function except for its resources."""
 
     # --- functions
 
     def alter_function(self, wanted: Any, there: Any) -> None:
-        """Alter it; HMS leaves its resources as they are, so with others it is dropped and created."""
+        """Alter the function. HMS never alters its resources: if those differ, it is dropped and created."""
         if same(wanted.resourceUris, there.resourceUris):
             self.write_function(wanted)
         else:
@@ -86,37 +87,46 @@ class HiveStore(Store):
     # --- tables
 
     def create_table(self, wanted: Any) -> None:
-        """Create the table. HMS makes its directory; files in one that is there stay.
+        """Create the table. HMS makes its directory; files that are in it already stay.
 
-        It counts those of a table without partition keys (`MetaStoreUtils.updateTableStatsFast`): that is put right.
+        HMS counts the files of a table without partition keys (`MetaStoreUtils.updateTableStatsFast`), whatever numbers
+        it was given. The numbers are corrected afterwards.
         """
         self.write_new_table(_with_known_sources(wanted))
+        # Seen on 2.3.10, 3.1.3 and 4.1.0: HMS counts no files for partitioned tables, so those need no second call.
         counts = not (is_view(wanted) or wanted.partitionKeys)
         there = self.table(name_of(wanted)) if counts else None
         if there is not None and not same_counts(wanted.parameters, there.parameters):
             self._write(wanted, there)
 
     def alter_table(self, wanted: Any, there: Any, *, cascade: bool = False) -> bool:
-        """Make `there` be `wanted`, also under another name; its partitions are kept.
+        """Turn `there` into `wanted`, also under another name; the partitions are kept.
 
-        HMS refuses a column type that the old one cannot be read as (hive.metastore.disallow.incompatible.col.type
-        .changes; 2.3 does not let setMetaConf switch it off). It compares by position, as far as both lists reach: so
-        the columns from the first that differs are taken off first.
+        HMS refuses a new column type that cannot read the old one
+        (hive.metastore.disallow.incompatible.col.type.changes; in 2.3 setMetaConf cannot switch it off). It compares
+        columns by position, as far as both lists reach. So the columns from the first different one on are removed in a
+        call of their own.
         """
         try:
             self._write(wanted, there, cascade=cascade)
         except hive.InvalidOperationException:
             kept = _common_columns(wanted, there)
+            # No column type differs, so HMS refuses for another reason.
             if len(kept) in {len(wanted.sd.cols), len(there.sd.cols)}:
                 raise
             shorter = deepcopy(there)
             shorter.sd.cols = kept
+            # `shorter` keeps the old mark: after a crash between the two calls the event does not look applied.
             self._write(shorter, there)
             self._write(wanted, there, cascade=cascade)
         return True
 
     def drop_tables(self, tables: Sequence[Any], *, delete_data: bool) -> None:
-        """Drop the tables. HMS drops that of an index with its index alone, which pysync never makes."""
+        """Drop the tables.
+
+        HMS drops the table of an index (Hive 2.3) only with its index. pysync creates no indexes, so it makes such a
+        table a plain one first.
+        """
         for there in tables:
             if is_index(there):
                 plain = deepcopy(there)
@@ -125,16 +135,17 @@ class HiveStore(Store):
             self.write_no_table(name_of(there), delete_data=delete_data)
 
     def rename_table(self, wanted: Any, there: Any) -> None:
-        """Make `there` be `wanted`, which has another name, without moving a file.
+        """Turn `there` into `wanted`, which has another name, without moving a file.
 
-        The files are where the new definition says: the source moved them, or a copy did. HMS itself moves the
-        directory of a managed table whose location the request does not change (HiveAlterHandler.alterTable), so such a
-        table is made external first. The source's HMS moved the locations of the partitions along, without an event for
-        them: here they are moved before the rename, so that after a crash between the two the next try still knows
-        where they were.
+        The files are where the new definition says: the source moved them, or a copy put them there. HMS moves the
+        directory of a managed table if the request does not change its location (HiveAlterHandler.alterTable). So such
+        a table is made external first. The source's HMS moved the locations of the partitions too, without an event for
+        them. Here they are moved before the rename: after a crash between the two the next try still knows where they
+        were.
         """
         old = there
         if not is_view(old):
+            # For an empty location HMS would choose a new one and move the files there.
             wanted.sd.location = wanted.sd.location or old.sd.location
             wanted = _as_translated(wanted, old)
             self._move_partitions(old, wanted.sd.location)
@@ -146,9 +157,9 @@ class HiveStore(Store):
     def put_partitions(self, table: Any, absent: Sequence[Any], changed: Sequence[tuple[Any, Any]]) -> Written:
         """Add and alter partitions (see Store.put_partitions).
 
-        Altered, too, is what has not become what it should: another client has just added it, or HMS has counted the
-        files of a directory that was there already. Until Hive 4 the call has no EnvironmentContext that could say
-        otherwise, and Hive 4 counts whatever that says. It is only the statistics that it sets by itself.
+        A partition that was added, but not as wanted, is altered as well: another client was faster, or HMS counted the
+        files of an existing directory. Until Hive 4 the call has no EnvironmentContext that could prevent the counting,
+        and Hive 4 ignores it. Only the statistics that HMS sets by itself are affected.
         """
         name = name_of(table)
         added = self.write_new_partitions(table, absent, if_not_exists=True, answer=True) if absent else ()
@@ -157,6 +168,7 @@ class HiveStore(Store):
 
     def add_partitions(self, table: Any, partitions: Sequence[Any]) -> None:
         """Add all or none (see Store.add_partitions)."""
+        # A store that does not keep the source's counts has nothing to correct, so the answer is not needed.
         answer = Capability.FILE_STATISTICS not in self.lacks
         try:
             added = self.write_new_partitions(table, partitions, if_not_exists=False, answer=answer)
@@ -183,10 +195,11 @@ class HiveStore(Store):
 
     @contextmanager
     def within(self, database: str) -> Iterator[None]:
-        """Where something is written into a database: turns the refusal into MissingDatabase if that is not there."""
+        """Turn a refusal into MissingDatabase if the database that something is written into is not there."""
         try:
             yield
         except (hive.InvalidObjectException, hive.InvalidOperationException, hive.NoSuchObjectException) as error:
+            # HMS has no error of its own for a missing database: these three have other causes, too.
             if self.database(database) is None:
                 raise MissingDatabase.of_target(self.settings.name, f"database {database}") from error
             raise
@@ -194,11 +207,13 @@ class HiveStore(Store):
     def _write(self, wanted: Any, there: Any, *, cascade: bool = False) -> None:
         wanted = _as_translated(wanted, there)
         self.write_table(wanted, there, cascade=cascade)
+        # alter_table leaves a view's creationMetadata as it is; it has a call of its own.
         if there.creationMetadata and not same_creation(wanted.creationMetadata, there.creationMetadata):
-            self.write_sources(_with_known_sources(wanted))  # an alter of the table says nothing of it
+            self.write_sources(_with_known_sources(wanted))
 
     def _unmovable(self, old: Any, location: str) -> Any:
-        """The table as it is after it has been made one whose directory HMS does not rename, if need be."""
+        """The table whose directory HMS will not rename: `old` itself, or `old` after it was made external."""
+        # HMS moves no files if the request changes the location. Hive 4 moves those of translated tables even then.
         translated = _TRANSLATED in (old.parameters or {})
         if _is_plainly_external(old) or (path_of(old.sd.location) != path_of(location) and not translated):
             return old
@@ -210,7 +225,8 @@ class HiveStore(Store):
         return external
 
     def _move_partitions(self, old: Any, location: str) -> None:
-        """Give the partitions below the old location their place below the new one."""
+        """Give partitions below the old location the same place below the new one."""
+        # With a slash at the end, so that /a/b does not match /a/bc.
         before, after = old.sd.location.rstrip("/") + "/", location.rstrip("/") + "/"
         if path_of(before) == path_of(after) or not old.partitionKeys:
             return
@@ -234,9 +250,9 @@ def is_view(table: Any) -> bool:
 
 
 def is_another(wanted: Any, there: Any) -> bool:
-    """Whether no alter leads from one to the other: from a view to a table, or to partition keys of other names.
+    """Whether no alter leads from one to the other: only one is a view, or partition keys have other names.
 
-    Keys may get other types, and their partitions are kept.
+    Keys may change their types; the partitions are kept then.
     """
     return is_view(wanted) != is_view(there) or _keys(wanted) != _keys(there)
 
@@ -248,12 +264,12 @@ def slices(items: Sequence[T], size: int) -> Iterator[Sequence[T]]:
 
 
 def _is_plainly_external(table: Any) -> bool:
-    """Hive 4 moves the directories of those that it translated to external ones, too."""
+    """Whether it is external by its client's wish: Hive 4 also moves directories of tables that it translated."""
     return table.tableType == "EXTERNAL_TABLE" and _TRANSLATED not in (table.parameters or {})
 
 
 def _others(wanted: Sequence[Any], added: Sequence[Any]) -> list[Any]:
-    """Which of the wanted partitions have not come to be with their parameters; `added` are those that were added."""
+    """The wanted partitions that were not added, or got other parameters; `added` is the server's answer."""
     there = {tuple(item.values): item.parameters for item in added}
     return [
         item
@@ -263,9 +279,9 @@ def _others(wanted: Sequence[Any], added: Sequence[Any]) -> list[Any]:
 
 
 def _as_translated(wanted: Any, there: Any) -> Any:
-    """The wanted managed table as an external one where Hive 4 has made `there` so; else as it is.
+    """The wanted table; if it is managed and Hive 4 has made `there` external, `wanted` becomes external as well.
 
-    Hive 4 would take it for managed again, but only in its own warehouse.
+    Hive 4 would accept it as managed again only inside its own warehouse.
     """
     if not is_translated(wanted, there):
         return wanted
@@ -276,7 +292,7 @@ def _as_translated(wanted: Any, there: Any) -> Any:
 
 
 def _with_known_sources(wanted: Any) -> Any:
-    """A materialized view without counts that are of other tables than its own; else as it is."""
+    """The materialized view without its counts if those are of other tables than its own; else as it is."""
     made = wanted.creationMetadata
     if made is None or not made.sourceTables or sources_of(made):
         return wanted
@@ -286,8 +302,9 @@ def _with_known_sources(wanted: Any) -> Any:
 
 
 def _common_columns(wanted: Any, there: Any) -> list[Any]:
-    """The leading columns of `there` that have the types of `wanted`'s."""
+    """The leading columns of `there` that have the same types as the columns of `wanted`."""
     kept = []
+    # By position and type only, as HMS compares: a changed name is no reason for a refusal.
     for old, new in zip(there.sd.cols, wanted.sd.cols):  # noqa: B905, as far as both reach
         if old.type != new.type:
             break

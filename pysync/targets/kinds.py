@@ -20,6 +20,7 @@ def target_kind(name: str) -> TargetKind:
     for point in entry_points(group=GROUP, name=name):
         try:
             kind: TargetKind = point.load()
+        # pysync installs the entry points of all its kinds, but the libraries of a kind only with its extra.
         except ImportError as error:
             raise UsageError(f"target kind {name!r} needs the package {error.name}", _extra(name)) from error
         return kind

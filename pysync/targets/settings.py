@@ -17,6 +17,7 @@ Name = Annotated[str, StringConstraints(pattern=r"^[A-Za-z0-9][A-Za-z0-9_.-]{0,6
 
 _UNITS = {"s": 1.0, "m": 60.0, "h": 3600.0, "d": 86400.0}
 
+# Covers fs.s3a.secret.key, spark.ssl.keyPassword, fs.azure.account.key.HOST and the like.
 _SECRET = re.compile(
     r"(secret(\.?key)?|password|passphrase|token|access\.?key|account\.key(\..*)?|credentials?)$", re.IGNORECASE
 )
@@ -37,14 +38,14 @@ def _spark_settings(value: dict[str, str]) -> dict[str, str]:
 
 
 SparkConf = Annotated[dict[str, str], AfterValidator(_spark_settings)]
-"""Settings of Spark; no secrets: pysync.toml is read by whoever may run pysync, and shown in parts."""
+"""Settings of Spark, without secrets: whoever may run pysync can read pysync.toml, and parts of it are shown."""
 
 
 @dataclass(frozen=True, slots=True)
 class SparkWish:
-    """The Spark session that a target needs: `catalog` is whether it needs one with a catalog of Hive's.
+    """The Spark session that a target needs; `catalog` is whether it needs Hive's catalog.
 
-    A process has one session, so that the wishes of all targets must come to one (pysync.config).
+    A process has one session, so the wishes of all targets must agree (pysync.config).
     """
 
     master: str | None
@@ -54,7 +55,7 @@ class SparkWish:
 
     @property
     def is_any(self) -> bool:
-        """Whether every session will do."""
+        """Whether any session will do."""
         return not (self.master or self.settings or self.catalog)
 
 
@@ -163,9 +164,9 @@ class TargetSettings(BaseModel):
     )
 
     def user_for(self, visited: Sequence[str]) -> str | None:
-        """Who writes what has been to these clusters, our own last; None: whoever the target takes us for.
+        """The user for writes of a change that has been to these clusters, our own last; None: the default user.
 
-        Some calls can tell where a change has been by nothing else.
+        Calls without an EnvironmentContext can tell the path of a change by nothing else.
         """
         return replicator(visited) if self.both_ways and visited else None
 
@@ -204,9 +205,10 @@ class TargetSettings(BaseModel):
 
     @property
     def drops_over_time(self) -> tuple[int, float]:
-        """How many drops it may get within how many seconds; (0, …) is no limit."""
+        """How many drops are allowed within how many seconds; (0, …) is no limit."""
         count, _, period = self.max_drops.partition(" per ")
         seconds = float(period[:-1]) * _UNITS[period[-1]] if period else _UNITS["h"]
+        # A value that was set counts as it is. The default must not be tighter than the limit for one window.
         if "max_drops" in self.model_fields_set:
             return int(count), seconds
         return (max(int(count), self.max_drops_per_window) if self.max_drops_per_window else 0), seconds

@@ -1,9 +1,9 @@
-"""Store: what a place for tables can do, in Hive's structs. It decides nothing: that is `pysync.targets.apply`'s.
+"""Store: what a place for tables can do, in Hive's structs. It decides nothing: `pysync.targets.apply` does.
 
-A kind of target is a store and settings (docs/adding-a-target.md). What it cannot hold it declares in `lacks`.
+A kind of target is a store and settings (docs/adding-a-target.md). A store declares in `lacks` what it cannot hold.
 
-Structs are hmsclient's. One that a store has read may bear an attribute `handle`: whatever the store needs to write it
-back (a version, fields that Hive has no place for). So may one that `as_kept` gives. Nobody else looks at it.
+Structs are hmsclient's. A store may set the attribute `handle` on a struct that it has read, or that `as_kept` returns:
+whatever it needs to write the object back (a version, fields that Hive has no place for). Nobody else looks at it.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ log = structlog.get_logger(__name__)
 
 
 class Capability(str, Enum):
-    """What a store may lack; the value is what people read."""
+    """What a store may lack; people read the value."""
 
     CONSTRAINTS = "constraints"
     COLUMN_STATISTICS = "column statistics"
@@ -47,12 +47,12 @@ class Capability(str, Enum):
 
 
 class Exists(Exception):
-    """What was to be added without a look may be there already; nothing was added."""
+    """A partition that was added without a look may exist already; nothing was added."""
 
 
 @dataclass(frozen=True, slots=True)
 class Refused:
-    """A partition of a batch that was not written, and why; the others were."""
+    """A partition of a batch that was not written, and the reason; the others were written."""
 
     values: tuple[str, ...]
     error: PysyncError
@@ -60,7 +60,7 @@ class Refused:
 
 @dataclass(frozen=True, slots=True)
 class Written:
-    """What came of a batch: whether anything was written, and what was refused."""
+    """The result of a batch: whether anything was written, and what was refused."""
 
     any: bool
     refused: Sequence[Refused] = ()
@@ -69,20 +69,21 @@ class Written:
 class Store(ABC):
     """One connection to a place, used by one thread at a time.
 
-    Reads give None, or nothing, for what is not there. Writes are told what was read just before; each may come again
-    after a crash and then ends the same. Alters return whether anything was written: a store may find that its own
-    language has no word for a difference. All raise the place's own errors, which `classified` sorts.
+    Reads return None, or nothing, for what is not there. A write gets what was read just before. It may come again
+    after a crash, and must end in the same state. Alters return whether anything was written: the language of a store
+    may be unable to express a difference. All methods raise the place's own errors, which `classified` sorts.
     """
 
     lacks: ClassVar[Mapping[Capability, str]] = {}
     """What it cannot hold or do, and why: one line that people read."""
+    # In one call 5,000 new partitions take HMS 2.3 4.5 to 7 s (on Derby): a lane would hang on it for that long.
     batch: ClassVar[int] = 500
-    """How many partitions are read, or written, at a time."""
+    """How many partitions are read or written in one call."""
     decisions: ClassVar[int] = 2
-    """How often an operation is decided while others change what it looks at."""
+    """How often an operation is decided, at most, if other clients change the objects that it reads."""
 
     def __init__(self, settings: TargetSettings, where: str) -> None:
-        """`where` is what errors call it."""
+        """`where` is the name of the place in error messages."""
         self.settings = settings
         self.where = where
         self._omitted: set[Capability] = set()
@@ -93,15 +94,15 @@ class Store(ABC):
     def classified(self, what: str, *, reading: bool = False) -> AbstractContextManager[None]:
         """Turn the place's errors into those of pysync.targets.base; `what` says what was tried, and where.
 
-        Where nothing could have been changed (`reading`), there is no unknown outcome.
+        A call that only reads (`reading`) has no unknown outcome.
         """
 
     def is_race(self, error: Exception) -> bool:  # noqa: ARG002
-        """Whether an error may come of somebody else's change between our look and our write."""
+        """Whether another client's change between our read and our write can cause this error."""
         return False
 
     def on_behalf_of(self, visited: Sequence[str]) -> Store:  # noqa: ARG002
-        """The store whose calls are told of as those of a change that has been to these clusters."""
+        """The store to write a change with that has been to these clusters: its calls tell listeners so."""
         return self
 
     @abstractmethod
@@ -112,19 +113,19 @@ class Store(ABC):
         """Give everything back; may be called twice."""
 
     def omits(self, lacking: Capability) -> None:
-        """Log, once a connection, that it goes on without what it lacks."""
+        """Log, once per connection, that the target goes on without this capability."""
         if lacking not in self._omitted:
             self._omitted.add(lacking)
             log.warning("property_omitted", target=self.settings.name, change=f"{lacking}: {self.lacks[lacking]}")
 
     @property
     def cluster(self) -> str:
-        """The name of the target's own source, where it has one."""
+        """The source name of the target's own cluster, if it has one; else the target's name."""
         return self.settings.cluster or self.settings.name
 
     @property
     def creates_missing_databases(self) -> bool:
-        """Whether a database that is not there is created for what is put into it."""
+        """Whether a missing database is created for an object that is put into it."""
         return False
 
     # --- what is there
@@ -148,6 +149,7 @@ class Store(ABC):
     def tables(self, database: str) -> Iterable[Any]:
         """The database's tables and views, each a Table."""
         found = (self.table(TableName(database, name)) for name in self.table_names(database))
+        # A table may be dropped after it was listed.
         return (table for table in found if table is not None)
 
     @abstractmethod
@@ -155,7 +157,7 @@ class Store(ABC):
         """The table's partitions, each a Partition; no more than some thousand in memory at a time."""
 
     def partition_names(self, table: Any, most: int | None = None) -> list[str]:
-        """The names of a table's partitions, `key=value/…` as HMS has them; no more than `most` if that is given."""
+        """The names of a table's partitions, `key=value/…` as HMS writes them; at most `most` if that is given."""
         keys = [key.name for key in table.partitionKeys or ()]
         found = self.partitions(TableName.of(table.dbName, table.tableName))
         return [partition_name(keys, it.values) for it in islice(found, most)]
@@ -165,7 +167,7 @@ class Store(ABC):
         """Those of the named partitions that are there, in no promised order."""
 
     def partitions_of(self, table: Any, values: Sequence[Sequence[str]]) -> list[Any]:
-        """Those of the table's partitions with these values that are there; no more than `batch` are asked for."""
+        """The existing ones of the table's partitions with these values; the caller passes at most `batch`."""
         keys = [key.name for key in table.partitionKeys or ()]
         names = [partition_name(keys, item) for item in values]
         return self.partitions_by_name(TableName.of(table.dbName, table.tableName), names)
@@ -185,13 +187,13 @@ class Store(ABC):
     # --- what becomes of an object here
 
     def as_kept(self, item: Any, table: Any | None = None) -> Any:  # noqa: ARG002
-        """The object as the place will give it back; all comparisons are with this, and writes are given it.
+        """The object in the form in which the place will return it. Comparisons use this form, and writes get it.
 
-        Not altered in place. What is None in it says nothing: then what is there is no difference. `table` is the one
-        here that a partition belongs to. Raises Rejected where the place can hold it in no form.
+        Does not alter `item`. A field that is None in the result is not compared: the place decides it. `table` is the
+        table at the target that a partition belongs to. Raises Rejected if the place can hold the object in no form.
 
-        As it is, unless a store says otherwise, but for the name of a function, which is in lower case everywhere: HMS
-        2.3 and 3.1 cannot drop a database with functions of Mixed names.
+        By default nothing changes but the name of a function: it becomes lower case, because HMS 2.3 and 3.1 cannot
+        drop a database that has functions with Mixed names.
         """
         if not isinstance(item, hive.Function) or item.functionName == normalized(item.functionName):
             return item
@@ -200,13 +202,13 @@ class Store(ABC):
         return kept
 
     def lost(self, kept: Any) -> Sequence[str]:  # noqa: ARG002
-        """What the place does not hold of an object as the source has it, a line each; `kept` is of `as_kept`."""
+        """What the place cannot hold of the source's object, one line each; `kept` comes from `as_kept`."""
         return ()
 
     def written(self, found: list[str], kept: Any, there: Any | None, table: Any | None) -> list[str]:  # noqa: ARG002
-        """Of the differences `found` between what is wanted and what is there those for which it would write anything.
+        """The part of the differences `found` for which the place would write anything.
 
-        Asks nobody. Raises Rejected where it can hold the object in no form.
+        Asks no server. Raises Rejected if the place can hold the object in no form.
         """
         return found
 
@@ -218,15 +220,15 @@ class Store(ABC):
 
     @abstractmethod
     def alter_database(self, wanted: Any, there: Any) -> bool:
-        """Make `there` be `wanted`, as far as the place can."""
+        """Turn `there` into `wanted`, as far as the place can."""
 
     def is_half_made(self, wanted: Any, there: Any) -> bool:  # noqa: ARG002
-        """Whether a crash has cut a `create_database` of it short."""
+        """Whether a crash interrupted `create_database` for this database."""
         return False
 
     @abstractmethod
     def drop_database(self, name: str, *, delete_data: bool) -> None:
-        """Drop the database, which has no tables any more, with its functions."""
+        """Drop the database, which has no tables any more, together with its functions."""
 
     # --- tables
 
@@ -236,13 +238,13 @@ class Store(ABC):
 
     @abstractmethod
     def alter_table(self, wanted: Any, there: Any, *, cascade: bool = False) -> bool:
-        """Make `there` be `wanted`, of the same name, partition key names and kind (table or view).
+        """Turn `there` into `wanted`, which has the same name, partition key names and kind (table or view).
 
-        Its partitions are kept; with `cascade` the place may give them its columns at once (see `spread_columns`).
+        Keeps the partitions; with `cascade` the place may give them the new columns at once (see `spread_columns`).
         """
 
     def replace_table(self, wanted: Any, there: Any) -> bool:
-        """Make `there` another table of that name, without partitions."""
+        """Replace `there` by another table of that name, which has no partitions."""
         self.drop_tables([there], delete_data=False)
         self.create_table(wanted)
         return True
@@ -252,12 +254,14 @@ class Store(ABC):
         """Drop tables of one database, with their partitions."""
 
     def renaming(self) -> Store:
-        """The store by which tables are renamed: another one where this has no word for it. Raises Rejected."""
+        """The store that renames tables: another one if this has no statement for it. Raises Rejected."""
         return self
 
     def rename_table(self, wanted: Any, there: Any) -> None:
-        """Make `there` be `wanted`, which has another name and maybe database; partitions below its old location move
-        along, and no file does. Never called where `Capability.RENAMES` lacks.
+        """Turn `there` into `wanted`, which has another name and maybe another database.
+
+        Partitions below the old location get a location below the new one; no file moves. Never called if the store
+        lacks `Capability.RENAMES`.
         """
         raise NotImplementedError
 
@@ -265,27 +269,27 @@ class Store(ABC):
 
     @abstractmethod
     def put_partitions(self, table: Any, absent: Sequence[Any], changed: Sequence[tuple[Any, Any]]) -> Written:
-        """Add the `absent` ones and alter the `changed` ones of a table, no more than `batch` in all; of each of those
-        what is wanted, and what is there.
+        """Add the `absent` partitions of a table and alter the `changed` ones, at most `batch` in all.
 
-        Somebody else may add them at this moment: they have to be as wanted all the same.
+        `changed` has pairs: what is wanted, and what is there. If another client adds an absent one at the same moment,
+        it must still end as wanted.
         """
 
     def add_partitions(self, table: Any, partitions: Sequence[Any]) -> None:  # noqa: ARG002
-        """Add partitions, no more than `batch`, to a table that most likely has none, without a look.
+        """Add partitions, at most `batch`, without a look, to a table that most likely has none.
 
-        Raises Exists, and adds none, where one is there, or where the place cannot do all or none.
+        Raises Exists, and adds none, if one of them exists, or if the place cannot add all or none.
         """
         raise Exists
 
     @abstractmethod
     def drop_partitions(self, table: Any, there: Sequence[Any], *, delete_data: bool) -> None:
-        """Drop partitions that are there, no more than `batch`."""
+        """Drop partitions that are there, at most `batch`."""
 
     # --- what may lack, and is never called then
 
     def spread_columns(self, table: Any, columns: Sequence[Any]) -> bool:
-        """Give all partitions of the table these columns; whether any had others."""
+        """Give all partitions of the table these columns; returns whether any had others."""
         name = TableName.of(table.dbName, table.tableName)
         found, changed = self.partitions(name), False
         while some := list(islice(found, self.batch)):
@@ -298,7 +302,7 @@ class Store(ABC):
         return changed
 
     def say(self, word: Any) -> None:
-        """Create the Function `word` and drop it, so that all hear of it (pysync.model.again)."""
+        """Create the Function `word` and drop it, so that the listeners of all clusters hear it."""
         raise NotImplementedError
 
     def create_function(self, wanted: Any) -> None:
@@ -306,11 +310,11 @@ class Store(ABC):
         raise NotImplementedError
 
     def alter_function(self, wanted: Any, there: Any) -> None:
-        """Make `there` be `wanted`."""
+        """Turn `there` into `wanted`."""
         raise NotImplementedError
 
     def drop_function(self, database: str, name: str) -> None:
-        """Drop it; nothing if it is not there."""
+        """Drop the function; does nothing if it is not there."""
         raise NotImplementedError
 
     def constraints_of(self, kind: type[Any], name: TableName) -> list[Any]:
@@ -326,25 +330,26 @@ class Store(ABC):
         raise NotImplementedError
 
     def column_statistics(self, table: Any, parts: Sequence[str]) -> Statistics:
-        """Those of the partitions of these names, and "" for the table itself."""
+        """The column statistics of the partitions with these names; "" is the table itself."""
         raise NotImplementedError
 
     def put_column_statistics(self, name: TableName, statistics: Statistics) -> None:
-        """Write them, by the names of partitions, which are there, and "" for the table itself."""
+        """Write column statistics by the names of existing partitions; "" is the table itself."""
         raise NotImplementedError
 
     def drop_column_statistics(self, name: TableName, part: str, columns: Iterable[str]) -> None:
-        """Drop those of some columns."""
+        """Drop the statistics of some columns."""
         raise NotImplementedError
 
     def knows_timestamps(self, database: str) -> bool:  # noqa: ARG002
-        """Whether statistics of timestamps may be sent to it."""
+        """Whether the place can read statistics of timestamp columns."""
         return True
 
 
 def refused_as_one(name: TableName, refused: Sequence[Refused]) -> PysyncError:
-    """One error for the partitions of a table that were refused: what is worth another try before what is not."""
+    """One error for the refused partitions of a table."""
     what = f"{len(refused)} partitions of {name} failed"
+    # An error that may pass counts more than a refusal: with Rejected the event would be parked at once.
     for it in refused:
         if not isinstance(it.error, Rejected):
             return type(it.error)(f"{what}: {it.error.message}", it.error.hint)

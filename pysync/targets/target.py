@@ -1,4 +1,4 @@
-"""StoreTarget: the Target protocol on any store. What may be done is decided in `pysync.targets.apply`."""
+"""StoreTarget: the Target protocol on any store. `pysync.targets.apply` decides what may be done."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from pysync.targets.store import Capability, Store
 
 
 class StoreTarget:
-    """A target whose objects are in a store."""
+    """A target that keeps its objects in a store."""
 
     def __init__(self, store: Store) -> None:
         self.store = store
@@ -27,7 +27,8 @@ class StoreTarget:
 
     @property
     def keeps_statistics(self) -> bool:
-        """Whether it holds column statistics, and shall."""
+        """Whether the store can hold column statistics, and the settings ask for them."""
+        # Only the kinds that can hold column statistics have this setting.
         wanted = getattr(self.store.settings, "statistics", "off") == "columns"
         return wanted and Capability.COLUMN_STATISTICS not in self.store.lacks
 
@@ -64,6 +65,7 @@ class StoreTarget:
     def partitions(self, name: TableName) -> Iterator[Any]:
         """The table's partitions, streamed."""
         with self.store.classified(f"cannot read the partitions of {name} on {self._where}", reading=True):
+            # Inside the block, because errors arise while the caller iterates.
             yield from self.store.partitions(name)
 
     def partition_names(self, name: TableName, most: int | None = None) -> list[str]:
@@ -89,11 +91,14 @@ class StoreTarget:
 
     def differences(self, wanted: Any, there: Any | None, table: Any | None = None) -> list[str]:
         """What it would write (see Target.differences)."""
+        # What the target cannot hold must not be reported as drift for ever.
         if isinstance(wanted, list) and Capability.CONSTRAINTS in self.store.lacks:
             return []
         if isinstance(wanted, hive.Table):
+            # `apply` would refuse such a table, so its absence is no drift.
             refuse_transactional(self.store.settings, wanted)
         kept = self._kept(wanted, table)
+        # Each cluster counts its own files. If counts were compared, both ends would overwrite each other's for ever.
         if there is not None and self.store.settings.both_ways:
             kept, there = countless(kept), countless(there)
         found = ["missing"] if there is None else differences(kept, there)

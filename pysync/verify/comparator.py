@@ -1,4 +1,4 @@
-"""Looks: what there is to compare, and who compares one of it, with both ends at hand. Items and answers are values."""
+"""Comparator: what there is to compare, and the comparison of one object. Items and answers are values."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from pysync.verify.tables import Seen, compared_with, excused, look_at_extra, lo
 
 @dataclass(frozen=True, slots=True)
 class DatabaseItem:
-    """A database with its functions; `sources` are those of the source that go there."""
+    """A database with its functions; `sources` are the databases of the source that go there."""
 
     new: str
     sources: tuple[str, ...]
@@ -25,7 +25,7 @@ class DatabaseItem:
 
 @dataclass(frozen=True, slots=True)
 class ExtraDatabaseItem:
-    """One that only the target has."""
+    """A database that only the target has."""
 
     new: str
 
@@ -69,6 +69,7 @@ class Comparator:
     def _database(self, ends: Ends, item: DatabaseItem) -> Iterator[Compared]:
         rules, name = self.rules, item.sources[0]
         wanted, there = ends.source.database(name), ends.target.database(item.new)
+        # Each metastore has a `default` of its own: only what is in it is compared.
         if item.new != DEFAULT and wanted is not None:
             blank, stays = Compared("database", item.new, EQUAL, source=name), rules.stays(wanted)
             compared = compared_with(ends.target, rules, blank, wanted, there)
@@ -95,7 +96,7 @@ class Comparator:
             yield Compared("function", f"{item.new}.{name}", EXTRA, told=told, source=item.sources[0])
 
     def _function(self, target: Target, database: str, wanted: Any, there: Any | None) -> Compared:
-        """Functions have no marks: in whose database they are was told of that."""
+        """Compare a function. It has no mark: whether its database is ours is reported with the database."""
         result = MISSING if there is None else DIFFERENT
         name = f"{self.rules.mapping.database(database)}.{wanted.functionName}"
         blank = Compared("function", name, EQUAL, source=database)

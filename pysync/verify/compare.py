@@ -1,7 +1,7 @@
 """Compare: every object in scope at the source against the target's, field by field, by the target's own rules.
 
-What counts as equal is decided in the target (Target.differences), where it also decides what is written: so what is
-found here a refresh makes good, and what is not it would not touch.
+Target.differences decides what counts as equal, by the rules that also decide what is written. So a refresh makes good
+what is found here, and leaves alone what is not.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ THREADS = 4
 """How many look at once unless somebody says so: each has a connection to both ends."""
 
 Tell = Callable[[str, int, int], None]
-"""Is told what is compared now, and how many of how many objects are done."""
+"""Called with what is compared now, how many objects are done, and how many there are."""
 
 
 class Comparison:
@@ -52,7 +52,7 @@ class Comparison:
         keep_pace: Callable[[], None] = lambda: None,
         executor: Callable[[WorkerPool, Comparator], Executor] = LocalExecutor,
     ) -> None:
-        """`executor` makes of these threads those who look, which may be elsewhere."""
+        """`executor` makes, from the pool of these threads, what compares; it may do so elsewhere, as on Spark."""
         self._crew = partial(WorkerPool, open_source, open_target, threads, keep_pace)
         self._rules = Rules.of(settings, source)
         self._hands = executor
@@ -94,12 +94,13 @@ class Comparison:
         for item in self._tables(ends, names):
             if selection is None or selection.has_table(item.old):
                 yield item
+        # `default` is no extra: every metastore has one.
         for new in set(ends.target.databases()) - rules.mapping.databases_of(names) - {DEFAULT}:
             if selection is None or selection.has_database(rules.mapping.source_database(new)):
                 yield ExtraDatabaseItem(new)
 
     def _tables(self, ends: Ends, names: list[str]) -> Iterator[TableItem]:
-        """The tables of these databases of the source, and those of the target's that belong to none of them."""
+        """The tables of these databases of the source, and the extra ones in the target's databases for them."""
         rules = self._rules
         expected: set[TableName] = set()
         for database in names:

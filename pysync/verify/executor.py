@@ -16,7 +16,7 @@ R = TypeVar("R")
 
 
 class Executor(Protocol):
-    """Looks, several at once; reads only. All of it raises as both ends do, and what keeps it from looking."""
+    """Looks at several objects at once; reads only. All methods raise as both ends do, or what prevents a look."""
 
     def ask(self, look: Callable[[Ends], R]) -> Future[R]:
         """Have a thread of this process look."""
@@ -25,7 +25,7 @@ class Executor(Protocol):
         """What is seen of each, in their order."""
 
     def batches(self, keyed: Keyed, batches: Iterable[Batch]) -> Iterator[Tally]:
-        """What is found of some partitions of a table, in their order; of several batches together, maybe."""
+        """What is found in batches of a table's partitions, in order; one tally may be of several batches."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,14 +36,14 @@ class LocalExecutor:
     comparator: Comparator
 
     def ask(self, look: Callable[[Ends], R]) -> Future[R]:
-        """As Executor'."""
+        """As `Executor.ask`."""
         return self.pool.ask(look)
 
     def objects(self, items: Sequence[Item]) -> Iterator[tuple[Item, Seen]]:
-        """As Executor'."""
+        """As `Executor.objects`."""
         return self.pool.each(lambda ends, item: (item, self.comparator.look(ends, item)), items)
 
     def batches(self, keyed: Keyed, batches: Iterable[Batch]) -> Iterator[Tally]:
-        """As Executor'."""
+        """As `Executor.batches`."""
         owner = self.pool.ask(lambda ends: self.comparator.owner(ends, keyed)).result()
         return self.pool.each(lambda ends, batch: self.comparator.compare(ends, owner, batch), batches)

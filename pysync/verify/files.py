@@ -16,11 +16,11 @@ KIND = "files"
 def compared_files(
     found: Iterable[tuple[TableName, Sequence[Difference]]], names: Mapping[str, str], *, drops: bool
 ) -> Iterator[Compared]:
-    """One for each table, which may come in several batches one after the other.
+    """One finding for each table, which may come in several consecutive batches.
 
-    `names` are those at the target, by those at the source. Without `drops` what only the target has is told, and no
-    drift: nothing would take it away. Nor is a directory that the source says it has, and has not: nothing is copied
-    for it.
+    `names` maps names at the source to those at the target. Without `drops` a file that only the target has is
+    reported, but is no drift: nothing would remove it. A directory that is missing at the source is no drift, either:
+    nothing is copied for it.
     """
     for table, batches in groupby(found, key=itemgetter(0)):
         differences = [it for _, batch in batches for it in batch]

@@ -1,4 +1,4 @@
-"""What a comparison finds of one object, and which objects are to be compared."""
+"""What a comparison finds about one object, and which objects it compares."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ MORE = "and "
 class Compared:
     """One object: what it is, its name at the target, and how it compares; `fields` names what differs.
 
-    `parts` are the partitions of a table that were compared. `told`: why what differs is no drift, "" if it is one.
+    `parts` is how many partitions of a table were compared. `told` says why a difference is no drift; "" if it is one.
     `source` is the name at the source: `db.table`, or `db` for a database and its functions.
     """
 
@@ -49,7 +49,7 @@ class Selection:
 
     @classmethod
     def parse(cls, names: Sequence[str]) -> Selection | None:
-        """Of `db` and `db.table`; None, which is everything, if there is no name. Raises UsageError."""
+        """The selection of names like `db` and `db.table`; None, everything, if there are none. Raises UsageError."""
         if not names:
             return None
         if not all(name.strip() for name in names):
@@ -59,13 +59,13 @@ class Selection:
 
     @classmethod
     def of(cls, compared: Iterable[Compared]) -> Selection:
-        """Of what was compared."""
+        """The selection of what was compared."""
         names = {item.source for item in compared}
         tables = frozenset(TableName.parse(name) for name in names if "." in name)
         return cls(alone=frozenset(name for name in names if "." not in name), tables=tables)
 
     def not_among(self, names: Collection[str]) -> list[str]:
-        """What of it none of these names is, or is within."""
+        """The selected objects that are not among these names; a database is if a name is within it."""
         within = {name.partition(".")[0] for name in names}
         missing = [name for name in sorted(self.whole | self.alone) if name not in within]
         return [*missing, *(str(name) for name in sorted(self.tables) if str(name) not in names)]
@@ -80,6 +80,6 @@ class Selection:
 
 
 def listed(fields: Sequence[str], count: int | None = None) -> tuple[str, ...]:
-    """The first of some differences, of which there are `count` (unset: these), and how many more there are."""
+    """The first of these differences, and how many more there are; `count` is their total (unset: these)."""
     more = (len(fields) if count is None else count) - min(len(fields), MOST_FIELDS)
     return (*fields[:MOST_FIELDS], *([f"{MORE}{more:,} more"] if more > 0 else []))

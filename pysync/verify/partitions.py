@@ -1,4 +1,4 @@
-"""The partitions of a table, compared a batch at a time: in memory at once are their names and a few batches."""
+"""The partitions of a table, compared a batch at a time. In memory are all their names, and a few batches."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from pysync.verify.rules import Rules
 R = TypeVar("R")
 
 FEW = 4 * PARTITIONS_PER_CALL
-"""A table of no more partitions is compared by one thread, while the others compare other tables."""
+"""A table with at most so many partitions is compared by one thread, while others compare other tables."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,7 +31,7 @@ class Keyed:
 
 @dataclass(frozen=True, slots=True)
 class Owner:
-    """The same with what it takes to compare its partitions: the source's `frame`, and the table that is `there`."""
+    """A table with what it takes to compare its partitions: the source's `frame`, and the table at the target."""
 
     keyed: Keyed
     frame: Frame
@@ -59,11 +59,12 @@ class Tally:
         """Count what another found."""
         self.parts += other.parts
         self.differences += other.differences
+        # As many as are shown, however many there are.
         self.fields += other.fields[: MOST_FIELDS - len(self.fields)]
         self.told += [it for it in other.told if it not in self.told][:MOST_FIELDS]
 
     def found(self, fields: Iterable[str], excuse: str = "") -> None:
-        """Note differences; with an excuse they are told, and no drift."""
+        """Note differences. With an excuse they are reported, but are no drift."""
         for text in fields:
             self.differences += not excuse
             where, what = (self.told, f"{text} ({excuse})") if excuse else (self.fields, text)
@@ -72,7 +73,7 @@ class Tally:
 
 
 class Many(Protocol):
-    """Who compares many partitions at once (pysync.verify.executor)."""
+    """Compares many partitions at once (pysync.verify.executor)."""
 
     def ask(self, look: Callable[[Ends], R]) -> Future[R]:
         """Have a thread of this process look."""
@@ -92,6 +93,7 @@ def owner_of(ends: Ends, keyed: Keyed, rules: Rules) -> Owner:
 def compare_few(ends: Ends, owner: Owner, rules: Rules) -> Tally | None:
     """Compare all partitions of a table at once; None if there are more than FEW."""
     keyed = owner.keyed
+    # One more than FEW tells that there are more, without all the names.
     wanted, there = _source_names(ends, keyed, FEW + 1), ends.target.partition_names(keyed.new, FEW + 1)
     if max(len(wanted), len(there)) > FEW:
         return None
@@ -102,7 +104,8 @@ def compare_few(ends: Ends, owner: Owner, rules: Rules) -> Tally | None:
 
 
 def compare_many(executor: Many, keyed: Keyed, rules: Rules) -> Iterator[tuple[Tally, int]]:
-    """Compare all partitions of a table with all executor: what was found by now, and of how many, again and again."""
+    """Compare all partitions of a table by the executor. Yields the findings so far and the total, again and again."""
+    # Asked for first, and awaited last: both ends list their names at once.
     theirs = executor.ask(lambda ends: frozenset(ends.target.partition_names(keyed.new)))
     wanted = executor.ask(lambda ends: _source_names(ends, keyed)).result()
     there = theirs.result()

@@ -37,9 +37,9 @@ class Ends:
 
 
 class WorkerPool:
-    """Looks from several threads, or from that of who asks if it is one; gives all connections back as it is left.
+    """Looks from several threads, or, if `threads` is 1, from the caller's. Closes all connections at the end.
 
-    `keep_pace` is called before every look at an item, by the thread that asks for it; it may wait, or raise to end.
+    `keep_pace` is called before every look at an item, in the thread that asks for it; it may wait, or raise to end.
     """
 
     def __init__(
@@ -54,6 +54,7 @@ class WorkerPool:
         self._threads = threads
         self._keep_pace = keep_pace
         self._pool = ThreadPoolExecutor(threads, thread_name_prefix="verify") if threads > 1 else None
+        # A pair of connections for each thread: thrift answers in order.
         self._own = threading.local()
         self._opening = threading.Lock()
         self._opened = ExitStack()
@@ -65,6 +66,7 @@ class WorkerPool:
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
         if self._pool is not None:
+            # Before the connections are closed, which its threads use.
             self._pool.shutdown(cancel_futures=True)
         self._opened.close()
 
@@ -88,7 +90,7 @@ class WorkerPool:
             yield under_way.popleft().result()
 
     def _patiently(self, look: Callable[[Ends], R]) -> R:
-        """Look again where there was no answer: who reads and who writes may meet in a deadlock of the database."""
+        """Look again where there was no answer: readers and writers may deadlock in the metastore's database."""
         retrying = Retrying(
             retry=retry_if_exception_type((PysyncError, TException)),
             wait=wait_random_exponential(_FIRST_WAIT_SECONDS, max=_LONGEST_WAIT_SECONDS),
@@ -100,6 +102,7 @@ class WorkerPool:
     def _ends(self) -> Ends:
         found: Ends | None = getattr(self._own, "ends", None)
         if found is None:
+            # ExitStack is not safe for threads.
             with self._opening:
                 source, target = self._open_source(), self._open_target()
                 self._opened.callback(source.close)

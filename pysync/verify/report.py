@@ -24,12 +24,12 @@ class Report:
 
     @property
     def drift(self) -> list[Compared]:
-        """What is not as it should be."""
+        """The objects that have drifted."""
         return [item for item in self.compared if item.drift]
 
     @property
     def told(self) -> list[Compared]:
-        """What differs, and may."""
+        """The objects that differ, and may."""
         return [item for item in self.compared if item.told]
 
     @property

@@ -1,4 +1,4 @@
-"""Rules: what a target shall have of the source, and what in it is no drift though it differs. Pure."""
+"""Rules: what a target shall have of the source, and which differences are no drift. Pure."""
 
 from __future__ import annotations
 
@@ -51,10 +51,11 @@ class Rules:
         return cls(settings, Policy.of(settings), NameMapping.of(settings), source)
 
     def excuse(self, kind: str, result: str, by: Kind | None = None) -> str:
-        """Why a difference is left as it is, by the settings; "" if it is not. `by` is the kind that would mend it."""
+        """Why the settings leave a difference as it is; "" if they do not. `by` is the kind that would mend it."""
         needed = by or _MENDED_BY.get((kind, result))
         if needed is None or needed not in self.policy.exclude_kinds:
             return ""
+        # Excluded by the policy alone: it leaves the drops out where they are suppressed.
         if needed not in self.settings.exclude_kinds:
             return "drops are suppressed"
         return f"{needed} is among exclude_kinds"
@@ -76,7 +77,7 @@ class Rules:
         return self.is_ours(there)
 
     def has_parts(self, there: Any) -> bool:
-        """Whether what is in an object at the target, and has no mark, came from this source."""
+        """Whether objects without marks of their own, in this one at the target, came from this source."""
         return self.settings.both_ways or self.is_ours(there)
 
     def whose(self, there: Any) -> str:
@@ -87,7 +88,7 @@ class Rules:
         return "not written by pysync" if mark is None else f"written by pysync from {mark.source!r}"
 
     def stays(self, wanted: Any) -> str:
-        """Why an object is left as it is at the target, whatever the source has; "" if it is not."""
+        """Why an object stays as it is at the target, whatever the source has; "" if it does not."""
         mark = Mark.read(wanted.parameters)
         came = not self.settings.both_ways and mark is not None and mark.source == self.cluster
         return f"it came from {self.cluster!r}: only what is changed there counts" if came else ""

@@ -21,9 +21,9 @@ _KINDS = {struct: kind for kind, struct in OBJECTS.items()}
 
 @dataclass(frozen=True, slots=True)
 class Seen:
-    """What was seen of a table: `found`, the table first, then its constraints; `many`: partitions are to come.
+    """What was seen of a table: `found` has the table, then its constraints. With `many` its partitions are to come.
 
-    `stays` is why all of it is left as it is at the target, "" if it is not.
+    `stays` says why all of it is left as it is at the target; "" if it is not.
     """
 
     found: tuple[Compared, ...]
@@ -31,7 +31,7 @@ class Seen:
     stays: str = ""
 
     def judged(self) -> tuple[Compared, ...]:
-        """What was found, told where it is left as it is."""
+        """What was found; where it is left as it is, with the reason."""
         return tuple(replace(it, told=self.stays) if it.result != EQUAL and self.stays else it for it in self.found)
 
 
@@ -42,11 +42,13 @@ def look_at_table(ends: Ends, old: TableName, new: TableName, rules: Rules) -> S
         return look_at_extra(ends, old, new, rules)
     if is_index(wanted):
         return Seen(())
+    # These before `compared_with`, which rewrites `wanted` in place.
     stays = rules.stays(wanted)
     constraints = ends.source.constraints(wanted)
     frame = rules.mapping.frame(wanted)
     there = ends.target.table(new)
     compared = compared_with(ends.target, rules, Compared("table", str(new), EQUAL, source=str(old)), wanted, there)
+    # What belongs to somebody else's table is not compared.
     if there is None or compared.result == FOREIGN:
         return Seen((compared,), stays=stays)
     more = tuple(_constraints(ends, rules, compared, rules.constraints(constraints), there))
@@ -77,7 +79,7 @@ def excused(found: Compared, rules: Rules, there: Any, *, in_scope: bool) -> Com
 
 
 def compared_with(target: Target, rules: Rules, blank: Compared, wanted: Any, there: Any | None) -> Compared:
-    """A database or table of the source compared, by the rules of the target and of whose it is; `blank` names it.
+    """Compare a database or table of the source by the rules of target and ownership; `blank` names it.
 
     `wanted` is rewritten in place.
     """
@@ -105,7 +107,7 @@ def with_partitions(compared: Compared, tally: Tally) -> Compared:
 
 
 def _of_others(rules: Rules, found: Compared, there: Any) -> Compared:
-    """What stands in the place of ours: a database may, a table only where the settings let it."""
+    """What stands in the place of ours. A database may; a table is drift unless the settings allow it."""
     told = rules.whose(there)
     if found.kind == "database":
         return replace(found, result=FOREIGN if found.fields else EQUAL, told=told if found.fields else "")
@@ -115,7 +117,7 @@ def _of_others(rules: Rules, found: Compared, there: Any) -> Compared:
 
 
 def _have_same_partitions(wanted: Any, there: Any) -> bool:
-    """Whether both have partitions, by the same keys; if not, that is told already."""
+    """Whether both have partitions by the same keys. If not, the table itself is reported as different."""
     keys = [key.name.lower() for key in wanted.partitionKeys or ()]
     return bool(keys) and keys == [key.name.lower() for key in there.partitionKeys or ()]
 

@@ -15,7 +15,7 @@ from uvicorn.protocols.http.h11_impl import H11Protocol
 MOST = 32
 """Connections at once, and as many that wait to be accepted."""
 LIFE_SECONDS = 15.0
-"""Of a connection, whatever it does: longer than any scrape waits for its answer."""
+"""How long a connection lasts at most, whatever it does: longer than any scrape waits for its answer."""
 
 _numbers = itertools.count()
 
@@ -29,17 +29,17 @@ class Visitor(H11Protocol):
         self._end: asyncio.TimerHandle | None = None
 
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
-        """Begin its life, and end that of the oldest if it is one too many."""
+        """Set its end, and end the oldest connection if this is one too many."""
         super().connection_made(transport)
         self._end = self.loop.call_later(LIFE_SECONDS, transport.abort)
         visitors = [it for it in self.connections if isinstance(it, Visitor)]
         if len(visitors) > MOST:
             oldest = min(visitors, key=lambda it: it._number)
-            self.connections.discard(oldest)  # it is told of its end a moment later
+            self.connections.discard(oldest)  # `connection_lost` comes later, and the next one must not end it again
             oldest.transport.abort()
 
     def connection_lost(self, exc: Exception | None) -> None:
-        """It has ended."""
+        """Cancel the end that `connection_made` has set."""
         if self._end is not None:
             self._end.cancel()
         super().connection_lost(exc)

@@ -79,7 +79,7 @@ def _capture(status: Mapping[str, Any]) -> Iterator[Metric]:
 
 
 def _listeners(listeners: Sequence[Mapping[str, Any]]) -> Iterator[Metric]:
-    """Each by its instance: a metastore that is started anew is another one."""
+    """Labelled by instance: a metastore that is started anew is another listener."""
     lost = CounterMetricFamily("pysync_listener_lost_events", "Events that it knows to be lost.", labels=_LISTENER)
     silent = GaugeMetricFamily("pysync_listener_silent", "1 if it is missed.", labels=_LISTENER)
     heard = GaugeMetricFamily("pysync_listener_heard_at_seconds", "When it was heard last.", labels=_LISTENER)
@@ -91,6 +91,7 @@ def _listeners(listeners: Sequence[Mapping[str, Any]]) -> Iterator[Metric]:
         silent.add_metric(labels, it["state"] == "silent")
         size.add_metric(labels, it["waiting_bytes"])
         events.add_metric(labels, it["waiting_events"])
+        # No sample where it was never heard: 0 would mean 1970.
         if it["heard_at"] is not None:
             heard.add_metric(labels, it["heard_at"])
     yield from (lost, silent, heard, size, events)
@@ -125,11 +126,13 @@ def _targets(targets: Sequence[Mapping[str, Any]]) -> Iterator[Metric]:
         for state in State:
             states.add_metric([it["name"], str(state)], it["state"] == state)
         for result, count in sorted(it["counts"].items()):
+            # Skipped and parked are events, not operations.
             if result not in events:
                 operations.add_metric([it["name"], result], count)
         for result, counter in events.items():
             counter.add_metric([it["name"]], it["counts"].get(result, 0))
         conflicts.add_metric([it["name"]], it["counts"].get("conflict", 0))
+        # No sample before the first comparison: 0 would mean that nothing differs.
         if it["verify"] is not None:
             drift.add_metric([it["name"]], it["verify"]["drift"])
     yield from (states, operations, *events.values(), conflicts, drift)

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 HOST = "127.0.0.1"
 
-_NAMES = ["127.0.0.1", "localhost"]  # so that no page in a browser gets here by a name of its own
+_NAMES = ["127.0.0.1", "localhost"]  # against DNS rebinding: a web page gets here only by a name of its own
 _STOP_SECONDS = 2.0
 
 Status = Callable[[], Mapping[str, Any]]
@@ -43,6 +43,7 @@ class WebServer:
 
         self._socket = _bound(port)
         self.port: int = self._socket.getsockname()[1]
+        # uvicorn would configure logging of its own, and write a line for each request.
         quiet: dict[str, Any] = {"log_config": None, "access_log": False, "lifespan": "off", "ws": "none"}
         self._server = uvicorn.Server(uvicorn.Config(application(status), http=Visitor, backlog=MOST, **quiet))
         self._thread = threading.Thread(target=self._run, name="web", daemon=True)
@@ -63,8 +64,9 @@ class WebServer:
 
 
 def application(status: Status) -> Starlette:
-    """`GET /metrics`: the text format of Prometheus; `/health`: 200, or 503 with the problems, a line each; `/live`
-    the same of threads that fail, which a new start may help.
+    """`GET /metrics` answers in the text format of Prometheus; `/health` 200, or 503 with the problems, a line each.
+
+    `/live` answers like `/health`, but only for failing threads, which a restart may help.
     """
     from prometheus_client import CONTENT_TYPE_LATEST, CollectorRegistry, generate_latest  # noqa: PLC0415 - an extra
     from starlette.applications import Starlette  # noqa: PLC0415
@@ -73,6 +75,7 @@ def application(status: Status) -> Starlette:
     from starlette.responses import PlainTextResponse, Response  # noqa: PLC0415
     from starlette.routing import Route  # noqa: PLC0415
 
+    # auto_describe would collect once at registration, and so ask for the status before anybody scrapes.
     registry = CollectorRegistry(auto_describe=False)
     registry.register(_Collector(status))
 

@@ -60,7 +60,8 @@ def told(location: str) -> Iterator[Event]:
             yield passing.end()
 
 
-def test_whatever_was_done_of_later_windows_when_it_was_killed_it_converges_and_parks_nothing(metastores, tmp_path):
+def test_killed_amid_overlapping_windows_it_converges_and_parks_nothing(metastores, tmp_path):
+    """Whatever was done of later windows when it was killed."""
     server = metastores()
     with EventQueue(tmp_path, min_free_bytes=0) as queue:
         queue.register("dr")

@@ -34,9 +34,8 @@ def test_is_up_with_its_own_warehouse_and_begins_anew_in_memory(metastores: Meta
 
 
 @pytest.mark.crash
-def test_on_disk_keeps_its_data_over_a_kill_and_a_restart_in_a_directory_of_any_ordinary_name(
-    metastores: Metastores,
-) -> None:
+def test_on_disk_it_keeps_its_data_over_a_kill_and_a_restart(metastores: Metastores) -> None:
+    """In a directory of any ordinary name, also one with blanks and signs."""
     server = metastores("a b ü%20+#&x", database="disk")
     first_pid, uri = server.pid, server.uri
     with Metastore(uri) as metastore:
@@ -62,7 +61,7 @@ def test_on_disk_keeps_its_data_over_a_kill_and_a_restart_in_a_directory_of_any_
     }
 
 
-def test_a_second_start_is_refused_and_a_second_stop_is_not_and_a_stopped_process_is_ended_all_the_same(
+def test_a_second_start_is_refused_a_second_stop_is_not_and_a_hung_process_is_ended(
     metastores: Metastores, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("pysync.embedded.server._PATIENCE", 0.2)

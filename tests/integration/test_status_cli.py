@@ -112,9 +112,8 @@ def test_what_waits_in_the_queue_counts_from_its_commit(tmp_path: Path) -> None:
         assert running.status()["targets"][0]["lag_seconds"] >= AN_HOUR_MS / 1000
 
 
-def test_a_listener_that_is_silent_is_lost_also_to_the_next_sidecar_until_a_person_says_that_it_is_gone(
-    tmp_path: Path,
-) -> None:
+def test_a_silent_listener_is_lost_also_to_the_next_sidecar_until_it_is_removed(tmp_path: Path) -> None:
+    """Until a person says that it is gone: `pysync listener remove`."""
     place = graced(FaultyPlace(tmp_path), "1h")
     place.file.write_text(place.file.read_text().replace("[bridge]", "silence_seconds = 5\n[bridge]", 1))
     with sidecar(place) as running:

@@ -43,9 +43,8 @@ def test_a_goodbye_that_is_spooled_takes_the_marker_away(place: Place) -> None:
     assert (place.markers(), [event.kind for event in place.spooled()]) == ([], ["GOODBYE"])
 
 
-def test_the_next_process_tells_of_one_that_was_killed_after_what_that_had_spooled_and_until_it_is_noted(
-    place: Place,
-) -> None:
+def test_the_next_process_tells_of_a_killed_one_after_its_events_until_it_is_noted(place: Place) -> None:
+    """After the events that it had spooled, and again until its end is noted."""
     came: list[list[Event]] = []
 
     def refuse_once(text: str) -> str:
@@ -68,7 +67,8 @@ def test_the_next_process_tells_of_one_that_was_killed_after_what_that_had_spool
         assert [(event.instance, event.sequence) for event in events] == [(killed, 1), (killed, 2)]
 
 
-def test_one_that_left_nothing_is_told_of_once_and_the_living_and_those_of_other_sources_never(place: Place) -> None:
+def test_a_killed_process_that_left_nothing_is_told_of_once_and_others_never(place: Place) -> None:
+    """Others: the living, those of other sources, and one whose marker is of a newer version."""
     place.bridge.start()
     driver, killed = marked(place)
     driver.kill()

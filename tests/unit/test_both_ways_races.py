@@ -89,7 +89,7 @@ def test_partitions_that_are_added_while_columns_come_and_go(
     calm(clusters)
 
 
-def test_partitions_of_a_table_that_is_gone_do_not_come_back_with_the_next_of_that_name() -> None:
+def test_partitions_of_a_table_that_is_gone_do_not_return_with_the_next_of_its_name() -> None:
     pair = world(PAIR)
     create_database(pair, "east")
     pair.calm()
@@ -224,7 +224,7 @@ def test_the_functions_of_a_database_that_stays_are_told_of() -> None:
     assert "db.f()" in mesh.clusters["west"].state()
 
 
-def test_a_table_that_was_touched_and_gave_way_to_one_that_is_renamed_goes_everywhere() -> None:
+def test_a_touched_table_that_gave_way_to_a_renamed_one_is_gone_everywhere() -> None:
     ring = world(RING)
     create_database(ring, "west")
     create_database(ring, "east")

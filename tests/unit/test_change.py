@@ -125,7 +125,8 @@ def test_a_partition_event_without_its_table_is_unreadable(kind):
         change(kind, **{**EACH[kind], "of": None})
 
 
-def test_an_alter_of_a_partition_whose_table_is_gone_is_passed_over_but_tells_its_name():
+def test_an_alter_of_a_partition_of_a_table_that_is_gone_is_passed_over_but_names_it():
+    """It names the table."""
     late = event(Kind.ALTER_PARTITION, **{**EACH[Kind.ALTER_PARTITION], "of": None})
     assert decode_change(late, 1) is None
     assert named_in_event(late) == change(Kind.ALTER_PARTITION, **EACH[Kind.ALTER_PARTITION]).table_name

@@ -169,7 +169,8 @@ def test_nothing_is_copied_where_source_and_target_share_the_files():
     assert asked(put("file:/shared/t")) == []
 
 
-def test_nothing_is_copied_for_a_drop_a_view_or_a_table_whose_partitions_have_the_files():
+def test_nothing_is_copied_for_a_drop_a_view_or_a_partitioned_table():
+    """The files of a partitioned table are those of its partitions."""
     assert asked(DropTable(table=TableName("d", "t"), mark=MARK)) == []
     assert asked(put(None)) == []
     assert asked(put(partition_keys=[("k", "string")])) == []
@@ -200,12 +201,12 @@ def test_nothing_older_is_copied_over_what_a_later_event_has_written():
 # --- where the files are at the source
 
 
-def test_a_rewritten_location_remembers_where_the_files_are_only_for_targets_that_copy():
+def test_a_rewritten_location_remembers_the_source_files_only_for_targets_that_copy():
     mapping = {"file:/here": "file:/there"}
     for copies in (True, False):
         configured = TargetSettings.model_validate({"name": "x", "kind": "hms", "locations": mapping, "copy": copies})
-        rewrite = NameMapping.of(configured)
-        found = rewrite.rewrite(table("d", "t", location="file:/here/t"))
+        names = NameMapping.of(configured)
+        found = names.apply_to(table("d", "t", location="file:/here/t"))
         assert found == ({"file:/there/t": SourceFiles("file:/here/t")} if copies else {})
 
 

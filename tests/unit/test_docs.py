@@ -1,4 +1,4 @@
-"""The docs keep up: commands, configuration keys and the status are all written down."""
+"""The docs keep up: commands, configuration keys and the status are written down, and tests have names to read."""
 
 from __future__ import annotations
 
@@ -78,3 +78,12 @@ def test_every_command_and_option_says_what_it_is_for():
         silent += [name] if not found.help else []
         silent += [f"{name} {item.name}" for item in found.params if not getattr(item, "help", None)]
     assert silent == []
+
+
+def test_no_name_of_a_test_is_longer_than_80_characters():
+    """What does not fit is for the docstring."""
+    long = []
+    for file in sorted((ROOT / "tests").rglob("*.py")):
+        names = re.findall(r"^ *(?:async )?def (test_\w+)", file.read_text(), re.MULTILINE)
+        long += [f"{file.relative_to(ROOT)}: {name}" for name in names if len(name) > 80]
+    assert long == [], "\n".join(long)

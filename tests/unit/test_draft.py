@@ -98,7 +98,8 @@ def stumbling(monkeypatch: pytest.MonkeyPatch, name: str, at: int) -> None:
     monkeypatch.setattr(draft_module, "fold", fold)
 
 
-def test_what_cannot_be_planned_with_those_before_it_is_found_and_what_is_behind_it_waits(queue, monkeypatch):
+def test_an_event_that_cannot_be_planned_is_found_and_what_is_behind_it_waits(queue, monkeypatch):
+    """One that cannot be planned together with those before it."""
     stumbling(monkeypatch, "db.bad", 4)
     made = (
         create("db.bad"),

@@ -57,7 +57,7 @@ def test_stopping_while_the_target_is_away_ends_and_loses_nothing(bench):
     assert bench.target.positions() == [1]
 
 
-def test_after_a_crash_amid_overlapping_windows_what_a_later_one_took_away_is_not_missed(tmp_path, monkeypatch):
+def test_after_a_crash_what_a_later_overlapping_window_took_away_is_not_missed(tmp_path, monkeypatch):
     """The process dies when all is applied and the position stands before it: the table's database is gone again."""
     with closing(FaultyDrain(tmp_path, window=1)) as bench:
         bench.append(create_database(), create("db.t"), create("db.u"), drop_database())
@@ -72,7 +72,8 @@ def test_after_a_crash_amid_overlapping_windows_what_a_later_one_took_away_is_no
         assert bench.status()["counts"] == {"stale": 2, "unchanged": 1}
 
 
-def test_how_far_windows_may_have_overlapped_is_known_after_a_restart_with_another_setting(bench):
+def test_how_far_windows_overlapped_is_known_after_a_restart_with_another_setting(bench):
+    """How far they may have, at most."""
     bench.settings = bench.settings.model_copy(update={"window": 100})
     bench.run()
     bench.stop()

@@ -181,7 +181,7 @@ def test_a_refresh_that_is_refused_too_makes_nothing_good(bench):
     assert bench.parked() == [(1, "db.bad", "rejected"), (2, "db.bad", "rejected"), (3, "db.bad", "waits")]
 
 
-def test_a_refresh_that_its_window_leaves_to_the_next_makes_nothing_good_before_it_is_done(bench):
+def test_a_refresh_left_to_the_next_window_makes_nothing_good_before_it_is_done(bench):
     """That of a database is replayed alone; this one fails, because the source has no databases to ask for."""
     bench.source = OneTable
     bench.target.rejects = {"db.bad"}
@@ -219,7 +219,7 @@ def test_a_refresh_waits_behind_a_parked_rename_which_is_of_another_table_too(be
     assert bench.parked() == [(1, "db.new", "rejected"), (1, "db.old", "rejected"), (2, "db.new", "waits")]
 
 
-def test_a_drop_of_a_database_waits_behind_its_parked_tables_and_holds_back_what_comes_after(singly):
+def test_a_database_drop_waits_behind_its_parked_tables_and_holds_back_what_follows(singly):
     """Else the parked create would come back to life in the database that was made after the drop."""
     singly.target.rejects = {"db.bad"}
     singly.append(create("db.bad"), drop_database("db"), create_database("db"), create("db.good"), create("other.t"))

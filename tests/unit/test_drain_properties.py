@@ -90,7 +90,7 @@ class Witness:
 
 @hypothesis_settings(max_examples=60, deadline=None)
 @given(makers=MAKERS, moods=st.dictionaries(st.integers(1, 8), MOODS, max_size=6), restarts=st.integers(0, 2))
-def test_whatever_happens_every_event_is_applied_or_parked_and_in_the_order_of_its_table(makers, moods, restarts):
+def test_every_event_is_applied_or_parked_in_the_order_of_its_table_whatever_happens(makers, moods, restarts):
     with tempfile.TemporaryDirectory() as directory:
         moody = Moody({position: list(answers) for position, answers in moods.items()})
         bench = Bench(Path(directory), moody, window=3)

@@ -181,7 +181,7 @@ def test_where_the_pointer_of_an_iceberg_table_has_been(story):
     assert list(story.only().pointers) == []
 
 
-def test_cascaded_columns_reach_the_partitions_of_the_window_and_spare_those_that_are_gone(story):
+def test_cascaded_columns_reach_partitions_of_the_window_but_not_those_that_are_gone(story):
     story.put("1", "2")
     story.lose("2")
     story.alter(after=B, environment={"CASCADE": "true"})
@@ -198,7 +198,7 @@ def test_columns_that_are_not_cascaded_stay_off_the_partitions(story):
     assert [column.name for column in state.partitions[("1",)].sd.cols] == ["id"]
 
 
-def test_a_table_created_over_one_whose_drop_is_suppressed_keeps_partitions_of_the_same_keys(story):
+def test_a_create_after_a_drop_that_is_suppressed_keeps_partitions_of_the_same_keys(story):
     """Of other types, too: these are altered, and the partitions stay."""
     story.put("1")
     typed, other = keyed("db.t"), keyed("db.t")
@@ -322,7 +322,7 @@ def test_a_name_in_another_case_is_no_rename(story):
     assert isinstance(story.only(), TableState)
 
 
-def test_a_foreign_key_comes_after_both_of_its_tables_and_before_what_is_done_to_them_next(story):
+def test_a_foreign_key_comes_after_both_of_its_tables_and_before_their_next_changes(story):
     story.create("db.t")
     story.create("db.p")
     story.add(Kind.ADD_FOREIGNKEY, **EACH[Kind.ADD_FOREIGNKEY])
@@ -349,7 +349,7 @@ def test_a_state_has_been_only_where_all_of_its_changes_have_been(story):
     assert story.only().visited == ("north", "onprem")
 
 
-def test_a_create_after_a_drop_that_is_suppressed_keeps_the_partitions_of_the_old_table(story):
+def test_a_create_after_a_drop_that_is_suppressed_keeps_the_old_tables_partitions(story):
     story.put("1")
     story.create()
     state = story.only()
@@ -363,7 +363,8 @@ def test_a_create_after_a_drop_that_is_suppressed_is_not_the_birth_of_the_old_ta
     assert (brief(state), state.born) == ((None, [(2, False)], {}), 0)
 
 
-def test_a_create_with_other_partition_keys_after_a_drop_that_is_suppressed_lets_the_old_partitions_go(story):
+def test_a_create_with_other_keys_after_a_suppressed_drop_lets_old_partitions_go(story):
+    """Other partition keys, or none."""
     story.put("1")
     story.add(Kind.CREATE_TABLE, after=[table("db", "t")])
     assert brief(story.only()) == (None, [(2, False)], {})

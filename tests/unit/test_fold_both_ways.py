@@ -121,7 +121,7 @@ def test_what_is_done_to_partitions_says_nothing_of_what_their_table_was(story):
     assert values(put.condition.before) == ["1", "2"]
 
 
-def test_a_table_that_was_dropped_and_made_anew_tells_what_it_was_before_each_of_both(story):
+def test_a_table_dropped_and_made_anew_tells_what_it_was_before_each_of_both(story):
     story.alter(of(value="1"), of(value="2"))
     story.add(Kind.DROP_TABLE, before=[of(value="2")])
     story.add(Kind.CREATE_TABLE, after=[of(value="3")])
@@ -201,7 +201,7 @@ def test_partitions_are_judged_one_by_one_each_by_all_that_it_was(story):
     assert put.condition.before == ()
 
 
-def test_a_renamed_partition_was_there_under_its_old_name_and_absent_under_its_new_one(story):
+def test_a_renamed_partition_was_there_under_its_old_name_and_not_under_its_new_one(story):
     story.add(Kind.ALTER_PARTITION, of=of(), before=[day("1", "1")], after=[day("1", "2")])
     parts = story.only().parting
     assert {names: values(states) for names, states in parts.items()} == {("1",): ["1"], ("2",): [None]}
@@ -271,7 +271,7 @@ def test_a_database_comes_before_what_is_done_in_it_though_that_is_closed_early(
     assert aside.positions() == [(1,), (2,), (3,)]
 
 
-def test_statistics_go_with_whatever_is_done_to_their_table_and_say_nothing_of_whose_it_is(story):
+def test_statistics_go_with_what_is_done_to_their_table_and_do_not_say_whose_it_is(story):
     statistics = {"attributes": {"database": "db", "table": "t"}}
     story.add(Kind.COLUMN_STATISTICS, **statistics)
     story.alter(of(value="1"), of(value="2"))
@@ -302,7 +302,8 @@ def test_a_request_to_drop_a_database_comes_after_all_that_was_done_to_its_table
     assert story.positions() == [(1,), (2,)]
 
 
-def test_the_drop_of_a_database_comes_after_statistics_that_are_all_that_is_known_of_a_table(story):
+def test_the_drop_of_a_database_comes_after_the_statistics_of_its_tables(story):
+    """Also if they are all that is known of a table."""
     story.add(Kind.COLUMN_STATISTICS, attributes={"database": "db", "table": "t"})
     story.drop_database()
     assert story.positions() == [(1,), (2,)]

@@ -57,7 +57,7 @@ def reasons(queue: EventQueue) -> list[str]:
 # --- numbers that are missing
 
 
-def test_a_number_that_stays_missing_while_its_listener_has_nothing_left_is_a_gap_once(queue, watch):
+def test_a_number_that_stays_missing_is_a_gap_once_if_its_listener_has_nothing_left(queue, watch):
     fill(queue, 1, 2)
     fill(queue, 5, 6)
     assert look(watch, 30, report=told(6)) == 1
@@ -248,7 +248,7 @@ def test_the_sidecar_s_own_events_and_a_notification_log_have_no_listener(queue,
     assert look(watch, 100) == 0
 
 
-def test_whoever_makes_listeners_up_takes_no_more_memory_and_the_true_ones_are_still_heard(queue, watch, monkeypatch):
+def test_made_up_listeners_take_no_more_memory_and_the_true_ones_are_still_heard(queue, watch, monkeypatch):
     monkeypatch.setattr(gaps, "_MOST_LISTENERS", 3)
     fill(queue, 1, 2, instance="known")
     assert watch.look(TICK) == 0

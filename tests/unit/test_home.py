@@ -111,7 +111,7 @@ def test_an_echo_is_left_out() -> None:
     assert placed(Kind.ALTER_TABLE, path=EAST, before=[replica()], after=[replica(x="1")]) is None
 
 
-def test_a_database_that_came_with_a_mark_came_from_there_though_the_call_did_not_say_so() -> None:
+def test_a_database_with_a_mark_came_from_there_though_the_call_did_not_say_so() -> None:
     came = database("db", parameters=Mark(EAST, 5, 7).parameters())
     assert placed(Kind.CREATE_DATABASE, after=[came]) is None
     assert placed(Kind.CREATE_DATABASE, to=NORTH, after=[came]).whose.stance is Stance.STATE

@@ -78,7 +78,7 @@ def test_a_table_of_the_greater_name_gives_way_to_the_one_that_was_born_here() -
     assert judge.put(put(WEST, STATE), found(None, "x"), found(None, "x")) is Verdict.UNCHANGED
 
 
-def test_two_that_were_born_the_same_are_a_conflict_where_each_may_have_partitions_of_its_own() -> None:
+def test_two_born_the_same_are_a_conflict_if_each_may_have_partitions_of_its_own() -> None:
     born, same_one = put(WEST, saw(None, stance=Stance.STATE)), found(None, "x")
     assert at(EAST).put(born, found(None, "x"), same_one) is Verdict.CONFLICT
     for it in (born.definition, same_one):
@@ -86,7 +86,7 @@ def test_two_that_were_born_the_same_are_a_conflict_where_each_may_have_partitio
     assert at(EAST).put(born, it, same_one) is Verdict.UNCHANGED
 
 
-def test_a_table_of_the_greater_name_does_not_take_what_a_third_cluster_is_the_home_of() -> None:
+def test_a_table_of_the_greater_name_does_not_take_one_whose_home_is_a_third_cluster() -> None:
     for value in "xy":
         assert at(EAST).put(put(WEST, STATE), found(None, "x"), found(NORTH, value)) is Verdict.CONFLICT
 
@@ -126,7 +126,7 @@ def test_a_request_for_what_is_made_anew_finds_it_absent() -> None:
     assert at(EAST).put(put(EAST, anew), found(None, "wanted"), found(None, "2")) is Verdict.CONFLICT
 
 
-def test_a_request_that_is_done_already_on_its_way_is_a_conflict_so_that_the_home_hears_of_it() -> None:
+def test_a_request_done_already_on_its_way_is_a_conflict_so_that_its_home_hears_it() -> None:
     there = found(EAST, "wanted")
     assert at(NORTH).put(put(EAST, saw("1"), visited=(WEST,)), found(None, "wanted"), there) is Verdict.CONFLICT
     assert at(NORTH).put(put(EAST, saw(), visited=(WEST,)), found(None, "wanted"), there) is Verdict.UNCHANGED
@@ -141,13 +141,14 @@ def test_an_echo_is_done_where_nothing_newer_was_done(there: str | None, verdict
     assert at(WEST).put(put(EAST, saw("1", stance=Stance.ECHO)), found(None, "wanted"), has) is verdict
 
 
-def test_an_echo_that_changes_nothing_still_takes_a_table_that_was_born_here_to_its_home() -> None:
+def test_an_echo_that_changes_nothing_still_takes_a_table_born_here_to_its_home() -> None:
     echo = saw("1", stance=Stance.ECHO)
     assert at(WEST).put(put(EAST, echo), found(None, "wanted"), found(None, "wanted")) is Verdict.DO
     assert at(EAST).put(put(WEST, echo), found(None, "wanted"), found(None, "wanted")) is Verdict.UNCHANGED
 
 
-def test_what_was_read_at_the_source_is_a_request_to_its_home_and_the_homes_word_elsewhere() -> None:
+def test_what_was_read_at_the_source_is_a_request_at_its_home_and_a_state_elsewhere() -> None:
+    """Elsewhere it is taken as the home's word."""
     assert at(EAST).asked(put(EAST, None)).stance is Stance.REQUEST
     assert at(EAST).asked(put(WEST, None)).stance is Stance.STATE
     assert at(EAST).asked(put(WEST, Condition(None))).stance is Stance.STATE
@@ -295,7 +296,7 @@ def test_a_function_that_is_there_already_is_no_conflict_at_the_home_of_its_data
     assert at(EAST).part(operation, replica, wanted, there) is Verdict.CONFLICT
 
 
-def test_where_a_database_was_born_at_both_ends_the_smaller_is_its_home_for_functions() -> None:
+def test_for_functions_the_smaller_is_the_home_of_a_database_born_at_both_ends() -> None:
     place = database("db", parameters={})
     for said, cluster, expected in ((EAST, WEST, Stance.STATE), (WEST, EAST, Stance.REQUEST)):
         operation = partitions(said, Condition(None, place=said), (said,))

@@ -192,7 +192,7 @@ def test_no_works_are_no_failures():
     assert run(Site()) == []
 
 
-def test_works_of_later_windows_go_on_while_one_hangs_but_for_what_must_come_after_it():
+def test_while_a_work_hangs_later_windows_go_on_but_for_what_must_come_after_it():
     site, let_go = Site(), threading.Event()
     site.hangs = {1: let_go}
     with Air(site, count=2) as air:

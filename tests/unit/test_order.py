@@ -87,7 +87,7 @@ def naively_held(blocked, key) -> bool:
 
 
 @given(st.frozensets(KEYS, max_size=4), st.frozensets(KEYS, max_size=3))
-def test_a_work_is_held_back_by_its_own_names_by_a_drop_around_it_and_a_drop_by_all_within(blocked, keys):
+def test_a_work_is_held_by_its_names_or_a_drop_around_it_and_a_drop_by_all_within(blocked, keys):
     assert holds_back(blocked, keys) == any(naively_held(blocked, key) for key in keys)
 
 

@@ -80,7 +80,7 @@ def test_retry_of_a_table_that_is_not_parked_is_refused(built):
         bench.drain.retry("db.good").result(SECONDS)
 
 
-def test_a_retry_waits_with_the_target_that_is_away_and_the_next_request_is_answered_all_the_same(built):
+def test_a_retry_waits_while_the_target_is_away_and_the_next_request_is_answered(built):
     bench = built(faults=[{**BAD, "times": 1}, {"kind": "unavailable"}])
     bench.append(create("db.bad"), create("db.good"))
     bench.start()

@@ -31,7 +31,7 @@ def test_a_refusal_blocks_its_keys_at_once():
     assert parking.blocked == {"db.t", "db.u"}
 
 
-def test_an_event_is_parked_once_under_each_of_its_keys_and_under_none_if_it_has_none(queue):
+def test_an_event_is_parked_once_under_each_key_it_has_and_under_none_if_it_has_none(queue):
     parking = Parking(queue, "dr")
     refusals = [refused(parking, 1, "db.u", "db.t"), refused(parking, 2), refused(parking, 3, "db.t", kind="waits")]
     queue.advance("dr", 3, parking.park(refusals))

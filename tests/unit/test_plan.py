@@ -120,7 +120,7 @@ def test_the_mark_tells_when_the_object_was_created_at_the_source():
     assert one(Kind.DROP_TABLE, before=[created]).mark.created == 1234
 
 
-def test_an_alter_does_not_change_when_the_table_was_created_whatever_the_client_sent():
+def test_an_alter_keeps_the_time_of_the_tables_creation_whatever_the_client_sent():
     before, after = table("db", "t"), table("db", "t")
     before.createTime, after.createTime = 1234, 0
     assert one(Kind.ALTER_TABLE, before=[before], after=[after]).mark.created == 1234
@@ -213,7 +213,7 @@ def test_partitions_bring_their_table_along_in_case_it_is_not_there():
     assert one(Kind.ADD_PARTITION, of=KEYED, after=[day]).definition == KEYED
 
 
-def test_partitions_whose_data_was_deleted_are_dropped_apart_from_those_whose_data_was_kept():
+def test_partitions_with_deleted_data_are_dropped_apart_from_those_with_kept_data():
     kept, deleted = (partition(KEYED, [value, "x"]) for value in "12")
     (work,) = works(
         change(Kind.DROP_PARTITION, of=KEYED, before=[kept], attributes={"delete_data": "false"}, position=1),
@@ -230,7 +230,7 @@ def test_a_drop_says_whether_the_source_deleted_data(kind, attribute, deletes):
     assert one(kind, attributes=attributes).delete_data is deletes
 
 
-def test_what_is_put_brings_along_where_the_files_of_all_its_changes_are_at_the_source():
+def test_what_is_put_brings_along_where_the_source_has_the_files_of_all_its_changes():
     files = {name: SourceFiles(f"hdfs://a/{name}") for name in ("t", "day", "u")}
     told = [created("db.t", 1), change(Kind.ADD_PARTITION, of=KEYED, after=[partition(KEYED, ["1", "x"])], position=2)]
     told.append(renamed("db.t", "db.u", 3))
@@ -268,7 +268,7 @@ def renamed(old, new, position):
     return change(Kind.ALTER_TABLE, before=[before], after=[after], position=position)
 
 
-def test_a_table_is_born_where_it_was_created_or_renamed_and_not_where_it_was_altered():
+def test_a_table_is_born_where_it_was_created_or_renamed_not_where_it_was_altered():
     altered = change(Kind.ALTER_TABLE, before=[table("db", "t")], after=[table("db", "t")], position=3)
     (work,) = works(created("db.t", 2), altered)
     assert [(op.mark.position, op.mark.born) for op in work.operations] == [(3, 2)]
@@ -368,7 +368,7 @@ def test_a_refresh_asks_for_what_its_event_says():
     assert (asked.absent, asked.created, asked.former, asked.bootstrap) == (True, 1234, "[]", True)
 
 
-def test_a_refresh_that_says_no_more_than_its_name_asks_for_all_of_what_has_that_name_at_the_source():
+def test_a_refresh_that_says_only_a_name_asks_for_all_of_that_name_at_the_source():
     whole = one(Kind.REFRESH, attributes={"database": "db", "table": "t"})
     assert (whole.source_database, whole.source_table) == ("db", T)
     assert (whole.partitions, whole.present, whole.absent, whole.bootstrap) == ((), (), False, False)

@@ -124,7 +124,7 @@ SUPPRESSING = Translator.of(settings(drops="suppress"))
 
 @examples(400)
 @given(HISTORIES, SEEDS)
-def test_with_drops_suppressed_there_is_everything_that_the_source_has_and_what_it_had(steps, seed):
+def test_with_drops_suppressed_there_is_all_that_the_source_has_and_what_it_had(steps, seed):
     source, order, target = Source(steps), random.Random(seed), ModelTarget()
     note("\n".join(told(source.events)))
     for window in windows(source.events, order):
@@ -217,7 +217,7 @@ def new_replayer(queue: ShortQueue, halt: threading.Event | None = None, **value
 
 @examples(1000)
 @given(HISTORIES, SEEDS)
-def test_a_process_that_dies_amid_overlapping_windows_and_begins_anew_ends_as_the_source_is(steps, seed):
+def test_begun_anew_after_a_death_amid_overlapping_windows_it_ends_as_the_source_is(steps, seed):
     source, order, target = Source(steps), random.Random(seed), ModelTarget()
     note("\n".join(told(source.events)))
     queue, deaths, began = ShortQueue(source.events), order.choice([1, 1, 3, 10]), 0
@@ -257,7 +257,8 @@ class Hanging(OneLane):
 
 @examples(300)
 @given(HISTORIES, SEEDS)
-def test_while_a_work_hangs_others_go_on_no_farther_than_the_bound_and_the_position_not_past_it(steps, seed):
+def test_while_a_work_hangs_others_go_on_to_a_bound_and_the_position_stays_before_it(steps, seed):
+    """Others go no farther than the bound, and the position does not pass the work that hangs."""
     source, order, target = Source(steps), random.Random(seed), ModelTarget()
     queue = ShortQueue(source.events)
     replayer = new_replayer(queue, window=order.choice([1, 3]))
@@ -344,7 +345,8 @@ class Deaf:
 
 @examples(12)
 @given(HISTORIES, SEEDS)
-def test_the_real_drain_on_a_real_queue_ends_as_the_source_is_whatever_is_refused_and_stopped(steps, seed):
+def test_a_real_drain_ends_as_the_source_is_whatever_is_refused_and_stopped(steps, seed):
+    """On a real queue."""
     source, order, target, lock = Source(steps), random.Random(seed), ModelTarget(), threading.Lock()
     note("\n".join(told(source.events)))
     values = settings(window=order.choice([1, 3, 100]), lanes=3, retry_max_seconds=0.001, max_drops_per_window=0)

@@ -164,7 +164,7 @@ def test_who_waits_is_committed_together_and_errors_reach_all():
     assert len(set(map(id, errors))) == 3
 
 
-def test_who_closes_waits_for_the_answers_of_all_who_came_before_and_refuses_the_others():
+def test_closing_waits_for_the_answers_of_all_who_came_before_and_refuses_others():
     gate, busy, answers = threading.Event(), threading.Event(), []
 
     def commit(rows):

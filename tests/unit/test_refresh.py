@@ -235,7 +235,7 @@ def test_with_drops_suppressed_nothing_is_dropped() -> None:
     assert target.dropped() == []
 
 
-def test_databases_that_are_gone_are_dropped_with_their_tables_and_those_of_others_stay() -> None:
+def test_gone_databases_are_dropped_with_their_tables_and_those_of_others_stay() -> None:
     target = Target()
     target.has("db.t")
     target.has("gone.t")

@@ -101,7 +101,7 @@ def test_a_primary_key_of_another_name_is_replaced_and_one_that_is_gone_is_dropp
     assert constraints_of(target) == ["drop old"]
 
 
-def test_constraints_are_rewritten_and_a_foreign_key_to_a_table_out_of_scope_is_left_out() -> None:
+def test_constraints_are_rewritten_without_a_foreign_key_to_a_table_out_of_scope() -> None:
     target = Target()
     source = with_keys(primary("pk"), foreign("fk", "parent"), foreign("fk_out", "secret"))
     apply(source, target, T, databases={"db": "copy"}, exclude=["db.secret"])
@@ -110,7 +110,8 @@ def test_constraints_are_rewritten_and_a_foreign_key_to_a_table_out_of_scope_is_
     assert [(it.fk_name, it.pktable_db, it.fktable_db) for it in second.columns] == [("fk", "copy", "copy")]
 
 
-def test_constraints_are_left_alone_where_their_kinds_are_left_out_or_the_source_has_no_such_kind() -> None:
+def test_constraints_are_left_alone_if_they_are_excluded_or_unknown_to_the_source() -> None:
+    """Excluded by their kinds of event, or the source has no such kind of constraint."""
     target = Target(with_keys(primary("old")))
     kinds = [Kind.ADD_FOREIGNKEY, Kind.DROP_CONSTRAINT]
     apply(with_keys(foreign("fk", "parent")), target, T, exclude_kinds=kinds)

@@ -199,7 +199,7 @@ def refreshed_beside_theirs(steps, seed, **values):
 
 @examples(150)
 @given(HISTORIES, SEEDS)
-def test_refreshes_leave_others_objects_alone_and_go_where_renames_and_the_brake_let_them(steps, seed):
+def test_refreshes_leave_others_objects_alone_and_keep_to_renames_and_the_brake(steps, seed):
     most = random.Random(seed).choice([1, 2, 5])
     source, target = refreshed_beside_theirs(steps, seed, databases={"b": "copy"}, max_drops_per_window=most)
     wanted = {f"copy{name[1:]}" if name[0] == "b" else name: it for name, it in without_untold(source.world).items()}

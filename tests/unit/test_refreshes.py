@@ -47,7 +47,8 @@ def test_to_ask_for_nothing_is_nothing(reopen: Reopener) -> None:
     assert queue.instances() == []
 
 
-def test_everything_is_the_databases_then_the_latest_tables_then_each_database_with_all_of_its_tables() -> None:
+def test_everything_is_the_databases_then_the_latest_tables_then_each_database_whole() -> None:
+    """Whole: with all of its tables, also those that came as the latest before."""
     source = Hms("db.a", "db.b", "other.c")
     came = itertools.count(7)
     found = list(everything(source, lambda: next(came), [TableName("db", "b"), TableName("db", "gone")]))

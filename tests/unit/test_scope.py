@@ -30,7 +30,7 @@ def test_a_scope_holds_the_name_of_every_table_that_the_target_takes(values, sou
     """So that what is in scope is never taken for something that has left it."""
     extent = Extent.of(scope_of(made(**values)))
     if extent.policy.takes_table(source):
-        there = extent.rewrite.table(source)
+        there = extent.mapping.table(source)
         assert extent.holds(there)
         assert extent.holds_database(there.database)
 
@@ -39,7 +39,7 @@ def test_a_scope_holds_the_name_of_every_table_that_the_target_takes(values, sou
 def test_a_scope_holds_no_name_that_no_table_in_scope_has(values, name):
     extent = Extent.of(scope_of(made(**values)))
     everything = [TableName(one, other) for one in "abc" for other in "abc"]
-    images = {extent.rewrite.table(it) for it in everything if extent.policy.takes_table(it)}
+    images = {extent.mapping.table(it) for it in everything if extent.policy.takes_table(it)}
     assert extent.holds(name) == (name in images)
 
 

@@ -104,14 +104,14 @@ class Place:
 
     def sync(self, mark: Mark = MARK) -> Place:
         """Write all that the source has."""
-        rewrite = NameMapping.of(self.settings)
+        mapping = NameMapping.of(self.settings)
         for name, base in self.source.bases.items():
             self.target.apply(PutDatabase(database=name, definition=deepcopy(base), mark=mark))
         for name, made in self.source.found.items():
             definition, parts = deepcopy(made), tuple(deepcopy(list(self.source.parts[name].values())))
-            rewrite.rewrite(definition)
+            mapping.apply_to(definition)
             for part in parts:
-                rewrite.apply_to_partition(part, rewrite.frame(made))
+                mapping.apply_to_partition(part, mapping.frame(made))
             self.target.apply(PutTable(table=name, definition=deepcopy(definition), mark=mark))
             self.target.apply(PutPartitions(table=name, definition=definition, partitions=parts, mark=mark))
         for it in self.source.made:

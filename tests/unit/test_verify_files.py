@@ -35,7 +35,7 @@ def test_files_that_are_missing_or_differ_are_drift_and_named_with_their_size():
     )
 
 
-def test_extra_files_are_drift_where_drops_are_applied_and_told_where_they_are_suppressed():
+def test_extra_files_are_drift_if_drops_are_applied_and_told_if_they_are_suppressed():
     extra = Difference(PAIR, exists=True, extras=["old"])
     assert compared(extra).drift
     told = compared(extra, drops=False)

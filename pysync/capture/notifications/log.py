@@ -1,7 +1,7 @@
 """The notification log of a metastore, as its clients see it: the current id, and what comes after an id.
 
-A row's catalog is read too, which the 2.3 client of hmsclient does not know: a table of another catalog must not be
-taken for one of the default catalog.
+A row's catalog is read, too, which hmsclient's structs (of Hive 2.3) lack: a table of another catalog must not be taken
+for one of the default catalog.
 """
 
 from __future__ import annotations
@@ -55,7 +55,7 @@ class Notification:
 
     @property
     def digest(self) -> str:
-        """What tells it from another row of the same id; the same whenever it is read."""
+        """Tells it from other rows of the same id. The same whenever the row is read."""
         parts = (self.kind, self.database or "", self.table or "", self.message)
         data = "\0".join(parts).encode("utf-8", "surrogatepass")
         return hashlib.blake2b(data, digest_size=_DIGEST_BYTES).hexdigest()
@@ -109,6 +109,7 @@ class NotificationLog:
             if len(rows) < page:
                 return
             seen = {(row.id, row.digest) for row in rows if row.id == rows[-1].id}
+            # Back by one id: more rows of the last one may follow. A page of nothing but these makes room for more.
             page, id = (page, rows[-1].id - 1) if fresh else (page * 2, id)  # noqa: A001
 
     def _asked(self, request: Any) -> Any:

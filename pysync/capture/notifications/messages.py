@@ -39,7 +39,7 @@ class UndecodableMessage(PysyncError):
 
 @dataclass(frozen=True, slots=True)
 class Stamp:
-    """Whose event it is to be: `source`, `instance` and `sequence` of the event that is made next."""
+    """The `source`, `instance` and `sequence` of the event that is made next."""
 
     source: str
     instance: str
@@ -49,9 +49,9 @@ class Stamp:
 def decode_notification(found: Notification, stamp: Stamp, find_database: FindDatabase) -> Event | None:
     """The event that a notification tells of.
 
-    None for kinds and catalogs that are not replayed, for no partitions at all, and for a new database of which the
-    message holds the name alone (Hive 2.3) and which is gone by now: later events tell. Raises UndecodableMessage, and
-    what `find_database` raises.
+    None for kinds and catalogs that are not replayed, and for an event of no partitions. None also for a new database
+    that is gone by now, if the message holds only its name (Hive 2.3): later events tell of that. Raises
+    UndecodableMessage, and what `find_database` raises.
     """
     kind = kind_of(found)
     if kind is None or not found.in_default_catalog:

@@ -172,6 +172,7 @@ class Poller:
         lost = []
         first = self._highest() + 1
         for row in rows:
+            # Numbered by what is queued, not by row: rows that are left out must not look like events that never came.
             stamp = Stamp(self._source, self.instance, first + len(entries))
             try:
                 event = decode_notification(row, stamp, source.metastore.database)
@@ -196,4 +197,5 @@ class Poller:
 
 
 def _passes(error: BaseException) -> bool:
+    # QueueClosed is a QueueFailed, too, but no fault that passes: it ends the worker.
     return isinstance(error, _PASSING) and not isinstance(error, QueueClosed)

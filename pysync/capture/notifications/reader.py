@@ -73,6 +73,7 @@ def begin(log: NotificationLog) -> Position:
     """The position from which everything that is to come is new: what is in the log now counts as seen."""
     current = log.current()
     here = Position(current)
+    # What was written while this reads is new, and not seen.
     return here.past([row for row in log.scan(here.since) if row.id <= current])
 
 

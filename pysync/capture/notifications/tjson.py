@@ -37,6 +37,7 @@ def to_binary(text: str) -> bytes:
     try:
         return _from_json(text)
     except _FAULTS:
+        # Whatever was wrong: the slow reader decides whether the text is good.
         return _from_protocol(text)
 
 

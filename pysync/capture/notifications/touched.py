@@ -1,4 +1,4 @@
-"""Touched: which objects the notification log names, for reading them anew where events may be missing."""
+"""Touched: the objects that the notification log names, to be read anew where events may be missing."""
 
 from __future__ import annotations
 

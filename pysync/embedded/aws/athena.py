@@ -109,7 +109,7 @@ class Athena:
         return execution
 
     def _work(self, execution: Execution) -> None:
-        """Take one statement through its states; nothing else ever changes that of one that has begun."""
+        """Take one statement through its states. Once it has begun nothing else changes its state."""
         with self._lock:
             if execution.cancelled:
                 return
@@ -147,6 +147,7 @@ class Athena:
             execution.error = error
             execution.reason = error.reason if error else "Query cancelled by user" if state == "CANCELLED" else ""
             execution.completed = time.time()
+            # Last: `_get` reads without the lock, and a final state must come with its reason.
             execution.state = state
 
     def _get(self, request: dict[str, Any]) -> dict[str, Any]:
@@ -263,7 +264,7 @@ def _output_location(request: dict[str, Any]) -> str:
 
 
 def _location_of(work_group: str) -> str:
-    """Every workgroup is there; all but "primary" have a location of their own."""
+    """The output location of a work group. All exist, and all but "primary" have one."""
     return "" if work_group == "primary" else f"s3://embedded-results/{work_group}"
 
 

@@ -31,6 +31,7 @@ class Batches:
         table = self._table(request)
 
         def delete(version: str) -> None:
+            # Glue counts versions from 0, moto from 1.
             moto_version = str(int(version) + 1) if version.isdecimal() else ""
             if moto_version not in table.versions or moto_version == str(table._current_version):
                 raise not_found("Version not found.")

@@ -42,7 +42,7 @@ def table_to_hive(table: dict[str, Any]) -> Any:
 
 
 def table_to_glue(table: Any) -> dict[str, Any]:
-    """A TableInput, as Athena makes it: the owner of the process is nobody's concern."""
+    """A TableInput as Athena makes it: without the owner, who is only the user of this process."""
     members = {
         "LastAccessTime": table.lastAccessTime or None,
         "StorageDescriptor": _storage_to_glue(table.sd),

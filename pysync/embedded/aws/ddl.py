@@ -33,7 +33,7 @@ _RETRYABLE = frozenset({1401})
 
 @dataclass(slots=True)
 class Failure(Exception):
-    """A statement failed: the reason, and Athena's category, type and retryable of it."""
+    """A statement failed: the reason, and the category, type and retryable of its AthenaError."""
 
     reason: str
     category: int
@@ -133,7 +133,7 @@ class Ddl:
         return names
 
     def _create_view(self, view: View) -> list[str]:
-        """As Athena keeps it: the query in base64 in a comment. Its columns stay unknown: nothing here reads Trino."""
+        """Keep a view as Athena does, its query as base64 in a comment; without columns: nothing here reads Trino."""
         content = json.dumps({"originalSql": view.query, "catalog": "awsdatacatalog", "schema": view.database})
         table = {
             "Name": view.name,

@@ -1,4 +1,4 @@
-"""What tests ask of the bench: calls that go wrong on purpose, and how often each was made."""
+"""What tests ask of the bench: that calls go wrong, and how often each was made."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Hive's compiler in a Java process, for statements of DDL: what Athena's own errors and habits come from.
+"""Hive's compiler in a Java process, for statements of DDL: Athena's errors and habits come from it.
 
 It runs on pyspark's jars and on the classes of `java/`, which are compiled at the start. The Java process ends with
 this one: it reads a pipe that this one holds open.
@@ -105,6 +105,7 @@ class Hive:
 
 def _launch(directory: Path, classes: Path, log: IO[str]) -> tuple[Any, Any]:
     java_path, jars = str(java.find_java()), java.find_spark_jars()
+    # As the embedded metastore: a short life, mostly of class loading.
     options = ["-XX:+UseSerialGC", "-XX:TieredStopAtLevel=1", "-Xshare:auto", "-Xmx512m"]
     options += [f"--add-opens=java.base/{package}=ALL-UNNAMED" for package in _OPENED]
     options += [f"-Dlog4j2.configurationFile={(directory / 'hive-log4j2.properties').as_uri()}"]
@@ -170,14 +171,14 @@ def _settings(directory: Path) -> dict[str, str]:
         "hive.serdes.using.metastore.for.schema": SERDES_THAT_KEEP_COLUMNS,
         "hive.stats.autogather": "false",
         "hive.variable.substitute": "false",
-        "hive.exec.drop.ignorenonexistent": "false",
-        "hive.async.log.enabled": "false",
+        "hive.exec.drop.ignorenonexistent": "false",  # Athena refuses a DROP of what is not there, Hive does not
+        "hive.async.log.enabled": "false",  # it wants the LMAX disruptor, which pyspark does not bring
         "hive.session.silent": "true",
     }
 
 
 def is_default_location(location: str | None) -> bool:
-    """Whether Hive made it up, because the statement had none."""
+    """Whether Hive made the location up, because the statement had none."""
     return location is None or location.startswith(_WAREHOUSE)
 
 

@@ -53,6 +53,7 @@ def _arguments() -> argparse.Namespace:
 def _say(file: Path, text: str) -> None:
     unfinished = file.with_suffix(".new")
     unfinished.write_text(text, encoding="utf-8")
+    # Whoever waits for the file must not read half an address.
     unfinished.replace(file)
 
 

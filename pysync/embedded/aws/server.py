@@ -124,6 +124,7 @@ class EmbeddedAws:
         import boto3  # noqa: PLC0415, an extra
         from botocore.config import Config  # noqa: PLC0415
 
+        # No proxies: one that the environment names cannot reach this loopback.
         settings = {"retries": {"total_max_attempts": 1}, "proxies": {}, **config}
         return boto3.session.Session().client(
             service,
@@ -159,6 +160,7 @@ class EmbeddedAws:
     def _steer(self, method: str, what: str, body: dict[str, Any] | None = None) -> Any:
         data = None if body is None else json.dumps(body).encode()
         request = urllib.request.Request(f"{self._url}/_bench/{what}", data=data, method=method)  # noqa: S310, our own
+        # As in `client`: without the proxies of the environment.
         opener = urllib.request.build_opener(urllib.request.ProxyHandler({}))
         try:
             with opener.open(request, timeout=self._timeout) as answer:

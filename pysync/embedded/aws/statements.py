@@ -94,6 +94,7 @@ def read_statement(lines: str, database: str) -> Statement:
     """The statement whose tree Hive wrote as `lines`, run in a database; NotForAthena if Athena does not know it."""
     root = _tree(lines)
     for node in root.walk():
+        # Only DROP DATABASE may say CASCADE or RESTRICT.
         if node.text in _NOT_IN_ATHENA and root.text != "TOK_DROPDATABASE":
             raise NotForAthena(f"FAILED: ParseException Athena does not know {_words(node)}")
         if node.text in _LOCATIONS:

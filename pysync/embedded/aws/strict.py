@@ -1,4 +1,4 @@
-"""Requests are held against the service's own model, as the real services do and moto does not.
+"""Strict: checks requests against the service's own model, as the real services do and moto does not.
 
 Lengths, patterns, numbers, enumerations, list sizes and required members come from the model that botocore carries. The
 client checks only some of them.
@@ -102,9 +102,9 @@ def _sizes(kind: str, value: Any, least: int | None, most: int | None) -> Iterat
 
 @lru_cache
 def _python_pattern(java: str) -> re.Pattern[str]:
-    """A pattern of the model in Python's words: Java's has surrogate pairs and Unicode's categories.
+    """A pattern of the model as Python's: Java's patterns have surrogate pairs and Unicode categories.
 
-    Letters, numbers and punctuation become all but white space, which lets some symbols through.
+    Letters, numbers and punctuation become anything but white space, which lets some symbols through.
     """
     python = java.replace(r"\uD800\uDC00-\uDBFF\uDFFF", r"\U00010000-\U0010FFFF")
     return re.compile(python.replace(r"[\p{L}\p{N}\p{P}]", r"\S").replace("9-_$", r"9\-_$"), re.DOTALL)

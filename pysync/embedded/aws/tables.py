@@ -81,6 +81,7 @@ class Tables:
             reason = "Update table failed due to concurrent modifications."
             raise Refusal("ConcurrentModificationException", reason)
         self._store.update_table(database, new["Name"], new)
+        # moto has added a version: without archive the one that was present before goes.
         if request.get("SkipArchive"):
             table.delete_version(str(present))
         return {}

@@ -1,7 +1,7 @@
-"""Apply: what may be done to an object at a target, and then does it, for every kind of store. Nobody else decides it.
+"""Apply: decides what may be done to an object at a target, and does it, for every kind of store. Nobody else decides.
 
-Each operation is a function of its own: read, see where the object stands, compare, write, say what came of it. The
-functions raise the errors of the store, of pysync.targets.base, and nothing else.
+Each operation has a function: it reads, decides where the object stands, compares, writes, and returns the outcome. The
+functions raise only the errors of pysync.targets.base and those of the store.
 """
 
 from __future__ import annotations
@@ -60,9 +60,9 @@ _NEEDS: Mapping[type[Operation], Capability] = {
 
 
 def apply(store: Store, operation: Operation) -> Outcome:
-    """Bring the store to what the operation says (see Target.apply); UNSUPPORTED where it has no such thing.
+    """Bring the store to the state that the operation describes (see Target.apply); UNSUPPORTED if it cannot hold that.
 
-    What a store refuses may be a race with another client: then the operation is decided anew.
+    A refusal may come from a race with another client: then the operation is decided again.
     """
     lacking = _NEEDS.get(type(operation))
     if lacking is not None and lacking in store.lacks:
@@ -72,6 +72,7 @@ def apply(store: Store, operation: Operation) -> Outcome:
     if do is None:
         raise Rejected(f"a target of kind {store.settings.kind} cannot do {type(operation).__name__}")
     here = store.on_behalf_of(operation.visited)
+    # The last try is outside the loop: its error counts, race or not.
     for _ in range(store.decisions - 1):
         try:
             return do(here, operation)

@@ -1,6 +1,6 @@
-"""Constraints: put and drop. They carry no mark: they follow their table.
+"""Constraints: put and drop. They carry no mark; the mark of their table counts.
 
-Hive 2.3 has primary and foreign keys only; what a target does not have is left out there (Outcome.UNSUPPORTED).
+Hive 2.3 has primary and foreign keys only. A kind that the target does not have is left out (Outcome.UNSUPPORTED).
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from pysync.targets.store import Store
 
 
 def put_constraint(store: Store, operation: PutConstraint) -> Outcome:
-    """Add each constraint, in place of one that has its name, or, for a primary key, of the table's other one."""
+    """Add each constraint. It replaces the one of its name; a primary key replaces the table's primary key."""
     # HMS 2.3 answers a constraint of a missing table with an internal error, so we look first.
     table = existing(store, operation.table, "constraint")
     found = ownership_of_part(table.parameters, operation.mark)
@@ -36,7 +36,7 @@ def put_constraint(store: Store, operation: PutConstraint) -> Outcome:
 
 
 def drop_constraint(store: Store, operation: DropConstraint) -> Outcome:
-    """Drop the constraint of that name if it is there."""
+    """Drop the constraint of that name; UNCHANGED if it is not there."""
     table = store.table(operation.table)
     if table is None:
         return Outcome.UNCHANGED
@@ -52,15 +52,16 @@ def drop_constraint(store: Store, operation: DropConstraint) -> Outcome:
 
 
 def names_like(store: Store, table: Any, constraint: str) -> set[str]:
-    """The names, as they are written there, of the table's constraints that are called so in any case."""
+    """The names of the table's constraints that match in any case, spelled as they are there."""
     wanted = normalized(constraint)
     columns = chain.from_iterable(store.constraints(table).values())
     return {name for name in map(name_of, columns) if normalized(name) == wanted}
 
 
 def rivals(store: Store, name: TableName, column: Any) -> list[Any]:
-    """The columns of the constraint that the new one would replace, in their order."""
+    """The columns, in order, of the existing constraint that the new one would replace."""
     there = store.constraints_of(type(column), name)
+    # A table has at most one primary key, and its name may be generated: the name does not identify it.
     if isinstance(column, hive.SQLPrimaryKey):
         return there
     if isinstance(column, hive.SQLForeignKey):
@@ -70,7 +71,8 @@ def rivals(store: Store, name: TableName, column: Any) -> list[Any]:
 
 
 def replace(store: Store, name: TableName, there: list[Any], wanted: list[Any]) -> None:
-    """Add the constraint in the place of the one that is there, if one is."""
+    """Add the constraint in place of the existing one, if there is one."""
+    # HMS has no call that alters a constraint.
     if there:
         store.drop_constraint(name, name_of(there[0]))
     store.add_constraint(wanted)

@@ -1,4 +1,4 @@
-"""Databases: put and drop. `default` belongs to every metastore: it is never dropped."""
+"""Databases: put and drop. Every metastore has `default` of its own, so it is never dropped."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ _DEFAULT = "default"
 
 
 def put_database(store: Store, operation: PutDatabase) -> Outcome:
-    """Create the database or alter it. One that is not its source's is adopted, or left as it is: never parked."""
+    """Create the database or alter it. A foreign one is adopted or left as it is, but never parked."""
     there = store.database(operation.database)
     written = Mark.read(there.parameters) if there is not None else None
     mark = operation.mark.following(written)
@@ -30,7 +30,8 @@ def put_database(store: Store, operation: PutDatabase) -> Outcome:
         return Outcome.STALE
     if found is Ownership.FOREIGN and (operation.database == _DEFAULT or store.settings.on_conflict != "adopt"):
         return Outcome.FOREIGN
-    # What the place did not take from this very event (HMS 2.3: description and location) it never takes.
+    # What the place did not take from this event when it was first applied, it never takes: HMS 2.3 alters neither
+    # description nor location. Without this check every repeat would write.
     tried = written == mark and not store.is_half_made(kept, there)
     if tried or up_to_date(kept, there, mark) or not store.alter_database(kept, there):
         return Outcome.UNCHANGED
@@ -39,9 +40,9 @@ def put_database(store: Store, operation: PutDatabase) -> Outcome:
 
 
 def drop_database(store: Store, operation: DropDatabase) -> Outcome:
-    """Drop the database with what its source has in it; it stays if anything else is left, or somebody else made it.
+    """Drop the database with the tables of its source. It stays if it is foreign, or if other tables are left in it.
 
-    A newer one stays, too, but for its tables from before the drop: a replay after a crash has put them there again.
+    A newer database stays as well, but loses the tables from before the drop.
     """
     there = store.database(operation.database)
     if there is None:
@@ -49,6 +50,7 @@ def drop_database(store: Store, operation: DropDatabase) -> Outcome:
     found = ownership_for_drop(True, there.parameters, operation.mark)
     if operation.database == _DEFAULT:
         return Outcome.FOREIGN
+    # Also in a newer database: a replay after a crash may have put tables from before the drop there again.
     left = _drop_tables(store, operation)
     if found is Ownership.NEWER:
         return Outcome.STALE
@@ -59,7 +61,7 @@ def drop_database(store: Store, operation: DropDatabase) -> Outcome:
 
 
 def _drop_tables(store: Store, operation: DropDatabase) -> list[Ownership]:
-    """Drop the source's tables, views first; the standings of those that are left."""
+    """Drop the source's tables; returns what the tables that are left are to the source."""
     own, left = list[Any](), list[Ownership]()
     for table in store.tables(operation.database):
         its_ownership = ownership_for_drop(True, table.parameters, operation.mark)
@@ -68,6 +70,7 @@ def _drop_tables(store: Store, operation: DropDatabase) -> list[Ownership]:
         else:
             left.append(its_ownership)
     if own:
+        # Views first: Hive 4 refuses to drop a table that a materialized view uses.
         own.sort(key=is_view, reverse=True)
         store.drop_tables(own, delete_data=deletes(store, operation.delete_data))
     return left

@@ -1,4 +1,4 @@
-"""Functions: put and drop. They carry no mark: they follow their database."""
+"""Functions: put and drop. They carry no mark; the mark of their database counts."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from pysync.targets.store import Store
 
 
 def put_function(store: Store, operation: PutFunction) -> Outcome:
-    """Create the function or alter it. One that is in another's database is altered only if that may be adopted."""
+    """Create the function or alter it. In a foreign database it is altered only if such objects may be adopted."""
     found = _database_ownership(store, operation)
     if found is Ownership.NEWER:
         return Outcome.STALE
@@ -31,7 +31,7 @@ def put_function(store: Store, operation: PutFunction) -> Outcome:
 
 
 def drop_function(store: Store, operation: DropFunction) -> Outcome:
-    """Drop the function if its database is its source's."""
+    """Drop the function if its database is from this source."""
     name = normalized(operation.function)
     if store.function(operation.database, name) is None:
         return Outcome.UNCHANGED
@@ -44,4 +44,5 @@ def drop_function(store: Store, operation: DropFunction) -> Outcome:
 
 def _database_ownership(store: Store, operation: PutFunction | DropFunction) -> Ownership:
     there = store.database(operation.database)
+    # A missing database is no refusal yet: some settings have it created (see `into`).
     return Ownership.ABSENT if there is None else ownership_of_part(there.parameters, operation.mark)

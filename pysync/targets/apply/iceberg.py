@@ -1,7 +1,7 @@
-"""Iceberg's pointer: the parameter that a commit moves, and that says which files are the table.
+"""Iceberg's pointer: the table parameter that a commit moves. It names the metadata file that is the table.
 
-It is moved from where the source had it, as a commit would do it: what somebody has committed at the target would be
-gone without a word.
+pysync moves it only from a place where the source had it, as a commit does. Otherwise it would overwrite what somebody
+has committed at the target, and nobody would notice.
 """
 
 from __future__ import annotations
@@ -24,12 +24,14 @@ Parameters = Mapping[str, str] | None
 
 
 def stays(settings: TargetSettings, operation: TableOperation, wanted: Parameters, there: Parameters) -> bool:
-    """Whether the operation's table at the target is to be left alone because somebody has committed there.
+    """Whether to leave the table alone because somebody has committed to it at the target.
 
-    Raises Rejected where such a table is to be parked.
+    Raises Rejected if the settings want such a table parked.
     """
     name, its = operation.table, pointer(there)
     before = operation.pointers if isinstance(operation, PutTable) else ()
+    # The pointers that the source is known to have had: the last one written here, the one before the wanted one, the
+    # wanted one (a repeat), and those of earlier alters in this window.
     known = {(there or {}).get(WRITTEN_KEY), (wanted or {}).get(PREVIOUS_KEY), pointer(wanted), *before}
     if its is None or _plain(its) in {_plain(at) for at in known if at}:
         return False
@@ -44,5 +46,5 @@ def stays(settings: TargetSettings, operation: TableOperation, wanted: Parameter
 
 
 def _plain(at: str) -> str:
-    """A location as AWS writes it: Hadoop has other schemes for S3."""
+    """A location with AWS's scheme for S3; Hadoop has others (s3a, s3n)."""
     return _HADOOPS_S3.sub("s3://", at)

@@ -1,6 +1,6 @@
-"""What may be done to an object at a target with `both_ways`: the one place that decides it. Pure.
+"""Judging: what may be done to an object at a target with `both_ways`. The one place that decides it. Pure.
 
-It goes by the home of the object, and by what the operation's condition asks of the state that is there
+It depends on the object's home, and on what the operation's condition asks of the state that is there
 (docs/both-ways.md). For other targets the mark alone decides: pysync.targets.apply.ownership.
 """
 
@@ -19,17 +19,17 @@ from pysync.targets.apply.ownership import Ownership, ownership_for_drop, owners
 
 OnConflict = Literal["adopt", "skip", "park"]
 DEFAULT = "default"
-"""The database that every metastore has of its own."""
+"""The database that every metastore has from the start."""
 
 
 class Verdict(Enum):
-    """What is to become of an operation."""
+    """What to do with an operation."""
 
     DO = auto()
     UNCHANGED = auto()  # there is nothing to do
     STALE = auto()  # something newer is there, or on its way here
-    FOREIGN = auto()  # what is there is another's, and stays
-    CONFLICT = auto()  # what is there stays, and is sent again to whoever wanted it otherwise
+    FOREIGN = auto()  # the object that is there is another's, and stays
+    CONFLICT = auto()  # the state that is there stays; the cluster that wanted another gets it again
     PARK = auto()  # a person has to decide
 
 
@@ -43,10 +43,10 @@ _OF_HOME = {
 
 @dataclass(frozen=True, slots=True)
 class BothWays:
-    """The home of an object is right; what a replica became is a request to it.
+    """The state of an object at its home is right; a change of a replica is a request to the home.
 
-    `cluster` is the target's, `same` says whether the second of two objects is what the first says, `relay` whether the
-    target takes what neither end is the home of.
+    `cluster` is the target's. `same` says whether its second argument is what the first describes. `relay` is whether
+    the target takes objects whose home is neither end.
     """
 
     cluster: str
@@ -55,7 +55,7 @@ class BothWays:
     relay: bool = True
 
     def put(self, operation: Operation, wanted: Any, there: Any | None) -> Verdict:
-        """By the home, and by the condition; of two that were born under one name the smaller cluster's stays."""
+        """Judge by home and condition. Of two objects that were born under one name the smaller cluster's stays."""
         asked = self.asked(operation)
         home, its = operation.mark.source, self.home(there)
         if asked.stance is not Stance.STATE:
@@ -65,16 +65,18 @@ class BothWays:
             return Verdict.DO
         if its == home:
             return _OF_HOME[ownership_of(True, there.parameters, operation.mark)]
-        if its in operation.visited:  # who passes this on has nothing of its own under the name any more
+        if its in operation.visited:  # that cluster passed this on, so its own object of the name is gone
             return Verdict.DO
-        if home > its:  # what a third cluster is the home of is not for this one to give away
+        if home > its:  # the smaller name stays; of a third cluster's object only that cluster may decide
+            # Two that were born equal may have different partitions, so that is a conflict as well.
             meet = its != self.cluster or (asked.before and _has_parts(wanted))
             return Verdict.CONFLICT if meet else self._by_request(asked, wanted, there)
         return Verdict.DO if self.same(wanted, there) else _CONFLICTS[self.on_conflict]
 
     def drop(self, operation: Operation, there: Any | None) -> Verdict:
-        """The home's word drops only what is of that home, also as an echo: what is newer was born here. A request
-        drops only what it saw.
+        """A drop by the home, or its echo, removes only an object of that home: a newer one here was born here.
+
+        A request drops only the state that it saw.
         """
         asked = self.asked(operation)
         if there is None:
@@ -86,15 +88,17 @@ class BothWays:
         return _OF_HOME[ownership_for_drop(True, there.parameters, operation.mark)]
 
     def known(self, operation: DropDatabase) -> frozenset[str]:
-        """The births of a database that who drops it knew of."""
+        """The births of a database that were known to the cluster that dropped it."""
         dropped = self.asked(operation).before[-1:]
         if not dropped or dropped[0] is None:
+            # A drop that a refresh found missing at the source does not say which births were known there.
             return frozenset({operation.mark.source, *operation.visited})
         return births_of(dropped[0].parameters, operation.visited[-1])
 
     def unseen(self, operation: DropDatabase, there: Any) -> frozenset[str]:
-        """The births of a database that who drops it did not know of; what the target has dropped itself by that way is
-        not here any more.
+        """The births of the database that were not known to the cluster that dropped it.
+
+        If the drop has been to the target already, the target's own birth is a newer one, and counts as not known.
         """
         known = self.known(operation) - ({self.cluster} & set(operation.visited))
         mark = Mark.read(there.parameters)
@@ -103,7 +107,7 @@ class BothWays:
         return births_of(there.parameters, self.cluster) - known
 
     def parts(self, operation: Operation, place: Any) -> Verdict:
-        """By the home of what they belong to."""
+        """Judge a change of parts (partitions, constraints, functions) by the home of their table or database."""
         its = self.stance(operation, place)
         if its is None:
             return Verdict.STALE
@@ -115,7 +119,7 @@ class BothWays:
         return _OF_HOME[ownership_of_part(place.parameters, operation.mark)]
 
     def part(self, operation: Operation, place: Any, wanted: Any | None, there: Any | None) -> Verdict:
-        """Each by itself."""
+        """Judge one part by itself."""
         if wanted is None and there is None:
             return Verdict.UNCHANGED
         its = self.stance(operation, place)
@@ -129,16 +133,19 @@ class BothWays:
         return self._heard(home, asked, self._by_condition(asked, wanted, there))
 
     def is_on_its_way(self, operation: Operation) -> bool:
-        """Whether it is a request that the home has still to hear of."""
+        """Whether it is a request that the home has not seen yet."""
         return self.asked(operation).stance is Stance.REQUEST and operation.mark.source != self.cluster
 
     def _heard(self, home: str, asked: Condition, found: Verdict) -> Verdict:
-        """A request that finds all done on its way to the home is a conflict: else the home would not hear of it."""
+        """The verdict; CONFLICT for a request that finds its result here already, unless this is its home.
+
+        Else the home would never hear of it.
+        """
         done = found is Verdict.UNCHANGED and asked.stance is Stance.REQUEST and len(asked.before) > 0
         return Verdict.CONFLICT if done and home != self.cluster else found
 
     def mark(self, operation: Operation, there: Any | None) -> Mark | None:
-        """The home's, and none at home; a request leaves what is there."""
+        """The mark to write: the home's, and none at home. A request leaves the mark that is there."""
         home, its = operation.mark.source, self.home(there)
         asks = self.asked(operation).stance is Stance.REQUEST
         if there is not None and its is not None and (asks or (its == self.cluster and home > its)):
@@ -148,36 +155,40 @@ class BothWays:
         return operation.mark.following(Mark.read(there.parameters) if there is not None else None)
 
     def asked(self, operation: Operation) -> Condition:
-        """The condition of an operation: what was read at the source has none, and asks for what its home is."""
+        """The condition of an operation.
+
+        An operation without one is a request if this cluster is its home, else the home's state.
+        """
         if operation.condition is not None and operation.condition.stance is not None:
             return operation.condition
         at_home = operation.mark.source == self.cluster
         return Condition(Stance.REQUEST if at_home else Stance.STATE)
 
     def home(self, there: Any | None) -> str | None:
-        """The home of what the target has; None if it has nothing."""
+        """The home of the target's object; None if there is none."""
         return None if there is None else home_of(there.parameters, self.cluster)
 
     def home_within(self, place: Any) -> str:
-        """The home of what bears no mark in the database or table `place`."""
+        """The home of parts without a mark in the database or table `place`."""
         return first_home(place.parameters, self.cluster, relay=self.relay)
 
     def stance(self, operation: Operation, place: Any) -> Stance | None:
-        """What a change of a part is to the target; None if that has had it."""
+        """What a change of a part is to the target; None if the target has had it."""
         if not self._asks_place(operation):
             return self.asked(operation).stance
         visited = operation.visited
         home = self.home_within(place)
-        if getattr(place, "name", None) == DEFAULT:  # it was born everywhere
+        if getattr(place, "name", None) == DEFAULT:  # born everywhere: all on the way agree on the smallest name
             home = min((self.cluster, *visited))
         elif operation.condition is not None and operation.condition.place is not None:
-            home = min(home, operation.condition.place)  # they differ where it was born at both ends
+            home = min(home, operation.condition.place)  # born at both ends: each end may know another home
+        # In pairs the target hears of a third cluster's objects from that cluster itself.
         if not self.relay and home not in {visited[-1], self.cluster}:
             return None
         return stance(home, visited, self.cluster)
 
     def agrees(self, operation: Operation, place: Any) -> bool:
-        """Whether source and target take the same cluster for the home of a part of the database `place`."""
+        """Whether source and target have the same view of the home of a part of the database `place`."""
         said = operation.condition.place if operation.condition is not None else None
         return said in {None, self.home_within(place)}
 
@@ -185,6 +196,8 @@ class BothWays:
         return operation.condition is not None and operation.condition.stance is None
 
     def _lacks_mark(self, asked: Condition, home: str, its: str | None) -> bool:
+        # The echo says that the smaller cluster has become the home, so the object needs its mark though nothing else
+        # differs.
         return asked.stance is Stance.ECHO and its is not None and home < its
 
     def _by_condition(self, asked: Condition, wanted: Any | None, there: Any | None) -> Verdict:
@@ -211,11 +224,11 @@ class BothWays:
 
 
 def _has_parts(table: Any) -> bool:
-    """Whether two tables of that name may have partitions of their own, though they are the same."""
+    """Whether two equal tables of that name may each have partitions of their own."""
     return bool(getattr(table, "partitionKeys", None))
 
 
 def _is_older(dropped: Any | None, mark: Mark) -> bool:
-    """Whether an object was dropped before the birth of what has the mark, at the same home."""
+    """Whether the dropped object was born before the object with the mark, at the same home."""
     its = Mark.read(getattr(dropped, "parameters", None))
     return its is not None and its.source == mark.source and its.is_before_birth_of(mark)

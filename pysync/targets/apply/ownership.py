@@ -1,7 +1,7 @@
-"""Whether an object at a target may be written: the one rule for all targets.
+"""Ownership: whether an object at a target may be written. One rule for all targets.
 
-What pysync writes carries a mark (pysync.model.mark). An object without one, or with another source's, is adopted only
-if the policy says so, and is never dropped; an object that carries a newer mark of the same source is left as it is.
+What pysync writes carries a mark (pysync.model.mark). An object without a mark, or with another source's, is adopted
+only if the policy says so, and is never dropped. An object with a newer mark of the same source is left as it is.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ class Ownership(Enum):
 
 
 def ownership_of(exists: bool, parameters: Mapping[str, str] | None, mark: Mark) -> Ownership:
-    """Where an object with these parameters stands to a put with this mark."""
+    """What an object with these parameters is to a put with this mark."""
     if not exists:
         return Ownership.ABSENT
     there = Mark.read(parameters)
@@ -35,19 +35,24 @@ def ownership_of(exists: bool, parameters: Mapping[str, str] | None, mark: Mark)
 
 
 def ownership_for_drop(exists: bool, parameters: Mapping[str, str] | None, mark: Mark) -> Ownership:
-    """The same for a drop: what was created at the source after the dropped object is newer, whatever its event."""
+    """What an object with these parameters is to a drop with this mark.
+
+    An object that was created at the source after the dropped one is newer, whatever its event.
+    """
     found = ownership_of(exists, parameters, mark)
     there = Mark.read(parameters)
+    # A refresh that was queued before this drop may have read the newer object, and marked it with its own, older
+    # position. Only the createTime tells them apart.
     if found is Ownership.OWN and there is not None and mark.created and there.created > mark.created:
         return Ownership.NEWER
     return found
 
 
 def ownership_of_part(parameters: Mapping[str, str] | None, mark: Mark) -> Ownership:
-    """Where an object that has no mark of its own stands, by the mark of what it belongs to.
+    """What an object without a mark is, by the mark of the table or database that it belongs to.
 
     A partition, constraint or function is newer only if its table or database was created at the source later, or got
-    its name later: when that was last written says nothing about its parts.
+    its name later. When the table or database was last written says nothing about its parts.
     """
     there = Mark.read(parameters)
     if there is None or there.source != mark.source:
@@ -57,7 +62,7 @@ def ownership_of_part(parameters: Mapping[str, str] | None, mark: Mark) -> Owner
 
 
 def may_write(settings: TargetSettings, operation: TableOperation, there: Any | None) -> bool:
-    """Whether the table `there` takes a put or a rename: it is not newer, and if another's, it is to be adopted."""
+    """Whether the table `there` takes a put or a rename: it must not be newer, and a foreign one must be adoptable."""
     if there is not None and isinstance(operation, PutPartitions):
         found = ownership_of_part(there.parameters, operation.mark)
     else:

@@ -1,4 +1,4 @@
-"""Partitions: put and drop, in batches. They carry no mark: they follow their table."""
+"""Partitions: put and drop, in batches. They carry no mark; the mark of their table counts."""
 
 from __future__ import annotations
 
@@ -21,9 +21,9 @@ _ENOUGH = 10  # refused partitions after which no other batch is tried: then it 
 
 
 def put_partitions(store: Store, operation: PutPartitions) -> Outcome:
-    """Add the partitions that are absent, alter those that differ. Raises Incomplete where their table is not there.
+    """Add the partitions that are absent, alter those that differ. Raises Incomplete if the table is not there.
 
-    Those that the store refuses do not keep the others from it: Rejected is raised at the end.
+    Partitions that the store refuses do not stop the others: Rejected is raised at the end.
     """
     table = existing(store, operation.table, "partitions")
     found = ownership_of_part(table.parameters, operation.mark)
@@ -33,6 +33,7 @@ def put_partitions(store: Store, operation: PutPartitions) -> Outcome:
     outcomes = []
     for keys in slices(list(wanted), store.batch):
         batch = {key: wanted[key] for key in keys}
+        # In a foreign table it has to be decided first whether anything may be written, and that takes a look.
         put = _put_fresh if operation.fresh and found is Ownership.OWN else _put
         outcomes.append(put(store, operation, table, batch, refused))
         if len(refused) >= _ENOUGH:
@@ -46,7 +47,7 @@ def put_partitions(store: Store, operation: PutPartitions) -> Outcome:
 
 
 def drop_partitions(store: Store, operation: DropPartitions) -> Outcome:
-    """Drop those of the partitions that are there."""
+    """Drop the partitions that exist."""
     table = store.table(operation.table)
     if table is None:
         return Outcome.UNCHANGED
@@ -68,7 +69,7 @@ def fitting(name: TableName, keys: Sequence[Any], values: Sequence[str]) -> None
 def as_kept(
     store: Store, name: TableName, table: Any, partitions: Sequence[Any]
 ) -> tuple[dict[Values, Any], list[Refused]]:
-    """The partitions as the store will keep them, by their values, and those that it can hold in no form."""
+    """The partitions in the form in which the store will return them, by values; and those that it cannot hold."""
     found: dict[Values, Any] = {}
     refused: list[Refused] = []
     for partition in partitions:
@@ -82,19 +83,19 @@ def as_kept(
 
 
 def by_values(store: Store, table: Any, values: Sequence[Sequence[str]]) -> dict[Values, Any]:
-    """Those of the partitions with these values that are there."""
+    """The existing ones of the partitions with these values."""
     return {key_of(item.values): item for item in store.partitions_of(table, values)}
 
 
 def key_of(values: Sequence[str]) -> Values:
-    """What a partition is told by; an empty value is the default partition, as in names."""
+    """What identifies a partition. An empty value is the default partition, as it is in names."""
     return tuple(value or DEFAULT_PARTITION for value in values)
 
 
 def _put_fresh(
     store: Store, operation: PutPartitions, table: Any, wanted: Mapping[Values, Any], refused: list[Refused]
 ) -> Outcome:
-    """Add the partitions without looking whether they are there; if one is, none is added, and we look."""
+    """Add the partitions without a look. If one of them exists, none is added, and they are compared."""
     try:
         store.add_partitions(table, list(wanted.values()))
     except Exists:
@@ -109,8 +110,9 @@ def _put(
     absent = [item for key, item in wanted.items() if key not in there]
     changed = [(item, there[key]) for key, item in wanted.items() if key in there and not same(item, there[key])]
     if not absent and not changed:
-        return Outcome.UNCHANGED  # whosever it is: so the echo of a change comes to rest
+        return Outcome.UNCHANGED  # also in a foreign table: so the echo of a change ends here
     if ownership_of_part(table.parameters, operation.mark) is Ownership.FOREIGN:
+        # A difference that the store would not write is none: it must not park the event.
         if not absent and not any(_writes(store, table, item, its) for item, its in changed):
             return Outcome.UNCHANGED
         settled = conflict(store, f"table {operation.table}")
@@ -122,7 +124,7 @@ def _put(
 
 
 def _writes(store: Store, table: Any, wanted: Any, there: Any) -> bool:
-    """Whether the store would write anything for what differs, or refuse it."""
+    """Whether the store would write the differences, or refuse them."""
     try:
         return bool(store.written(differences(wanted, there), wanted, there, table))
     except Rejected:

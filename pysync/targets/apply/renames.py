@@ -1,11 +1,12 @@
-"""Renaming a table, within its database or into another. Where a store cannot, the table is made anew and filled.
+"""Renames of tables, within a database or into another. Where a store cannot rename, the table is created anew and
+filled:
 
-    new created, its parameter `pysync.renaming` naming the old ── partitions copied ── counted ── parameter removed
-    ── old dropped
+    new one created, with a parameter `pysync.renaming` that names the old one ── partitions copied ── counted
+    ── parameter removed ── old one dropped
 
-Until the parameter is gone, the old table is the one that counts, and the next try goes on with the copy; after that,
-an old table that is still there is what a crash or a replay has left, and is dropped. So nothing is lost wherever it
-stops. A table that was made anew has none of the old one's grants, versions and column statistics.
+As long as the parameter is there, the old table counts, and the next try continues the copy. After that, an old table
+that still exists was left by a crash or put there by a replay, and is dropped. So nothing is lost wherever it stops.
+The new table has none of the old one's grants, versions and column statistics.
 """
 
 from __future__ import annotations
@@ -32,10 +33,10 @@ RENAMING_KEY = "pysync.renaming"
 
 
 def rename_table(store: Store, operation: RenameTable) -> Outcome:
-    """Rename the table if it is there and not newer; else see that the new one is as it should be."""
+    """Rename the table if it is there and not newer; else bring the table of the new name to its definition."""
     store = store.renaming()
     old, new = store.table(operation.table), store.table(operation.new_name)
-    found = ownership_for_drop(old is not None, old and old.parameters, operation.mark)  # the name loses it
+    found = ownership_for_drop(old is not None, old and old.parameters, operation.mark)  # as for a drop
     if old is None or found is Ownership.NEWER:
         return bring_to(store, operation, operation.definition, new)
     if found is Ownership.FOREIGN:
@@ -52,7 +53,7 @@ def _ownership(table: Any | None, operation: RenameTable) -> Ownership:
 
 
 def _is_done(new: Any | None, operation: RenameTable) -> bool:
-    """Whether the table of the new name was written by this event, and filled, or by a later one."""
+    """Whether this event, or a later one, has written and filled the table of the new name."""
     if new is None:
         return False
     written = Mark.read(new.parameters) == operation.mark and RENAMING_KEY not in new.parameters
@@ -74,6 +75,7 @@ def _rename_foreign(store: Store, operation: RenameTable, old: Any, new: Any) ->
 
 
 def _rename_own(store: Store, operation: RenameTable, old: Any, new: Any) -> Outcome:
+    # An earlier try has begun to fill the new table: it is continued, and nothing is decided again.
     if _is_half_done(new, operation):
         return _rename(store, operation, old, new)
     if _ownership(new, operation) is Ownership.FOREIGN:
@@ -88,13 +90,13 @@ def _rename_own(store: Store, operation: RenameTable, old: Any, new: Any) -> Out
     if not is_another(operation.definition, old):
         return _rename(store, operation, old, new)
     if new is not None:
-        _drop(store, new)  # an older one, which its source has no more
+        _drop(store, new)  # an older table of that name, which is gone at the source
     _drop(store, old)
     return bring_to(store, operation, operation.definition, None)
 
 
 def _rename(store: Store, operation: RenameTable, old: Any, new: Any | None) -> Outcome:
-    """Make the old table the new one; what is there of that name is an older one, which its source has no more."""
+    """Turn the old table into the new one. A table of the new name is an older one, which is gone at the source."""
     if Capability.RENAMES in store.lacks:
         return _make_anew(store, operation, old, new)
     if new is not None:
@@ -105,7 +107,7 @@ def _rename(store: Store, operation: RenameTable, old: Any, new: Any | None) -> 
 
 
 def move(store: Store, wanted: Any, old: Any) -> None:
-    """Make the table `old` the wanted one, which may be altered here and has another name."""
+    """Turn the table `old` into `wanted`, which has another name and may be altered here."""
     refuse_transactional(store.settings, wanted)
     store.rename_table(wanted, old)
 
@@ -117,9 +119,10 @@ def _drop(store: Store, table: Any) -> None:
 def _make_anew(store: Store, operation: RenameTable, old: Any, new: Any | None) -> Outcome:
     definition = _located(operation.definition, old)
     if new is not None and not _is_half_done(new, operation):
-        _empty(store, new)  # an older one, which its source has no more
+        _empty(store, new)  # an older table of that name; its partitions are none of the renamed one's
     bring_to(store, operation, definition, new, filling={RENAMING_KEY: str(operation.table)})
     copied = _copy(store, old, store.as_kept(definition)) if old.partitionKeys else 0
+    # Counted before the old table goes: it is the only other place where its partitions are known.
     made = store.table(operation.new_name)
     there = len(store.partition_names(made)) if copied and made is not None else 0
     if there < copied:
@@ -132,7 +135,7 @@ def _make_anew(store: Store, operation: RenameTable, old: Any, new: Any | None) 
 
 
 def _located(definition: Any, old: Any) -> Any:
-    """The definition; where it has no location, with that of the old table."""
+    """The definition; if it has no location, with the old table's."""
     if definition.sd is None or definition.sd.location or not old.sd.location:
         return definition
     found = deepcopy(definition)
@@ -141,7 +144,10 @@ def _located(definition: Any, old: Any) -> Any:
 
 
 def _copy(store: Store, old: Any, new: Any) -> int:
-    """Copy the partitions, those below the old location to their place below the new one; how many there are."""
+    """Copy the partitions; returns how many there are.
+
+    Those below the old location get the same place below the new one.
+    """
     before, after = (old.sd.location or "").rstrip("/") + "/", (new.sd.location or "").rstrip("/") + "/"
     return sum(_put(store, new, [_moved(it, before, after) for it in some]) for some in _batches(store, old))
 

@@ -15,11 +15,14 @@ from pysync.targets.hive import name_of
 from pysync.targets.store import Store
 
 _SKETCHES = frozenset({"bitVectors", "histogram"})
-"""What a metastore hands out only if it is told to (metastore.stats.fetch.bitvector)."""
+"""A metastore hands these out only if it is set to (metastore.stats.fetch.bitvector), so they are not compared."""
 
 
 def put_statistics(store: Store, operation: PutStatistics) -> Outcome:
-    """Bring the column statistics to be so; none of a table that is not there, is not ours, or has other columns."""
+    """Bring the column statistics to the source's.
+
+    Writes none for a table that is missing or foreign, and none for a column of another name or type.
+    """
     name = operation.table
     table = store.table(name)
     found = ownership_of_part(table.parameters, operation.mark) if table is not None else Ownership.OWN
@@ -30,6 +33,7 @@ def put_statistics(store: Store, operation: PutStatistics) -> Outcome:
     wanted = {part: _fitting(filter(known, its), table) for part, its in operation.statistics.items()}
     different = {part: its for part, its in wanted.items() if not _same(its, there[part])}
     changed = _present(store, table, different)
+    # A write leaves the statistics of all other columns: those that the source has no more are deleted.
     for part, its in changed.items():
         store.drop_column_statistics(name, part, _columns(there[part]).keys() - _columns(its).keys())
     some = {part: its for part, its in changed.items() if its}
@@ -39,18 +43,19 @@ def put_statistics(store: Store, operation: PutStatistics) -> Outcome:
 
 
 def _knows_timestamps(store: Store, operation: PutStatistics) -> bool:
+    # Only asked if needed: the answer costs a call.
     if not any(it.statsData.timestampStats for its in operation.statistics.values() for it in its):
         return True
     return store.knows_timestamps(operation.table.database)
 
 
 def _is_known(knows_timestamps: bool, item: Any) -> bool:
-    """Whether the target can read them; those of a type that we do not know ourselves have come without anything."""
+    """Whether the target can read the statistics. Those of a type that pysync does not know arrive empty."""
     return bool(_plain(item.statsData)) and (knows_timestamps or item.statsData.timestampStats is None)
 
 
 def _fitting(statistics: Iterable[Any], table: Any) -> Sequence[Any]:
-    """Those of columns that the table has, of that type."""
+    """The statistics of columns that the table has, with the same type."""
     types = {column.name.lower(): column.type.lower() for column in table.sd.cols}
     return [it for it in statistics if types.get(it.colName.lower()) == it.colType.lower()]
 
@@ -60,7 +65,7 @@ def _same(wanted: Sequence[Any], there: Sequence[Any]) -> bool:
 
 
 def _columns(statistics: Sequence[Any]) -> dict[str, Any]:
-    """What is known of each column, as plain values."""
+    """The statistics of each column, as plain values."""
     return {it.colName.lower(): _plain(it.statsData) for it in statistics}
 
 
@@ -72,7 +77,7 @@ def _plain(value: Any) -> Any:
 
 
 def _present(store: Store, table: Any, changed: Statistics) -> Statistics:
-    """Without those of partitions that are not there."""
+    """The statistics without those of missing partitions."""
     partitions = [part for part in changed if part]
     if not partitions:
         return changed

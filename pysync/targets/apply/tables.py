@@ -18,14 +18,15 @@ from pysync.targets.store import Capability, Store
 
 
 def put_table(store: Store, operation: PutTable) -> Outcome:
-    """Create the table or alter it, and see that its partitions have its columns if the operation cascades.
+    """Create the table or alter it. If the operation cascades, see that the partitions have the table's columns.
 
-    An unchanged one is not written, not even to move its mark on. HMS gives the columns to the partitions only if it
-    has to change those of the table; after a crash it has not.
+    An unchanged table is not written, not even to update its mark. HMS gives columns to partitions only when it changes
+    those of the table. After a crash the table may have them already, and the partitions not.
     """
     there = store.table(operation.table)
     outcome = bring_to(store, operation, operation.definition, there, cascade=operation.cascade)
     spreads = operation.cascade and Capability.OWN_PARTITION_COLUMNS not in store.lacks
+    # Read again: `there` is from before the write.
     table = store.table(operation.table) if spreads else None
     if table is None or not table.partitionKeys:
         return outcome
@@ -46,8 +47,8 @@ def bring_to(
 ) -> Outcome:
     """Bring the table `there` (None if absent), which has the definition's name, to the definition.
 
-    `filling` are parameters that it gets besides the definition's, from somebody who fills it, too. Raises Incomplete
-    where the table is not there, or had to be emptied, and the operation does not tell all of it.
+    `filling` are further parameters, from a caller who fills the table afterwards. Raises Incomplete if the table is
+    missing, or had to be replaced by an empty one, and the operation does not describe all of it.
     """
     name = name_of(definition)
     found = ownership_of(there is not None, there and there.parameters, operation.mark)
@@ -60,6 +61,7 @@ def bring_to(
     wanted = stamped(definition, operation.mark.following(written))
     wanted.parameters |= filling or {}
     kept = store.as_kept(wanted)
+    # Before the refusals below: a table that needs no write must not park an event.
     if there is not None and up_to_date(kept, there, operation.mark):
         return Outcome.UNCHANGED
     refuse_transactional(store.settings, wanted)
@@ -75,7 +77,7 @@ def bring_to(
 
 
 def drop_table(store: Store, operation: DropTable) -> Outcome:
-    """Drop the table if it is its source's and not newer than the one that was dropped there."""
+    """Drop the table if it is from this source and not newer than the one that was dropped there."""
     there = store.table(operation.table)
     if there is None:
         return Outcome.UNCHANGED
@@ -87,7 +89,7 @@ def drop_table(store: Store, operation: DropTable) -> Outcome:
 
 
 def existing(store: Store, name: TableName, part: str) -> Any:
-    """The table of a partition or constraint. Raises Incomplete when it is not there."""
+    """The table of a partition or constraint. Raises Incomplete if it is not there."""
     table = store.table(name)
     if table is None:
         raise Incomplete.of(store.settings.name, name, part)
@@ -95,7 +97,7 @@ def existing(store: Store, name: TableName, part: str) -> Any:
 
 
 def _make(store: Store, operation: TableOperation, kept: Any, there: Any | None, *, whole: bool) -> None:
-    """Create the table, or put it in the place of one that no alter makes it."""
+    """Create the table, or replace a table that no alter turns into it."""
     name = name_of(kept)
     whole = whole or (isinstance(operation, PutTable) and operation.creates)
     if there is not None:
@@ -108,5 +110,6 @@ def _make(store: Store, operation: TableOperation, kept: Any, there: Any | None,
         store.replace_table(kept, there)
     elif whole:
         into(store, operation, name.database, lambda: store.create_table(kept))
+    # Also after a replacement, which has no partitions: only the source knows all of them.
     if not whole:
         raise Incomplete.of(store.settings.name, name)

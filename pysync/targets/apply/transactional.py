@@ -11,7 +11,7 @@ from pysync.targets.settings import TargetSettings
 def refuse_transactional(settings: TargetSettings, table: Any) -> None:
     """Raise Rejected for a transactional table (full ACID or insert-only), unless `transactional = "metadata"`.
 
-    Which of its files count, only the transactions of its own metastore tell; those are not replicated.
+    Only the transactions in its own metastore tell which of its files count, and those are not replicated.
     """
     is_one = (table.parameters or {}).get("transactional", "").lower() == "true"
     if is_one and settings.transactional == "refuse":

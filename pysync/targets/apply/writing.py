@@ -1,4 +1,4 @@
-"""What every operation does besides deciding: marking what is written, logging what is lost on the way."""
+"""What all operations do besides deciding: mark what they write, log what the target cannot hold."""
 
 from __future__ import annotations
 
@@ -30,10 +30,10 @@ def stamped(definition: Any, mark: Mark) -> Any:
 
 
 def up_to_date(kept: Any, there: Any, mark: Mark) -> bool:
-    """Whether a database or table needs no write: it is the same, of the same source and the same creation.
+    """Whether a database or table needs no write: it is the same, from the same source and the same creation.
 
-    The position in the mark does not count: a definition that has not changed since an older event is still right.
-    The creation does, so that a late drop of the object's predecessor does not take it for that one.
+    The position in the mark does not count: a definition that is unchanged since an older event is still right. The
+    creation does: otherwise a late drop of the object's predecessor would take the object for it.
     """
     its = Mark.read(there.parameters)
     ours = its is not None and its.source == mark.source and mark.created in {0, its.created}
@@ -41,7 +41,7 @@ def up_to_date(kept: Any, there: Any, mark: Mark) -> bool:
 
 
 def conflict(store: Store, what: str) -> Outcome | None:
-    """What to answer about something that is not its source's; None: adopt it. Raises Rejected to park it."""
+    """The outcome for a foreign object; None if it is to be adopted. Raises Rejected to park it."""
     if store.settings.on_conflict == "adopt":
         return None
     if store.settings.on_conflict == "skip":
@@ -58,15 +58,16 @@ def deletes(store: Store, requested: bool) -> bool:
 
 
 def into(store: Store, operation: Operation, database: str, write: Callable[[], object]) -> None:
-    """Write something into a database, which is created before if it is missing and the settings say so.
+    """Write an object into a database, which is created first if it is missing and the settings say so.
 
-    It is the source's, and every event of its own is newer. Raises MissingDatabase if it is not there.
+    Raises MissingDatabase if it is missing and may not be created.
     """
     try:
         write()
     except MissingDatabase:
         if not store.creates_missing_databases:
             raise
+        # Position 0: every event of the database itself is newer, and may alter it.
         mark = replace(operation.mark, position=0, created=0, born=0)
         store.create_database(store.as_kept(stamped(hive.Database(name=database, parameters={}), mark)))
         log.info("database_created", target=store.settings.name, database=database)
@@ -74,7 +75,7 @@ def into(store: Store, operation: Operation, database: str, write: Callable[[], 
 
 
 def tell_lost(store: Store, operation: Operation, lost: Sequence[str]) -> None:
-    """Log what the store does not hold as the source has it, with the operation that wrote it."""
+    """Log what the store cannot hold of the source's object, with the operation that wrote it."""
     if lost:
         log.warning(
             "definition_adapted",

@@ -16,7 +16,7 @@ _MARKS = frozenset({SOURCE_KEY, EVENT_KEY})
 
 @dataclass(frozen=True, slots=True)
 class Leftover:
-    """Something that no statement says. `harmless`: whoever reads the data does not miss it."""
+    """Something that no statement can say. `harmless`: readers of the data do not miss it."""
 
     what: str
     harmless: bool = False
@@ -24,7 +24,7 @@ class Leftover:
 
 @dataclass(frozen=True, slots=True)
 class Decision:
-    """First the statements, in order, then the leftovers through the Glue API. Neither: it is so already."""
+    """First the statements, in order, then the leftovers by the Glue API. With neither there is nothing to do."""
 
     statements: tuple[str, ...] = ()
     leftovers: tuple[Leftover, ...] = ()
@@ -45,7 +45,7 @@ NOTHING = Decision()
 
 @dataclass(frozen=True, slots=True)
 class Properties:
-    """How the properties of an object differ from those that it should have; marks not counted."""
+    """How the properties of an object differ from those that it should have, but for the marks."""
 
     changed: Mapping[str, str]
     removed: frozenset[str]
@@ -61,13 +61,13 @@ class Properties:
         return cls(changed, frozenset(its.keys() - mine.keys() - STATISTICS), counted)
 
     def leftovers(self) -> list[Leftover]:
-        """What of it no statement says."""
+        """The part that no statement can say."""
         found = [Leftover(f"the removal of {_names(self.removed)}")] if self.removed else []
         return [*found, Leftover("statistics", harmless=True)] if self.counted else found
 
 
 def sayable(parameters: Mapping[str, str] | None) -> dict[str, str]:
-    """The properties that a CREATE says: the marks among them, statistics and the engine's own not."""
+    """The properties that a CREATE says: with the marks, without statistics and what the engine writes itself."""
     return {key: value for key, value in (parameters or {}).items() if key not in _ENGINES | STATISTICS}
 
 
@@ -77,7 +77,7 @@ def marks(parameters: Mapping[str, str] | None) -> dict[str, str]:
 
 
 def has_mark_of(wanted: Mapping[str, str] | None, there: Mapping[str, str] | None) -> bool:
-    """Whether the object is marked as the same source's and of the same creation; which event wrote it is no matter."""
+    """Whether the object has the mark of the same source and creation, whichever event wrote it."""
     mine, its = Mark.read(wanted), Mark.read(there)
     if mine is None or its is None:
         return mine is None
@@ -85,7 +85,7 @@ def has_mark_of(wanted: Mapping[str, str] | None, there: Mapping[str, str] | Non
 
 
 def said(*builders: Callable[[], Iterable[str]]) -> Decision:
-    """What the builders give; each that cannot say its part leaves it over, with the reason."""
+    """The statements of all builders. A builder that cannot say its part gives a leftover with the reason."""
     statements: list[str] = []
     leftovers: list[Leftover] = []
     for build in builders:

@@ -1,4 +1,4 @@
-"""Which decision an Athena target would come to about an object that was compared. Pure."""
+"""The decision of an Athena target about an object that is compared. Pure."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from pysync.targets.athena.tables import decide_database, decide_table, unsayabl
 def decision_of(
     kept: Any, there: Any | None, table: Any | None, with_owner: Callable[[Any | None], Any | None]
 ) -> Decision:
-    """What it would do to bring what is `there` to what is `kept` of what is wanted; whose it is, is not asked."""
+    """What it would do to bring the object that is `there` to `kept`, whoever owns it."""
     if isinstance(kept, hive.Function):
         return Decision((), (Leftover("a function of Hive's"),))
     if isinstance(kept, hive.Database):
@@ -30,7 +30,7 @@ def decision_of(
 
 
 def _marked(wanted: Any, there: Any | None) -> Any:
-    """With the mark that the one at the target has."""
+    """The wanted object with the mark of the one at the target, so that marks make no difference."""
     if there is None:
         return wanted
     found = copy(wanted)

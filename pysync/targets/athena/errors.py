@@ -13,7 +13,7 @@ from pysync.targets.base import Forbidden, Missing, OutcomeUnknown, Rejected, Un
 _LONGEST = 500  # characters: a message travels in logs, in status and on the web page
 
 _DENIED = frozenset({234, 1500, 1501})
-_VERSIONS = 1402
+_VERSIONS = 1402  # too many versions of a table, which waiting does not cure
 _THROTTLED = frozenset(range(1400, 1407)) - {_VERSIONS}
 _MISSING = frozenset({1110, 1301})
 _SYNTAX = 1006
@@ -25,8 +25,8 @@ _DENIED_HINT = "grant it to the role that pysync works as"
 _WRAPPED = re.compile(r"Error Code: (\w+)[;)]")
 _Kind = tuple[type[PysyncError], str | None]
 
-# The type says "the DDL failed" of almost everything: then it is the text that tells one thing from another. A parser's
-# comes first, for it repeats what it could not read.
+# For almost every failure the type is only "the DDL failed" (1003): then the text tells them apart. A parser's message
+# comes first, as it quotes what it could not read, which may look like any of the others.
 _REASONS: tuple[tuple[str, _Kind], ...] = (
     (r"ParseException|mismatched input|no viable alternative|extraneous input", (Rejected, None)),
     (r"Rate exceeded|Throttl|TooManyRequests|SlowDown|reduce your request rate", (Unavailable, None)),
@@ -60,7 +60,7 @@ class Ending:
 
 
 def failure(ending: Ending, what: str) -> PysyncError:
-    """The error of a target for a statement that ended so; `what` says which, and where."""
+    """The error of a target for a statement with this ending; `what` says which statement, and where."""
     line = _line(f"{what}: {ending.reason or ending.state}")
     if ending.state != "FAILED":
         return OutcomeUnknown(line)  # somebody cancelled it, and nobody says how far it was
@@ -77,7 +77,7 @@ def failure(ending: Ending, what: str) -> PysyncError:
 
 
 def _of_type(number: int | None) -> _Kind | None:
-    """What the number alone tells; None where only the text does."""
+    """The kind that the number alone tells; None where the text must."""
     if number is None:
         return None
     return next((found for is_one, found in _TYPES if is_one(number)), None)

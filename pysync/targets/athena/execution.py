@@ -1,7 +1,7 @@
 """Running one statement in Athena: start it, wait for its end within a deadline, say what became of it.
 
-pyathena knows no deadline, forgets the type of a failure when it raises, and raises although a statement was done when
-its results cannot be read. Its AsyncCursor gives the id, and by the id the truth can be asked for.
+pyathena (4.2.1) knows no deadline, drops the type of a failure when it raises, and raises for a statement that was done
+if its results cannot be read. Its AsyncCursor gives the query's id, by which Athena can be asked what became of it.
 """
 
 from __future__ import annotations
@@ -61,6 +61,7 @@ class Athena:
             self._settle(cursor)
             self._run(cursor, statement)
         finally:
+            # Its threads may still poll a statement that hangs.
             cursor.close(wait=False)
 
     def close(self) -> None:
@@ -82,7 +83,7 @@ class Athena:
             raise failure(ending, f"{what}: query {query}")
 
     def _ending(self, cursor: Any, query: str, future: Future[Any], what: str) -> Ending:
-        """How the query ended, as its result set says; or else as Athena says who is asked for it by its id."""
+        """How the query ended, as its result set says, or else as Athena says when it is asked by the query's id."""
         deadline = time.monotonic() + self._settings.statement_timeout_seconds
         try:
             return _seen(future.result(timeout=self._settings.statement_timeout_seconds))
@@ -98,7 +99,7 @@ class Athena:
             raise OutcomeUnknown(f"{what}: nobody can say what became of query {query}: {error}"[:500]) from error
 
     def _settle(self, cursor: Any) -> None:
-        """See the end of the statement before this one. Raises Unavailable while Athena does not tell."""
+        """Make sure that the statement before this one has ended. Raises Unavailable while Athena does not tell."""
         query = self._unfinished
         if query is None:
             return
@@ -114,11 +115,12 @@ class Athena:
     def _cursor(self, database: str | None) -> Any:
         if self._connection is None:
             self._connection = self._connect()
+        # Two threads: one polls until the statement ends, and the other must be free to cancel it.
         return self._connection.cursor(schema_name=database, max_workers=2)
 
     def _connect(self) -> Any:
         settings = self._settings
-        # It writes a traceback for every error that it raises, too; and what it raises is told by whoever catches it.
+        # It logs a traceback for every error that it raises as well; whoever catches the error reports it.
         logging.getLogger("pyathena").setLevel(logging.CRITICAL)
         with classified(f"{self._where} cannot use Athena", reading=True):
             return pyathena.connect(
@@ -131,6 +133,7 @@ class Athena:
                 poll_interval=settings.poll_seconds,
                 cursor_class=AsyncCursor,
                 retry_config=RetryConfig(attempt=1),  # botocore tries again; both would multiply
+                # It would start one more thread for each statement.
                 kill_on_interrupt=False,
                 result_reuse_enable=False,
             )
@@ -155,6 +158,7 @@ def summary(statement: str) -> str:
 
 def _start(cursor: Any, statement: str, what: str) -> tuple[str, Future[Any]]:
     try:
+        # cache_size=0: an identical statement of before must not stand in for this one.
         query, future = cursor.execute(statement, cache_size=0)
     except pyathena.Error as error:
         raise _cause(error, what, reading=False) from error
@@ -162,7 +166,7 @@ def _start(cursor: Any, statement: str, what: str) -> tuple[str, Future[Any]]:
 
 
 def _seen(result: Any) -> Ending:
-    """The ending in a result set or in an execution of pyathena's, which name it alike."""
+    """The ending in a result set or query execution of pyathena's: both have the same fields for it."""
     return Ending(result.state or "", result.state_change_reason or "", result.error_type)
 
 

@@ -1,4 +1,4 @@
-"""Partitions: wanted and there to a decision. Pure."""
+"""Partitions: the decision that brings those that are there to those that are wanted. Pure."""
 
 from __future__ import annotations
 
@@ -12,16 +12,16 @@ from pysync.targets.athena.quoting import UnsayableError
 from pysync.targets.athena.tables import same_columns, same_format, same_location
 
 MOST_MOVES = 10
-"""Locations set by statements, which take one partition each, where the Glue API could do a hundred in one call."""
+"""How many locations statements set, one partition each; beyond that the Glue API does a hundred in one call."""
 
 _Values = tuple[str, ...]
 
 
 def decide_put(table: Any, wanted: Sequence[Any], there: Mapping[_Values, Any], *, only_ddl: bool) -> Decision:
-    """ADD what is absent, SET LOCATION of what only lies elsewhere; all else that differs is left over.
+    """ADD what is absent, SET LOCATION where only that differs; all other differences are left over.
 
-    `table` is the table at the target, `there` its partitions by their values. With `only_ddl` locations are set
-    however many they are, and though more than they differ.
+    `table` is the table at the target, `there` its partitions by their values. With `only_ddl` every location is set,
+    however many there are, and even where more than the location differs.
     """
     absent = [item for item in wanted if tuple(item.values) not in there]
     present = [item for item in wanted if tuple(item.values) in there]
@@ -33,7 +33,7 @@ def decide_put(table: Any, wanted: Sequence[Any], there: Mapping[_Values, Any], 
 
 
 def decide_drop(table: Any, there: Iterable[_Values]) -> Decision:
-    """DROP the partitions that are there; a value that Hive would read as another is left over."""
+    """DROP the partitions that are there; one with a value that Hive would read as another is left over."""
     dropped, left = _sayable(list(there), lambda values: next(ddl.drop_partitions(table, [values])))
     return Decision(tuple(ddl.drop_partitions(table, dropped)), _told(left))
 
@@ -60,7 +60,7 @@ def _moves(
 
 
 def _beyond(item: Any, storage: Any, parameters: Mapping[str, str]) -> Iterator[Leftover]:
-    """What of a partition no statement says, where it differs from this storage and these parameters."""
+    """How a partition differs from this storage and these parameters in what no statement can say."""
     if not same_columns(item.sd.cols, storage.cols):
         yield Leftover("columns of its own")
     if not same_format(item.sd, storage):

@@ -1,8 +1,8 @@
 """Athena's DDL statements, each built from values by `quoting` and `types` alone. Pure.
 
 Every statement may come twice: IF [NOT] EXISTS wherever Athena has it, and the others set what they say. Names are
-always qualified; the statement runs in the table's database all the same, for Hive resolves a partition's table there.
-All raise UnsayableError for what cannot be said.
+always qualified. The statement runs in the table's database all the same, as Hive resolves a partition's table in the
+current database. All raise UnsayableError for what cannot be said.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ from pysync.targets.athena.types import hive_type, keeps
 
 PARTITIONS_PER_ADD = 100
 PARTITIONS_PER_DROP = 25
-"""What the Glue API takes in one call: Athena documents no limit, and DROPs of more have failed."""
+"""As many as the Glue API takes in one call. Athena documents no limit, but a DROP of 35 has failed there."""
 
 S3 = "s3://"
 # What java.net.URI takes: its own characters, escaped bytes, and others that are neither controls nor spaces.
@@ -99,7 +99,7 @@ def add_partitions(table: Any, partitions: Sequence[Any]) -> Iterator[str]:
 
 
 def drop_partitions(table: Any, values: Iterable[Sequence[str]]) -> Iterator[str]:
-    """ALTER TABLE DROP PARTITION, as few as hold them all; each names all keys, for fewer would drop more."""
+    """ALTER TABLE DROP PARTITION, as few as hold them all. Each names all keys: fewer keys would match more."""
     head = f"ALTER TABLE {_name(table)} DROP IF EXISTS"
     yield from _packed(head, (spec(table, it) for it in values), PARTITIONS_PER_DROP, ", ")
 
@@ -175,6 +175,7 @@ def _packed(head: str, clauses: Iterable[str], most: int, separator: str) -> Ite
             packed, length = [], size(head)
         packed.append(clause)
         length += more
+        # Raises for a clause that is too long even alone.
         fitting(f"{head} {clause}")
     if packed:
         yield f"{head} {separator.join(packed)}"

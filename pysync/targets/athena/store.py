@@ -1,7 +1,7 @@
-"""AthenaStore: a Glue Data Catalog that is written by Athena's statements; what those cannot say a Glue store does.
+"""AthenaStore: a Glue Data Catalog that is written by Athena's statements; what they cannot say a Glue store does.
 
-Each write is a Change: statements are decided from what is there, run, and the object read again; what still differs is
-the Glue store's. With `glue_api = "never"` nothing is begun that cannot be finished so.
+Each write is a Change: statements are decided from what is there and run, the object is read again, and a Glue store
+writes what still differs. With `glue_api = "never"` nothing is begun that statements cannot finish.
 """
 
 from __future__ import annotations
@@ -53,7 +53,7 @@ class Statements(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class Change:
-    """What is to become of one thing: how it is read and decided, and how the Glue API does it."""
+    """One write: how the object is read, how its statements are decided, and how the Glue API would do it."""
 
     what: str
     read: Callable[[], Any]
@@ -65,7 +65,7 @@ class Change:
 
 
 class AthenaStore(Store):
-    """It sends nothing before the first call. It reads by the Glue API, always."""
+    """Sends nothing before the first call. Always reads by the Glue API."""
 
     batch: ClassVar[int] = _BATCH
     decisions: ClassVar[int] = GlueStore.decisions
@@ -158,14 +158,15 @@ class AthenaStore(Store):
         return self.glue.lost(kept)
 
     def written(self, found: list[str], kept: Any, there: Any | None, table: Any | None) -> list[str]:
-        """Those for which anything would be written. With `glue_api = "never"` what statements do not say, and nobody
-        misses, is none; what is missed is refused.
+        """The differences that would be written. With `glue_api = "never"` harmless ones that no statement can say are
+        left out, and others are refused.
         """
         decision = decision_of(kept, there, table, _with_owner)
         if self._only_ddl and decision.needed:
             raise Rejected("no statement of Athena says it: " + "; ".join(decision.needed))
         if decision.is_nothing or (self._only_ddl and not decision.statements):
             return []
+        # Never empty: something would be written, even if all that shows are the engine's own parameters.
         return [line for line in found if not line.startswith(_ENGINES)] or found
 
     # --- databases and functions
@@ -217,7 +218,7 @@ class AthenaStore(Store):
         return self._put_table(wanted, there)
 
     def drop_tables(self, tables: Sequence[Any], *, delete_data: bool) -> None:
-        """Drop them; what Athena refuses, or would delete the files of, the Glue API drops."""
+        """Drop them. The Glue API drops those that Athena refuses, or whose files it would delete."""
         left = {str(name_of(table)): table for table in tables}
         reasons: list[str] = []
         for table in tables:
@@ -245,6 +246,7 @@ class AthenaStore(Store):
         def by_glue(there: Mapping[Any, Any]) -> None:
             new = [item for item in wanted if tuple(item.values) not in there]
             pairs = [(item, there[tuple(item.values)]) for item in wanted if tuple(item.values) in there]
+            # Some are as they should be already, by the statements that came before.
             others = [(item, its) for item, its in pairs if not same(item, its)]
             refused.extend(self.glue.put_partitions(table, new, others).refused)
 
@@ -284,9 +286,9 @@ class AthenaStore(Store):
         self._carry_out(drop, {tuple(item.values): item for item in there})
 
     def spread_columns(self, table: Any, columns: Sequence[Any]) -> bool:
-        """By the Glue API, if any partition has other columns.
+        """Give all partitions these columns, by the Glue API, if any has others.
 
-        Of an older event, whose columns the table has no more, none is refused: a later one has them.
+        Nothing is refused for an older event, whose columns the table no longer has: a later event brings them.
         """
         if not self._only_ddl:
             return self.glue.spread_columns(table, columns)
@@ -308,7 +310,7 @@ class AthenaStore(Store):
             return decide_database(_with_owner(wanted), _with_owner(there))
 
         what, left = f"database {wanted.name}", decide(there).leftovers
-        if left:  # the Glue API does it all in one call, and so the mark is not there before the rest is
+        if left:  # the Glue API does all of it in one call, so that the mark cannot be there before the rest
             self._by_glue(what, [it.what for it in left])
             by_glue(there)
             return True
@@ -338,7 +340,7 @@ class AthenaStore(Store):
         return {tuple(item.values): item for item in self.partitions_of(table, [item.values for item in items])}
 
     def _carry_out(self, change: Change, there: Any) -> bool:
-        """Run the statements, read again, and have the Glue API write what still differs; whether anything was.
+        """Run the statements, read again, and have the Glue API write what still differs. True if anything was done.
 
         A statement that Athena refuses is left to the Glue API as well.
         """
@@ -361,7 +363,7 @@ class AthenaStore(Store):
         return True
 
     def _run(self, statements: Sequence[str], database: str | None) -> None:
-        """Run them, up to the first that Athena refuses: for that and the rest the Glue API comes in, if it may."""
+        """Run them up to the first that Athena refuses. The Glue API does that one and the rest, if it may."""
         for statement in statements:
             try:
                 self._athena.run(statement, database)
@@ -388,7 +390,7 @@ class AthenaStore(Store):
         return self.glue
 
     def _insist(self, what: str, rest: Decision) -> None:
-        """Refuse what Athena says it has done, and has not."""
+        """Refuse what Athena reported as done, but which still differs."""
         left = [*rest.needed, *(["what its statements said was not taken"] if rest.statements else [])]
         if left:
             raise self._unsaid(what, left)

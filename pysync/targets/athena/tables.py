@@ -1,4 +1,4 @@
-"""Tables and databases: wanted and there, two structs or None, to a decision. Pure."""
+"""Tables and databases: the decision that brings what is there, if anything, to what is wanted. Pure."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from pysync.targets.athena.quoting import UnsayableError, identifier, place
 from pysync.targets.athena.types import hive_type, is_readable_as, same_type
 
 _REPLACING_SERDES = frozenset({"org.apache.hadoop.hive.serde2.lazy.LazySimpleSerDe"})
-"""Those whose tables Athena documents REPLACE COLUMNS for."""
+"""The serdes for which Athena documents REPLACE COLUMNS."""
 
 # The serde's own, which Hive adds to every table that is created without it.
 _DEFAULT_FORMAT = ("serialization.format", "1")
@@ -51,6 +51,7 @@ def decide_table(wanted: Any, there: Any | None) -> Decision:
         return _create(wanted)
     if not same_keys(wanted, there):
         created = _create(wanted)
+        # Nothing is dropped that no statement could create again.
         dropped = (ddl.drop_table(name_of(wanted)),) if created.statements else ()
         return Decision((*dropped, *created.statements), created.leftovers)
     return _alter(wanted, there)
@@ -91,7 +92,7 @@ def same_columns(wanted: Sequence[Any] | None, there: Sequence[Any] | None) -> b
 
 
 def same_location(wanted: str | None, there: str | None) -> bool:
-    """Whether two locations are one: a slash at the end is none, and what is not said is wherever it is."""
+    """Whether two locations are one. A slash at the end does not count; where none is wanted, any will do."""
     return not wanted or wanted.rstrip("/") == (there or "").rstrip("/")
 
 
@@ -125,6 +126,7 @@ def _alter(wanted: Any, there: Any) -> Decision:
     if written or not has_mark_of(wanted.parameters, there.parameters):
         pairs = {**properties.changed, **marks(wanted.parameters)}
         marked = said(lambda: [ddl.set_properties(wanted, pairs)])
+    # The mark last: an alter that is cut short is not taken for done.
     parts = (columns, moved, marked)
     left = [leftover for part in parts for leftover in part.leftovers]
     left += [*properties.leftovers(), *_beyond(wanted, there)]
@@ -162,7 +164,7 @@ def _same_column(wanted: Any, there: Any) -> bool:
 
 
 def same_keys(wanted: Any, there: Any) -> bool:
-    """Whether two tables have partition keys of the same names: what is partitioned by others is another table."""
+    """Whether two tables have partition keys of the same names. With other keys it is another table."""
     mine, its = wanted.partitionKeys or (), there.partitionKeys or ()
     return [key.name.lower() for key in mine] == [key.name.lower() for key in its]
 

@@ -1,7 +1,7 @@
 """Hive's types as statements say them, and the partition values that stay as they are in a typed column. Pure.
 
-A type comes as text and goes into a statement without quotes, so it is parsed and written anew: what is not a type of
-Hive's that Athena takes is refused. The names of a struct's fields are quoted, for `struct<date:int>` is no type.
+A type comes as text and goes into a statement without quotes, so it is parsed and written anew: whatever is not a type
+that Athena takes is refused. The names of a struct's fields are quoted, as `struct<date:int>` does not parse.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ _WIDER = ("tinyint", "smallint", "int", "bigint")
 
 
 def hive_type(text: str) -> str:
-    """The type as a statement says it. Raises UnsayableError for what is none, or none of Athena's."""
+    """The type as a statement says it. Raises UnsayableError for what is not a type that Athena takes."""
     tokens = _tokens(text)
     written = _type(tokens, text)
     if tokens:
@@ -67,7 +67,7 @@ def keeps(kind: str, value: str) -> bool:
 
 
 def _tokens(text: str) -> list[str]:
-    """The parts, the first of them last."""
+    """The parts in reverse, to be popped."""
     found, at = [], 0
     while at < len(text):
         token = _TOKEN.match(text, at)
@@ -160,6 +160,7 @@ def _keeps_date(_: str, value: str) -> bool:
 
 def _keeps_timestamp(_: str, value: str) -> bool:
     whole, _dot, fraction = value.partition(".")
+    # Hive always writes a fraction, and cuts the zeros at its end: `.0` at least.
     if not re.fullmatch(r"0|[0-9]{0,8}[1-9]", fraction):
         return False
     try:

@@ -15,7 +15,7 @@ NOT_FOUND = "EntityNotFoundException"
 EXISTS = "AlreadyExistsException"
 CONFLICT = "ConcurrentModificationException"
 RACES = frozenset({NOT_FOUND, EXISTS, CONFLICT})
-"""Answers that may come of another client's change between our look and our write: the operation is decided anew."""
+"""Answers that another client's change between our read and our write may cause: the operation is decided anew."""
 
 INVALID = frozenset(
     {
@@ -28,7 +28,7 @@ INVALID = frozenset(
         "ValidationException",
     }
 )
-"""Answers that something in a call is wrong, or too much: in a batch it may be one item."""
+"""Answers that something in a call is wrong or too large; in a batch that may be a single item."""
 
 _REFUSALS = INVALID | {EXISTS, NOT_FOUND} | {"OperationNotSupportedException", "ResourceNumberLimitExceededException"}
 # Throttling is a 400 of several names, one of which no model has.
@@ -147,6 +147,7 @@ def _of_answer(error: boto.ClientError, what: str, reading: bool) -> PysyncError
 def _kind(name: str, message: str, status: int) -> tuple[type[PysyncError], str | None]:
     if name in _THROTTLED or "rate exceeded" in message.lower() or name in _NOT_NOW:
         return Unavailable, None
+    # Credentials are renewed: no event is to be parked for them.
     if name in _CREDENTIALS:
         return Unavailable, _CREDENTIALS_HINT
     if name in _DENIED:

@@ -1,7 +1,7 @@
 """From the metastore's structs to the inputs of Glue's calls. Pure.
 
-Every field is placed, or its loss is a line in the changes. createTime is neither: a catalog stamps its own, as a
-metastore does. What Glue would refuse in any form raises Rejected.
+Every field has a place, or its loss is a line in the changes. The exception is createTime: a catalog stamps its own, as
+a metastore does. What Glue would refuse in any form raises Rejected.
 """
 
 from __future__ import annotations
@@ -109,7 +109,7 @@ def _privileges(item: Any) -> list[str]:
 
 
 def _table_type(table: Any) -> str:
-    """EXTERNAL decides, as in a metastore; a table without a type would break Athena's later statements."""
+    """The table's type. EXTERNAL decides, as in a metastore. Without a type Athena's later statements would fail."""
     if table.tableType not in {None, "", "EXTERNAL_TABLE", "MANAGED_TABLE"}:
         return checked(limits.OPTIONAL_NAME, table.tableType, "table type")
     external = (table.parameters or {}).get("EXTERNAL", "").upper() == "TRUE"
@@ -183,6 +183,7 @@ def _resource(resource: Any) -> dict[str, str]:
 
 
 def _name(name: str | None, what: str) -> str:
+    # Glue keeps names in lower case.
     return checked(limits.NAME, normalized(name or ""), f"{what} name")
 
 
@@ -191,7 +192,7 @@ def _location(location: str | None, limit: limits.Limit) -> str:
 
 
 def _parameters(parameters: Mapping[str, str] | None) -> dict[str, str]:
-    """The parameters, locations among them with Glue's scheme (a moved scheme is the same place: no change)."""
+    """The parameters. Locations among them get Glue's scheme: it is the same place, and not counted as a change."""
     found = {}
     for key, value in (parameters or {}).items():
         name = limits.shown(checked(limits.KEY, key, "parameter key"))
@@ -204,5 +205,5 @@ def _time(seconds: int | None) -> datetime | None:
 
 
 def _present(fields: dict[str, Any]) -> dict[str, Any]:
-    """Without what is unset: Glue refuses empty names, and gives its own defaults back for the rest."""
+    """The fields that are set. Glue refuses empty names, and gives its own defaults back for other unset fields."""
     return {name: value for name, value in fields.items() if value or value is False}

@@ -1,7 +1,7 @@
-"""What Glue takes of texts: how long, and with which characters. Pure.
+"""The texts that Glue takes: how long they may be, and with which characters. Pure.
 
-Lengths are counted in UTF-16 units, as its service (Java) does; its documentation says bytes in places, but longer
-comments than 255 bytes are taken.
+Lengths count in UTF-16 units, as Glue's service (in Java) counts. Its documentation says bytes in places, but it takes
+comments that are longer than 255 bytes.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ _SHOWN = 60  # characters of a text that an error quotes
 
 @dataclass(frozen=True, slots=True)
 class Limit:
-    """What one kind of text may be."""
+    """How long one kind of text may be, and which characters it may have."""
 
     longest: int
     characters: str = _LINE
@@ -60,6 +60,7 @@ def fitted(limit: Limit, text: str, what: str, changes: list[str]) -> str:
     if length(plain) <= limit.longest:
         return plain
     changes.append(f"{what}: cut from {length(plain):,} to {limit.longest:,} characters")
+    # The cut may go through a surrogate pair: "ignore" drops the first half.
     return plain.encode("utf-16-le")[: 2 * limit.longest].decode("utf-16-le", "ignore")
 
 

@@ -1,7 +1,7 @@
 """From Glue's objects to the metastore's structs, with what a metastore would give where Glue has nothing. Pure.
 
-A text that is not there is empty, not None: an update replaces everything, so a source that has none of it says so. But
-what stays where the source says nothing is None: a description, a location.
+A missing text is empty, not None: an update replaces everything, so a source without it says that it is to go. What
+stays where the source says nothing, a description or a location, is None.
 """
 
 from __future__ import annotations

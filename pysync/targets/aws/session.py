@@ -25,8 +25,8 @@ if TYPE_CHECKING:
     from pysync.targets.aws.settings import AwsSettings
 
 ATTEMPTS = 3
-"""How often botocore sends a call. The patience is the drain's, which waits for ever; but that begins an operation
-anew, and one of a thousand calls should not for a single throttled one."""
+"""How often botocore sends a call. Beyond that the drain is patient, for ever. But it begins the whole operation anew,
+which a single throttled call of a thousand should not cause."""
 
 
 @dataclass(slots=True, eq=False)
@@ -57,7 +57,7 @@ def client(settings: AwsSettings, service: str) -> Any:
 
 
 def provide(settings: TargetSettings, **clients: Any) -> None:
-    """Have these clients used, by the names of their services, and none built: for credentials that are nowhere else.
+    """Use these clients, by service name, and build none: for credentials that cannot be found otherwise.
 
     Raises PysyncError for a target that is not AWS's.
     """
@@ -85,6 +85,7 @@ def _build(settings: AwsSettings, service: str) -> Any:
 def _session(settings: AwsSettings) -> Any:
     core = botocore.session.Session(profile=settings.profile)
     if settings.assume_role is not None:
+        # First in the chain, or the credentials that the role is taken on with would be used themselves.
         core.get_component("credential_provider").providers.insert(0, _Role(settings))
     return boto3.Session(botocore_session=core, region_name=settings.region)
 
@@ -103,6 +104,7 @@ class Pacer:
             now = time.monotonic()
             turn = max(now, self._next)
             self._next = turn + self._gap
+        # Outside of the lock, so that others can take their turns meanwhile.
         time.sleep(turn - now)
 
 
@@ -119,6 +121,7 @@ class _Role(CredentialProvider):  # type: ignore[misc]
     def load(self) -> Any:
         """The credentials; asks nobody yet."""
         settings, role = self._settings, self._settings.assume_role
+        # Not the session that this provider is in: it would ask itself for credentials.
         own = botocore.session.Session(profile=settings.profile)
         if settings.region:
             own.set_config_variable("region", settings.region)

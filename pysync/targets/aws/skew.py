@@ -17,6 +17,7 @@ def joined(values: Iterable[str]) -> str:
 
 def parted(text: str) -> list[str]:
     """The values in a text of `joined`; a text in another form is one value."""
+    # Cut in UTF-16, in whose units the lengths are.
     found, rest = [], text.encode("utf-16-le", "surrogatepass")
     while rest:
         digits, mark, tail = rest.decode("utf-16-le", "surrogatepass").partition("$")

@@ -1,6 +1,6 @@
-"""Partitions in Glue's batches. A batch that is done in part answers 200, with an error for each item that is not.
+"""Partitions in Glue's batches. A batch that is done in part answers 200, with an error for each item that failed.
 
-A call that Glue refuses as a whole is halved until the item is found that it refuses, so that the others get through.
+A call that Glue refuses as a whole is halved until the bad item is found, so that the others get through.
 """
 
 from __future__ import annotations
@@ -44,7 +44,7 @@ class Sender:
 
 @dataclass(frozen=True, slots=True)
 class Batch:
-    """One of Glue's calls for many partitions: as many at a time, and what it wants of each."""
+    """One of Glue's calls for many partitions: how many it takes at a time, and in which form."""
 
     method: str
     size: int
@@ -62,7 +62,8 @@ class Failures:
 
     @property
     def refused(self) -> int:
-        """How many would be refused again."""
+        """How many items Glue refused as invalid, and would refuse again."""
+        # A copy: other threads add failures meanwhile.
         return sum(name in INVALID for name, _ in list(self.found.values()))
 
     def take(self, wanted: str) -> set[Values]:
@@ -103,7 +104,7 @@ def create_partitions(send: Sender, name: TableName, inputs: Sequence[Any], fail
 
 
 def update_partitions(send: Sender, name: TableName, inputs: Sequence[Any], failures: Failures) -> list[Any]:
-    """Make the partitions so; those that are not there are returned, those that are refused go to `failures`."""
+    """Update the partitions; those that are not there are returned, those that are refused go to `failures`."""
     _send(send, name, _UPDATE, inputs, failures)
     gone = failures.take(NOT_FOUND)
     return [item for item in inputs if tuple(item["Values"]) in gone]

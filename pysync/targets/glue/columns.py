@@ -1,4 +1,4 @@
-"""A table's columns in its partitions, which have lists of their own: Athena refuses to read those that do not fit."""
+"""A table's columns in its partitions, which have their own: Athena refuses to read partitions that do not fit."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ def same_columns(wanted: Sequence[Any], there: Sequence[Any]) -> bool:
 
 
 def _take(partition: dict[str, Any], columns: Sequence[Any], policy: Policy) -> bool:
-    """Put the columns into the partition's input; whether they are others than it had."""
+    """Put the columns into the partition's input. True if they differ from those that it had."""
     storage = partition.get("StorageDescriptor") or {}
     mine = storage.get("Columns") or []
     wanted = list(columns_for(policy, mine, columns))

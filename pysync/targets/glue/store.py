@@ -37,14 +37,14 @@ from pysync.targets.hive import name_of
 from pysync.targets.store import Capability, Store, Written
 
 _TABLES_PER_CALL = 100
-_ROUNDS = 3  # of creating what is absent and altering what is there, while somebody else does the same
+_ROUNDS = 3  # of creating and updating, while somebody else creates and drops the same partitions
 # What stays at Glue where the source says nothing: it may have been put there by hand.
 _STAYS = ("Description", "LastAnalyzedTime", "LocationUri")
 
 
 @dataclass(frozen=True, slots=True)
 class Input:
-    """The handle of what `as_kept` gives: the input of Glue's call, and what of the object Glue does not hold."""
+    """The handle of what `as_kept` gives: the input of Glue's call, and what Glue cannot hold of the object."""
 
     fields: Mapping[str, Any]
     lost: Sequence[str]
@@ -198,7 +198,7 @@ class GlueStore(Store):
 
     def alter_table(self, wanted: Any, there: Any, *, cascade: bool = False) -> bool:  # noqa: ARG002
         """Update it. New columns go to its partitions, as the settings say, before they go to the table: after a crash
-        the next try sees them still new.
+        the next try then still finds them new.
         """
         policy, columns = self._glue.partition_schema, _columns(wanted.handle.fields)
         if there.partitionKeys and policy != "none" and not same_columns(columns, _columns(there.handle)):
@@ -263,7 +263,7 @@ class GlueStore(Store):
         )
 
     def _placed(self, fields: Mapping[str, Any], table: Any) -> Mapping[str, Any]:
-        """With the columns that the settings give it, and a location: in a metastore it has one below its table's."""
+        """A partition with the columns that the settings give it, and by default a location below its table's."""
         storage, of_table = dict(fields.get("StorageDescriptor") or {}), _storage_of(table)
         columns = columns_for(self._glue.partition_schema, storage.get("Columns") or [], _columns(of_table))
         if columns:
@@ -305,7 +305,7 @@ def _belonging(item: Any) -> dict[str, str]:
 
 
 def _partition_input(item: Any) -> Mapping[str, Any]:
-    """The input of a partition that is wanted, or was read, and may have been given another location since."""
+    """The input of a wanted partition, or of one that was read and may have another location since."""
     if isinstance(item.handle, Input):
         return item.handle.fields
     found = input_of(item.handle)
@@ -320,7 +320,7 @@ def _filled(wanted: Any, there: Any) -> Mapping[str, Any]:
 
 
 def _filled_in(wanted: Mapping[str, Any], there: Mapping[str, Any]) -> dict[str, Any]:
-    """The input for an update, which replaces everything: with what stays where the source says nothing."""
+    """The input of an update, which replaces everything: it repeats what stays where the source says nothing."""
     found = {**{name: there[name] for name in _STAYS if there.get(name)}, **wanted}
     location = (there.get("StorageDescriptor") or {}).get("Location")
     if location and not (wanted.get("StorageDescriptor") or {}).get("Location"):
@@ -329,7 +329,7 @@ def _filled_in(wanted: Mapping[str, Any], there: Mapping[str, Any]) -> dict[str,
 
 
 def _storage_of(table: Any) -> Mapping[str, Any]:
-    """A table's StorageDescriptor in Glue's own words, be it wanted or read."""
+    """A table in Glue's own words, with its StorageDescriptor; wanted or read."""
     handle = getattr(table, "handle", None)
     if handle is None:
         return translated(table)[0]

@@ -1,4 +1,4 @@
-"""The connections to one metastore: one for each user who writes there, as it lets nobody change his name."""
+"""The connections to one metastore: one for each user who writes there, as a connection keeps its user."""
 
 from __future__ import annotations
 
@@ -9,17 +9,17 @@ from pysync.targets.settings import TargetSettings
 
 
 class Connections:
-    """`connect` opens one for calls as that user (None: as nobody in particular); it may well connect later."""
+    """The connections by user. `connect` makes one for calls as that user (None: no particular one)."""
 
     def __init__(self, settings: TargetSettings, connect: Callable[[str | None], Metastore]) -> None:
         self._settings = settings
         self._connect = connect
         self._open: dict[str | None, Metastore] = {}
         self.are_swept = False
-        """Whether words that a crash has left (pysync.model.again) were looked for."""
+        """Whether words that a crash has left (pysync.model.again) were removed."""
 
     def of(self, visited: Sequence[str]) -> Metastore:
-        """The one for what has been to these clusters; none of them: for reading."""
+        """The connection for writing what has been to these clusters; for reading if there are none."""
         user = self._settings.user_for(visited)
         if user not in self._open:
             self._open[user] = self._connect(user)

@@ -1,4 +1,4 @@
-"""What a metastore's answers mean: the one place that sorts them into the kinds of pysync.targets.base."""
+"""What a metastore's errors mean: the one place that sorts them into the kinds of pysync.targets.base."""
 
 from __future__ import annotations
 

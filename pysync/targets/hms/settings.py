@@ -48,9 +48,9 @@ class HmsSettings(TargetSettings):
         return self.kerberos is not None or self.login is not None
 
     def user_for(self, visited: Sequence[str]) -> str | None:
-        """Who writes what has been to these clusters, our own last; None: the metastore decides.
+        """The user who writes what has been to these clusters, our own last; None: the metastore decides.
 
-        A way of several is always told by the name: some calls can tell it by nothing else.
+        A way over several clusters is always in the user's name, as some calls can carry it in nothing else.
         """
         if self.logs_in:
             return None

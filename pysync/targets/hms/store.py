@@ -47,11 +47,11 @@ class HmsStore(HiveStore):
         return classified(what, reading=reading)
 
     def is_race(self, error: Exception) -> bool:
-        """Which refusal says that something is missing or in the way differs from call to call and version."""
+        """Any refusal may be one: which of them says 'missing' or 'in the way' differs by call and version."""
         return isinstance(error, REFUSALS)
 
     def on_behalf_of(self, visited: Sequence[str]) -> HmsStore:
-        """The same metastore for what has been to these clusters."""
+        """The same metastore, for writing what has been to these clusters."""
         return HmsStore(self.settings, self._connections, self.where, visited)
 
     def check(self) -> str:
@@ -109,7 +109,7 @@ class HmsStore(HiveStore):
     # --- databases
 
     def create_database(self, wanted: Any) -> None:
-        """Create it. Hive 4 refuses a directory for managed tables that is there, but for an alter."""
+        """Create it. Hive 4 refuses to create with a managed directory that exists, but not to alter to one."""
         try:
             self._call(lambda client: client.create_database(wanted))
         except hive.MetaException as error:
@@ -147,6 +147,7 @@ class HmsStore(HiveStore):
         """Alter the table, under another name and in another database if it has those."""
         context = self._environment(CASCADE="true") if cascade else self._environment()
         of = there.dbName, there.tableName
+        # Only a move can meet a database that is missing.
         if wanted.dbName == there.dbName:
             self._call(lambda client: client.alter_table_with_environment_context(*of, wanted, context))
             return
@@ -186,6 +187,7 @@ class HmsStore(HiveStore):
             deleteData=delete_data,
             ifExists=True,
             environmentContext=self._environment(),
+            # True by default: the answer would repeat every partition.
             needResult=False,
         )
         self._call(lambda client: client.drop_partitions_req(request))
@@ -208,7 +210,7 @@ class HmsStore(HiveStore):
             self._call(lambda client: client.drop_function(database, name))
 
     def say(self, word: Any) -> None:
-        """Make the function, and drop it, so that all hear of it; the first time those, too, that a crash has left."""
+        """Create and drop the function, so that all hear of it. The first call also drops words that a crash left."""
         try:
             self._call(lambda client: client.create_function(word))
         except hive.AlreadyExistsException:  # a crash has left it, or it is being said at this very moment
@@ -235,7 +237,7 @@ class HmsStore(HiveStore):
         self._call(lambda client: client.drop_constraint(request))
 
     def column_statistics(self, table: Any, parts: Sequence[str]) -> Statistics:
-        """What it has of these partitions, and of the table itself."""
+        """Column statistics of these partitions, and of the table itself, which is the part ""."""
         name, columns = name_of(table), [column.name for column in table.sd.cols]
         partitions = [part for part in parts if part]
         found = read_statistics(self.hms, name, columns, partitions) if partitions else {}

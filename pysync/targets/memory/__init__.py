@@ -1,7 +1,7 @@
 """A Hive Metastore in memory: what a target of kind `faulty` writes to, by the very code that writes to a real one.
 
-The thrift calls (`Client`) behave as those of HMS 2.3 do, as far as pysync or a test of it makes them; everything above
-them is what kind `hms` has. There are no files.
+The thrift calls (`Client`) behave like those of HMS 2.3, as far as pysync or its tests make them. Everything above them
+is the code of kind `hms`. There are no files.
 """
 
 from __future__ import annotations

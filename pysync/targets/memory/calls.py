@@ -1,4 +1,4 @@
-"""What all calls of one connection have: the store, the user, and how the listener is told."""
+"""What the calls of a connection share: the store, the user, and the way to tell the listener."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ class Calls:
         self._user = ""
 
     def set_ugi(self, user: str, groups: list[str]) -> list[str]:
-        """From now on the calls are this user's."""
+        """Make the calls of this connection as this user. As HMS does, answers with the groups, without the user."""
         self._user = user
         return groups
 

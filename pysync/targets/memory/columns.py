@@ -19,7 +19,7 @@ def is_type(text: str) -> bool:
 
 
 def incompatible(old: Sequence[Any], new: Sequence[Any]) -> list[str]:
-    """The names of the new columns that what was written as the old ones of their place cannot be read as."""
+    """The names of the new columns as which the old columns of the same places cannot be read."""
     pairs = zip(old, new)  # noqa: B905, as far as both reach
     return [after.name for before, after in pairs if not _can_be_read_as(before.type, after.type)]
 

@@ -1,4 +1,4 @@
-"""Calls about constraints: primary and foreign keys, as Hive 2.3 has them, which tells nobody of them."""
+"""Calls about constraints: primary and foreign keys, as Hive 2.3 has them. They fire no events there."""
 
 from __future__ import annotations
 
@@ -18,17 +18,17 @@ class ConstraintCalls(Calls):
     """A table has one primary key; a foreign key refers to columns of one."""
 
     def get_primary_keys(self, request: Any) -> Any:
-        """Its columns."""
+        """The columns of a table's primary key."""
         return hive.PrimaryKeysResponse(self._keys(request.db_name, request.tbl_name, hive.SQLPrimaryKey))
 
     def get_foreign_keys(self, request: Any) -> Any:
-        """Their columns, of a table that refers to others."""
+        """The columns of the foreign keys of a table."""
         return hive.ForeignKeysResponse(
             self._keys(request.foreign_db_name, request.foreign_tbl_name, hive.SQLForeignKey)
         )
 
     def add_primary_key(self, request: Any) -> None:
-        """Raises MetaException where there is one already."""
+        """Add a primary key. Raises MetaException if there is one already."""
         first = request.primaryKeyCols[0]
         held = self._owner(first.table_db, first.table_name)
         if _of(held, hive.SQLPrimaryKey):
@@ -36,7 +36,7 @@ class ConstraintCalls(Calls):
         self._add(held, request.primaryKeyCols, "pk_name")
 
     def add_foreign_key(self, request: Any) -> None:
-        """Raises MetaException where what it refers to is no primary key."""
+        """Add a foreign key. Raises MetaException if it does not refer to a primary key."""
         first = request.foreignKeyCols[0]
         held = self._owner(first.fktable_db, first.fktable_name)
         parent = self._owner(first.pktable_db, first.pktable_name)
@@ -46,7 +46,7 @@ class ConstraintCalls(Calls):
         self._add(held, request.foreignKeyCols, "fk_name")
 
     def drop_constraint(self, request: Any) -> None:
-        """Raises NoSuchObjectException."""
+        """Drop a constraint. Raises NoSuchObjectException."""
         held = self._store.table(request.dbname, request.tablename)
         wanted = normalized(request.constraintname)
         kept = [key for key in held.keys if normalized(name_of(key)) != wanted]

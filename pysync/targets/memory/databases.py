@@ -14,7 +14,7 @@ from pysync.targets.memory.store import DEFAULT, HeldDatabase
 
 
 class DatabaseCalls(Calls):
-    """HMS 2.3 takes of an alter the parameters and the owner alone, and tells nobody; its functions' neither."""
+    """As in HMS 2.3, an alter of a database takes only parameters and owner, and alters of either fire no event."""
 
     def get_all_databases(self) -> list[str]:
         """Their names."""
@@ -42,7 +42,7 @@ class DatabaseCalls(Calls):
         held.struct = struct
 
     def drop_database(self, name: str, delete_data: bool, cascade: bool) -> None:
-        """Its functions go before it, and are told of; its tables within it, told of before that is committed."""
+        """Drop it. Functions go first, each with an event; events of its tables come before the drop is committed."""
         held = self._store.database(name)
         if held.struct.name == DEFAULT:
             raise hive.MetaException("Can not drop default database in catalog hive")
@@ -51,6 +51,7 @@ class DatabaseCalls(Calls):
         for function in sorted(held.functions):
             self.drop_function(name, function)
         for table in sorted(held.tables):
+            # HMS 2.3 to 4 tells listeners of these while the transaction of the database is still open.
             self._tell(Kind.DROP_TABLE, before=[held.tables[table].struct], committed=False)
         del self._store.databases[held.struct.name]
         self._tell(Kind.DROP_DATABASE, before=[held.struct], delete_data=delete_data)
@@ -79,6 +80,7 @@ class DatabaseCalls(Calls):
         there, struct = self._function(database, name), self._store.taken(wanted)
         struct.createTime, struct.resourceUris = there.createTime, there.resourceUris
         held = self._store.database(database)
+        # No version of Hive fires an event for it.
         del held.functions[there.functionName]
         held.functions[struct.functionName] = struct
 

@@ -15,16 +15,16 @@ from pysync.targets.memory.store import HeldTable, Values, environment_of
 
 
 class PartitionCalls(Calls):
-    """What changes several of them tells of each change by itself, but for an add; an alter loses its context."""
+    """As in HMS 2.3, a call fires an event for each partition, but an add one for all. An alter loses its context."""
 
     def get_partition_names(self, database: str, table: str, most: int) -> list[str]:
-        """So many of them, or all for -1."""
+        """The names of at most so many partitions, of all for -1."""
         held = self._store.table(database, table)
         names = sorted(_name(held, values) for values in held.partitions)
         return names if most < 0 else names[:most]
 
     def get_partitions(self, database: str, table: str, most: int) -> list[Any]:
-        """So many of them, or all for -1."""
+        """At most so many partitions, all for -1."""
         return self.get_partitions_by_names(database, table, self.get_partition_names(database, table, most))
 
     def get_partitions_by_names(self, database: str, table: str, names: Sequence[str]) -> list[Any]:
@@ -38,7 +38,7 @@ class PartitionCalls(Calls):
         return copied(_partition(self._store.table(database, table), values))
 
     def add_partitions_req(self, request: Any) -> Any:
-        """All, or those that are not there yet if it says ifNotExists; of what is there already nobody is told.
+        """Add all, or with ifNotExists those that are not there yet; only those that are added are in the event.
 
         Raises InvalidObjectException for a table that is not there, AlreadyExistsException.
         """
@@ -53,10 +53,11 @@ class PartitionCalls(Calls):
         held.partitions.update((_key(item.values), item) for item in added)
         if added:
             self._tell(Kind.ADD_PARTITION, table=held.struct, after=added)
+        # Without needResult HMS sends no partitions back.
         return hive.AddPartitionsResult(copied(added) if request.needResult else None)
 
     def alter_partition(self, database: str, table: str, partition: Any) -> None:
-        """The same for one."""
+        """As for several, with one partition and no context."""
         self.alter_partitions_with_environment_context(database, table, [partition], None)
 
     def alter_partitions_with_environment_context(
@@ -66,7 +67,7 @@ class PartitionCalls(Calls):
         partitions: Sequence[Any],
         context: Any,  # noqa: ARG002, it gets lost
     ) -> None:
-        """All or none. Raises InvalidOperationException."""
+        """Alter all or none. Raises InvalidOperationException."""
         held = self._store.find(database, table)
         if held is None or any(_key(item.values) not in held.partitions for item in partitions):
             raise hive.InvalidOperationException("alter is not possible")
@@ -80,12 +81,13 @@ class PartitionCalls(Calls):
         before, after = _partition(held, values), self._taken(held, partition)
         if _key(after.values) in held.partitions and after.values != before.values:
             raise hive.InvalidOperationException(f"Partition already exists: {after.values}")
+        # That of an external table keeps its location.
         if held.struct.tableType == "MANAGED_TABLE":
             after.sd.location = f"{held.struct.sd.location}/{_name(held, tuple(after.values))}"
         self._replace(held, before, after)
 
     def drop_partitions_req(self, request: Any) -> Any:
-        """Raises NoSuchObjectException, then none is dropped."""
+        """Drop partitions. Raises NoSuchObjectException; then none is dropped."""
         held = self._store.table(request.dbName, request.tblName)
         wanted = [tuple(partition_values(name)) for name in request.parts.names]
         dropped = [values for values in wanted if values in held.partitions]
@@ -119,7 +121,7 @@ def _name(held: HeldTable, values: Values) -> str:
 
 
 def _key(values: Sequence[str]) -> Values:
-    """An empty value has the same name as none, so it is the same partition."""
+    """Where a partition is kept: an empty value has the name of the default partition, and is the same."""
     return tuple(value or DEFAULT_PARTITION for value in values)
 
 

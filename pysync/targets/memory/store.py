@@ -1,6 +1,6 @@
 """What a metastore in memory holds, and who is told of its changes.
 
-A struct that is held is never altered, only replaced: so it can be told of as it was.
+A struct that is held is never altered, only replaced: so an event can hold it as it was.
 """
 
 from __future__ import annotations
@@ -63,7 +63,7 @@ class Told:
 
 
 def _nobody(_: Told) -> None:
-    """Nobody listens."""
+    """The listener of a metastore without one."""
 
 
 class Store:
@@ -115,6 +115,7 @@ class Store:
     def stamp(self, struct: Any, created: int | None = None) -> None:
         """Give a table or partition its times; `created` is when, if it is not new."""
         now = int(self.clock())
+        # As HMS: createTime is its own, and a transient_lastDdlTime that is given stays.
         struct.createTime = now if created is None else created
         struct.parameters = {"transient_lastDdlTime": str(now), **(struct.parameters or {})}
 

@@ -16,10 +16,10 @@ from pysync.targets.memory.store import HeldTable, environment_of, name_of
 
 
 class TableCalls(Calls):
-    """A managed table lies where its name says, and a rename moves it and its partitions; of that nobody is told."""
+    """A managed table lies where its name says. A rename moves it and its partitions, which get no events."""
 
     def get_all_tables(self, database: str) -> list[str]:
-        """Their names; none of a database that is not there."""
+        """The names of its tables; none if there is no such database."""
         held = self._store.databases.get(normalized(database))
         return sorted(held.tables) if held else []
 
@@ -33,7 +33,7 @@ class TableCalls(Calls):
         return hive.GetTablesResult([copied(held.struct) for held in found if held is not None])
 
     def create_table(self, wanted: Any) -> None:
-        """The same without a context."""
+        """Create a table, without an EnvironmentContext."""
         self.create_table_with_environment_context(wanted, None)
 
     def create_table_with_environment_context(self, wanted: Any, context: Any) -> None:
@@ -50,20 +50,21 @@ class TableCalls(Calls):
         self._tell(Kind.CREATE_TABLE, after=[struct], environment=environment_of(context))
 
     def drop_table(self, database: str, table: str, delete_data: bool) -> None:
-        """The same without a context."""
+        """Drop a table, without an EnvironmentContext."""
         self.drop_table_with_environment_context(database, table, delete_data, None)
 
     def drop_table_with_environment_context(self, database: str, table: str, delete_data: bool, context: Any) -> None:
-        """With its partitions and constraints, and the foreign keys that refer to it. Raises NoSuchObjectException."""
+        """Drop it with partitions, constraints and foreign keys that refer to it. Raises NoSuchObjectException."""
         held = self._store.table(database, table)
         name = name_of(held.struct)
         del self._store.databases[name.database].tables[name.table]
         self._forget_references(name)
         told = {"environment": environment_of(context), "delete_data": delete_data}
+        # As in HMS, its partitions have no events of their own.
         self._tell(Kind.DROP_TABLE, before=[held.struct], **told)
 
     def alter_table_with_environment_context(self, database: str, table: str, wanted: Any, context: Any) -> None:
-        """A rename, too. Raises InvalidOperationException."""
+        """Alter or rename a table. Raises InvalidOperationException."""
         held, struct, environment = (
             self._store.find(database, table),
             self._store.taken(wanted),
@@ -84,7 +85,7 @@ class TableCalls(Calls):
         self._tell(Kind.ALTER_TABLE, before=[before], after=[struct], environment=environment)
 
     def _place(self, before: Any, struct: Any) -> None:
-        """See that a renamed table has a name that is free, and a place."""
+        """Check that the new name of a renamed table is free, and give it its place."""
         name = name_of(struct)
         if name != name_of(before):
             if name.database not in self._store.databases:
@@ -122,7 +123,7 @@ class TableCalls(Calls):
         return [held for database in self._store.databases.values() for held in database.tables.values()]
 
     def fire_listener_event(self, request: Any) -> Any:
-        """An INSERT: tells of it, and changes nothing."""
+        """Fire the event of an INSERT; changes nothing."""
         held = self._store.table(request.dbName, request.tableName)
         self._tell(Kind.INSERT, table=held.struct)
         return hive.FireEventResponse()

@@ -35,7 +35,7 @@ class MemoryMetastore(Metastore):
             return request(self._client)
 
     def close(self) -> None:
-        """Nothing: what the store holds stays."""
+        """Do nothing: what the store holds stays."""
 
 
 class MemoryTarget(StoreTarget):

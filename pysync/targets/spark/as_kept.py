@@ -1,6 +1,6 @@
 """Kept: a definition without what Spark's catalog has no place for, as it will come back when it is read. Pure.
 
-What is None in it says nothing, so that what the target has there is no difference (pysync.targets.diff).
+A field that is None says nothing: whatever the target has there is no difference (pysync.targets.diff).
 """
 
 from __future__ import annotations
@@ -32,14 +32,14 @@ def as_kept(item: Any) -> Any:
 
 
 def with_format(storage: Any) -> Any:
-    """The StorageDescriptor, altered in place: with the parameter that Hive gives to every serde that has it not."""
+    """Add in place the parameter that Hive gives to every serde that lacks it, and return the StorageDescriptor."""
     if storage.serdeInfo is not None:
         storage.serdeInfo.parameters = {_FORMAT: "1", **(storage.serdeInfo.parameters or {})}
     return storage
 
 
 def uncounted(parameters: Mapping[str, str] | None, *others: str) -> dict[str, str]:
-    """Without statistics, which the metastore counts by itself, at every change, as Spark cannot tell it not to."""
+    """The parameters without statistics: the metastore counts them at every change, which Spark cannot prevent."""
     return {key: value for key, value in (parameters or {}).items() if key not in STATISTICS and key not in others}
 
 
@@ -66,7 +66,7 @@ def _table(table: Any) -> Any:
 
 
 def _partition(partition: Any) -> Any:
-    """Its columns and buckets are its table's: Spark reads all partitions of a table alike."""
+    """A partition without columns and buckets of its own: Spark reads all partitions as their table."""
     partition.parameters = uncounted(partition.parameters)
     partition.values = [value or DEFAULT_PARTITION for value in partition.values]
     partition.sd = _storage(partition.sd or hive.StorageDescriptor(cols=[]))
@@ -93,6 +93,7 @@ def _storage(storage: Any) -> Any:
     storage.bucketCols = [normalized(name) for name in storage.bucketCols] if bucketed else []
     orders = storage.sortCols if bucketed else []
     upwards = all(order.order == _ASCENDING for order in orders or ())
+    # Spark knows no descending order, and notes none at all then.
     storage.sortCols = [hive.Order(normalized(it.col), _ASCENDING) for it in orders or ()] if upwards else []
     return storage
 

@@ -23,9 +23,9 @@ from pysync.targets.spark.jvm import Jvm
 from pysync.targets.spark.session import SparkHost
 
 _SINGLY = 20
-"""Up to so many partitions are asked for one by one, without a list of all their names."""
+"""Up to so many partitions are read one by one, without listing the names of all."""
 _SHARE = 10
-"""Of more, all are read if at least one in so many is wanted."""
+"""Of more partitions all are read if at least one in so many is wanted."""
 
 _SLICE = 500
 _STORED = frozenset({"EXTERNAL_TABLE", "MANAGED_TABLE"})
@@ -34,7 +34,7 @@ T = TypeVar("T")
 
 
 class SparkCatalog:
-    """One thread at a time.
+    """The catalog, for one thread at a time.
 
     Raises what a metastore raises (pysync.targets.spark.errors), and Unavailable while Spark does not start.
     """
@@ -155,9 +155,9 @@ class SparkCatalog:
         self._ask("createTable", lambda: self._client.createTable(self._jvm.table(table), False))
 
     def alter_table(self, database: str, name: str, table: Any) -> None:
-        """Alter it to be so, under another name and in another database if it has those; its partitions are kept.
+        """Alter it, also to another name and another database; its partitions are kept.
 
-        Without columns it is altered by Hive: Spark refuses that, but no other way leads to incompatible types.
+        Hive itself alters it to no columns. Spark refuses that, but only so can a column get an incompatible type.
         """
 
         def write() -> None:
@@ -227,20 +227,21 @@ class SparkCatalog:
     def _ask(self, what: str, do: Callable[[], T]) -> T:
         session = self._host.session()
         with speaking(self._host, session, what):
+            # Another session than before, which has died: nothing of the old one can be used.
             if session is not self._session:
                 self._client = _client(session)
                 self._jvm, self._session = Jvm(session), session
             return do()
 
     def _table(self, raw: Any) -> Any:
-        """The Table of a RawHiveTable: all of it, where a CatalogTable has only what Spark has a place for."""
+        """The Table of a RawHiveTable, which is complete; a CatalogTable has only what Spark has a place for."""
         table = decode(hive.Table, self._jvm.thrift(raw.rawTable().getTTable()))
         with_format(table.sd)
         table.parameters = uncounted(table.parameters)
         return table
 
     def _named(self, raw: Any, database: str, table: str) -> tuple[Any, ...]:
-        """A table as Spark's client wants to be told of it where partitions are added: 3.5 by its name."""
+        """A table as createPartitions of Spark's client takes it: Spark 3.5 takes its name."""
         return (database, table) if self._session.version.startswith("3.") else (raw.toCatalogTable(),)
 
     def _some_partitions(self, of: Any, names: Sequence[str]) -> list[Any]:
@@ -258,7 +259,7 @@ class SparkCatalog:
         return self._jvm.function(function.dbName, function.functionName, class_name, resources)
 
     def _hive(self) -> Any:
-        """Hive's own class, by whose settings and in whose class loader the session's catalog works."""
+        """Hive's own class, with the settings and from the class loader of the session's catalog."""
         settings = self._client.conf()
         loader = settings.getClass().getClassLoader()
         return self._jvm.static(loader, "org.apache.hadoop.hive.ql.metadata.Hive", "get", settings)

@@ -1,4 +1,4 @@
-"""What goes wrong in a Spark session, as errors of a metastore, which pysync.targets.hms.errors sorts into kinds."""
+"""Errors of a Spark session as errors of a metastore, which pysync.targets.hms.errors sorts into kinds."""
 
 from __future__ import annotations
 

@@ -13,7 +13,7 @@ from pysync.targets.spark.as_kept import uncounted, with_format
 
 Form = dict[str, Any]
 
-_OWNER = "owner"
+_OWNER = "owner"  # Spark keeps the owner of a database among its properties
 
 
 def database_form(database: Any, default: str) -> Form:

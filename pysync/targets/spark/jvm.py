@@ -1,8 +1,8 @@
 """Jvm: values of Spark's catalog made and read by py4j.
 
 Whole objects go over as JSON, one call each, by the Jackson that Spark brings: a call for each of their fields would
-take most of the time. CatalogTable alone is made by its constructor, which has other arguments in every Spark, all but
-a few of them with defaults: they are found by their names.
+take most of the time. Only CatalogTable is made by its constructor. Its arguments differ between versions of Spark, so
+they are found by name, and most of them have defaults.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ _SEQ = "scala.collection.immutable.Seq"
 
 
 class Jvm:
-    """Of one session; any number of threads may use it."""
+    """Values of one session; any number of threads may use it."""
 
     def __init__(self, session: SparkSession) -> None:
         """Asks the session for a few objects that live as long as it."""
@@ -50,10 +50,11 @@ class Jvm:
         return self._jvm.scala.Option.apply(value)
 
     def table(self, table: Any) -> Any:
-        """A CatalogTable, as Hive keeps it: what Spark notes of its own tables stays in their parameters as it is."""
+        """A CatalogTable as Hive keeps it: what Spark notes of its own tables stays in the parameters as it is."""
         buckets = forms.bucket_form(table.sd)
         keys = list(table.partitionKeys or ())
         self._check_types([*table.sd.cols, *keys])
+        # Spark has a place of its own for each of these two.
         parameters = {
             key: value for key, value in (table.parameters or {}).items() if key not in {"comment", "EXTERNAL"}
         }
@@ -86,6 +87,7 @@ class Jvm:
 
     def thrift(self, struct: Any) -> bytes:
         """A struct of Hive's own classes as thrift binary."""
+        # Of the struct's own class loader: Spark may load the metastore's classes apart from its own.
         kind = struct.getClass().getClassLoader().loadClass("org.apache.thrift.TSerializer")
         made = kind.getConstructor(self._array("Class")).newInstance(self._array("Object"))
         return bytes(made.serialize(struct))

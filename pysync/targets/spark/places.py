@@ -1,4 +1,4 @@
-"""Locations: as Hive keeps them, a text that nothing is escaped in, and as the URI that Spark's catalog wants. Pure."""
+"""Locations: as Hive keeps them, a text without escapes, and as the URI that Spark's catalog wants. Pure."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ def location(text: str | None) -> str | None:
 
 
 def plain(text: str | None) -> str | None:
-    """A location as it comes back: without slashes that are too many."""
+    """A location as it comes back, without superfluous slashes."""
     if not text:
         return text
     scheme, authority, path = _parts(text)

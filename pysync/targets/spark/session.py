@@ -32,9 +32,9 @@ _LISTS = {"spark.jars": ",", "spark.driver.extraJavaOptions": " "}
 _AT_LAUNCH = tuple(
     f"spark.{it}" for it in ("app.", "driver.", "jars", "kerberos.", "kubernetes.", "master", "submit.", "yarn.")
 )
-"""How the settings begin without which the JVM cannot start rightly: on its command line, which everybody can read."""
+"""The settings that the JVM needs at its start, by prefix. Only these are on its command line, which all can read."""
 _MARK = "spark.pysync.session"
-"""By which a session is known that is wanted alike: it is shared. One of somebody else's would be another catalog."""
+"""Tells whether a running session was made for the same wish, and can be shared: any other has another catalog."""
 _LOG4J = """\
 rootLogger.level = warn
 rootLogger.appenderRef.file.ref = file
@@ -80,6 +80,7 @@ class SparkHost:
                     self._session = self._start()
                 except Exception as error:
                     raise Unavailable(f"Spark does not start: {reason(error)}", f"its log: {self.log_file}") from error
+            # `close` gave up waiting for this start.
             if self._session is not None and self._closed:
                 _end(self._session)
                 self._session = None
@@ -88,7 +89,7 @@ class SparkHost:
             return self._session
 
     def failed(self, session: SparkSession) -> bool:
-        """To be told of a failure with this session: whether it has died, so that the next call starts another."""
+        """Report a failure with this session. True if it has died; the next call starts another then."""
         if _answers(session):
             return False
         with self._lock:
@@ -126,6 +127,7 @@ class SparkHost:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", ResourceWarning)  # pyspark leaves its launcher's pipes open
             at_launch = [(key, value) for key, value in settings.items() if key.startswith(_AT_LAUNCH)]
+            # This launches the JVM; the builder then brings all the other settings, off the command line.
             SparkContext._ensure_initialized(conf=SparkConf().setAll(at_launch))
             builder: Any = SparkSession.builder.config(conf=SparkConf().setAll(list(settings.items())))
             session: SparkSession = builder.getOrCreate()
@@ -150,10 +152,12 @@ class SparkHost:
             "spark.driver.extraJavaOptions": java,
         }
         if self._wish.catalog:
+            # Hive's own default is ten minutes.
             found["spark.hadoop.hive.metastore.client.socket.timeout"] = "120s"
         if self._jars:
             found["spark.jars"] = ",".join(map(str, self._jars))
         if master.startswith("local"):
+            # Else Spark listens on the host's address, with nobody else to talk to.
             found |= {"spark.driver.bindAddress": "127.0.0.1", "spark.driver.host": "127.0.0.1"}
         return _joined(found, dict(self._wish.settings))
 
@@ -166,13 +170,13 @@ def log_settings(directory: Path) -> Path:
 
 
 def _joined(ours: dict[str, str], theirs: dict[str, str]) -> dict[str, str]:
-    """Settings of an operator's win; but jars and Java options of theirs come beside ours: nothing goes without."""
+    """The operator's settings win. But their jars and Java options are added to ours, which are always needed."""
     both = {name: it for name, it in _LISTS.items() if name in ours and name in theirs}
     return {**ours, **theirs, **{name: f"{ours[name]}{between}{theirs[name]}" for name, between in both.items()}}
 
 
 def reason(error: Exception) -> str:
-    """The line that tells: of a Java error the last cause, as its traceback ends with that."""
+    """The line that says most: for a Java error its last cause, with which its traceback ends."""
     lines = [line.strip() for line in str(error).splitlines() if line.strip()]
     causes = [line for line in lines if line.startswith("Caused by: ")]
     return f"{type(error).__name__}: {(causes or lines or [''])[-1 if causes else 0]}"

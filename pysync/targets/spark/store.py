@@ -39,7 +39,7 @@ class SparkStore(HiveStore):
         return classified(what, reading=reading)
 
     def is_race(self, error: Exception) -> bool:
-        """As of a metastore."""
+        """As for a metastore: any refusal."""
         return isinstance(error, REFUSALS)
 
     def check(self) -> str:
@@ -85,7 +85,7 @@ class SparkStore(HiveStore):
         return [] if self.database(database) is None else self.catalog.functions(database)
 
     def as_kept(self, item: Any, table: Any | None = None) -> Any:  # noqa: ARG002
-        """Without what Spark's catalog has no place for."""
+        """The item without what Spark's catalog has no place for."""
         return as_kept(item)
 
     # --- databases and functions
@@ -132,7 +132,7 @@ class SparkStore(HiveStore):
             self.catalog.alter_table(there.dbName, there.tableName, wanted)
 
     def write_sources(self, wanted: Any) -> None:
-        """Nothing: it holds no materialized views."""
+        """Do nothing: Spark's catalog holds no materialized views."""
 
     def write_no_table(self, name: TableName, *, delete_data: bool) -> None:
         """Drop the table."""

@@ -17,8 +17,8 @@ _RAW = "__CHAR_VARCHAR_TYPE_STRING"
 def schema(columns: Iterable[Any]) -> str:
     """The columns (FieldSchemas) as the JSON of a StructType.
 
-    Spark gives a column to the metastore as the type that it notes of chars and varchars, where there is such a note:
-    so every type goes there word for word, which Spark's own writing of it would not (struct<A:int> and the like).
+    For chars and varchars Spark notes the type by which it creates the column in the metastore. Every type is given as
+    such a note: so it arrives word for word, where Spark's own spelling would change it (struct<A:int> and the like).
     """
     return json.dumps({"type": "struct", "fields": [_field(column) for column in columns]})
 

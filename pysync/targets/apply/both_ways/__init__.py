@@ -1,4 +1,4 @@
-"""The operations of a target with `both_ways`: each reads, has it judged (pysync.targets.apply.judging), and writes."""
+"""Operations of a target with `both_ways`: read, get a verdict (pysync.targets.apply.judging), write."""
 
 from __future__ import annotations
 

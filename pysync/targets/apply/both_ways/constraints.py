@@ -1,4 +1,4 @@
-"""Constraints both ways."""
+"""Constraints both ways: put and drop."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from pysync.targets.store import Store
 
 
 def put_constraint(store: Store, operation: PutConstraint) -> Outcome:
-    """Add each constraint, in place of one that has its name, or, for a primary key, of the table's other one."""
+    """Add each constraint. It replaces the one of its name; a primary key replaces the table's primary key."""
     table = store.table(operation.table)
     if table is None:
         return Outcome.STALE
@@ -31,7 +31,7 @@ def put_constraint(store: Store, operation: PutConstraint) -> Outcome:
 
 
 def drop_constraint(store: Store, operation: DropConstraint) -> Outcome:
-    """Drop the constraint of that name if it is there; what it was at the source is not known."""
+    """Drop the constraint of that name if it is there. The event does not tell what the constraint was."""
     table = store.table(operation.table)
     if table is None:
         return Outcome.UNCHANGED

@@ -29,9 +29,9 @@ from pysync.targets.store import Store
 
 
 def put_database(store: Store, operation: PutDatabase) -> Outcome:
-    """Create the database or alter it. One that was born at both ends is never parked: it is a place.
+    """Create the database or alter it. One that was born at both ends is never parked: it only holds other objects.
 
-    Its functions bear no mark: where it has another home afterwards, what that has of them was never asked for.
+    Its functions carry no mark. If the home changes, all of them are asked for: the new home's were never compared.
     """
     there = store.database(operation.database)
     if there is None:
@@ -39,6 +39,7 @@ def put_database(store: Store, operation: PutDatabase) -> Outcome:
     if operation.database == DEFAULT:
         return Outcome.FOREIGN
     judge = judge_of(store)
+    # Before `_hear` and `_put`, which alter `there` in place.
     home = judge.home_within(there)
     _hear(store, operation, there)
     outcome = _put(store, operation, there)
@@ -48,12 +49,12 @@ def put_database(store: Store, operation: PutDatabase) -> Outcome:
 
 
 def _put(store: Store, operation: PutDatabase, there: Any | None) -> Outcome:
-    """Bring the database to what the operation says; `there` gets the parameters that it has then."""
+    """Bring the database to the operation's definition; sets `there.parameters` to what was written."""
     judge = judge_of(store)
     verdict = judge.put(operation, operation.definition, there)
     third = judge.home(there) not in {None, store.cluster, operation.mark.source}
     if verdict is Verdict.CONFLICT and third:
-        verdict = Verdict.DO  # that it was dropped there may be told here later, and it is but a place
+        verdict = Verdict.DO  # the drop at the third cluster may be told here later; an empty database does no harm
     if verdict is Verdict.CONFLICT:
         return ask_for_place(store, operation, there)
     if verdict not in {Verdict.DO, Verdict.PARK}:
@@ -64,7 +65,7 @@ def _put(store: Store, operation: PutDatabase, there: Any | None) -> Outcome:
         return Outcome.APPLIED
     wanted.parameters = with_births(wanted.parameters, births_of(there.parameters, store.cluster))
     if judge.home(there) == store.cluster:
-        unmark(wanted)  # born at both ends: who has it from here would not be told that it is another's now
+        unmark(wanted)  # born at both ends: clusters that have it from here would not hear that its home has changed
     if up_to_date(wanted, there):
         return Outcome.UNCHANGED
     store.alter_database(wanted, there)
@@ -78,8 +79,9 @@ def _ask_for_functions(store: Store, operation: DatabaseOperation, place: Any) -
 
 
 def _hear(store: Store, operation: PutDatabase, there: Any) -> None:
-    """Remember where else the database was born. Who tells of it without a birth of his own has dropped that one: the
-    event of the drop may be lost.
+    """Remember where else the database was born.
+
+    A cluster that tells of the database without a birth of its own has dropped its own one: the event may be lost.
     """
     told, known = births_of(operation.definition.parameters, operation.mark.source), _births(store, there)
     gone = (known - told) & {operation.visited[-1]}
@@ -94,7 +96,7 @@ def _births(store: Store, there: Any) -> frozenset[str]:
 
 
 def _note(store: Store, there: Any, births: Iterable[str]) -> None:
-    """Remember in a database where else it was born, so that its drop tells what was known."""
+    """Remember in the database where else it was born, so that its drop can tell which births were known."""
     known = births_of(there.parameters, store.cluster)
     if not known.issuperset(births):
         there.parameters = with_births(there.parameters, known.union(births))
@@ -102,13 +104,12 @@ def _note(store: Store, there: Any, births: Iterable[str]) -> None:
 
 
 def drop_database(store: Store, operation: DropDatabase) -> Outcome:
-    """Drop the database with what may go of its tables; it stays if others are left.
+    """Drop the database with those of its tables that may go. It stays if others are left, or if it has unknown births.
 
-    With them it is born here anew, and all that is in it is told again: no other may have heard of it. It stays, too,
-    where it has been born at a cluster of which the source did not know.
+    If it stays because of tables, it counts as born here, and all of it is told again: other clusters may not know it.
 
-    What may go are the tables of the home whose word it is, and those that the source has told of, if they are here as
-    they were there. A database is a place, and worth nothing without what is in it: wherever it was born, it may go.
+    Tables of the home that drops may go, and those that the source listed, if they are here as they were there. An
+    empty database is worth nothing: wherever it was born, it may go.
     """
     there = store.database(operation.database)
     if there is None:
@@ -119,6 +120,7 @@ def drop_database(store: Store, operation: DropDatabase) -> Outcome:
     verdict = judge.drop(operation, there)
     if operation.database == DEFAULT or verdict is Verdict.STALE:
         return Outcome.STALE if verdict is Verdict.STALE else Outcome.FOREIGN
+    # Whether or not the database stays: each table is judged by itself.
     left = _drop_tables(store, operation)
     births = judge.unseen(operation, there) or frozenset({store.cluster} if left else ())
     if not births:
@@ -132,7 +134,7 @@ def drop_database(store: Store, operation: DropDatabase) -> Outcome:
 
 
 def _passed_on(store: Store, operation: DropDatabase) -> Outcome:
-    """Have those hear of it whose births are meant, too, and to whom no event of the target tells of it."""
+    """Tell the drop to the clusters whose births it means, if no event of the target tells them."""
     unheard = judge_of(store).known(operation) - {store.cluster, *operation.visited}
     if not unheard or not store.settings.relay:
         return Outcome.UNCHANGED
@@ -141,7 +143,7 @@ def _passed_on(store: Store, operation: DropDatabase) -> Outcome:
 
 
 def _leave_to(store: Store, there: Any, births: frozenset[str]) -> None:
-    """Have the database be of these births alone."""
+    """Let the database be one of these births alone."""
     if births == births_of(there.parameters, store.cluster):
         return
     mark = Mark.read(there.parameters)
@@ -149,20 +151,22 @@ def _leave_to(store: Store, there: Any, births: frozenset[str]) -> None:
     if store.cluster in births:
         unmark(there)
     elif mark is None or mark.source not in births:
+        # Position 0: every event of the new home is newer than this mark.
         there.parameters |= Mark(min(births), 0, 0).parameters()
     store.alter_database(there, there)
 
 
 def _drop(store: Store, operation: DropDatabase) -> None:
     there = store.database(operation.database)
-    if there is not None:  # whom the drop is passed on to hears what was known
+    if there is not None:  # HMS's event has the database as it is now: the next cluster reads the known births there
         _note(store, there, judge_of(store).known(operation))
     store.drop_database(operation.database, delete_data=deletes(store, operation.delete_data))
 
 
 def _drop_own(store: Store, operation: DropDatabase, place: Any) -> Outcome:
-    """Drop those of the tables that were told of which were born where they were dropped; and with them the database,
-    unless it was born here or has more in it: whose it is has been asked to drop it, too.
+    """Drop the listed tables that were born where they were dropped, and the database if nothing else keeps it.
+
+    It stays if it was born here or holds anything else: its home gets a drop of its own.
     """
     judge, dropped = judge_of(store), 0
     for told in operation.told:
@@ -187,7 +191,8 @@ def _is_left_over(store: Store, operation: DropDatabase, place: Any) -> bool:
 
 
 def _drop_tables(store: Store, operation: DropDatabase) -> list[Any]:
-    """Drop the tables that may go, views first; those that are left."""
+    """Drop the tables that may go; returns those that are left."""
+    # Views first: Hive 4 refuses to drop a table that a materialized view uses.
     there = sorted(store.tables(operation.database), key=is_view, reverse=True)
     told = {table.tableName: table for table in operation.told}
     left: list[Any] = []
@@ -206,6 +211,6 @@ def _may_go(store: Store, operation: DropDatabase, told: Any | None, there: Any)
         return True
     if judge.asked(operation).stance is Stance.REQUEST:
         return False
-    # What comes by way of another has the database's mark, which is older than those of its tables.
+    # A relayed drop carries the database's mark. That is older than the marks of the tables, so it cannot be compared.
     relayed = source != operation.mark.source == home
     return relayed or judge.drop(operation, there) is Verdict.DO

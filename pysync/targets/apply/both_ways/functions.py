@@ -1,4 +1,4 @@
-"""Functions both ways. They carry no mark: their database's home is theirs."""
+"""Functions both ways. They carry no mark; their home is that of their database."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from pysync.targets.store import Store
 
 
 def put_function(store: Store, operation: PutFunction) -> Outcome:
-    """Create the function, make it anew as an alter is told to nobody, or leave it and have the home say it again."""
+    """Create the function or replace it; in a conflict it stays, and the home is asked to say it again."""
     database = store.database(operation.database)
     if database is None:
         raise MissingDatabase.of_target(store.settings.name, f"database {operation.database}")
@@ -30,13 +30,14 @@ def put_function(store: Store, operation: PutFunction) -> Outcome:
         return Outcome.APPLIED
     if same(wanted, there):
         return Outcome.UNCHANGED
+    # Not altered: HMS tells no listener of alter_function, in any version, so the other clusters would not hear of it.
     store.drop_function(operation.database, wanted.functionName)
     store.create_function(wanted)
     return Outcome.APPLIED
 
 
 def drop_function(store: Store, operation: DropFunction) -> Outcome:
-    """Drop the function, or leave it and have the home say it again."""
+    """Drop the function; in a conflict it stays, and the home is asked to say it again."""
     name = normalized(operation.function)
     database = store.database(operation.database)
     there = None if database is None else store.function(operation.database, name)
@@ -52,7 +53,7 @@ def drop_function(store: Store, operation: DropFunction) -> Outcome:
 
 
 def _verdict(store: Store, operation: PutFunction | DropFunction, database: Any, wanted: Any, there: Any) -> Verdict:
-    """Where the two ends do not agree who has to say it, and it is not so here already, the home is asked."""
+    """The verdict; a conflict if the two ends disagree about the home and the function is not as wanted."""
     judge = judge_of(store)
     found = judge.parts(operation, database)
     if found is Verdict.DO:

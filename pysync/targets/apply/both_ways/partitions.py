@@ -1,4 +1,4 @@
-"""Partitions both ways, each by itself."""
+"""Partitions both ways, each judged by itself."""
 
 from __future__ import annotations
 
@@ -21,16 +21,17 @@ Found = Mapping[Values, Any]
 
 
 def put_partitions(store: Store, operation: PutPartitions) -> Outcome:
-    """Add those that are absent, alter those that differ; for those that may not be the home says the table again.
+    """Add the partitions that are absent, alter those that differ. In a conflict the home says the whole table again.
 
-    So it does, too, where a request does not know its columns: they may have been given to the partitions
-    of a replica by a cascade that came before these. And where an echo finds other columns than it tells: of what a
-    cascade makes of partitions there is no event.
+    So it does if a request has other columns than the table: a cascade at the home may have changed the replica's
+    partitions before. And if an echo finds other columns than its own: no event tells what a cascade does to
+    partitions.
     """
     judge, name = judge_of(store), operation.table
     table = store.table(name)
     stance = judge.asked(operation).stance
     if table is None and stance is not Stance.STATE:
+        # The table is gone here. The source of a request has to hear what the home has; an echo is old news.
         return ask_for_table(store, operation, None) if stance is Stance.REQUEST else Outcome.STALE
     table = table or existing(store, name, "partitions")
     if _misfits(judge, operation, table, [it.values for it in operation.partitions]):
@@ -50,7 +51,7 @@ def put_partitions(store: Store, operation: PutPartitions) -> Outcome:
 
 
 def drop_partitions(store: Store, operation: DropPartitions) -> Outcome:
-    """Drop those that are there; for those that may not be the home says the table again."""
+    """Drop the partitions that exist. In a conflict the home says the whole table again."""
     judge, name = judge_of(store), operation.table
     table = store.table(name)
     if table is None:
@@ -75,6 +76,7 @@ def _put(store: Store, operation: PutPartitions, table: Any, wanted: Found) -> O
     absent = [item for key, item in todo.items() if key not in there]
     if absent or changed:
         store.put_partitions(table, absent, changed)
+    # An echo that is not applied, but tells other columns: a cascade came in between, of which there is no event.
     crossed = [
         key for key in there if verdicts[key] is Verdict.STALE and not same(wanted[key].sd.cols, there[key].sd.cols)
     ]
@@ -89,6 +91,7 @@ def _drop(store: Store, operation: DropPartitions, table: Any, values: Sequence[
     todo = [there[key] for key, verdict in verdicts.items() if verdict is Verdict.DO]
     if todo:
         store.drop_partitions(table, todo, delete_data=deletes(store, operation.delete_data))
+    # Some are gone here already, so no event of this target would tell the home that they were dropped.
     unheard = [Verdict.CONFLICT] if len(there) < len(values) and judge.is_on_its_way(operation) else []
     return _outcome([*verdicts.values(), *unheard], changed=bool(todo))
 
@@ -107,7 +110,7 @@ def _asked_once(store: Store, operation: TableOperation, table: Any, outcomes: S
 
 
 def _misfits(judge: BothWays, operation: TableOperation, table: Any, values: Sequence[Sequence[str]]) -> bool:
-    """Whether a request is about a table of other partition keys than the one that is there."""
+    """Whether a request is about a table with another number of partition keys than the one that is there."""
     if judge.asked(operation).stance is not Stance.REQUEST:
         return False
     return any(len(it) != len(table.partitionKeys or ()) for it in values)

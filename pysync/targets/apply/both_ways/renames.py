@@ -1,4 +1,7 @@
-"""Renames both ways: of the home as one way; those of a replica where both names are here as they were there."""
+"""Renames both ways.
+
+A rename by the home is done as one way. A replica's is done if both names are here as they were there.
+"""
 
 from __future__ import annotations
 
@@ -18,7 +21,7 @@ from pysync.targets.store import Store
 
 
 def rename_table(store: Store, operation: RenameTable) -> Outcome:
-    """Rename the table if it may be; else both names are brought to what they are at the home."""
+    """Rename the table if that is allowed; else bring both names to their state at the home."""
     old = store.table(operation.table)
     new = store.table(operation.new_name)
     if judge_of(store).asked(operation).stance is not Stance.REQUEST:
@@ -29,7 +32,7 @@ def rename_table(store: Store, operation: RenameTable) -> Outcome:
 
 
 def _as_told(store: Store, operation: RenameTable, old: Any, new: Any) -> Outcome:
-    """The home's word. What is here of the new name gives way, unless it was born under a smaller name."""
+    """A rename by the home. A table of the new name gives way, unless it was born at a cluster with a smaller name."""
     judge = judge_of(store)
     if old is None or judge.drop(operation, old) is not Verdict.DO:
         return bring_to(store, operation, operation.definition, new)
@@ -38,6 +41,7 @@ def _as_told(store: Store, operation: RenameTable, old: Any, new: Any) -> Outcom
     verdict = judge.put(operation, operation.definition, new)
     if verdict is Verdict.PARK:
         raise parked(store, f"table {operation.new_name}")
+    # If it is done, a crash or a replay has left the old table: only that has to go.
     if verdict is Verdict.DO and not _is_done(operation, new):
         store.drop_tables([new], delete_data=False)
         return _rename(store, operation, old)
@@ -46,13 +50,15 @@ def _as_told(store: Store, operation: RenameTable, old: Any, new: Any) -> Outcom
 
 
 def _as_asked(store: Store, operation: RenameTable, old: Any, new: Any) -> Outcome:
-    """A request that finds something else: what is here under either name stays, and both ends get both tables."""
+    """A request that finds another state: tables of both names stay, and both ends get both of them."""
     outcomes = [Outcome.UNCHANGED]
     if old is not None:
         outcomes.append(ask_for_table(store, operation, old))
     if new is not None and not _is_so(operation, new):
         outcomes.append(ask_for_table(store, operation, new))
     if new is None:
+        # Not parked: the replay reads the table of the new name whole at the source, so that both ends have both
+        # tables.
         raise Incomplete.of(store.settings.name, operation.new_name)
     return total(outcomes)
 
@@ -76,5 +82,5 @@ def _is_so(operation: RenameTable, new: Any | None) -> bool:
 
 
 def _is_done(operation: RenameTable, new: Any) -> bool:
-    """Whether the table of the new name was written by this very event."""
+    """Whether this event has written the table of the new name."""
     return Mark.read(new.parameters) == operation.mark

@@ -23,18 +23,19 @@ from pysync.targets.store import Store
 
 
 def put_table(store: Store, operation: PutTable) -> Outcome:
-    """Create the table, alter it, or leave it and have the home say it again."""
+    """Create the table or alter it; in a conflict it stays, and the home is asked to say it again."""
     there = store.table(operation.table)
     outcome = bring_to(store, operation, operation.definition, there, cascade=operation.cascade)
     if not operation.cascade or outcome not in {Outcome.APPLIED, Outcome.UNCHANGED}:
         return outcome
     table = store.table(operation.table)
+    # Also if the table is unchanged: a crash may have come between it and its partitions.
     changed = table is not None and table.partitionKeys and store.spread_columns(table, operation.definition.sd.cols)
     return Outcome.APPLIED if changed else outcome
 
 
 def bring_to(store: Store, operation: Operation, definition: Any, there: Any, *, cascade: bool = False) -> Outcome:
-    """Bring the table `there` (None if absent), which has the definition's name, to the definition, if it may be."""
+    """Bring the table `there` (None if absent), which has the definition's name, to it, if that is allowed."""
     judge = judge_of(store)
     verdict = judge.put(operation, definition, there)
     if verdict is not Verdict.DO:
@@ -49,6 +50,7 @@ def bring_to(store: Store, operation: Operation, definition: Any, there: Any, *,
         return Outcome.APPLIED
     if there is not None:
         if judge.asked(operation).stance is Stance.REQUEST:
+            # A request never drops a table: the home says which of the two it is.
             return ask_for_table(store, operation, there)
         _drop_another(store, operation, there)
     if not (isinstance(operation, PutTable) and operation.creates):
@@ -58,8 +60,9 @@ def bring_to(store: Store, operation: Operation, definition: Any, there: Any, *,
 
 
 def _takes_over(store: Store, operation: Operation, there: Any) -> bool:
-    """Whether a table born elsewhere gets the partitions of the one that was here: its home may never hear of them, as
-    what came of that one ends with it.
+    """Whether a table that was born elsewhere gets the partitions of the one that was here.
+
+    Its home may never hear of those: changes of the table that was here end with it.
     """
     judge = judge_of(store)
     own = judge.asked(operation).stance is Stance.STATE and judge.home(there) != operation.mark.source
@@ -67,7 +70,7 @@ def _takes_over(store: Store, operation: Operation, there: Any) -> bool:
 
 
 def drop_table(store: Store, operation: DropTable) -> Outcome:
-    """Drop the table, or leave it and have the home say it again."""
+    """Drop the table; in a conflict it stays, and the home is asked to say it again."""
     there = store.table(operation.table)
     verdict = judge_of(store).drop(operation, there)
     if verdict is Verdict.FOREIGN:
@@ -79,12 +82,13 @@ def drop_table(store: Store, operation: DropTable) -> Outcome:
 
 
 def _verdict_of_birth(store: Store, operation: DropTable, there: Any) -> Verdict:
-    """What would have come of the dropped table's create, had it not been folded with the drop.
+    """The verdict on the create of the dropped table, which was folded with the drop.
 
-    It had become the table that is there now, or had been a conflict with it, of which all have to hear.
+    Alone it would have become the table that is there now, or a conflict with it, which all clusters have to hear of.
     """
     judge = judge_of(store)
     befores = judge.asked(operation).before
+    # Only if the window contains the create, too; otherwise that was judged before.
     if None not in befores or befores[-1] is None:
         return Verdict.FOREIGN
     born = befores[-1]
@@ -95,7 +99,7 @@ def _verdict_of_birth(store: Store, operation: DropTable, there: Any) -> Verdict
 
 
 def _drop_another(store: Store, operation: Operation, there: Any) -> None:
-    """Drop a table that no alter makes the one that is wanted: only the home's word does so."""
+    """Drop a table that no alter turns into the wanted one. Only the table's home may do so."""
     if judge_of(store).home(there) != operation.mark.source:
         raise parked(store, f"table {operation.key}, of other partition keys or a view,")
     store.drop_tables([there], delete_data=False)

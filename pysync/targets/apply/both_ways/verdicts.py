@@ -1,4 +1,4 @@
-"""What becomes of a verdict, and how the home of an object is asked to say again what it is."""
+"""Verdicts: what becomes of one, and how the home of an object is asked to say its state again."""
 
 from __future__ import annotations
 
@@ -28,12 +28,12 @@ _OUTCOMES = {
 
 
 def judge_of(store: Store) -> BothWays:
-    """Who decides for this target."""
+    """The judge for this target."""
     return BothWays(store.cluster, store.settings.on_conflict, alike, store.settings.relay)
 
 
 def settled(store: Store, operation: Operation, verdict: Verdict, there: Any) -> Outcome:
-    """The outcome for a table where nothing is done: after a conflict its home says it. Raises Rejected to park."""
+    """The outcome if nothing is written to a table; in a conflict the home is asked. Raises Rejected to park."""
     if verdict is Verdict.CONFLICT:
         return ask_for_table(store, operation, there)
     if verdict is Verdict.PARK:
@@ -42,7 +42,7 @@ def settled(store: Store, operation: Operation, verdict: Verdict, there: Any) ->
 
 
 def parked(store: Store, what: str) -> Rejected:
-    """The error for what was born at both ends, so that a person has to decide."""
+    """The error for an object that was born at both ends, so that a person has to decide."""
     return Rejected(
         f"{what} was born at the target {store.settings.name!r}, too, and differs from what was born at the source",
         'drop it at one end, or set on_conflict = "adopt": then that of the cluster with the smaller name stays',
@@ -50,7 +50,7 @@ def parked(store: Store, what: str) -> Rejected:
 
 
 def ask_for_table(store: Store, operation: Operation, there: Any) -> Outcome:
-    """Have the home say the table again; `there` is what is here of it."""
+    """Have the home say the table again; `there` is the target's table, if it has one."""
     database, _, table = operation.key.partition(".")
     if there is not None:
         database, table = there.dbName, there.tableName
@@ -59,7 +59,7 @@ def ask_for_table(store: Store, operation: Operation, there: Any) -> Outcome:
 
 
 def ask_for_place(store: Store, operation: DatabaseOperation, place: Any, function: str = "") -> Outcome:
-    """The same for the database `place`, or a function in it: no alter of those is told of everywhere."""
+    """The same for the database `place`, or a function in it."""
     judge = judge_of(store)
     known = judge.home_within(place) if function else judge.home(place)
     said = operation.condition.place if operation.condition is not None else None
@@ -68,17 +68,18 @@ def ask_for_place(store: Store, operation: DatabaseOperation, place: Any, functi
 
 
 def _ask(store: Store, operation: Operation, home: str, database: str, **what: str) -> Outcome:
-    """A word that begins here: the way so far was that of what is in conflict with it."""
+    """Say a word that begins here: the path of the conflicting change is not its own."""
     words = 1 + (operation.condition.words if operation.condition is not None else 0)
     _say(store, Again(database, home=home, words=words, **what), operation.visited)
     return _conflict(store, operation, home)
 
 
 def say_again(store: Store, operation: SayAgain) -> Outcome:
-    """Tell that all have to read an object anew: as its home, or else on the way that the operation took.
+    """Tell all clusters to read an object anew: as its home, or else on the path that the operation took.
 
-    What tells it is a function that is made and dropped (pysync.model.again).
+    It is told by creating and dropping a function (pysync.model.again).
     """
+    # At its home the word begins anew: before that it was only a question.
     path = () if operation.home == store.cluster else since(operation.home, operation.visited)
     said = Again(operation.database, operation.table, operation.function, operation.home, path, operation.words)
     _say(store, said, operation.visited)
@@ -86,13 +87,14 @@ def say_again(store: Store, operation: SayAgain) -> Outcome:
 
 
 def _say(store: Store, said: Again, visited: Sequence[str]) -> None:
+    # The words about one conflict are limited: clusters that take each other for the home would go on for ever.
     if not said.is_worth_saying:
         return
     store.say(said.told_by(",".join(visited)))
 
 
 def _conflict(store: Store, operation: Operation, home: str) -> Outcome:
-    """Log what was changed at both ends, and whose state stays."""
+    """Log the change that was not made, and whose state stays."""
     log.warning(
         "conflict_found",
         target=store.settings.name,
@@ -106,7 +108,7 @@ def _conflict(store: Store, operation: Operation, home: str) -> Outcome:
 
 
 def marked(judge: BothWays, operation: Operation, definition: Any, there: Any | None) -> Any:
-    """A copy of a database or table as it is to be written: with the mark that it gets there, or none at its home."""
+    """A copy of a database or table to write: with the mark that it gets at the target, or none at its home."""
     mark = judge.mark(operation, there)
     copy = deepcopy(definition) if mark is None else stamped(definition, mark)
     if mark is None:
@@ -115,7 +117,7 @@ def marked(judge: BothWays, operation: Operation, definition: Any, there: Any | 
 
 
 def unmark(item: Any) -> None:
-    """Take the mark off a database or table, in place."""
+    """Remove the mark from a database or table, in place."""
     item.parameters = {k: v for k, v in (item.parameters or {}).items() if k not in {SOURCE_KEY, EVENT_KEY}}
 
 
@@ -123,5 +125,6 @@ def up_to_date(wanted: Any, there: Any) -> bool:
     """Whether a database or table needs no write: see pysync.targets.apply.writing.up_to_date."""
     mark, written = Mark.read(wanted.parameters), Mark.read(there.parameters)
     if mark is None or written is None:
+        # Both None: the object is at home, and stays so. Only one None: its home changes, and that has to be written.
         return mark is written and same(wanted, there)
     return written.source == mark.source and mark.created in {0, written.created} and same(wanted, there)

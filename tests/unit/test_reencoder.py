@@ -157,13 +157,13 @@ def test_the_schema_is_in_sparks_words():
 
 
 def test_a_table_and_its_partitions_become_another_format_and_tell_where_from():
-    rewrite = NameMapping.of(configured())
+    mapping = NameMapping.of(configured())
     of = made(keys=[("k", "string")], parameters={"skip.header.line.count": "1"})
     part = partition(of, ["1"])
     part.sd.location = "file:/here/t/k=1"
-    frame = rewrite.frame(of)
-    (table_from,) = rewrite.rewrite(of).values()
-    (part_from,) = rewrite.apply_to_partition(part, frame).values()
+    frame = mapping.frame(of)
+    (table_from,) = mapping.apply_to(of).values()
+    (part_from,) = mapping.apply_to_partition(part, frame).values()
     assert (table_from.location, part_from.location) == ("file:/here/t", "file:/here/t/k=1")
     assert (table_from.form.header, part_from.form.header) == (1, 1)
     assert (of.sd.inputFormat, part.sd.inputFormat) == (PARQUET[0], PARQUET[0])
@@ -186,20 +186,20 @@ def test_events_of_partitions_bring_their_table_along():
 def test_a_partition_without_its_table_is_not_guessed(how):
     """Whoever forgets the table finds out with any target, not only with one that writes anew."""
     with pytest.raises(TypeError, match="the frame of its table"):
-        NameMapping.of(configured(how)).rewrite(partition(made(), ["1"]))
+        NameMapping.of(configured(how)).apply_to(partition(made(), ["1"]))
 
 
 def test_what_one_table_tells_is_forgotten_with_it():
     """Of two tables of one name, as after a drop, each partition is of its own."""
-    rewrite = NameMapping.of(configured())
+    mapping = NameMapping.of(configured())
     old = made(keys=[("k", "string")], parameters={"skip.header.line.count": "1"})
     new = made(keys=[("k", "string")], parameters={"transactional": "true"})
-    frames = [rewrite.frame(it) for it in (old, new, old)]
+    frames = [mapping.frame(it) for it in (old, new, old)]
     found = []
     for frame in frames:
         part = partition(old, ["1"])
         part.sd.location = "file:/here/t/k=1"
-        (files,) = rewrite.apply_to_partition(part, frame).values()
+        (files,) = mapping.apply_to_partition(part, frame).values()
         found.append(files.form and files.form.header)
     assert found == [1, None, 1]
 
@@ -242,7 +242,7 @@ def test_nothing_changes_where_both_ends_share_the_files_or_nothing_is_asked():
     for how, location in cases:
         found = made(location=location)
         values = configured(how).model_copy(update={"locations": {"file:/here": "file:/there", **same}})
-        (files,) = NameMapping.of(values).rewrite(found).values()
+        (files,) = NameMapping.of(values).apply_to(found).values()
         assert files.form is None
         assert found.sd.serdeInfo.serializationLib == SERDE
 

@@ -25,15 +25,15 @@ PATHS = st.lists(SEGMENTS, max_size=3).map(lambda parts: "".join(f"/{part}" for 
 EACH = one_of_each_kind()
 
 
-def rewrite(**values) -> NameMapping:
+def mapping(**values) -> NameMapping:
     return NameMapping.of(settings(**values))
 
 
 def rewritten(kind: Kind, what=None, **values):
-    found, how = change(kind, **(what or copy.deepcopy(EACH[kind]))), rewrite(**values)
+    found, how = change(kind, **(what or copy.deepcopy(EACH[kind]))), mapping(**values)
     shared = copy.deepcopy(found.table)
     if shared is not None:
-        how.rewrite(shared)
+        how.apply_to(shared)
     return how.apply(found, shared)
 
 
@@ -151,7 +151,7 @@ def test_a_dropped_constraint_names_the_table_at_the_target_and_keeps_its_own_na
 @pytest.mark.parametrize("side", ["source", "target"])
 def test_a_rename_that_is_none_is_refused_by_name(bad, side):
     with pytest.raises(UsageError) as refused:
-        rewrite(tables={bad: "a.b"} if side == "source" else {"a.b": bad})
+        mapping(tables={bad: "a.b"} if side == "source" else {"a.b": bad})
     assert repr(bad) in str(refused.value)
 
 
