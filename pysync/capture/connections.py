@@ -53,6 +53,7 @@ class Server(CallbackServer):  # type: ignore[misc]
 
     def __init__(self, door: Door, port: int) -> None:
         parameters = CallbackServerParameters(address=HOST, port=port, daemonize=True, daemonize_connections=True)
+        # Without a gateway client: nothing here calls Java.
         super().__init__(PythonProxyPool(), None, callback_server_parameters=parameters)
         self.door = door
         self.crowd = Crowd()
@@ -178,7 +179,7 @@ class _Calls:
         self._left = 0
 
     def next(self) -> _Call | None:
-        """The next call; None at the end. Raises ValueError for anything else: nobody knows where the next one begins."""
+        """The next call; None at the end. Raises ValueError for anything else, as the next one cannot be found then."""
         self._left = _LONGEST_CALL
         if not (command := self._stream.readline(_LONGEST_WORD)):
             return None

@@ -21,6 +21,7 @@ class Crowd:
 
     def __init__(self, most: int | None = None) -> None:
         allowed, _ = resource.getrlimit(resource.RLIMIT_NOFILE)
+        # At least the two that one listener needs.
         fitting = _MOST if allowed == resource.RLIM_INFINITY else max(2, min(_MOST, allowed // _SHARE))
         self._most = most or fitting
         self._changed = threading.Condition()

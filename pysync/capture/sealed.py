@@ -98,15 +98,15 @@ class SealedSocket:
         self.plain.sendall(self._sealer.seal(data))
 
     def setsockopt(self, *arguments: Any) -> None:
-        """As the socket does."""
+        """Set an option of the socket below."""
         self.plain.setsockopt(*arguments)
 
     def shutdown(self, how: int) -> None:
-        """As the socket does."""
+        """Shut the socket below down."""
         self.plain.shutdown(how)
 
     def close(self) -> None:
-        """As the socket does."""
+        """Close the socket below."""
         self.plain.close()
 
 

@@ -8,8 +8,8 @@ from pysync.copy.requests import File
 
 _MOST_FILES = 400
 _OPENING_BYTES = 256 * 1024  # as much could be copied in the time that opening and renaming a file takes
-_LEAST_BYTES = 8 * 1024 * 1024
-_MOST_BYTES = 512 * 1024 * 1024
+_LEAST_BYTES = 8 * 1024 * 1024  # a smaller task would mostly be the cost of a Spark job
+_MOST_BYTES = 512 * 1024 * 1024  # a task that fails is done again as a whole
 _TASKS_EACH = 4  # so that the last one to end is not far behind the others
 
 

@@ -29,6 +29,7 @@ _PAIRS_PER_CALL = 50
 _ROUNDS = 10
 _MARKER = ".pysync-anew-"
 _UNFINISHED = ".pysync-copy-"  # as the Java class knows it
+# Faults of the network or the file system, which say nothing about the files.
 _PASSING = ("java.net.", "java.io.IOException", "java.io.EOFException", "org.apache.hadoop.ipc.")
 
 

@@ -54,7 +54,7 @@ class Round:
 
     @property
     def files(self) -> list[File]:
-        """All that are to be copied."""
+        """The files that are to be copied."""
         return list(self.temporary)
 
     def takes_away(self, difference: Difference) -> bool:

@@ -77,7 +77,7 @@ class DumpReader:
         return self._answers(found.at, "get_table_req")[0].table if found is not None else None
 
     def tables_by_name(self, database: str, names: Sequence[str]) -> list[Any]:
-        """Those of the named `ttypes.Table` that the dump has."""
+        """The named tables that the dump has, each a `ttypes.Table`."""
         return [table for table in (self.table(database, name) for name in names) if table is not None]
 
     def first_partitions(self, database: str, table: str, most: int) -> list[Any]:
@@ -97,7 +97,7 @@ class DumpReader:
         return names
 
     def partitions_by_name(self, database: str, table: str, names: Sequence[str]) -> list[Any]:
-        """Those of the named `ttypes.Partition` that the dump has; fast for the pages that `partition_names` gives."""
+        """The named `ttypes.Partition` that the dump has; fast for pages of names as `partition_names` gives them."""
         name = TableName(database, table)
         if self._pages is None or self._pages[0] != name:
             self.partition_names(database, table)

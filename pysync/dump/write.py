@@ -50,7 +50,7 @@ def newest(source: Metastore) -> int | None:
 
 
 def newest_within(source: Metastore, since: int, to: int | None, limit: int | None) -> int:
-    """Up to which notification a dump from `since` on goes: `to`, or the last of `limit`, if there are so many.
+    """The last notification of a dump from `since` on: `to`, or the last of `limit`, if there are so many.
 
     Rows that share an id are not torn apart. Raises PysyncError where the log does not reach back that far.
     """

@@ -139,7 +139,7 @@ def _targets(config: Config) -> Iterator[Finding]:
 
 
 def _target(source: SourceConfig, settings: TargetSettings) -> str:
-    # For what it refuses.
+    # Only for what it refuses: patterns and renames that cannot be read.
     Translator.of(settings, source.replicators)
     address = getattr(settings, "metastore", None)
     if source.metastore and address and (same := shared(source.metastore, address)):

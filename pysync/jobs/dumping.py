@@ -132,6 +132,7 @@ def _add_files(config: Config, wanted: Wanted, pieces: Pieces, tell: Callable[[s
     dump = indexed(pieces.directory, pieces.manifest)
     listed = [it for it in pieces.manifest.pieces if it.name.startswith(f"{FILES}-")]
     last = read_piece(pieces.directory, listed[-1]) if listed else b""
+    # The tables of the dump, not of the source, which may have others by now.
     with DumpReader(dump) as reader:
         if wanted.files == "list":
             with Lister.opened(config) as lister:

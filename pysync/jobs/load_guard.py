@@ -70,6 +70,7 @@ class Survey:
             if mark.created > self.manifest.began_at and not self._is_dumped(name, mark.created):
                 return f"table {name} there was created at the source after the dump was begun"
             if mark.epoch != self.epoch:
+                # An epoch is the time at which a queue was begun.
                 if mark.epoch > self.manifest.began_at * _MS or self._is_changed(table):
                     return f"table {name} there was written by another queue than this since the dump was begun"
                 others.add(str(name))

@@ -146,7 +146,7 @@ def _refuse_older(queue: EventQueue, dump: Dump, settings: TargetSettings, *, wh
 
 
 def older(queue: EventQueue, manifest: Manifest, target: str, survey: Survey) -> str | None:
-    """In which way a dump is older than what the target has, by all that is known; None if it is not."""
+    """How a dump is older than what the target has, as far as anybody knows; None if it is not."""
     by_queue = _since_by_notes(queue, manifest, target) or since_by_queue(queue, manifest, target)
     return by_queue or survey.since_by_marks()
 
@@ -183,7 +183,7 @@ def _older_than_polled(queue: EventQueue, manifest: Manifest) -> str | None:
 
 
 def _older(manifest: Manifest, taken: Taken | None) -> str | None:
-    """In which way the dump is older than one that came before it; None if it is not."""
+    """How the dump is older than one that was taken before; None if it is not."""
     if taken is None:
         return None
     if manifest.upto is not None and taken.upto is not None and manifest.upto != taken.upto:
@@ -201,7 +201,7 @@ def _taken(queue: EventQueue, key: str) -> Taken | None:
 
 
 def _polled(queue: EventQueue, source: str) -> int | None:
-    """Up to which notification a sidecar on this queue has read the source's log."""
+    """The notification up to which a sidecar on this queue has read the source's log; None if none has."""
     noted = queue.noted(instance_of(source))
     try:
         return None if noted is None else Position.from_json(noted).last

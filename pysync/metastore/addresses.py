@@ -75,7 +75,7 @@ class Addresses:
 
     @classmethod
     def parse(cls, text: str) -> Addresses:
-        """Those of a list (see `parse_addresses`)."""
+        """The addresses of a list (see `parse_addresses`)."""
         return cls(*parse_addresses(text))
 
     @property
@@ -84,7 +84,7 @@ class Addresses:
         return self._uris[self._at]
 
     def in_order(self) -> list[MetastoreUri]:
-        """In which order to try them: the one in use, then those after it."""
+        """The order in which to try them: the one in use, then those after it."""
         at = self._at
         return [*self._uris[at:], *self._uris[:at]]
 

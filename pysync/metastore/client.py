@@ -188,7 +188,7 @@ class Metastore:
         return None if answer is None else answer.table
 
     def tables_by_name(self, database: str, names: Sequence[str]) -> list[Any]:
-        """Those of the named `ttypes.Table` that are there, in no promised order."""
+        """The named tables that are there, each a `ttypes.Table`, in no promised order."""
         request = ttypes.GetTablesRequest(database, list(names), CAPABILITIES)
         return list(self.call(lambda client: client.get_table_objects_by_name_req(request)).tables)
 
@@ -207,7 +207,7 @@ class Metastore:
             yield from self.partitions_by_name(database, table, names[start : start + PARTITIONS_PER_CALL])
 
     def partitions_by_name(self, database: str, table: str, names: Sequence[str]) -> list[Any]:
-        """Those of the named `ttypes.Partition` that are there, in no promised order."""
+        """The named partitions that are there, each a `ttypes.Partition`, in no promised order."""
         wanted = list(names)
         return whole(self.call(lambda client: client.get_partitions_by_names(database, table, wanted)))
 

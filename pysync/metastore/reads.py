@@ -26,16 +26,16 @@ class Reads(Protocol):
         """A `ttypes.Table`."""
 
     def tables_by_name(self, database: str, names: Sequence[str]) -> list[Any]:
-        """Those of the named `ttypes.Table` that are there."""
+        """The named tables that are there, each a `ttypes.Table`."""
 
     def first_partitions(self, database: str, table: str, most: int) -> list[Any]:
-        """So many `ttypes.Partition`, or all where there are no more."""
+        """At most `most` `ttypes.Partition`."""
 
     def partition_names(self, database: str, table: str) -> list[str]:
         """All partitions as `key=value/key=value`."""
 
     def partitions_by_name(self, database: str, table: str, names: Sequence[str]) -> list[Any]:
-        """Those of the named `ttypes.Partition` that are there."""
+        """The named partitions that are there, each a `ttypes.Partition`."""
 
     def functions(self, database: str) -> list[Any]:
         """Every `ttypes.Function` of a database."""

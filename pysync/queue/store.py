@@ -90,7 +90,7 @@ class QueueFile(SQLiteQueue):  # type: ignore[misc]  # persist-queue is checked 
         self._answered.note(self._epoch, self._last, self._gaps)
 
     def _remember_gaps(self) -> None:
-        """The same, after one was opened."""
+        """As `_remember`, after a gap may have been opened."""
         self._gaps = gaps.found(self._conn)
         self._remember()
 

@@ -7,7 +7,7 @@ from collections.abc import Mapping
 
 from pysync.queue import parking
 
-_NOTES = ("window:{}", "load:{}", "load:{}:begun", "scope:{}", "drops:{}", "unfinished:{}")
+_NOTES = ("window:{}", "load:{}", "load:{}:begun", "scope:{}", "drops:{}", "unfinished:{}", "verify:{}")
 """The keys of notes that belong to one target; a target's name holds no colon."""
 
 _GAPS = ("new:{}:", "scope:{}:")

@@ -40,7 +40,7 @@ class Commands:
         self._drains = {drain.name: drain for drain in drains}
 
     def by_name(self) -> Mapping[str, Command]:
-        """As the control socket wants them."""
+        """The commands by their names in requests."""
         return {
             "events": partial(listed, self._queue),
             "plan": self.plan,

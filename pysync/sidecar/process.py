@@ -213,7 +213,7 @@ class Sidecar:
         )
 
     def _workers(self) -> list[Worker]:
-        """Those that were started."""
+        """The workers that were started."""
         parts = [*self.drains, self.poller, self._healer, self.bootstrapper]
         found = [part.worker for part in [*parts, *self._rescopers.values(), *self._verifiers.values()] if part]
         return [worker for worker in found if worker.started]

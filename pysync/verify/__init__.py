@@ -1,1 +1,1 @@
-"""Is the target what the source is? Compared object by object, through policy and rewrite."""
+"""Verify: compares source and target object by object, through policy and mapping."""

@@ -38,7 +38,7 @@ _MENDED_BY: Mapping[tuple[str, str], Kind] = {
 
 @dataclass(frozen=True, slots=True)
 class Rules:
-    """Policy, rewrite and ownership for one target; `source` is the name that its marks have."""
+    """Policy, mapping and ownership for one target; `source` is the name in its marks."""
 
     settings: TargetSettings
     policy: Policy
@@ -47,7 +47,7 @@ class Rules:
 
     @classmethod
     def of(cls, settings: TargetSettings, source: str) -> Rules:
-        """From the target's settings. Raises UsageError that names the setting which is wrong."""
+        """The rules of a target's settings. Raises UsageError, which names the setting that is wrong."""
         return cls(settings, Policy.of(settings), NameMapping.of(settings), source)
 
     def excuse(self, kind: str, result: str, by: Kind | None = None) -> str:
@@ -118,7 +118,7 @@ class Rules:
         return item
 
     def constraints(self, found: Constraints) -> Constraints:
-        """Those of a table that the target shall have, rewritten."""
+        """The constraints of a table as the target shall have them."""
         return {
             kind: [self.rewritten(column) for column in columns if self.policy.takes_constraint(column)]
             for kind, columns in found.items()

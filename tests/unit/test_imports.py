@@ -75,7 +75,10 @@ def test_an_answer_needs_no_more(conf):
     assert modules & HEAVY == set()
 
 
-@pytest.mark.parametrize("arguments", [["--help"], ["--version"], ["status", "--help"], ["parked"], ["parked", "--help"]])
+ABOUT_ITSELF = [["--help"], ["--version"], ["status", "--help"], ["parked"], ["parked", "--help"]]
+
+
+@pytest.mark.parametrize("arguments", ABOUT_ITSELF)
 def test_a_word_about_itself_imports_little(arguments):
     modules, said = imported(MAIN, *arguments)
     assert "pysync" in said

@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+import re
 import subprocess
 import sys
 import threading
 import time
+from pathlib import Path
 
 import pytest
 
-from pysync.queue import Depth, Entry, QueueClosed, QueueFull
+import pysync
+from pysync.queue import Depth, Entry, QueueClosed, QueueFull, targets
 from tests.support.queues import fill, numbered, park, seen
 
 
@@ -48,7 +51,7 @@ def test_a_renamed_target_keeps_everything_and_a_forgotten_one_nothing(queue, re
 
 def test_gaps_and_notes_of_one_target_go_with_it_and_those_of_others_stay(queue):
     own, kept = ("new:dr:1:0", "scope:dr:2"), ("new:drive:1:0", "scope:drive:2", "lost:dr:1")
-    notes = ("window:{}", "load:{}", "load:{}:begun", "scope:{}", "drops:{}")
+    notes = targets._NOTES
     queue.register("dr")
     for key in own + kept:
         queue.open_gap(key, "why")
@@ -64,6 +67,14 @@ def test_gaps_and_notes_of_one_target_go_with_it_and_those_of_others_stay(queue)
     assert {gap.key for gap in queue.open_gaps()} == set(kept)
     assert {queue.noted(note.format("lake")) for note in notes} == {None}
     assert {queue.noted(note.format("drive")) for note in notes} == {"another's"}
+
+
+def test_whatever_is_noted_of_one_target_by_its_name_goes_with_it():
+    """`verify:{}` was forgotten: a new target of an old name began with its drift."""
+    of_target = re.compile(r'f"([a-z-]+):\{[a-z_.]*(?:name|target)\}')
+    files = Path(pysync.__file__).parent.rglob("*.py")
+    noted = {key for file in files for key in of_target.findall(file.read_text())}
+    assert noted == {it.partition(":")[0] for it in (*targets._NOTES, *targets._GAPS)}
 
 
 def test_only_one_that_is_known_is_renamed_and_to_a_name_that_is_not(queue):

@@ -71,6 +71,7 @@ class Poller:
         self.worker = Worker(
             "notification-log",
             self._session,
+            # A session polls until it is stopped, or fails.
             every=0.0,
             retry=_BUG_WAIT_SECONDS,
         )

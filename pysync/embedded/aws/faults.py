@@ -69,7 +69,7 @@ class Faults:
     _lock: threading.Lock = field(default_factory=threading.Lock)
 
     def add(self, fault: Fault) -> None:
-        """Let it happen, after those with the same target that were added before."""
+        """Add a fault, to happen after those with the same target that were added before."""
         with self._lock:
             self._waiting.append(fault)
 
@@ -85,7 +85,7 @@ class Faults:
         return None
 
     def clear(self) -> None:
-        """None goes wrong any more."""
+        """Forget the faults that are still to come."""
         with self._lock:
             self._waiting.clear()
 
@@ -98,12 +98,12 @@ class Calls:
     _lock: threading.Lock = field(default_factory=threading.Lock)
 
     def count(self, name: str) -> None:
-        """One more of these."""
+        """Count one more call of this name."""
         with self._lock:
             self._counted[name] += 1
 
     def counted(self) -> dict[str, int]:
-        """All of them, by name."""
+        """The counts by name."""
         with self._lock:
             return dict(sorted(self._counted.items()))
 

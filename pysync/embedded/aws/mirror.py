@@ -78,6 +78,7 @@ class Mirror:
         known = self._databases.get(name)
         if known is not None and known.glue == seen:
             return
+        # Its tables go with it in Hive.
         self._forget_database(name)
         if name != _DEFAULT:
             self._hive.drop_database(name)
@@ -99,6 +100,7 @@ class Mirror:
         if known is not None and known.glue == seen:
             return
         self._tables.pop((database, name), None)
+        # Hive refuses the statement itself, as it has no such database.
         if self._databases[database].hive.whole is None:
             return
         self._hive.drop_table(database, name)
@@ -112,6 +114,7 @@ class Mirror:
 
     def take_database(self, name: str) -> None:
         """Write to Glue what a statement did to a database; Refusal if Glue will not have it."""
+        # Out until all is written: what fails in between is brought anew before the next statement.
         known = self._databases.pop(name)
         now, current = self._database_in_hive(name), known.glue.whole
         if now == known.hive:

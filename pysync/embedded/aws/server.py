@@ -140,7 +140,7 @@ class EmbeddedAws:
         self._steer("POST", "faults", {"target": target, "items": list(items), **members})
 
     def clear_faults(self) -> None:
-        """No call goes wrong any more."""
+        """Forget the faults that are still to come."""
         self._steer("DELETE", "faults")
 
     def calls(self) -> dict[str, int]:

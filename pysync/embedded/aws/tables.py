@@ -143,7 +143,7 @@ def _moto_version(table: Any, version: str) -> str:
 
 
 def _only(table: dict[str, Any], request: dict[str, Any]) -> dict[str, Any]:
-    """Those members of a table that the request asks for."""
+    """The members of a table that the request asks for."""
     wanted = {name for attribute in request.get("AttributesToGet", ()) for name in _OF_NAMES.get(attribute, table)}
     return {name: value for name, value in table.items() if not wanted or name in wanted}
 

@@ -117,6 +117,7 @@ def _happens_before(fault: Fault, environ: Environ) -> None:
         return
     if fault.loses_answer:
         _hang_up(environ)
+        # Nobody gets this answer, but the call is not carried out.
         raise Refusal("InternalFailure", "the connection is broken")
     if fault.refusal:
         raise fault.refusal

@@ -92,6 +92,7 @@ class Athena:
         except pyathena.Error as lost:
             log.info("statement_lost", query=query, reason=str(lost)[:200])
         try:
+            # A second at least, for an end that has come already to be seen.
             return _seen(cursor.poll(query).result(timeout=max(deadline - time.monotonic(), 1.0)))
         except FutureTimeout:
             return _cancelled(cursor, query)

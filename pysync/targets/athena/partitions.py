@@ -73,7 +73,7 @@ def _beyond(item: Any, storage: Any, parameters: Mapping[str, str]) -> Iterator[
 
 
 def _sayable(items: Sequence[Any], say: Callable[[Any], str]) -> tuple[list[Any], list[Leftover]]:
-    """Those that can be said, and why the others cannot."""
+    """The items that a statement can say, and why the others cannot be said."""
     found: list[Any] = []
     left: list[Leftover] = []
     for item in items:

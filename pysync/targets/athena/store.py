@@ -84,7 +84,7 @@ class AthenaStore(Store):
         return self.glue.classified(what, reading=reading)
 
     def is_race(self, error: Exception) -> bool:
-        """As the Glue API says."""
+        """As for the Glue API."""
         return self.glue.is_race(error)
 
     @property
@@ -104,7 +104,7 @@ class AthenaStore(Store):
     # --- what is there
 
     def databases(self) -> list[str]:
-        """All names."""
+        """The names of all databases."""
         return self.glue.databases()
 
     def database(self, name: str) -> Any | None:
@@ -150,7 +150,7 @@ class AthenaStore(Store):
     # --- what becomes of an object here
 
     def as_kept(self, item: Any, table: Any | None = None) -> Any:
-        """As Glue would give it back."""
+        """The item as Glue would give it back."""
         return self.glue.as_kept(item, table)
 
     def lost(self, kept: Any) -> Sequence[str]:

@@ -207,6 +207,7 @@ def _beyond(wanted: Any, there: Any) -> Iterator[Leftover]:
         "the serde's name": (mine.serdeInfo.name, its.serdeInfo.name),
     }
     for what, (one, other) in aspects.items():
+        # What is not set at the source may be anything at the target.
         if one and one != other:
             yield Leftover(what, harmless=True)
 

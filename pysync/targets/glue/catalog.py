@@ -63,7 +63,7 @@ class Catalog:
         yield from self._pages("get_partitions", "Partitions", **arguments)
 
     def partitions_of(self, name: TableName, values: Sequence[Sequence[str]]) -> list[dict[str, Any]]:
-        """Those of at most GET_PAGE partitions that are there."""
+        """The partitions with these values that are there; at most GET_PAGE may be asked for."""
         found: list[dict[str, Any]] = []
         wanted = [{"Values": list(item)} for item in values]
         while wanted:

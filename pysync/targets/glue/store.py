@@ -99,7 +99,7 @@ class GlueStore(Store):
     # --- what is there
 
     def databases(self) -> list[str]:
-        """All names."""
+        """The names of all databases."""
         return [database["Name"] for database in self.catalog.databases()]
 
     def database(self, name: str) -> Any | None:
@@ -148,7 +148,7 @@ class GlueStore(Store):
     # --- what becomes of an object here
 
     def as_kept(self, item: Any, table: Any | None = None) -> Any:
-        """As Glue would give it back. A partition gets its columns and place as the settings and its table say."""
+        """The item as Glue would give it back. A partition gets columns and place as the settings and its table say."""
         plain, lost = translated(item)
         is_of_table = isinstance(item, hive.Partition) and table is not None
         fields = self._placed(plain, table) if is_of_table else plain

@@ -65,7 +65,7 @@ class HmsStore(HiveStore):
     # --- what is there
 
     def databases(self) -> list[str]:
-        """All names."""
+        """The names of all databases."""
         return self.hms.databases()
 
     def database(self, name: str) -> Any | None:

@@ -80,7 +80,7 @@ class DatabaseCalls(Calls):
         there, struct = self._function(database, name), self._store.taken(wanted)
         struct.createTime, struct.resourceUris = there.createTime, there.resourceUris
         held = self._store.database(database)
-        # No version of Hive fires an event for it.
+        # No event is fired: Hive has none for an alter, in any version.
         del held.functions[there.functionName]
         held.functions[struct.functionName] = struct
 

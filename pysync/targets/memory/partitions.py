@@ -28,7 +28,7 @@ class PartitionCalls(Calls):
         return self.get_partitions_by_names(database, table, self.get_partition_names(database, table, most))
 
     def get_partitions_by_names(self, database: str, table: str, names: Sequence[str]) -> list[Any]:
-        """Those that are there."""
+        """The named partitions that are there."""
         held = self._store.table(database, table)
         found = (held.partitions.get(tuple(partition_values(name))) for name in names)
         return [copied(partition) for partition in found if partition is not None]

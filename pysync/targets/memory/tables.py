@@ -28,7 +28,7 @@ class TableCalls(Calls):
         return hive.GetTableResult(copied(self._store.table(request.dbName, request.tblName).struct))
 
     def get_table_objects_by_name_req(self, request: Any) -> Any:
-        """Those that are there."""
+        """The named tables that are there."""
         found = (self._store.find(request.dbName, name) for name in request.tblNames)
         return hive.GetTablesResult([copied(held.struct) for held in found if held is not None])
 

@@ -25,7 +25,7 @@ from pysync.targets.spark.session import SparkHost
 _SINGLY = 20
 """Up to so many partitions are read one by one, without listing the names of all."""
 _SHARE = 10
-"""Of more partitions all are read if at least one in so many is wanted."""
+"""For more than `_SINGLY`: all partitions are read if at least one in so many is wanted."""
 
 _SLICE = 500
 _STORED = frozenset({"EXTERNAL_TABLE", "MANAGED_TABLE"})

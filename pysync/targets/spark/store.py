@@ -49,7 +49,7 @@ class SparkStore(HiveStore):
     # --- what is there
 
     def databases(self) -> list[str]:
-        """All names."""
+        """The names of all databases."""
         return self.catalog.databases()
 
     def database(self, name: str) -> Any | None:
