@@ -95,7 +95,7 @@ def _births(store: Store, there: Any) -> frozenset[str]:
 
 def _note(store: Store, there: Any, births: Iterable[str]) -> None:
     """Remember in a database where else it was born, so that its drop tells what was known."""
-    known = births_of(there.parameters, store.cluster)
+    known = _births(store, there)
     if not known.issuperset(births):
         there.parameters = with_births(there.parameters, known.union(births))
         store.alter_database(there, there)
