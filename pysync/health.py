@@ -29,7 +29,7 @@ def problems(status: Status, grace: float, now: float | None = None) -> list[str
     return [
         *failing(status),
         *_full(status["queue"]),
-        *_waiting("worker", [it for it in status["workers"] if not _tells_of_target(it)], grace, now),
+        *_waiting("worker", _not_told_of_targets(status, grace, now), grace, now),
         *listening(status, grace, now),
         *_gaps(status),
         *_targets(status),
@@ -48,9 +48,10 @@ def _full(queue: Status) -> Iterator[str]:
         yield f"no event is taken in: {left} MiB are left on the queue's disk, [queue] min_free_mb is {floor}"
 
 
-def _tells_of_target(worker: Status) -> bool:
-    """Whether it is a drain. What a drain waits for is told once, with its target."""
-    return bool(worker["name"].startswith("drain-"))
+def _not_told_of_targets(status: Status, grace: float, now: float) -> list[Status]:
+    """The workers without the drains of targets that wait so long themselves: that is told once."""
+    told = {f"drain-{it['name']}" for it in status["targets"] if _is_late(it, grace, now)}
+    return [it for it in status["workers"] if it["name"] not in told]
 
 
 def listening(status: Status, grace: float, now: float | None = None) -> list[str]:
@@ -100,9 +101,12 @@ def _targets(status: Status) -> Iterator[str]:
 
 def _waiting(what: str, parts: Sequence[Status], grace: float, now: float) -> Iterator[str]:
     for it in parts:
-        since = it["waiting_since"]
-        if since is not None and now - since > grace:
-            yield f"{what} {it['name']} has been waiting for {clock(now - since)}{_why(it)}"
+        if _is_late(it, grace, now):
+            yield f"{what} {it['name']} has been waiting for {clock(now - it['waiting_since'])}{_why(it)}"
+
+
+def _is_late(part: Status, grace: float, now: float) -> bool:
+    return part["waiting_since"] is not None and now - part["waiting_since"] > grace
 
 
 def _why(part: Status) -> str:

@@ -201,8 +201,10 @@ class Drain:
         with self._replayer.lanes(self._open_target) as lanes:
             try:
                 while not self._is_over(lanes):
+                    before = self._queue.positions()[self.name]
                     self._turn(lanes)
-                    self.worker.well()
+                    if before < self._queue.positions()[self.name] or before == self._queue.last:
+                        self.worker.well()  # not before: to take a window proves nothing if its end cannot be written
             except BaseException:
                 # The lanes stop after the operations in hand, so that `abandon` does not wait for whole works.
                 self._halt.set()

@@ -32,7 +32,7 @@ from pysync.replay.drain import Drain
 from pysync.replay.progress import State
 from pysync.replay.translate import Translator
 from pysync.resync.bootstrap import Bootstrapper, Origin
-from pysync.resync.checkpoint import Checkpoints
+from pysync.resync.checkpoint import BOOTSTRAP, Checkpoints
 from pysync.resync.healing import Healer
 from pysync.resync.refreshes import Refreshes
 from pysync.resync.rescoping import Rescoper, compare_scope
@@ -101,8 +101,7 @@ class Sidecar:
         self.bridge = self._bridge(token, Reception(self.queue, watch, overlaps)) if token else None
         self.poller = self._poller(self._source) if polls and self._source else None
         self._copies = Copies(settings, listener_jar, config.queue.directory.absolute())
-        note = {"note": origin.note} if origin is not None else {}
-        self._checkpoints = Checkpoints(self.queue, [it.name for it in settings], **note)
+        self._checkpoints = Checkpoints(self.queue, [it.name for it in settings], origin.note if origin else BOOTSTRAP)
         self.drains = [self._drain(*both) for both in zip(settings, translators, strict=True)]
         refreshes = Refreshes(self.queue, config.source.name)
         self.bootstrapper = Bootstrapper(

@@ -180,6 +180,10 @@ def test_a_queue_that_cannot_be_written_loses_no_event(bench, monkeypatch):
     wait_until(
         lambda: [it["state"] for it in told()] == ["waiting", "waiting"], what="the target and its drain to wait"
     )
+    since = worker.status()["waiting_since"]
+    wait_until(lambda: worker.status()["last_error"]["at"] > since + 0.2, what="more tries")
+    wait_until(lambda: worker.status()["state"] == "waiting", what="the drain to wait again")
+    assert worker.status()["waiting_since"] == since, "a try that gets as far as that again is no end of it"
     assert [it["last_error"]["reason"] for it in told()] == ["no space left", "no space left"]
     is_full.clear()
     bench.finish()

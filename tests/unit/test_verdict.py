@@ -134,6 +134,12 @@ def test_a_full_disk_is_a_problem_at_once(left: int) -> None:
     assert line == f"no event is taken in: {left // 2**20} MiB are left on the queue's disk, [queue] min_free_mb is 256"
 
 
+def test_a_drain_that_cannot_write_its_queue_is_told_of_though_its_target_answers() -> None:
+    since = {"state": "waiting", "waiting_since": NOW - GRACE - 1, "last_error": {"reason": "read-only"}}
+    status = a_status(workers=[worker(name="drain-dr", **since)])
+    assert problems(status, GRACE, NOW) == ["worker drain-dr has been waiting for 5:01: read-only"]
+
+
 def test_what_a_drain_waits_for_is_told_once() -> None:
     since = {"state": "waiting", "waiting_since": NOW - GRACE - 1, "last_error": {"reason": "disk full"}}
     status = a_status(workers=[worker(name="drain-dr", **since)], targets=[target(**since)])

@@ -97,7 +97,7 @@ def _births(store: Store, there: Any) -> frozenset[str]:
 
 def _note(store: Store, there: Any, births: Iterable[str]) -> None:
     """Remember in the database where else it was born, so that its drop can tell which births were known."""
-    known = births_of(there.parameters, store.cluster)
+    known = _births(store, there)
     if not known.issuperset(births):
         there.parameters = with_births(there.parameters, known.union(births))
         store.alter_database(there, there)
