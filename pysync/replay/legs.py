@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field, replace
 
+from pysync.replay.blocks import Blocks, Refusal
 from pysync.replay.draft import Draft
-from pysync.replay.parking import Parking, Refusal
 from pysync.replay.plan import Work
 
 
@@ -13,12 +13,13 @@ from pysync.replay.plan import Work
 class Leg:
     """A draft on its way: done when none of its works is `left`. `refused` are its events that are to be parked.
 
-    `parking` holds what its works may wait behind. `attempts` is how often an unclassified error is tried. `alone`:
-    nothing else may be under way. `parked`: its events were parked before. `size` is the number of bytes that it holds.
+    `blocks` knows what its works may have to wait behind. `attempts` is how often an unclassified error is tried.
+    `alone`: nothing else may be under way. `parked`: its events were parked before. `size` is the number of bytes that
+    it holds.
     """
 
     draft: Draft
-    parking: Parking
+    blocks: Blocks
     attempts: int
     alone: bool = False
     parked: bool = False

@@ -3,32 +3,20 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Collection, Container, Iterable, Iterator, Mapping, Sequence, Set
-from dataclasses import dataclass, replace
+from collections.abc import Container, Iterable, Iterator, Mapping, Sequence, Set
+from dataclasses import replace
 
 import structlog
 
-from pysync.queue import EventQueue, Park, Parked, Queued
+from pysync.queue import EventQueue, Park, Parked
+from pysync.replay.blocks import Blocks, Refusal, is_covered
+from pysync.replay.draft import Draft
 from pysync.replay.order import holds_back
 from pysync.replay.progress import Progress
 
-Covers = Callable[[int, Set[str]], bool]
-"""Whether a refresh makes good a parked event at that position, with these keys."""
-
 _WINDOW_EVENTS = 500
-_LONGEST_REASON = 2000
 
 log = structlog.get_logger(__name__)
-
-
-@dataclass(frozen=True, slots=True)
-class Refusal:
-    """An event that cannot be applied now; `kind` is "rejected", "bug", or "waits" (behind another)."""
-
-    event: Queued
-    keys: frozenset[str]
-    kind: str
-    reason: str
 
 
 class Parking:
@@ -40,67 +28,45 @@ class Parking:
 
     def __init__(self, queue: EventQueue, target: str, *, heals: bool = False) -> None:
         """`heals` is whether refreshes can read the source, and so make good what is parked."""
-        self._heals = heals
         self._queue = queue
         self._target = target
-        self.blocked: set[str] = set()
-        self._stored: set[str] = set()  # the keys of stored events that block
-        self._refused: dict[int, frozenset[str]] = {}  # refused, but not stored yet
-        self._made_good: dict[int, Covers] = {}  # by refreshes that are under way
+        self.blocks = Blocks(self._names, heals)
 
     def heals(self, upto: int) -> bool:
         """Whether a refresh under way, at `upto` or before it, will make good anything that is parked."""
-        refreshes = {at: covers for at, covers in self._made_good.items() if at <= upto}
-        names = self._queue.parked_names(self._target) if refreshes else {}
-        return any(_is_covered(at, keys, refreshes) for at, keys in names.items())
+        return bool(self._covered(upto))
 
     def recall(self) -> None:
         """Block exactly the keys of parked and refused events, except those that a refresh under way makes good."""
-        self._stored = self._queue.blocked_tables(self._target)
-        self.blocked = self._stored.union(*self._refused.values())
-        self._heal()
+        self.blocks.recall(self._queue.blocked_tables(self._target))
 
     def begin(self, keys: Container[str] | None = None) -> None:
         """Block none of `keys` (None: nothing at all) while they are retried; what is refused again blocks again."""
-        self.recall()
-        self.blocked = {key for key in self.blocked if keys is not None and key not in keys}
-        self._stored = set(self.blocked)
-
-    def holds(self, keys: Collection[str], position: int) -> bool:
-        """Whether a work of these keys, whose last event is at `position`, waits behind an earlier event."""
-        if not self.blocked:
-            return False
-        # Windows overlap, so a later event may have been refused before an earlier work of its table ends.
-        before = self._stored.union(*(found for at, found in self._refused.items() if at < position))
-        return holds_back(before & self.blocked, keys)
+        blocked = self._queue.blocked_tables(self._target)
+        self.forget()
+        self.blocks.recall({key for key in blocked if keys is not None and key not in keys})
 
     def forget(self) -> None:
         """Forget everything that is not stored: it comes again."""
-        self._refused, self._made_good = {}, {}
+        self.blocks = Blocks(self._names, self.blocks.heals)
 
-    def refuse(self, event: Queued, keys: frozenset[str], kind: str, reason: str) -> Refusal:
-        """A refusal of the event; events with its keys wait from now on."""
-        self._refused[event.position] = keys
-        self.blocked |= keys
-        if self._made_good.pop(event.position, None):  # a refused refresh makes nothing good
-            self.recall()
-        return Refusal(event, keys, kind, _shortened(reason))
+    def take(self, draft: Draft) -> None:
+        """The draft is under way: events that it refused block, and its refreshes make good what they cover."""
+        for refusal in draft.refused:
+            self.blocks.refuse(refusal.event.position, refusal.keys)
+        for position, covers in draft.heals.items():
+            self.blocks.heal(position, covers)
 
     def store(self, done: int, refused: Iterable[Refusal]) -> list[Refusal]:
         """The refusals to store when the target is done up to that position.
 
         What refreshes up to there have made good is left out, and removed if it was stored before.
         """
-        healed = {upto: covers for upto, covers in self._made_good.items() if upto <= done}
-        names = self._queue.parked_names(self._target) if healed else {}
-        covered = [at for at, keys in names.items() if _is_covered(at, keys, healed)]
-        if covered:
+        healed = {upto: covers for upto, covers in self.blocks.healing.items() if upto <= done}
+        if covered := self._covered(done):
             self._queue.unpark_positions(self._target, covered)
-        left = [it for it in refused if not _is_covered(it.event.position, it.keys, healed)]
-        self._stored.update(*(keys for at, keys in self._refused.items() if at <= done))
-        self._refused = {at: keys for at, keys in self._refused.items() if at > done}
-        self._made_good = {upto: covers for upto, covers in self._made_good.items() if upto > done}
-        return left
+        self.blocks.settle(done)
+        return [it for it in refused if not is_covered(it.event.position, it.keys, healed)]
 
     def park(self, refused: Iterable[Refusal]) -> list[Park]:
         """The rows to park: an event has one for each of its keys."""
@@ -112,22 +78,6 @@ class Parking:
             for key in sorted(it.keys or {""})
         ]
 
-    def make_good(self, position: int, covers: Covers) -> None:
-        """The refresh at `position` will make good earlier parked events that it covers: they block no longer."""
-        if self._heals:
-            self._made_good[position] = covers
-            self._heal()
-
-    def _heal(self) -> None:
-        if not self.blocked or not self._made_good:
-            return
-        parked = [*self._queue.parked_names(self._target).items(), *self._refused.items()]
-        good = [_is_covered(at, keys, self._made_good) for at, keys in parked]
-        covered = frozenset[str]().union(*(keys for (_, keys), is_good in zip(parked, good, strict=True) if is_good))
-        left = (keys for (_, keys), is_good in zip(parked, good, strict=True) if not is_good)
-        # A key stays blocked if any event that is not covered has it.
-        self.blocked -= covered.difference(*left)
-
     def windows(self) -> Iterator[list[Parked]]:
         """The parked rows in event order, some hundred at a time; a rename has a row for each of its names.
 
@@ -136,7 +86,7 @@ class Parking:
         last: Parked | None = None
         while batch := self._queue.parked(self._target, after=last, limit=_WINDOW_EVENTS):
             last = batch[-1]
-            if rows := [row for row in batch if row.table not in self.blocked]:
+            if rows := [row for row in batch if row.table not in self.blocks.keys]:
                 yield rows
 
     def retried(self, rows: Sequence[Parked], refused: Iterable[Refusal]) -> None:
@@ -152,16 +102,14 @@ class Parking:
             ]
         )
 
+    def _covered(self, upto: int) -> list[int]:
+        """The positions of parked events that refreshes up to there make good."""
+        healing = {at: covers for at, covers in self.blocks.healing.items() if at <= upto}
+        names = self._names() if healing else {}
+        return [at for at, keys in names.items() if is_covered(at, keys, healing)]
 
-def _is_covered(at: int, keys: Set[str], refreshes: Mapping[int, Covers]) -> bool:
-    """Whether a later one of the refreshes, given by position, makes good the parked event at `at`."""
-    return any(at < upto and covers(at, keys) for upto, covers in refreshes.items())
-
-
-def _shortened(reason: str) -> str:
-    """The start and the end of a reason that is too long: the end of a traceback says the most."""
-    half = _LONGEST_REASON // 2
-    return reason if len(reason) <= _LONGEST_REASON else f"{reason[: half - 1]}…{reason[-half:]}"
+    def _names(self) -> Mapping[int, Set[str]]:
+        return self._queue.parked_names(self._target)
 
 
 def tell(target: str, progress: Progress, refused: Sequence[Refusal]) -> None:

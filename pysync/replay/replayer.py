@@ -20,8 +20,9 @@ import structlog
 from pysync.crashpoints import crash_point
 from pysync.queue import EventQueue, Queued
 from pysync.replay.apply import Applier, Shadow
+from pysync.replay.blocks import Blocks, Refusal
 from pysync.replay.brake import Brake, Limits
-from pysync.replay.draft import Draft, draft, refreshes_all, waits
+from pysync.replay.draft import Draft, draft
 from pysync.replay.hindsight import Lookout
 from pysync.replay.lanes import Apply, Lanes, OpenLanes, Threads
 from pysync.replay.ledger import Ledger
@@ -30,6 +31,7 @@ from pysync.replay.parking import Parking, note, tell
 from pysync.replay.progress import Progress
 from pysync.replay.refresh import OpenSource, Refresher
 from pysync.replay.retries import legs_of
+from pysync.replay.run import refreshes_all
 from pysync.replay.scheduler import Scheduler
 from pysync.replay.tally import Tally
 from pysync.replay.translate import Translator
@@ -108,10 +110,10 @@ class Replayer:
 
     def preview(self) -> Draft:
         """The draft of the next window; changes nothing, and may be called from any thread."""
-        parking = Parking(self._queue, self._name)
+        parking = Parking(self._queue, self._name, heals=self._heals)
         parking.recall()
         events = self._queue.window(self._name, self._settings.window, _WINDOW_BYTES)
-        return draft(self.brake.cut(events), self._translator, self._queue.epoch, parking)
+        return draft(self.brake.cut(events), self._translator, self._queue.epoch, parking.blocks)
 
     # --- what is under way
 
@@ -210,11 +212,12 @@ class Replayer:
         if not events or (refreshes_all(events[0]) and self.busy):
             return False
         self._parking.recall()
-        found = draft(events, self._translator, self._queue.epoch, self._parking, self.lookout.after(after))
+        found = draft(events, self._translator, self._queue.epoch, self._parking.blocks, self.lookout.after(after))
         crash_point("window.read")
         if self._is_held(found):
             return False
-        leg = Leg(found, self._parking, self._settings.retry_attempts, alone=refreshes_all(events[0]))
+        self._parking.take(found)
+        leg = Leg(found, self._parking.blocks, self._settings.retry_attempts, alone=refreshes_all(events[0]))
         self._taken = leg.last
         self.leaves_some = leg.last < events[-1].position
         self.lookout.begin(leg.last)  # before any of its works can remove something
@@ -312,18 +315,23 @@ class Replayer:
             else:
                 self._scheduler.add(self._retried)
 
-    def _redraft(self, events: Sequence[Queued], parking: Parking) -> Draft:
-        return draft(events, self._translator, self._queue.epoch, parking)
+    def _redraft(self, events: Sequence[Queued], blocks: Blocks) -> Draft:
+        return draft(events, self._translator, self._queue.epoch, blocks)
 
     # --- what cannot be done
 
     def _holds(self, job: Job) -> bool:
-        return waits(job.work, job.leg.draft, job.leg.parking)
+        """Whether a work waits behind events that were refused since its draft was made."""
+        _, change = job.leg.draft.changes[min(job.work.positions)]
+        if change.comes_alone:
+            return job.leg.blocks.holds(change)
+        return job.leg.blocks.holds_at(max(job.work.positions), job.work.keys | job.work.fleeting)
 
     def _refuse(self, job: Job, error: Exception | None) -> None:
         """Refuse every event of a work that failed: the first with the reason, the others wait behind it."""
         kind, reason = self._applier.reason(error)
         for position in sorted(job.work.positions):
             event, change = job.leg.draft.changes[position]
-            job.leg.refused.append(job.leg.parking.refuse(event, change.keys, kind, reason))
+            job.leg.blocks.refuse(position, change.keys)
+            job.leg.refused.append(Refusal.of(event, change.keys, kind, reason))
             kind, reason = self._applier.reason(None)

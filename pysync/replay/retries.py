@@ -6,9 +6,10 @@ import math
 from collections.abc import Callable, Iterator, Sequence
 
 from pysync.queue import Queued
+from pysync.replay.blocks import Blocks, Refusal
 from pysync.replay.draft import Draft
 from pysync.replay.legs import Leg
-from pysync.replay.parking import Parking, Refusal
+from pysync.replay.parking import Parking
 from pysync.targets.settings import TargetSettings
 
 _FIRST_SECONDS = 2.0
@@ -54,7 +55,7 @@ class Retries:
 def legs_of(
     parking: Parking,
     attempts: int,
-    draft: Callable[[Sequence[Queued], Parking], Draft],
+    draft: Callable[[Sequence[Queued], Blocks], Draft],
     tell: Callable[[Sequence[Refusal]], object],
 ) -> Iterator[Leg]:
     """The parked events, some hundred at a time; each leg must be done before the next is taken.
@@ -65,7 +66,9 @@ def legs_of(
         rows = batch
         while rows:
             events = {row.position: Queued(row.position, row.data, row.first_at_ms) for row in rows}
-            leg = Leg(draft(list(events.values()), parking), parking, attempts, parked=True)
+            found = draft(list(events.values()), parking.blocks)
+            parking.take(found)
+            leg = Leg(found, parking.blocks, attempts, parked=True)
             last = leg.last  # a draft may end before the last of its events
             yield leg
             parking.retried([row for row in rows if row.position <= last], leg.refused)

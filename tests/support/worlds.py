@@ -18,10 +18,10 @@ from pysync.model.names import TableName
 from pysync.model.wire import encode, encode_event
 from pysync.queue import Queued
 from pysync.replay.apply import Applier
+from pysync.replay.blocks import Blocks
 from pysync.replay.draft import draft
 from pysync.replay.lanes import Lane
 from pysync.replay.legs import Leg
-from pysync.replay.parking import Parking
 from pysync.replay.progress import Progress
 from pysync.replay.refresh import Refresher
 from pysync.replay.translate import Translator
@@ -127,19 +127,11 @@ class Link:
         window = self.source.events[self.position : self.position + most]
         if not window:
             return
-        parking = Parking(NoQueue(), self.target.name)  # type: ignore[arg-type]
-        found = draft(window, self.translator, 1, parking)
+        found = draft(window, self.translator, 1, Blocks())
         assert not found.refused, found.refused[0].reason
-        for job in Leg(found, parking, attempts=1).left:
+        for job in Leg(found, Blocks(), attempts=1).left:
             self.applier.apply(self.lane, job)
         self.position = found.events[-1].position
-
-
-class NoQueue:
-    """In which nothing is parked."""
-
-    def parked(self, _: str) -> list[Any]:
-        return []
 
 
 class World:

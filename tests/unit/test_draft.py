@@ -13,10 +13,10 @@ from hypothesis import strategies as st
 from pysync.model.again import Again
 from pysync.model.event import Kind
 from pysync.model.wire import encode_event
-from pysync.queue import EventQueue, Queued
+from pysync.queue import Queued
 from pysync.replay import draft as draft_module
+from pysync.replay.blocks import Blocks
 from pysync.replay.draft import Draft, draft
-from pysync.replay.parking import Parking
 from pysync.replay.translate import Translator
 from pysync.targets.faulty import FaultySettings
 from tests.support.drains import create, rename
@@ -26,22 +26,15 @@ KINDS = one_of_each_kind()
 RENAMED: dict[str, Any] = {"databases": {"db": "dr"}, "locations": {"hdfs://a": "hdfs://b"}}
 
 
-@pytest.fixture(scope="module")
-def queue(tmp_path_factory: pytest.TempPathFactory) -> Iterator[EventQueue]:
-    with EventQueue(tmp_path_factory.mktemp("queue"), min_free_bytes=0) as found:
-        found.register("dr")
-        yield found
-
-
-def drafted(queue: EventQueue, *data: bytes, translator: Translator | None = None, **values: Any) -> Draft:
+def drafted(*data: bytes, translator: Translator | None = None, **values: Any) -> Draft:
     """What these events come to, the first at position 1."""
     events = [Queued(at, each, 0) for at, each in enumerate(data, 1)]
-    return draft(events, translator or Translator.of(settings(**values)), 1, Parking(queue, "dr"))
+    return draft(events, translator or Translator.of(settings(**values)), 1, Blocks())
 
 
-def among_good_ones(queue: EventQueue, odd: bytes, **values: Any) -> tuple[str, str] | None:
+def among_good_ones(odd: bytes, **values: Any) -> tuple[str, str] | None:
     """How one event is refused between two of other tables, which are not; None if it is not refused."""
-    found = drafted(queue, encode_event(create("one.a")(1)), odd, encode_event(create("two.z")(3)), **values)
+    found = drafted(encode_event(create("one.a")(1)), odd, encode_event(create("two.z")(3)), **values)
     planned = {at for work in found.works for at in work.positions}
     left = {3} if len(found.events) == 3 else set()  # an event that comes alone ends the draft before it
     assert {1, *left} <= planned
@@ -69,19 +62,19 @@ ODD = dict(without_a_field())
 @pytest.mark.parametrize(
     "values", [{}, {"databases": {"db": "dr"}, "locations": {"hdfs://a": "hdfs://b"}}], ids=["", "renamed"]
 )
-def test_an_object_without_one_of_its_fields_hinders_no_other(queue, what: str, values: dict[str, Any]):
-    refused = among_good_ones(queue, encode_event(event(sequence=2, **ODD[what])), **values)
+def test_an_object_without_one_of_its_fields_hinders_no_other(what: str, values: dict[str, Any]):
+    refused = among_good_ones(encode_event(event(sequence=2, **ODD[what])), **values)
     assert refused is None or refused[0] == "rejected", f"nobody has thought of it: {refused[1]}"
 
 
 @given(st.data())
-def test_a_damaged_event_hinders_no_other(queue, data: st.DataObject):
+def test_a_damaged_event_hinders_no_other(data: st.DataObject):
     kind = data.draw(st.sampled_from(list(KINDS)))
     damaged = bytearray(encode_event(event(kind, sequence=2, **KINDS[kind])))
     for _ in range(data.draw(st.integers(1, 4))):
         damaged[data.draw(st.integers(0, len(damaged) - 1))] = data.draw(st.integers(0, 255))
     values = data.draw(st.sampled_from([{}, RENAMED]))
-    refused = among_good_ones(queue, bytes(damaged), **values)
+    refused = among_good_ones(bytes(damaged), **values)
     assert refused is None or refused[0] == "rejected", f"nobody has thought of it: {refused[1]}"
 
 
@@ -98,7 +91,7 @@ def stumbling(monkeypatch: pytest.MonkeyPatch, name: str, at: int) -> None:
     monkeypatch.setattr(draft_module, "fold", fold)
 
 
-def test_an_event_that_cannot_be_planned_is_found_and_what_is_behind_it_waits(queue, monkeypatch):
+def test_an_event_that_cannot_be_planned_is_found_and_what_is_behind_it_waits(monkeypatch):
     """One that cannot be planned together with those before it."""
     stumbling(monkeypatch, "db.bad", 4)
     made = (
@@ -109,18 +102,18 @@ def test_an_event_that_cannot_be_planned_is_found_and_what_is_behind_it_waits(qu
         create("db.a"),
         rename("db.bad", "db.c"),
     )
-    found = drafted(queue, *(encode_event(make(at)) for at, make in enumerate((*made, create("db.c")), 1)))
+    found = drafted(*(encode_event(make(at)) for at, make in enumerate((*made, create("db.c")), 1)))
     assert [(it.event.position, it.kind) for it in found.refused] == [(4, "bug"), (6, "waits"), (7, "waits")]
     assert "ZeroDivisionError: of a fold" in found.refused[0].reason
     assert sorted(at for work in found.works for at in work.positions) == [1, 2, 3, 5]
 
 
-def test_a_whole_window_of_odd_events_is_refused_one_by_one(queue, monkeypatch):
+def test_a_whole_window_of_odd_events_is_refused_one_by_one(monkeypatch):
     def never(_: Any) -> Any:
         raise ZeroDivisionError
 
     monkeypatch.setattr(draft_module, "fold", lambda flow: never(flow) if flow else [])
-    found = drafted(queue, *(encode_event(create(f"db.t{at}")(at)) for at in range(1, 30)))
+    found = drafted(*(encode_event(create(f"db.t{at}")(at)) for at in range(1, 30)))
     assert [it.event.position for it in found.refused] == list(range(1, 30))
     assert (found.works, found.skipped) == ([], 0)
 
@@ -142,26 +135,26 @@ def word(home: str = "east", table: str = "t", user: str = "pysync-east") -> byt
 BOTH_WAYS = Translator.of(FaultySettings(name="west", kind="faulty", both_ways=True, on_conflict="adopt"))
 
 
-def test_a_word_after_another_change_of_its_table_or_of_another_home_ends_the_draft(queue) -> None:
+def test_a_word_after_another_change_of_its_table_or_of_another_home_ends_the_draft() -> None:
     change = encode_event(create_table("db.t"))
-    assert len(drafted(queue, change, word(), translator=BOTH_WAYS).events) == 1
-    assert len(drafted(queue, word(), word("west"), translator=BOTH_WAYS).events) == 1
+    assert len(drafted(change, word(), translator=BOTH_WAYS).events) == 1
+    assert len(drafted(word(), word("west"), translator=BOTH_WAYS).events) == 1
 
 
-def test_a_word_behind_something_refused_is_not_left_out_as_it_may_make_that_good(queue) -> None:
+def test_a_word_behind_something_refused_is_not_left_out_as_it_may_make_that_good() -> None:
     odd = encode_event(event(Kind.CREATE_TABLE, sequence=2))
-    found = drafted(queue, word(), odd, word(), translator=BOTH_WAYS)
+    found = drafted(word(), odd, word(), translator=BOTH_WAYS)
     assert ([it.event.position for it in found.refused], sorted(found.changes)) == ([2], [3])
 
 
-def test_of_words_that_say_the_same_the_last_one_does_for_all(queue) -> None:
+def test_of_words_that_say_the_same_the_last_one_does_for_all() -> None:
     change, other = encode_event(create_table("db.t")), encode_event(create_table("db.u"))
-    found = drafted(queue, word(), change, word(), other, word(table="v"), word(), translator=BOTH_WAYS)
+    found = drafted(word(), change, word(), other, word(table="v"), word(), translator=BOTH_WAYS)
     assert len(found.events) == 5, "the last word of db.t comes after what the draft knows of it"
     assert (found.skipped, sorted(found.changes)) == (2, [2, 4, 5])
 
 
 @pytest.mark.parametrize("last", [word("west"), word(table="v"), word(user="bob")], ids=["home", "table", "client"])
-def test_a_word_is_not_left_out_for_one_that_says_or_means_something_else(queue, last: bytes) -> None:
-    found = drafted(queue, word(), encode_event(create_table("db.u")), last, translator=BOTH_WAYS)
+def test_a_word_is_not_left_out_for_one_that_says_or_means_something_else(last: bytes) -> None:
+    found = drafted(word(), encode_event(create_table("db.u")), last, translator=BOTH_WAYS)
     assert 1 in found.changes

@@ -10,11 +10,11 @@ from typing import Any
 import pytest
 
 from pysync.queue import Queued
+from pysync.replay.blocks import Blocks
 from pysync.replay.draft import Draft
 from pysync.replay.lanes import Again, Lane, Stopped, Threads
 from pysync.replay.legs import Job, Leg
 from pysync.replay.order import holds_back
-from pysync.replay.parking import Parking
 from pysync.replay.plan import Work
 from pysync.replay.scheduler import Scheduler
 from pysync.targets.base import Rejected, Unavailable
@@ -28,7 +28,7 @@ def work(position: int, *keys: str) -> Work:
 
 def leg(*works: Work) -> Leg:
     events = [Queued(position, b"", 0) for item in works for position in item.positions]
-    return Leg(Draft(events, works, {}, [], 0, 0, {}), Parking(None, "dr"), 1)
+    return Leg(Draft(events, works, {}, [], 0, 0, {}), Blocks(), 1)
 
 
 class Site:

@@ -14,10 +14,10 @@ from pysync.model.mark import Mark
 from pysync.model.names import TableName
 from pysync.model.operation import DropTable, Operation, PutPartitions, Refresh
 from pysync.replay.apply import Applier
+from pysync.replay.blocks import Blocks
 from pysync.replay.draft import draft
 from pysync.replay.lanes import Again, Lane
 from pysync.replay.legs import Job, Leg
-from pysync.replay.parking import Parking
 from pysync.replay.progress import Progress
 from pysync.replay.refresh import Refresher
 from pysync.replay.translate import Translator
@@ -26,7 +26,7 @@ from pysync.targets.base import Outcome, Unavailable
 from pysync.targets.faulty import FaultySettings
 from pysync.targets.memory import MemoryMetastore, MemoryTarget, Store
 from tests.support import partition, table
-from tests.support.worlds import Clock, Cluster, NoQueue
+from tests.support.worlds import Clock, Cluster
 
 NAME = TableName("db", "t")
 MARK = Mark("east", 1, 7)
@@ -83,9 +83,8 @@ class Bench:
 
     def apply(self) -> None:
         """Replay the last event, with as many tries as it takes."""
-        parking = Parking(NoQueue(), "west")  # type: ignore[arg-type]
-        found = draft(self.east.events[-1:], self.translator, 1, parking)
-        for job in Leg(found, parking, attempts=3).left:
+        found = draft(self.east.events[-1:], self.translator, 1, Blocks())
+        for job in Leg(found, Blocks(), attempts=3).left:
             while not self._is_applied(job):
                 pass
 
