@@ -14,6 +14,12 @@ def plain(text: str) -> str:
     return _CONTROLS.sub(lambda found: found.group().encode("unicode_escape").decode("ascii"), text)
 
 
+def one_line(text: str, longest: int = 500) -> str:
+    """The text as one line of at most `longest` characters, as it may stand in a log, in status or on the web page."""
+    line = " ".join(text.split())
+    return line if len(line) <= longest else line[: longest - 1] + "…"
+
+
 def clock(seconds: float) -> str:
     """`1:02:03`, `2:03`."""
     minutes, rest = divmod(round(seconds), 60)

@@ -3,41 +3,19 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 from pysync.errors import PysyncError
+from pysync.targets.answers import Answer, answer
 from pysync.targets.aws.errors import of_code
 from pysync.targets.base import Forbidden, Missing, OutcomeUnknown, Rejected, Unavailable
 
-_LONGEST = 500  # characters: a message travels in logs, in status and on the web page
-
-_DENIED = frozenset({234, 1500, 1501})
 _VERSIONS = 1402  # too many versions of a table, which waiting does not cure
-_THROTTLED = frozenset(range(1400, 1407)) - {_VERSIONS}
-_MISSING = frozenset({1110, 1301})
-_SYNTAX = 1006
-_SYSTEM = range(100, 500)
-
 _VERSIONS_HINT = "statements keep every version of a table: delete old ones, or leave alters to the Glue API"
 _DENIED_HINT = "grant it to the role that pysync works as"
 
 _WRAPPED = re.compile(r"Error Code: (\w+)[;)]")
-_Kind = tuple[type[PysyncError], str | None]
-
-# For almost every failure the type is only "the DDL failed" (1003): then the text tells them apart. A parser's message
-# comes first, as it quotes what it could not read, which may look like any of the others.
-_REASONS: tuple[tuple[str, _Kind], ...] = (
-    (r"ParseException|mismatched input|no viable alternative|extraneous input", (Rejected, None)),
-    (r"Rate exceeded|Throttl|TooManyRequests|SlowDown|reduce your request rate", (Unavailable, None)),
-    (r"Number of TABLE_VERSION|ResourceNumberLimitExceeded", (Rejected, _VERSIONS_HINT)),
-    (r"Insufficient (Lake Formation )?permission|Access ?Denied|not authorized", (Forbidden, _DENIED_HINT)),
-    (r"ExpiredToken|UnrecognizedClient|InvalidClientTokenId", (Unavailable, None)),
-    (r"\[Error 100(01|72)\]|Database does not exist|(Database|Table|Schema) \S* ?not found", (Missing, None)),
-    (r"InternalService|InternalFailure|ServiceUnavailable|OperationTimeout", (OutcomeUnknown, None)),
-    (r"(Semantic|AlreadyExists|Invalid\w+|NoSuchObject|EntityNotFound|Validation)Exception", (Rejected, None)),
-    (r"Unable to alter|not supported", (Rejected, None)),
-)
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,40 +37,43 @@ class Ending:
         return self.state in {"SUCCEEDED", "FAILED", "CANCELLED"}
 
 
-def failure(ending: Ending, what: str) -> PysyncError:
-    """The error of a target for a statement with this ending; `what` says which statement, and where."""
-    line = _line(f"{what}: {ending.reason or ending.state}")
-    if ending.state != "FAILED":
-        return OutcomeUnknown(line)  # somebody cancelled it, and nobody says how far it was
-    known = _of_type(ending.type)
-    if known is not None:
-        return known[0](line, known[1])
-    wrapped = _WRAPPED.search(ending.reason)
-    if wrapped is not None:
-        return of_code(wrapped[1], ending.reason, what)
-    for pattern, (kind, hint) in _REASONS:
-        if re.search(pattern, ending.reason, re.IGNORECASE):
-            return kind(line, hint)
-    return PysyncError(line)
+def _typed(*numbers: int) -> Callable[[Ending], bool]:
+    return lambda it: it.type in numbers
 
 
-def _of_type(number: int | None) -> _Kind | None:
-    """The kind that the number alone tells; None where the text must."""
-    if number is None:
-        return None
-    return next((found for is_one, found in _TYPES if is_one(number)), None)
+def _says(pattern: str) -> Callable[[Ending], object]:
+    says = re.compile(pattern, re.IGNORECASE)
+    return lambda it: says.search(it.reason)
 
 
-_TYPES: tuple[tuple[Callable[[int], bool], _Kind], ...] = (
-    (_THROTTLED.__contains__, (Unavailable, None)),
-    (_DENIED.__contains__, (Forbidden, _DENIED_HINT)),
-    (_MISSING.__contains__, (Missing, None)),
-    (_VERSIONS.__eq__, (Rejected, _VERSIONS_HINT)),
-    (_SYNTAX.__eq__, (Rejected, None)),
-    (_SYSTEM.__contains__, (OutcomeUnknown, None)),
+_TYPES: Sequence[Answer[Ending]] = (
+    Answer(lambda it: it.state != "FAILED", OutcomeUnknown),  # somebody cancelled it, and nobody says how far it was
+    Answer(_typed(_VERSIONS), Rejected, _VERSIONS_HINT),
+    Answer(_typed(*range(1400, 1407)), Unavailable),  # throttled
+    Answer(_typed(234, 1500, 1501), Forbidden, _DENIED_HINT),
+    Answer(_typed(1110, 1301), Missing),
+    Answer(_typed(1006), Rejected),  # a syntax error
+    Answer(_typed(*range(100, 500)), OutcomeUnknown),  # an error of Athena's own
+)
+
+# For almost every failure the type is only "the DDL failed" (1003): then the text tells them apart. A parser's message
+# comes first, as it quotes what it could not read, which may look like any of the others.
+_REASONS: Sequence[Answer[Ending]] = (
+    Answer(_says(r"ParseException|mismatched input|no viable alternative|extraneous input"), Rejected),
+    Answer(_says(r"Rate exceeded|Throttl|TooManyRequests|SlowDown|reduce your request rate"), Unavailable),
+    Answer(_says(r"Number of TABLE_VERSION|ResourceNumberLimitExceeded"), Rejected, _VERSIONS_HINT),
+    Answer(_says(r"Insufficient (Lake Formation )?permission|Access ?Denied|not authorized"), Forbidden, _DENIED_HINT),
+    Answer(_says(r"ExpiredToken|UnrecognizedClient|InvalidClientTokenId"), Unavailable),
+    Answer(_says(r"\[Error 100(01|72)\]|Database does not exist|(Database|Table|Schema) \S* ?not found"), Missing),
+    Answer(_says(r"InternalService|InternalFailure|ServiceUnavailable|OperationTimeout"), OutcomeUnknown),
+    Answer(_says(r"(Semantic|AlreadyExists|Invalid\w+|NoSuchObject|EntityNotFound|Validation)Exception"), Rejected),
+    Answer(_says(r"Unable to alter|not supported"), Rejected),
 )
 
 
-def _line(text: str) -> str:
-    plain = " ".join(text.split())
-    return plain if len(plain) <= _LONGEST else plain[: _LONGEST - 1] + "…"
+def failure(ending: Ending, what: str) -> PysyncError:
+    """The error of a target for a statement with this ending; `what` says which statement, and where."""
+    wrapped = _WRAPPED.search(ending.reason)
+    if wrapped is not None and not any(row.match(ending) for row in _TYPES):
+        return of_code(wrapped[1], ending.reason, what)
+    return answer((*_TYPES, *_REASONS), ending).error(what, ending.reason or ending.state)

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
+from dataclasses import dataclass
 
 from botocore import exceptions as boto
 from botocore.parsers import ResponseParserError
 
 from pysync.errors import PysyncError
+from pysync.targets.answers import Answer, answer
 from pysync.targets.base import Forbidden, OutcomeUnknown, Rejected, Unavailable
 
 NOT_FOUND = "EntityNotFoundException"
@@ -30,89 +32,125 @@ INVALID = frozenset(
 )
 """Answers that something in a call is wrong or too large; in a batch that may be a single item."""
 
-_REFUSALS = INVALID | {EXISTS, NOT_FOUND} | {"OperationNotSupportedException", "ResourceNumberLimitExceededException"}
-# Throttling is a 400 of several names, one of which no model has.
-_THROTTLED = frozenset(
-    {
-        "LimitExceededException",
-        "RequestLimitExceeded",
-        "RequestThrottled",
-        "RequestThrottledException",
-        "SlowDown",
-        "Throttling",
-        "ThrottlingException",
-        "TooManyRequestsException",
-    }
-)
-_CREDENTIALS = frozenset(
-    {
-        "ExpiredToken",
-        "ExpiredTokenException",
-        "IncompleteSignature",
-        "IncompleteSignatureException",
-        "InvalidAccessKeyId",
-        "InvalidClientTokenId",
-        "InvalidSignatureException",
-        "MissingAuthenticationToken",
-        "MissingAuthenticationTokenException",
-        "OptInRequired",
-        "RequestExpired",
-        "SignatureDoesNotMatch",
-        "UnrecognizedClientException",
-    }
-)
-_DENIED = frozenset({"AccessDenied", "AccessDeniedException", "GlueEncryptionException", "UnauthorizedOperation"})
-# The service failed, perhaps after it had done the call.
-_SERVICE = frozenset(
-    {
-        "InternalFailure",
-        "InternalServerException",
-        "InternalServiceException",
-        "OperationTimeoutException",
-        "ServiceUnavailable",
-        "ServiceUnavailableException",
-    }
-)
-_NOT_NOW = frozenset({CONFLICT, "FederationSourceRetryableException", "ResourceNotReadyException"})
-
-_NEVER_SENT = (
-    boto.ConnectTimeoutError,
-    boto.EndpointConnectionError,
-    boto.ProxyConnectionError,
-    boto.SSLError,
-)
-_CUT_OFF = (boto.HTTPClientError, boto.ReadTimeoutError, boto.ResponseStreamingError, ResponseParserError)
-_NO_CREDENTIALS = (
-    boto.CredentialRetrievalError,
-    boto.InvalidConfigError,
-    boto.MetadataRetrievalError,
-    boto.NoAuthTokenError,
-    boto.NoCredentialsError,
-    boto.NoRegionError,
-    boto.PartialCredentialsError,
-    boto.ProfileNotFound,
-    boto.SSOError,
-    boto.TokenRetrievalError,
-)
-
 _CREDENTIALS_HINT = "see the target's profile, assume_role and the environment; renewed credentials are taken up"
 _DENIED_HINT = (
     "grant it; Lake Formation answers so about what is not there, too, to those who may neither create nor describe it"
 )
 _QUOTA_HINT = "ask AWS for a higher quota, then retry"
-_LONGEST = 500  # characters: a message travels in logs, in status and on the web page
 _SERVER_ERROR = 500
+
+
+@dataclass(frozen=True, slots=True)
+class _Failure:
+    """An error of AWS: its name, message and HTTP status; or the `cause` why there is no answer of AWS."""
+
+    name: str = ""
+    message: str = ""
+    status: int = 0
+    cause: Exception | None = None
+
+
+def _named(*names: str) -> Callable[[_Failure], bool]:
+    return lambda it: it.name in names
+
+
+def _caused(*types: type[Exception]) -> Callable[[_Failure], bool]:
+    return lambda it: isinstance(it.cause, types)
+
+
+_ANSWERS: Sequence[Answer[_Failure]] = (
+    Answer(
+        # Throttling is a 400 of several names, one of which no model has.
+        _named(
+            "LimitExceededException",
+            "RequestLimitExceeded",
+            "RequestThrottled",
+            "RequestThrottledException",
+            "SlowDown",
+            "Throttling",
+            "ThrottlingException",
+            "TooManyRequestsException",
+        ),
+        Unavailable,
+    ),
+    Answer(lambda it: "rate exceeded" in it.message.lower(), Unavailable),
+    Answer(_named(CONFLICT, "FederationSourceRetryableException", "ResourceNotReadyException"), Unavailable),
+    Answer(
+        # Credentials are renewed: no event is to be parked for them.
+        _named(
+            "ExpiredToken",
+            "ExpiredTokenException",
+            "IncompleteSignature",
+            "IncompleteSignatureException",
+            "InvalidAccessKeyId",
+            "InvalidClientTokenId",
+            "InvalidSignatureException",
+            "MissingAuthenticationToken",
+            "MissingAuthenticationTokenException",
+            "OptInRequired",
+            "RequestExpired",
+            "SignatureDoesNotMatch",
+            "UnrecognizedClientException",
+        ),
+        Unavailable,
+        _CREDENTIALS_HINT,
+    ),
+    Answer(
+        _named("AccessDenied", "AccessDeniedException", "GlueEncryptionException", "UnauthorizedOperation"),
+        Forbidden,
+        _DENIED_HINT,
+    ),
+    Answer(_named("ResourceNumberLimitExceededException"), Rejected, _QUOTA_HINT),
+    Answer(_named(*INVALID, EXISTS, NOT_FOUND, "OperationNotSupportedException"), Rejected),
+    Answer(
+        # The service failed, perhaps after it had done the call.
+        _named(
+            "InternalFailure",
+            "InternalServerException",
+            "InternalServiceException",
+            "OperationTimeoutException",
+            "ServiceUnavailable",
+            "ServiceUnavailableException",
+        ),
+        OutcomeUnknown,
+    ),
+    Answer(lambda it: it.status >= _SERVER_ERROR, OutcomeUnknown),
+    Answer(
+        _caused(
+            boto.CredentialRetrievalError,
+            boto.InvalidConfigError,
+            boto.MetadataRetrievalError,
+            boto.NoAuthTokenError,
+            boto.NoCredentialsError,
+            boto.NoRegionError,
+            boto.PartialCredentialsError,
+            boto.ProfileNotFound,
+            boto.SSOError,
+            boto.TokenRetrievalError,
+        ),
+        Unavailable,
+        _CREDENTIALS_HINT,
+    ),
+    Answer(  # never sent
+        _caused(
+            boto.ConnectTimeoutError,
+            boto.EndpointConnectionError,
+            boto.ProxyConnectionError,
+            boto.SSLError,
+        ),
+        Unavailable,
+    ),
+    Answer(  # sent, and cut off before the answer came
+        _caused(boto.HTTPClientError, boto.ReadTimeoutError, boto.ResponseStreamingError, ResponseParserError),
+        OutcomeUnknown,
+    ),
+    Answer(_caused(boto.ParamValidationError), Rejected),
+)
 
 
 def code(error: Exception) -> str:
     """AWS's name for an error; empty where the error is not an answer of AWS."""
     return str(error.response.get("Error", {}).get("Code", "")) if isinstance(error, boto.ClientError) else ""
-
-
-def line(text: str) -> str:
-    """The text as one line that is not too long for logs, status and the web page."""
-    plain = " ".join(text.split())
-    return plain if len(plain) <= _LONGEST else plain[: _LONGEST - 1] + "…"
 
 
 @contextmanager
@@ -125,46 +163,17 @@ def classified(what: str, *, reading: bool = False) -> Iterator[None]:
     try:
         yield
     except boto.ClientError as error:
-        raise _of_answer(error, what, reading) from error
+        status = error.response.get("ResponseMetadata", {}).get("HTTPStatusCode", 0)
+        said = error.response.get("Error", {}).get("Message") or "no reason given"
+        raise of_code(code(error), said, what, status, reading=reading) from error
     except (boto.BotoCoreError, ResponseParserError) as error:
-        raise _of_connection(error, what, reading) from error
+        raise _error(_Failure(cause=error), what, error, reading=reading) from error
 
 
 def of_code(name: str, message: str, what: str, status: int = 0, *, reading: bool = False) -> PysyncError:
     """The error of a target for one of AWS's: its name, its message, and what was tried."""
-    kind, hint = _kind(name, message, status)
-    if kind is OutcomeUnknown and reading:
-        kind = Unavailable
-    return kind(line(f"{what}: {name}: {message}"), hint)
+    return _error(_Failure(name, message, status), what, f"{name}: {message}", reading=reading)
 
 
-def _of_answer(error: boto.ClientError, what: str, reading: bool) -> PysyncError:
-    status = error.response.get("ResponseMetadata", {}).get("HTTPStatusCode", 0)
-    said = error.response.get("Error", {}).get("Message") or "no reason given"
-    return of_code(code(error), said, what, status, reading=reading)
-
-
-def _kind(name: str, message: str, status: int) -> tuple[type[PysyncError], str | None]:
-    if name in _THROTTLED or "rate exceeded" in message.lower() or name in _NOT_NOW:
-        return Unavailable, None
-    # Credentials are renewed: no event is to be parked for them.
-    if name in _CREDENTIALS:
-        return Unavailable, _CREDENTIALS_HINT
-    if name in _DENIED:
-        return Forbidden, _DENIED_HINT
-    if name in _REFUSALS:
-        return Rejected, _QUOTA_HINT if name == "ResourceNumberLimitExceededException" else None
-    if name in _SERVICE or status >= _SERVER_ERROR:
-        return OutcomeUnknown, None
-    return PysyncError, None
-
-
-def _of_connection(error: Exception, what: str, reading: bool) -> PysyncError:
-    said = line(f"{what}: {error}")
-    if isinstance(error, _NO_CREDENTIALS):
-        return Unavailable(said, _CREDENTIALS_HINT)
-    if isinstance(error, _NEVER_SENT):
-        return Unavailable(said)
-    if isinstance(error, _CUT_OFF):
-        return Unavailable(said) if reading else OutcomeUnknown(said)
-    return Rejected(said) if isinstance(error, boto.ParamValidationError) else PysyncError(said)
+def _error(failure: _Failure, what: str, said: object, *, reading: bool) -> PysyncError:
+    return answer(_ANSWERS, failure).error(what, said, reading=reading)

@@ -13,10 +13,11 @@ from hmsclient.genthrift.hive_metastore import ttypes as hive
 from pysync.errors import PysyncError
 from pysync.metastore.errors import MetastoreCallFailed
 from pysync.targets.spark.session import SparkHost, reason
+from pysync.text import one_line
 
 _HIVES = "org.apache.hadoop.hive.metastore.api."
 _MOST_CAUSES = 20
-_LONGEST = 400  # characters
+_LONGEST = 400  # characters: what was tried stands before it
 _BROKEN = re.compile(r"TTransportException|TProtocolException|SocketException|SocketTimeoutException|ConnectException")
 _ABSENT = re.compile(r"\bNoSuch\w*Exception|_NOT_FOUND\]|(Table|Database|Partition) not found")
 _IN_THE_WAY = re.compile(r"AlreadyExists?\w*Exception|_ALREADY_EXISTS?\]|already exists")
@@ -75,8 +76,8 @@ def meant(found: Sequence[Cause], what: str) -> Exception:
     for cause in found:
         kind = getattr(hive, cause.name.removeprefix(_HIVES), None) if cause.name.startswith(_HIVES) else None
         if kind is not None and not (kind is hive.MetaException and _NO_CLASS.search(cause.text)):
-            return kind(_line(cause.text) or cause.name)  # type: ignore[no-any-return]
-    said = next((line for cause in found if (line := _line(cause.text))), found[-1].name)
+            return kind(one_line(cause.text, _LONGEST) or cause.name)  # type: ignore[no-any-return]
+    said = next((line for cause in found if (line := one_line(cause.text, _LONGEST))), found[-1].name)
     if any(_BROKEN.search(cause.name) for cause in found):
         return MetastoreCallFailed(f"Spark's metastore did not answer {what}: {said}")
     told = [f"{cause.name}: {cause.text}" for cause in found]
@@ -84,8 +85,3 @@ def meant(found: Sequence[Cause], what: str) -> Exception:
         if any(pattern.search(text) for text in told):
             return refusal(said)  # type: ignore[no-any-return]
     return PysyncError(f"Spark failed in {what}: {found[-1].name}: {said}", "its log has more")
-
-
-def _line(text: str) -> str:
-    line = " ".join(text.split())
-    return line if len(line) <= _LONGEST else line[: _LONGEST - 1] + "…"
