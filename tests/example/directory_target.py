@@ -28,12 +28,19 @@ from pydantic import Field
 from pysync.model.names import DEFAULT_PARTITION, TableName, partition_values
 from pysync.model.structs import filled
 from pysync.model.wire import decode, encode
+from pysync.targets.answers import Answer, answer
 from pysync.targets.base import Forbidden, MissingDatabase, OutcomeUnknown, Rejected, TargetKind, Unavailable
 from pysync.targets.hive import name_of
 from pysync.targets.memory.columns import is_type
 from pysync.targets.settings import TargetSettings
 from pysync.targets.store import Capability, Store, Written
 from pysync.targets.target import StoreTarget
+
+_ANSWERS: Sequence[Answer[OSError]] = (
+    Answer(lambda it: isinstance(it, PermissionError), Forbidden, "let pysync write there"),
+    Answer(lambda it: it.errno == errno.ENAMETOOLONG, Rejected, "exclude it"),
+    Answer(lambda _: True, OutcomeUnknown),
+)
 
 
 class DirectorySettings(TargetSettings):
@@ -64,12 +71,8 @@ class DirectoryStore(Store):
             raise Unavailable(f"{what}: {self._root} is not there")
         try:
             yield
-        except PermissionError as error:
-            raise Forbidden(f"{what}: {error}", "let pysync write there") from error
         except OSError as error:
-            if error.errno == errno.ENAMETOOLONG:
-                raise Rejected(f"{what}: {error}", "exclude it") from error
-            raise (Unavailable if reading else OutcomeUnknown)(f"{what}: {error}") from error
+            raise answer(_ANSWERS, error).error(what, error, reading=reading) from error
 
     def is_race(self, error: Exception) -> bool:
         """Somebody has removed what we were about to write into."""
@@ -169,10 +172,8 @@ class DirectoryStore(Store):
         return True
 
     def _remove(self, path: Path) -> None:
-        gone = self._aside()
         with suppress(FileNotFoundError):
-            path.rename(gone)
-            shutil.rmtree(gone)
+            shutil.rmtree(path.rename(self._aside()))
 
     def _aside(self) -> Path:
         self._at(".aside").mkdir(exist_ok=True)
@@ -180,10 +181,9 @@ class DirectoryStore(Store):
 
 
 def _read(kind: type[Any], path: Path) -> Any | None:
-    try:
+    with suppress(FileNotFoundError, NotADirectoryError):
         return decode(kind, path.read_bytes())
-    except (FileNotFoundError, NotADirectoryError):
-        return None
+    return None
 
 
 def _listed(path: Path) -> list[Path]:
