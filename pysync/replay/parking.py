@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 
 import structlog
 
-from pysync.queue import EventQueue, Park, Parked, Queued
+from pysync.queue import Park, Parked, ParkedEvents, Queued
 from pysync.replay.order import holds_back
 from pysync.replay.progress import Progress
 
@@ -38,11 +38,12 @@ class Parking:
     known only here.
     """
 
-    def __init__(self, queue: EventQueue, target: str, *, heals: bool = False) -> None:
-        """`heals` is whether refreshes can read the source, and so make good what is parked."""
+    def __init__(self, parked: ParkedEvents, *, heals: bool = False) -> None:
+        """`parked` are the target's, in the queue. `heals` is whether refreshes can read the source, and so make them
+        good.
+        """
         self._heals = heals
-        self._queue = queue
-        self._target = target
+        self._parked = parked
         self.blocked: set[str] = set()
         self._stored: set[str] = set()  # the keys of stored events that block
         self._refused: dict[int, frozenset[str]] = {}  # refused, but not stored yet
@@ -51,12 +52,12 @@ class Parking:
     def heals(self, upto: int) -> bool:
         """Whether a refresh under way, at `upto` or before it, will make good anything that is parked."""
         refreshes = {at: covers for at, covers in self._made_good.items() if at <= upto}
-        names = self._queue.parked_names(self._target) if refreshes else {}
+        names = self._parked.names() if refreshes else {}
         return any(_is_covered(at, keys, refreshes) for at, keys in names.items())
 
     def recall(self) -> None:
         """Block exactly the keys of parked and refused events, except those that a refresh under way makes good."""
-        self._stored = self._queue.blocked_tables(self._target)
+        self._stored = self._parked.blocked()
         self.blocked = self._stored.union(*self._refused.values())
         self._heal()
 
@@ -92,10 +93,10 @@ class Parking:
         What refreshes up to there have made good is left out, and removed if it was stored before.
         """
         healed = {upto: covers for upto, covers in self._made_good.items() if upto <= done}
-        names = self._queue.parked_names(self._target) if healed else {}
+        names = self._parked.names() if healed else {}
         covered = [at for at, keys in names.items() if _is_covered(at, keys, healed)]
         if covered:
-            self._queue.unpark_positions(self._target, covered)
+            self._parked.remove_at(covered)
         left = [it for it in refused if not _is_covered(it.event.position, it.keys, healed)]
         self._stored.update(*(keys for at, keys in self._refused.items() if at <= done))
         self._refused = {at: keys for at, keys in self._refused.items() if at > done}
@@ -106,7 +107,7 @@ class Parking:
         """The rows to park: an event has one for each of its keys."""
         now = int(time.time() * 1000)
         return [
-            Park(self._target, it.event.position, key, it.event.data, it.reason, it.kind, 1, now, now)
+            Park(self._parked.target, it.event.position, key, it.event.data, it.reason, it.kind, 1, now, now)
             for it in refused
             # An event whose table is unknown needs a row, too, or it would be lost. It blocks nothing.
             for key in sorted(it.keys or {""})
@@ -121,7 +122,7 @@ class Parking:
     def _heal(self) -> None:
         if not self.blocked or not self._made_good:
             return
-        parked = [*self._queue.parked_names(self._target).items(), *self._refused.items()]
+        parked = [*self._parked.names().items(), *self._refused.items()]
         good = [_is_covered(at, keys, self._made_good) for at, keys in parked]
         covered = frozenset[str]().union(*(keys for (_, keys), is_good in zip(parked, good, strict=True) if is_good))
         left = (keys for (_, keys), is_good in zip(parked, good, strict=True) if not is_good)
@@ -134,7 +135,7 @@ class Parking:
         Rows whose table is blocked when their turn comes are left out: they go on waiting.
         """
         last: Parked | None = None
-        while batch := self._queue.parked(self._target, after=last, limit=_WINDOW_EVENTS):
+        while batch := self._parked.events(after=last, limit=_WINDOW_EVENTS):
             last = batch[-1]
             if rows := [row for row in batch if row.table not in self.blocked]:
                 yield rows
@@ -143,8 +144,8 @@ class Parking:
         """Remove the rows of events that were not refused again, and update the reasons of the others."""
         again = {refusal.event.position: refusal for refusal in refused}
         now = int(time.time() * 1000)
-        self._queue.unpark(self._target, [row.id for row in rows if row.position not in again])
-        self._queue.update_parked(
+        self._parked.remove([row.id for row in rows if row.position not in again])
+        self._parked.update(
             [
                 replace(row, reason=why.reason, kind=why.kind, attempts=row.attempts + 1, last_at_ms=now)
                 for row in rows

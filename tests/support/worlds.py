@@ -127,7 +127,7 @@ class Link:
         window = self.source.events[self.position : self.position + most]
         if not window:
             return
-        parking = Parking(NoQueue(), self.target.name)  # type: ignore[arg-type]
+        parking = Parking(NothingParked())  # type: ignore[arg-type]
         found = draft(window, self.translator, 1, parking)
         assert not found.refused, found.refused[0].reason
         for job in Leg(found, parking, attempts=1).left:
@@ -135,10 +135,10 @@ class Link:
         self.position = found.events[-1].position
 
 
-class NoQueue:
-    """In which nothing is parked."""
+class NothingParked:
+    """The parked events of a target that has none."""
 
-    def parked(self, _: str) -> list[Any]:
+    def events(self, **_: object) -> list[Any]:
         return []
 
 

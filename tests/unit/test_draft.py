@@ -29,14 +29,14 @@ RENAMED: dict[str, Any] = {"databases": {"db": "dr"}, "locations": {"hdfs://a": 
 @pytest.fixture(scope="module")
 def queue(tmp_path_factory: pytest.TempPathFactory) -> Iterator[EventQueue]:
     with EventQueue(tmp_path_factory.mktemp("queue"), min_free_bytes=0) as found:
-        found.register("dr")
+        found.target("dr").register()
         yield found
 
 
 def drafted(queue: EventQueue, *data: bytes, translator: Translator | None = None, **values: Any) -> Draft:
     """What these events come to, the first at position 1."""
     events = [Queued(at, each, 0) for at, each in enumerate(data, 1)]
-    return draft(events, translator or Translator.of(settings(**values)), 1, Parking(queue, "dr"))
+    return draft(events, translator or Translator.of(settings(**values)), 1, Parking(queue.target("dr").parked))
 
 
 def among_good_ones(queue: EventQueue, odd: bytes, **values: Any) -> tuple[str, str] | None:

@@ -26,7 +26,7 @@ from pysync.targets.base import Outcome, Unavailable
 from pysync.targets.faulty import FaultySettings
 from pysync.targets.memory import MemoryMetastore, MemoryTarget, Store
 from tests.support import partition, table
-from tests.support.worlds import Clock, Cluster, NoQueue
+from tests.support.worlds import Clock, Cluster, NothingParked
 
 NAME = TableName("db", "t")
 MARK = Mark("east", 1, 7)
@@ -83,7 +83,7 @@ class Bench:
 
     def apply(self) -> None:
         """Replay the last event, with as many tries as it takes."""
-        parking = Parking(NoQueue(), "west")  # type: ignore[arg-type]
+        parking = Parking(NothingParked())  # type: ignore[arg-type]
         found = draft(self.east.events[-1:], self.translator, 1, parking)
         for job in Leg(found, parking, attempts=3).left:
             while not self._is_applied(job):
