@@ -26,7 +26,7 @@ from pysync.crashpoints import crash_point
 from pysync.errors import PysyncError
 from pysync.model.event import SIDECAR, Event, Kind
 from pysync.model.wire import UnreadableEvent, UnsupportedEvent, decode_event
-from pysync.queue import Entry, EventQueue, QueueFailed, QueueFull
+from pysync.queue import Entry, Intake, QueueFailed, QueueFull
 
 PROTOCOL = "pysync 1"
 
@@ -44,8 +44,8 @@ log = structlog.get_logger(__name__)
 class Reception:
     """Takes events in, from any thread. None of `ping`, `append` and `report` raises: every outcome is an answer."""
 
-    def __init__(self, queue: EventQueue, watch: GapWatch, overlaps: Overlaps) -> None:
-        self._queue = queue
+    def __init__(self, intake: Intake, watch: GapWatch, overlaps: Overlaps) -> None:
+        self._intake = intake
         self._watch = watch
         self._overlaps = overlaps
         self._counting = threading.Lock()
@@ -83,7 +83,7 @@ class Reception:
 
     def differing(self) -> int:
         """How many events came again with other bytes since the start; of each batch the first is counted."""
-        return self._queue.differing
+        return self._intake.differing
 
     def _taken(self, payloads: Sequence[str]) -> list[str]:
         """The answer to each. Beside an unsupported event none is taken: those behind it must not overtake it."""
@@ -99,7 +99,7 @@ class Reception:
     def _queued(self, found: Sequence[_Read]) -> str:
         events = [it.event for it in found]
         try:
-            news = self._queue.append_all(
+            news = self._intake.append_all(
                 [Entry(it.event.instance, it.event.sequence, it.event.source, it.data, firm=True) for it in found]
             )
             # A goodbye that cannot be noted fails the whole batch: it is sent again, and what is queued is known then.
@@ -126,7 +126,7 @@ class Reception:
 
     def _kept(self, found: _NoEvent) -> str:
         try:
-            self._queue.keep_unreadable(found.data, found.reason)
+            self._intake.keep_unreadable(found.data, found.reason)
         except (QueueFull, QueueFailed) as error:
             log.error("append_failed", events=1, reason=str(error))
             return "full" if isinstance(error, QueueFull) else "failed"

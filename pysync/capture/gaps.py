@@ -104,7 +104,7 @@ class GapWatch:
 
     def goodbye(self, instance: str, sequence: int) -> None:
         """Note, durably, that an event was the last of a listener whose metastore ended in order."""
-        self.queue.note(f"goodbye:{instance}", str(sequence))
+        self.queue.notes.put(f"goodbye:{instance}", str(sequence))
 
     def look(self, seconds: float) -> int:
         """Record the gaps there are now; returns how many are new. `seconds` have passed since the last look.
@@ -135,7 +135,7 @@ class GapWatch:
 
     def _instances(self) -> list[Instance]:
         """The listeners that events came from, and those that have only reported."""
-        known = {it.instance: it for it in self.queue.instances()}
+        known = {it.instance: it for it in self.queue.intake.instances()}
         with self._lock:
             silent = [Instance(it, "", 0, 0, (), 0, 0) for it in self._listeners if it not in known]
         return [*known.values(), *silent]
@@ -160,7 +160,7 @@ class GapWatch:
 
     def _record_end(self, instance: Instance) -> int:
         # Only as its last event: a listener that has sent more since did not end in order.
-        if self.queue.noted(f"goodbye:{instance.instance}") == str(instance.highest):
+        if self.queue.notes.get(f"goodbye:{instance.instance}") == str(instance.highest):
             return 0
         key = f"ended:{instance.instance}:{instance.highest}"
         return self._record(key, f"metastore {instance.instance} ended, or is cut off, without a goodbye")
@@ -171,7 +171,7 @@ class GapWatch:
         return sum(self._record(key, reason) for key, reason in zip(keys, told, strict=True))
 
     def _record(self, key: str, reason: str) -> int:
-        new = self.queue.open_gap(key, reason)
+        new = self.queue.gaps.open(key, reason)
         if new:
             log.warning("gap_opened", reason=reason)
         return int(new)

@@ -55,8 +55,8 @@ class Roll:
 
     def __post_init__(self) -> None:
         """Recall the roll of the last sidecar."""
-        self._saved = self.queue.noted(_NOTE) or "{}"
-        self._known = frozenset(it.instance for it in self.queue.instances())
+        self._saved = self.queue.notes.get(_NOTE) or "{}"
+        self._known = frozenset(it.instance for it in self.queue.intake.instances())
         self._entries = {name: _Entry(source) for name, source in json.loads(self._saved).items()}
         self._began = self.clock()
         self._empty_since = None if self._entries else time.time()
@@ -107,7 +107,7 @@ class Roll:
                 self._strike(name)
             text = json.dumps({name: entry.source for name, entry in self._entries.items()})
         if text != self._saved:
-            self.queue.note(_NOTE, text)
+            self.queue.notes.put(_NOTE, text)
             self._saved = text
 
     def status(self, instances: Collection[Instance]) -> list[dict[str, Any]]:

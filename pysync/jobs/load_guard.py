@@ -40,13 +40,15 @@ def since_by_queue(queue: EventQueue, manifest: Manifest, target: str) -> str | 
     if target not in queue.positions():
         return None
     polled = instance_of(manifest.source)
-    heard = [it for it in queue.instances() if it.instance not in {SIDECAR, polled} and it.source == manifest.source]
+    heard = [
+        it for it in queue.intake.instances() if it.instance not in {SIDECAR, polled} and it.source == manifest.source
+    ]
     began = f"the dump was begun at {_moment(manifest.began_at)}"
     began_ms = int(manifest.began_at * _MS)  # what came in the same millisecond may have come after it
     latest = max((it.last_at_ms for it in heard), default=0)
     if latest >= began_ms:
         return f"changes of its source came in until {_moment(latest / _MS)}, and {began}"
-    read = int(queue.noted(LIVING) or 0)
+    read = int(queue.notes.get(LIVING) or 0)
     if read >= began_ms:
         return f"it was compared with its source at {_moment(read / _MS)}, and {began}"
     return None

@@ -80,12 +80,12 @@ def load_once(
                 _refuse_unfit(queue, manifest, settings.name)
         for name in targets:
             # Before anything is written: a load that is cut short leaves some of the dump at the target.
-            queue.note(_begun(name), taken)
+            queue.notes.put(_begun(name), taken)
 
     def after(queue: EventQueue) -> None:
         for name in targets:
-            queue.note(_key(name), taken)
-            parked[name] = queue.parked_tables(name)
+            queue.notes.put(_key(name), taken)
+            parked[name] = queue.target(name).parked.tables()
 
     carried = partial(OutOf, dump.directory) if manifest.files == "copy" else None
     origin = Origin(partial(DumpReader, dump), id=manifest.id, whole=whole, note="load", files=carried)
@@ -193,7 +193,7 @@ def _older(manifest: Manifest, taken: Taken | None) -> str | None:
 
 
 def _taken(queue: EventQueue, key: str) -> Taken | None:
-    noted = queue.noted(key)
+    noted = queue.notes.get(key)
     try:
         return None if noted is None else Taken.model_validate_json(noted)
     except ValidationError:
@@ -202,7 +202,7 @@ def _taken(queue: EventQueue, key: str) -> Taken | None:
 
 def _polled(queue: EventQueue, source: str) -> int | None:
     """The notification up to which a sidecar on this queue has read the source's log; None if none has."""
-    noted = queue.noted(instance_of(source))
+    noted = queue.notes.get(instance_of(source))
     try:
         return None if noted is None else Position.from_json(noted).last
     except ValueError:

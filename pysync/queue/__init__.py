@@ -1,10 +1,15 @@
 """The durable queue: one ordered log of events, a position per target, and what was set aside.
 
-Everything is in one SQLite file with one owner. See `EventQueue` for what is promised.
+Everything is in one SQLite file with one owner (`store`), which the parts of `EventQueue` share: `intake` appends,
+`target_queue` and `parked` are what one target has, `gaps` and `notes` are kept beside. See `EventQueue` for what is
+promised.
 """
 
 from pysync.queue.errors import QueueClosed, QueueDamaged, QueueFailed, QueueFull
 from pysync.queue.event_queue import EventQueue
+from pysync.queue.intake import Intake
+from pysync.queue.notes import Notes
+from pysync.queue.parked import ParkedEvents
 from pysync.queue.sequences import Sequences
 from pysync.queue.values import (
     Depth,
@@ -27,8 +32,11 @@ __all__ = [
     "Gap",
     "History",
     "Instance",
+    "Intake",
+    "Notes",
     "Park",
     "Parked",
+    "ParkedEvents",
     "ParkedTable",
     "Pause",
     "QueueClosed",

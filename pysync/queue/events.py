@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import sqlite3
 import struct
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from contextlib import suppress
 from dataclasses import dataclass
 
@@ -22,6 +22,7 @@ _INSERT = f"INSERT INTO {TABLE} (_id, data, timestamp, crc) VALUES (?, ?, ?, ?)"
 _REPLACE = _INSERT.replace("INSERT", "INSERT OR REPLACE")
 _READ = f"SELECT _id, data, timestamp, crc FROM {TABLE} WHERE _id > ? ORDER BY _id LIMIT ?"  # noqa: S608
 _ONE = f"SELECT CAST(data AS BLOB) FROM {TABLE} WHERE _id = ?"  # noqa: S608
+_AMEND = f"UPDATE {TABLE} SET data = ?1, crc = event_checksum(_id, ?1, timestamp) WHERE _id = ?2"  # noqa: S608
 _MS = 1000
 
 
@@ -85,3 +86,8 @@ def replace(connection: sqlite3.Connection, position: int, at_ms: int) -> bytes:
     at = at_ms / _MS
     connection.execute(_REPLACE, (position, b"", at, checksums.of_event(position, b"", at)))
     return row[0] or b"" if row else b""
+
+
+def amend(connection: sqlite3.Connection, changed: Mapping[int, bytes]) -> None:
+    """Store other bytes for the events at these positions; those that are not there any more stay away."""
+    connection.executemany(_AMEND, [(data, position) for position, data in changed.items()])

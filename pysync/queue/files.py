@@ -5,19 +5,50 @@ from __future__ import annotations
 import fcntl
 import os
 import time
+from collections.abc import Callable
 from contextlib import suppress
+from dataclasses import dataclass
 from datetime import datetime, timezone
 from pathlib import Path
 
-from pysync.queue.errors import QueueFailed, owned
+from pysync.queue.errors import QueueFailed, QueueFull, owned, translated
 
 _POLL = 0.05
+_MIB = 1024 * 1024
 
 
 def free_bytes(directory: Path) -> int:
     """What an ordinary user may still write on the disk of `directory`."""
     disk = os.statvfs(directory)
     return disk.f_bavail * disk.f_frsize
+
+
+@dataclass(slots=True)
+class Room:
+    """The room for the database `file` on its disk. `measure` returns the free bytes of a directory."""
+
+    file: Path
+    min_free_bytes: int
+    measure: Callable[[Path], int] = free_bytes
+
+    def free_bytes(self) -> int:
+        """What is left on the disk. Raises QueueFailed where the disk does not say."""
+        with translated(self.file):
+            return self.measure(self.file.parent)
+
+    def is_tight(self) -> bool:
+        """Whether the disk is so near its floor that events which are on their way may soon be refused."""
+        return self.free_bytes() < self.min_free_bytes + self.min_free_bytes // 4
+
+    def need(self, size: int) -> None:
+        """Raises QueueFull where `size` bytes more would leave less than `min_free_bytes`."""
+        free = self.free_bytes()
+        if free - size < self.min_free_bytes:
+            left, floor = free // _MIB, self.min_free_bytes // _MIB
+            raise QueueFull(
+                f"{left} MiB left on the disk of {self.file.parent}, queue.min_free_mb is {floor}",
+                hint="free some; the queue goes on by itself",
+            )
 
 
 def prepare(directory: Path) -> None:

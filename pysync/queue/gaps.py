@@ -1,59 +1,67 @@
-"""The table of gaps: where events may be missing, until every target has been brought past them. SQL only."""
+"""Gaps: where events may be missing, until every target has been brought past them."""
 
 from __future__ import annotations
 
 import sqlite3
 from collections.abc import Iterable
 
+from pysync.queue import losses
+from pysync.queue.store import QueueFile
+from pysync.queue.targets import Targets
 from pysync.queue.values import Gap
 
-CREATE = (
-    """CREATE TABLE gaps (
-    id INTEGER PRIMARY KEY AUTOINCREMENT, key TEXT NOT NULL UNIQUE, reason TEXT NOT NULL,
-    found_at_ms INTEGER NOT NULL, upto INTEGER, closed_at_ms INTEGER, waited INTEGER NOT NULL DEFAULT 0,
-    seal INTEGER)""",
-)
-KEEP_CLOSED = 1000
-"""Closed gaps that are remembered: the same one is not found twice."""
-
-_READ = "SELECT key, reason, found_at_ms, upto, closed_at_ms FROM gaps ORDER BY id DESC LIMIT ?"
-_OPEN = "SELECT key, reason, found_at_ms, upto, closed_at_ms FROM gaps WHERE closed_at_ms IS NULL ORDER BY id"
-_FORGET = """DELETE FROM gaps WHERE closed_at_ms NOT NULL
-    AND id <= (SELECT max(id) FROM gaps) - ?"""
+_READ = "SELECT key, reason, found_at_ms, upto, closed_at_ms FROM gaps"
 
 
-def add(connection: sqlite3.Connection, key: str, reason: str, at_ms: int) -> bool:
-    """Record a gap; False if it was known already."""
-    added = connection.execute(
-        "INSERT INTO gaps (key, reason, found_at_ms) VALUES (?, ?, ?) ON CONFLICT (key) DO NOTHING",
-        (key, reason, at_ms),
-    )
-    connection.execute(_FORGET, (KEEP_CLOSED,))
-    return added.rowcount > 0
+class Gaps:
+    """The gaps of one queue. What a method records is on disk when it returns; each may be called from any thread."""
+
+    def __init__(self, file: QueueFile, targets: Targets) -> None:
+        self._file, self._targets = file, targets
+
+    def open(self, key: str, reason: str) -> bool:
+        """Record that events may be missing; False if the gap of this key is known already, closed or not."""
+        with self._file.lock:
+            with self._file.transaction() as connection:
+                is_new = losses.add_gap(connection, key, reason, self._file.now_ms())
+            self._file.remember_gaps()
+            return is_new
+
+    def latest(self, limit: int = 100) -> list[Gap]:
+        """The newest gaps, newest first, closed ones among them."""
+        with self._file.reading() as connection:
+            rows = connection.execute(f"{_READ} ORDER BY id DESC LIMIT ?", (limit,))
+            return [Gap(*row) for row in rows.fetchall()]
+
+    def unclosed(self) -> list[Gap]:
+        """The gaps that are not closed, oldest first."""
+        with self._file.reading() as connection:
+            rows = connection.execute(f"{_READ} WHERE closed_at_ms IS NULL ORDER BY id")
+            return [Gap(*row) for row in rows.fetchall()]
+
+    def healed_by(self, keys: Iterable[str], upto: int) -> None:
+        """Record that the events up to position `upto` make the gaps of these keys good."""
+        with self._file.transaction() as connection:
+            connection.executemany("UPDATE gaps SET upto = ? WHERE key = ?", [(upto, key) for key in keys])
+
+    def close_passed(self) -> int:
+        """Close the gaps that every target is past, and gaps of a target's scope that it is past; returns how many."""
+        with self._file.lock:
+            # Asked at every look of the healer: without an open gap it must not cost an fsync.
+            if not self.unclosed():
+                return 0
+            done, now = self._targets.slowest(default=0), self._file.now_ms()
+            with self._file.transaction() as connection:
+                own = sum(_close(connection, it.position, now, of) for of, it in self._targets.rows.items())
+                return own + _close(connection, done, now)
 
 
-def found(connection: sqlite3.Connection) -> int:
-    """How many gaps were ever recorded, or a little more."""
-    row = connection.execute("SELECT seq FROM sqlite_sequence WHERE name = 'gaps'").fetchone()
-    return int(row[0]) if row else 0
+def scope_gaps(target: str) -> str:
+    """How the keys of the gaps begin that a change of the target's scope has opened."""
+    return f"scope:{target}:"
 
 
-def latest(connection: sqlite3.Connection, limit: int) -> list[Gap]:
-    """The newest gaps, newest first."""
-    return [Gap(*row) for row in connection.execute(_READ, (limit,)).fetchall()]
-
-
-def unclosed(connection: sqlite3.Connection) -> list[Gap]:
-    """The gaps that are not closed, oldest first."""
-    return [Gap(*row) for row in connection.execute(_OPEN).fetchall()]
-
-
-def healed_by(connection: sqlite3.Connection, keys: Iterable[str], upto: int) -> None:
-    """Record that the events up to `upto` make good what is missing in these gaps."""
-    connection.executemany("UPDATE gaps SET upto = ? WHERE key = ?", [(upto, key) for key in keys])
-
-
-def close(connection: sqlite3.Connection, done: int, at_ms: int, target: str | None = None) -> int:
+def _close(connection: sqlite3.Connection, done: int, at_ms: int, target: str | None = None) -> int:
     """Close the gaps whose events every target has passed, all being done up to `done`; returns how many.
 
     With `target`: the gaps of its own scope, and `done` is its own position.
@@ -72,8 +80,3 @@ def close(connection: sqlite3.Connection, done: int, at_ms: int, target: str | N
     connection.execute(again, values)
     query = f"UPDATE gaps SET closed_at_ms = :at WHERE {passed} AND waited = 0"  # noqa: S608
     return connection.execute(query, values).rowcount
-
-
-def scope_gaps(target: str) -> str:
-    """How the keys of the gaps begin that a change of the target's scope has opened."""
-    return f"scope:{target}:"

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import structlog
 
-from pysync.queue import checksums, events, files, gaps, parking
+from pysync.queue import checksums, events, files, losses
 
 log = structlog.get_logger(__name__)
 
@@ -44,14 +44,14 @@ def tell_lost(connection: sqlite3.Connection, file: Path, epoch: int, *, answere
     connection.execute("DELETE FROM meta WHERE key = 'epoch'")
     # Greater than the old one even where the clock was set back.
     _add_epoch(connection, file, max(at_ms, epoch + 1))
-    gaps.add(connection, f"damaged:log:{epoch}:{answered}:{at_ms}", reason, at_ms)
+    losses.add_gap(connection, f"damaged:log:{epoch}:{answered}:{at_ms}", reason, at_ms)
     connection.execute("COMMIT")
     log.error("queue_damaged", reason=reason)
 
 
 def _tell(connection: sqlite3.Connection, key: str, reason: str, data: bytes, at_ms: int) -> None:
-    parking.keep_unreadable(connection, data, reason, at_ms)
-    gaps.add(connection, key, reason, at_ms)
+    losses.keep_unreadable(connection, data, reason, at_ms)
+    losses.add_gap(connection, key, reason, at_ms)
     log.error("queue_damaged", reason=reason)
 
 

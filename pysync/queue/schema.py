@@ -13,7 +13,7 @@ import threading
 from contextlib import suppress
 from pathlib import Path
 
-from pysync.queue import checksums, digests, events, files, gaps, instances, migration, parking, repair
+from pysync.queue import checksums, digests, events, files, instances, losses, migration, repair
 from pysync.queue.errors import QueueDamaged, QueueFailed, damaged, translated
 
 APPLICATION = 0x70797371
@@ -30,8 +30,13 @@ _TABLES = (
     events.CREATE,
     instances.CREATE,
     digests.CREATE,
-    *parking.CREATE,
-    *gaps.CREATE,
+    """CREATE TABLE parked (
+    id INTEGER PRIMARY KEY AUTOINCREMENT, target TEXT NOT NULL, position INTEGER NOT NULL,
+    table_key TEXT NOT NULL, data BLOB NOT NULL, reason TEXT NOT NULL, kind TEXT NOT NULL,
+    attempts INTEGER NOT NULL, first_at_ms INTEGER NOT NULL, last_at_ms INTEGER NOT NULL, seal INTEGER,
+    UNIQUE (target, table_key, position))""",
+    "CREATE INDEX parked_in_order ON parked (target, position, id)",
+    *losses.CREATE,
 )
 # Exclusive before WAL: no shared memory file, whose mapping dies of SIGBUS on a full disk.
 # synchronous=FULL, asserted: NORMAL lost answered events at power cuts, and a build of SQLite may have it as default.

@@ -1,25 +1,24 @@
-"""The queue file in use: one connection, one lock, one owner; persist-queue's class without its own ways."""
+"""The queue's file in use: one connection, one lock, one owner; persist-queue's class without its own ways."""
 
 from __future__ import annotations
 
 import os
 import sqlite3
 import threading
-import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from pathlib import Path
 from typing import NoReturn
 
 from persistqueue import SQLiteQueue
 
-from pysync.queue import events, files, gaps, migration, repair, schema
+from pysync.queue import events, files, losses, migration, repair, schema
 from pysync.queue.answered import Answered
-from pysync.queue.errors import QueueClosed, QueueFull, translated
+from pysync.queue.errors import QueueClosed, damaged, translated
+from pysync.queue.files import Room
+from pysync.queue.values import Queued
 
 FILE = "queue.db"
 _MS = 1000
-_MIB = 1024 * 1024
 
 
 def _not_offered(name: str) -> Callable[..., NoReturn]:
@@ -31,106 +30,70 @@ def _not_offered(name: str) -> Callable[..., NoReturn]:
 
 
 class QueueFile(SQLiteQueue):  # type: ignore[misc]  # persist-queue is checked as Any
-    """persist-queue's table of events in a file that is checked, durable, locked and ours alone."""
+    """The database of a queue, which all parts of the queue share: persist-queue's, whole, durable, and ours alone.
+
+    `epoch` is when it was begun (ms since 1970). It keeps the events from `first` to `last`. `lock` may be taken for
+    longer than one `reading` or `transaction`, and again by the thread that has it. As text it is its path.
+    """
 
     _conn: sqlite3.Connection
 
-    def __init__(
-        self,
-        directory: Path | str,
-        *,
-        min_free_bytes: int = 256 * 1024 * 1024,
-        quarantine: bool = False,
-        lock_timeout: float = 5.0,
-        free_bytes: Callable[[Path], int] = files.free_bytes,
-        clock: Callable[[], float] = time.time,
-    ) -> None:
-        """Open the queue in `directory`, or begin one.
-
-        Less than `min_free_bytes` on its disk refuses new events. With `quarantine` a damaged file is renamed and
-        a new one begun. Another owner is waited for `lock_timeout` seconds. `free_bytes` and `clock` (seconds since
-        1970) are for tests. Raises QueueFailed, QueueDamaged or QueueFull, each in one line.
-        """
-        self._directory, self._file = Path(directory), Path(directory) / FILE
-        self.min_free_bytes, self._disk_free, self._clock = min_free_bytes, free_bytes, clock
-        self._quarantine, self._owner, self._closed = quarantine, -1, False
-        self._lock = threading.RLock()  # a transaction may begin within a longer stretch under the lock
-        files.prepare(self._directory)
+    def __init__(self, room: Room, *, quarantine: bool, lock_timeout: float, clock: Callable[[], float]) -> None:
+        """Open the database `room.file`, or begin one, as `EventQueue` does."""
+        self.room, self.lock, self.closed = room, threading.RLock(), False
+        self._file, self._quarantine, self._clock = room.file, quarantine, clock
+        self._owner = -1
+        directory = room.file.parent
+        files.prepare(directory)
         try:
             with translated(self._file):
-                self._owner = files.own(self._directory, self._file, lock_timeout)
+                self._owner = files.own(directory, self._file, lock_timeout)
                 # What would serialize is not offered; persist-queue's own default would be pickle.
                 super().__init__(
                     str(directory), name="events", timeout=lock_timeout, serializer=None, db_file_name=FILE
                 )
                 self._begin()
         except BaseException:
-            self._release()
+            self.close()
             raise
 
     def _begin(self) -> None:
         self._conn.text_factory = schema.any_text  # persist-queue has set its own
-        self._first, self._last = events.span(self._conn)
+        self.first, self.last = events.span(self._conn)
+        self.epoch = schema.read_epoch(self._conn)
         self._unsummed = migration.unsummed(self._conn)
-        self._epoch = schema.read_epoch(self._conn)
-        self._answered = Answered(self._directory / "answered")
+        self._answered = Answered(self._file.with_name("answered"))
         self._compare_with_answered()
 
     def _compare_with_answered(self) -> None:
         """Compare the file with what was answered. Where something is missing, open a gap and begin a new epoch."""
-        last, found = self._answered.read(self._epoch)
-        if last > self._last or found > gaps.found(self._conn):
-            told = {"answered": last, "last": self._last, "at_ms": self._now_ms()}
-            repair.tell_lost(self._conn, self._file, self._epoch, **told)
-            self._epoch = schema.read_epoch(self._conn)
-        self._remember_gaps()
+        last, found = self._answered.read(self.epoch)
+        if last > self.last or found > losses.gaps_found(self._conn):
+            told = {"answered": last, "last": self.last, "at_ms": self.now_ms()}
+            repair.tell_lost(self._conn, self._file, self.epoch, **told)
+            self.epoch = schema.read_epoch(self._conn)
+        self.remember_gaps()
 
-    def _remember(self) -> None:
-        """Note outside of SQLite what is answered from now on."""
-        self._answered.note(self._epoch, self._last, self._gaps)
+    def __str__(self) -> str:
+        return str(self._file)
 
-    def _remember_gaps(self) -> None:
-        """As `_remember`, after a gap may have been opened."""
-        self._gaps = gaps.found(self._conn)
-        self._remember()
+    def now_ms(self) -> int:
+        """The time by the clock of the queue."""
+        return round(self._clock() * _MS)
 
-    @property
-    def epoch(self) -> int:
-        """When this queue file was begun (ms since 1970): a later event has the greater (epoch, position)."""
-        return self._epoch
-
-    @property
-    def size(self) -> int:
-        """How many events are kept, whoever is done with them."""
-        return self._last + 1 - self._first
-
-    # persist-queue has a __len__, by which an empty queue would be false.
-    def __bool__(self) -> bool:
-        return True
-
-    def free_bytes(self) -> int:
-        """What is left on the queue's disk."""
-        with translated(self._file):
-            return self._disk_free(self._directory)
-
-    def _need_room(self, size: int) -> None:
-        free = self.free_bytes()
-        if free - size < self.min_free_bytes:
-            left, floor = free // _MIB, self.min_free_bytes // _MIB
-            raise QueueFull(
-                f"{left} MiB left on the disk of {self._directory}, queue.min_free_mb is {floor}",
-                hint="free some; the queue goes on by itself",
-            )
+    # --- reading and writing
 
     @contextmanager
-    def _reading(self) -> Iterator[sqlite3.Connection]:
-        with self._lock, translated(self._file):
-            self._live()
+    def reading(self) -> Iterator[sqlite3.Connection]:
+        """Lend the connection, to one thread at a time. Raises QueueClosed, and QueueFailed for what SQLite raises."""
+        with self.lock, translated(self._file):
+            self.assert_open()
             yield self._conn
 
     @contextmanager
-    def _transaction(self) -> Iterator[sqlite3.Connection]:
-        with self._reading() as connection:
+    def transaction(self) -> Iterator[sqlite3.Connection]:
+        """As `reading`, but what is written is on disk at the end of the block; nothing of it if the block raises."""
+        with self.reading() as connection:
             connection.execute("BEGIN IMMEDIATE")
             try:
                 yield connection
@@ -141,22 +104,64 @@ class QueueFile(SQLiteQueue):  # type: ignore[misc]  # persist-queue is checked 
                     connection.execute("ROLLBACK")
                 raise
 
-    def _now_ms(self) -> int:
-        return round(self._clock() * _MS)
+    def events(self, after: int, limit: int, max_bytes: int) -> list[Queued]:
+        """The events kept after the position `after`, in order: up to `limit`, up to `max_bytes` of data.
 
-    def _live(self) -> None:
-        if self._closed:
+        At least one if there is one, however large. One that is damaged is set aside, and comes without data.
+        """
+        with self.reading() as connection:
+            after = max(after, self.first - 1)
+            kept = events.Kept(self.last, self._unsummed)
+            found, is_well = events.read(connection, kept, after, limit, max_bytes)
+            if not is_well:
+                self._set_aside(after + 1)
+                found, is_well = events.read(connection, kept, after, limit, max_bytes)
+            if not is_well:
+                raise damaged(self._file, f"event {after + 1} cannot be replaced")
+        return found
+
+    def _set_aside(self, position: int) -> None:
+        """Put an event without data in the place of one that is damaged, which is a gap."""
+        with self.transaction() as connection:
+            repair.set_event_aside(connection, self.epoch, position, self.now_ms())
+        self.remember_gaps()
+
+    # --- what was committed
+
+    def appended(self, count: int) -> None:
+        """Note, outside of SQLite as well, that `count` more events were committed."""
+        self.last += count
+        self._answered.note(self.epoch, self.last, self._gaps)
+
+    def trimmed(self, upto: int) -> int:
+        """Note that the events up to `upto` were deleted; returns how many."""
+        removed, self.first = upto + 1 - self.first, upto + 1
+        return removed
+
+    def remember_gaps(self) -> None:
+        """Note outside of SQLite how many gaps were committed by now."""
+        self._gaps = losses.gaps_found(self._conn)
+        self._answered.note(self.epoch, self.last, self._gaps)
+
+    # --- the end
+
+    def assert_open(self) -> None:
+        """Raises QueueClosed after `close`."""
+        if self.closed:
             raise QueueClosed(f"{self._file} is closed", hint="pysync is stopping")
 
-    def _release(self) -> None:
-        if hasattr(self, "_conn"):
-            self._conn.close()
-        if hasattr(self, "_answered"):
-            self._answered.close()
-            del self._answered
-        if self._owner >= 0:
-            os.close(self._owner)
-            self._owner = -1
+    def close(self) -> None:
+        """Let go of the file. From any thread, as often as you like."""
+        with self.lock:
+            self.closed = True
+            if hasattr(self, "_conn"):
+                self._conn.close()
+            if hasattr(self, "_answered"):
+                self._answered.close()
+                del self._answered
+            if self._owner >= 0:
+                os.close(self._owner)
+                self._owner = -1
 
     def __del__(self) -> None:
         """Do nothing, unlike persist-queue's: an open queue lives by its committer, a failed one let go of its file."""
@@ -164,10 +169,19 @@ class QueueFile(SQLiteQueue):  # type: ignore[misc]  # persist-queue is checked 
     # What persist-queue calls, and what it would offer.
 
     def _new_db_connection(self, path: str, multithreading: bool, timeout: float) -> sqlite3.Connection:  # noqa: ARG002
-        return schema.open_database(self._file, timeout, self._now_ms(), self._quarantine)
+        return schema.open_database(self._file, timeout, self.now_ms(), self._quarantine)
 
     def _count(self) -> int:
         return 0  # persist-queue would read every row at opening
+
+    @property
+    def size(self) -> int:
+        """How many events are kept, whoever is done with them."""
+        return self.last + 1 - self.first
+
+    # persist-queue has a __len__, by which an empty queue would be false.
+    def __bool__(self) -> bool:
+        return True
 
     put = _not_offered("put")
     put_nowait = _not_offered("put_nowait")

@@ -1,11 +1,14 @@
-"""What the queue keeps of a target: its row, its parked events, its notes, and its own gaps. SQL only."""
+"""Targets: the rows that the queue keeps of them, in memory and on disk, and the threads that wait for events."""
 
 from __future__ import annotations
 
 import sqlite3
-from collections.abc import Mapping
+import threading
+from collections.abc import Callable
+from dataclasses import dataclass
 
-from pysync.queue import parking
+from pysync.queue.store import QueueFile
+from pysync.queue.values import Pause
 
 _NOTES = ("window:{}", "load:{}", "load:{}:begun", "scope:{}", "drops:{}", "unfinished:{}", "verify:{}")
 """The keys of notes that belong to one target; a target's name holds no colon."""
@@ -13,31 +16,71 @@ _NOTES = ("window:{}", "load:{}", "load:{}:begun", "scope:{}", "drops:{}", "unfi
 _GAPS = ("new:{}:", "scope:{}:")
 """How the keys of gaps begin that belong to one target."""
 
-
-def register(connection: sqlite3.Connection, target: str, position: int, at_ms: int) -> None:
-    """Give `target` a position."""
-    connection.execute(
-        "INSERT INTO targets (target, position, registered_at_ms) VALUES (?, ?, ?)", (target, position, at_ms)
-    )
+_READ = "SELECT target, position, paused_reason, paused_at_ms FROM targets"
 
 
-def pause(connection: sqlite3.Connection, target: str, reason: str | None, at_ms: int | None) -> None:
-    """Note why `target` shall apply nothing, and since when; None and None: that it shall go on."""
-    row = (reason, at_ms, target)
-    connection.execute("UPDATE targets SET paused_reason = ?, paused_at_ms = ? WHERE target = ?", row)
+@dataclass(slots=True)
+class Row:
+    """A row of the table `targets`: the position of one target, and why it is paused, if it is."""
+
+    position: int
+    pause: Pause | None = None
 
 
-def forget(connection: sqlite3.Connection, target: str) -> None:
-    """Remove all that is kept of `target`, its own open gaps included."""
+class Targets:
+    """The table `targets` in memory, which all users of one file share, and what wakes those who wait.
+
+    `rows` may be changed by whoever has the lock of the file, after the change was committed.
+    """
+
+    def __init__(self, file: QueueFile) -> None:
+        with file.reading() as connection:
+            found = connection.execute(_READ).fetchall()
+        self.rows = {name: Row(at, None if ms is None else Pause(reason, ms)) for name, at, reason, ms in found}
+        self._file = file
+        self._changed = threading.Condition()
+        self._woken: set[str] = set()
+
+    def row(self, name: str) -> Row:
+        """The row of a target. Raises ValueError for one that is not registered."""
+        try:
+            return self.rows[name]
+        except KeyError:
+            raise ValueError(f"no target {name!r} is registered in {self._file}") from None
+
+    def slowest(self, default: int) -> int:
+        """The position of the slowest target; `default` where none is registered."""
+        return min((row.position for row in self.rows.values()), default=default)
+
+    def wait(self, name: str, over: Callable[[], bool], timeout: float) -> None:
+        """Wait up to `timeout` seconds until it is `over`, or `name` is woken; returns at once if it was before."""
+        with self._changed:
+            self._changed.wait_for(lambda: name in self._woken or over(), timeout)
+            self._woken.discard(name)
+
+    def wake(self, name: str) -> None:
+        """End the `wait` of `name`, the present one or else the next."""
+        with self._changed:
+            self._woken.add(name)
+            self._changed.notify_all()
+
+    def look_again(self) -> None:
+        """Have all who wait see whether it is over: events have come, or the queue is closed."""
+        with self._changed:
+            self._changed.notify_all()
+
+
+def forget_target(connection: sqlite3.Connection, target: str) -> None:
+    """Remove all that is kept of `target`, its own open gaps included, within the caller's transaction."""
     connection.execute("DELETE FROM targets WHERE target = ?", (target,))
-    parking.forget(connection, target)
+    connection.execute("DELETE FROM parked WHERE target = ?", (target,))
     connection.executemany("DELETE FROM meta WHERE key = ?", [(f"note:{it.format(target)}",) for it in _NOTES])
     for begin in (it.format(target) for it in _GAPS):
         connection.execute("DELETE FROM gaps WHERE closed_at_ms IS NULL AND substr(key, 1, ?) = ?", (len(begin), begin))
 
 
-def rename(connection: sqlite3.Connection, old: str, new: str) -> None:
-    """Keep under the name `new` all that is kept of `old`. No target may be registered as `new`."""
+def rename_target(connection: sqlite3.Connection, old: str, new: str) -> None:
+    """Keep under the name `new` all that is kept of `old`, within the caller's transaction. `new` must be unknown."""
     connection.execute("UPDATE targets SET target = ? WHERE target = ?", (new, old))
     connection.execute("UPDATE parked SET target = ? WHERE target = ?", (new, old))
     for it in _NOTES:
@@ -45,14 +88,6 @@ def rename(connection: sqlite3.Connection, old: str, new: str) -> None:
         connection.execute("UPDATE OR REPLACE meta SET key = ? WHERE key = ?", names)
     for it in _GAPS:
         begin, now = it.format(old), it.format(new)
-        # OR IGNORE: closed gaps of a former target of the new name may be there, and `forget` leaves them.
+        # OR IGNORE: closed gaps of a former target of the new name may be there, and `forget_target` leaves them.
         query = "UPDATE OR IGNORE gaps SET key = ? || substr(key, ?) WHERE substr(key, 1, ?) = ?"
         connection.execute(query, (now, len(begin) + 1, len(begin), begin))
-
-
-def amend(connection: sqlite3.Connection, events: str, changed: Mapping[int, bytes]) -> None:
-    """Store other bytes for the events at these positions, in the table `events` and where they are parked."""
-    rows = [(data, position) for position, data in changed.items()]
-    update = f"UPDATE {events} SET data = ?1, crc = event_checksum(_id, ?1, timestamp) WHERE _id = ?2"  # noqa: S608
-    connection.executemany(update, rows)
-    connection.executemany("UPDATE parked SET data = ? WHERE position = ?", rows)

@@ -84,6 +84,7 @@ class Drain:
         self.settings = settings
         self.progress = Progress(settings.name, settings.kind)
         self._queue = queue
+        self._target_queue = queue.target(settings.name)
         self._open_target = open_target
         self._name_there = translator.mapping.table
         self._halt = threading.Event()  # set: leave the works in hand, another thread wants something
@@ -115,11 +116,11 @@ class Drain:
 
     def start(self) -> None:
         """Register the target in the queue and begin; does not wait for the target."""
-        self._queue.register(self.name)
+        self._target_queue.register()
         noted = f"window:{self.name}"
         # The last run may have had larger windows, so it may have applied events further ahead than this one will.
-        self._replayer.lookout.reach = max(self._replayer.reach, int(self._queue.noted(noted) or 0))
-        self._queue.note(noted, str(self._replayer.lookout.reach))
+        self._replayer.lookout.reach = max(self._replayer.reach, int(self._queue.notes.get(noted) or 0))
+        self._queue.notes.put(noted, str(self._replayer.lookout.reach))
         self.worker.start()
 
     def stop(self) -> None:
@@ -141,11 +142,11 @@ class Drain:
 
     def paused(self) -> Pause | None:
         """Why nothing is applied, paused by hand or by the brake; None if it is not paused."""
-        return self._queue.paused(self.name) or self._replayer.brake.held
+        return self._target_queue.paused() or self._replayer.brake.held
 
     def pause(self, reason: str) -> None:
         """Apply nothing more after the operations in hand, until `resume`, also after a restart."""
-        self._queue.pause(self.name, reason)
+        self._target_queue.pause(reason)
         log.warning("target_paused", target=self.name, reason=reason)
         self._interrupt()
 
@@ -156,8 +157,8 @@ class Drain:
         """
         pause = self.paused()
         # One pause at a time: who lifts a pause by hand has not seen what the brake holds.
-        if self._queue.paused(self.name) is not None:
-            self._queue.pause(self.name, None)
+        if self._target_queue.paused() is not None:
+            self._target_queue.pause(None)
         else:
             self._replayer.brake.release(self._queue.last)
         if pause is not None:
@@ -188,7 +189,7 @@ class Drain:
 
     def _interrupt(self) -> None:
         self._halt.set()
-        self._queue.wake(self.name)
+        self._target_queue.wake()
 
     # --- in its own thread
 
@@ -201,9 +202,9 @@ class Drain:
         with self._replayer.lanes(self._open_target) as lanes:
             try:
                 while not self._is_over(lanes):
-                    before = self._queue.positions()[self.name]
+                    before = self._target_queue.position()
                     self._turn(lanes)
-                    if before < self._queue.positions()[self.name] or before == self._queue.last:
+                    if before < self._target_queue.position() or before == self._queue.last:
                         self.worker.well()  # not before: to take a window proves nothing if its end cannot be written
             except BaseException:
                 # The lanes stop after the operations in hand, so that `abandon` does not wait for whole works.
@@ -246,7 +247,7 @@ class Drain:
             replayer.wait(_IDLE_SECONDS)
         elif pace > 0 and not replayer.leaves_some and self._queue.last - replayer.taken < self.settings.window:
             replayer.wait(pace)  # a window that is not full grows for a moment
-        elif self._queue.wait(self.name, replayer.patience(_IDLE_SECONDS), after=replayer.taken):
+        elif self._target_queue.wait(replayer.patience(_IDLE_SECONDS), after=replayer.taken):
             self._begun = self._clock()
             if not replayer.window(lanes):
                 replayer.wait(_IDLE_SECONDS)
@@ -265,7 +266,7 @@ class Drain:
                 self._replayer.begin_retry(attempts=None if self._retries.first else 1)
 
     def _retry_now(self, lanes: Lanes, table: str | None) -> Released:
-        names = self._queue.parked_names(self.name)
+        names = self._target_queue.parked.names()
         if self.paused() is not None:
             raise PysyncError(f"target {self.name} is paused", f"first: pysync resume {self.name}")
         if self._replayer.shadow:
@@ -275,33 +276,33 @@ class Drain:
         return self._try(lanes, chain.from_iterable(names.values()) if table is None else [table])
 
     def _skip_now(self, lanes: Lanes, position: int | None, table: str | None) -> Released:
-        names = self._queue.parked_names(self.name)
+        names = self._target_queue.parked.names()
         chosen = [at for at, tables in names.items() if at == position or table in tables]
         if not chosen:
             what = f"event {position}" if table is None else table
             raise PysyncError(f"{what} is not parked", f"see: pysync parked list {self.name}")
-        self._queue.unpark_positions(self.name, chosen)
+        self._target_queue.parked.remove_at(chosen)
         log.warning("events_skipped", target=self.name, positions=chosen)
         freed = {key for at in chosen for key in names[at]}
         return self._try(lanes, freed, skipped=len(chosen))
 
     def _try(self, lanes: Lanes, keys: Collection[str] | chain[str], skipped: int = 0) -> Released:
         """Retry the parked events of these keys, and those that must go with them."""
-        names = self._queue.parked_names(self.name)
+        names = self._target_queue.parked.names()
         tried = related(keys, names.values())
         before = _of(names.values(), tried)
         may = before and self.paused() is None and not self._replayer.shadow
         finished = not before or bool(may and self._replayer.retry(lanes, tried))
-        left = [row for row in self._queue.parked_tables(self.name) if row.table in tried]
+        left = [row for row in self._target_queue.parked.tables() if row.table in tried]
         reason = next((row.reason for row in left if row.kind != "waits"), None)
-        after = _of(self._queue.parked_names(self.name).values(), tried)
+        after = _of(self._target_queue.parked.names().values(), tried)
         return Released(skipped=skipped, tried=before, left=after, reason=reason, finished=finished)
 
 
 def _ledger(queue: EventQueue, settings: TargetSettings) -> Ledger:
     """The ledger of the target's recent drops, kept in the queue's file."""
     noted = f"drops:{settings.name}"
-    return Ledger(Limits.of(settings).seconds, partial(queue.note, noted), queue.noted(noted))
+    return Ledger(Limits.of(settings).seconds, partial(queue.notes.put, noted), queue.notes.get(noted))
 
 
 def _of(groups: Collection[set[str]], keys: frozenset[str]) -> int:

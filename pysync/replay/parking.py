@@ -8,7 +8,7 @@ from dataclasses import replace
 
 import structlog
 
-from pysync.queue import EventQueue, Park, Parked
+from pysync.queue import Park, Parked, ParkedEvents
 from pysync.replay.blocks import Blocks, Refusal, is_covered
 from pysync.replay.draft import Draft
 from pysync.replay.order import holds_back
@@ -26,10 +26,11 @@ class Parking:
     known only here.
     """
 
-    def __init__(self, queue: EventQueue, target: str, *, heals: bool = False) -> None:
-        """`heals` is whether refreshes can read the source, and so make good what is parked."""
-        self._queue = queue
-        self._target = target
+    def __init__(self, parked: ParkedEvents, *, heals: bool = False) -> None:
+        """`parked` are the target's, in the queue. `heals` is whether refreshes can read the source, and so make them
+        good.
+        """
+        self._parked = parked
         self.blocks = Blocks(self._names, heals)
 
     def heals(self, upto: int) -> bool:
@@ -38,11 +39,11 @@ class Parking:
 
     def recall(self) -> None:
         """Block exactly the keys of parked and refused events, except those that a refresh under way makes good."""
-        self.blocks.recall(self._queue.blocked_tables(self._target))
+        self.blocks.recall(self._parked.blocked())
 
     def begin(self, keys: Container[str] | None = None) -> None:
         """Block none of `keys` (None: nothing at all) while they are retried; what is refused again blocks again."""
-        blocked = self._queue.blocked_tables(self._target)
+        blocked = self._parked.blocked()
         self.forget()
         self.blocks.recall({key for key in blocked if keys is not None and key not in keys})
 
@@ -64,7 +65,7 @@ class Parking:
         """
         healed = {upto: covers for upto, covers in self.blocks.healing.items() if upto <= done}
         if covered := self._covered(done):
-            self._queue.unpark_positions(self._target, covered)
+            self._parked.remove_at(covered)
         self.blocks.settle(done)
         return [it for it in refused if not is_covered(it.event.position, it.keys, healed)]
 
@@ -72,7 +73,7 @@ class Parking:
         """The rows to park: an event has one for each of its keys."""
         now = int(time.time() * 1000)
         return [
-            Park(self._target, it.event.position, key, it.event.data, it.reason, it.kind, 1, now, now)
+            Park(self._parked.target, it.event.position, key, it.event.data, it.reason, it.kind, 1, now, now)
             for it in refused
             # An event whose table is unknown needs a row, too, or it would be lost. It blocks nothing.
             for key in sorted(it.keys or {""})
@@ -84,7 +85,7 @@ class Parking:
         Rows whose table is blocked when their turn comes are left out: they go on waiting.
         """
         last: Parked | None = None
-        while batch := self._queue.parked(self._target, after=last, limit=_WINDOW_EVENTS):
+        while batch := self._parked.events(after=last, limit=_WINDOW_EVENTS):
             last = batch[-1]
             if rows := [row for row in batch if row.table not in self.blocks.keys]:
                 yield rows
@@ -93,8 +94,8 @@ class Parking:
         """Remove the rows of events that were not refused again, and update the reasons of the others."""
         again = {refusal.event.position: refusal for refusal in refused}
         now = int(time.time() * 1000)
-        self._queue.unpark(self._target, [row.id for row in rows if row.position not in again])
-        self._queue.update_parked(
+        self._parked.remove([row.id for row in rows if row.position not in again])
+        self._parked.update(
             [
                 replace(row, reason=why.reason, kind=why.kind, attempts=row.attempts + 1, last_at_ms=now)
                 for row in rows
@@ -109,7 +110,7 @@ class Parking:
         return [at for at, keys in names.items() if is_covered(at, keys, healing)]
 
     def _names(self) -> Mapping[int, Set[str]]:
-        return self._queue.parked_names(self._target)
+        return self._parked.names()
 
 
 def tell(target: str, progress: Progress, refused: Sequence[Refusal]) -> None:

@@ -79,6 +79,7 @@ class Replayer:
         self.reach = settings.window * _FLIGHT_WINDOWS
         self.lookout = Lookout(queue, translator, self.reach)
         self._queue = queue
+        self._target_queue = queue.target(settings.name)
         self._name = settings.name
         self._settings = settings
         self._translator = translator
@@ -86,10 +87,10 @@ class Replayer:
         self._clock = clock
         self._open_lanes = open_lanes
         self._heals = source is not None
-        self._parking = Parking(queue, settings.name, heals=self._heals)
+        self._parking = Parking(self._target_queue.parked, heals=self._heals)
         self._refresher = Refresher(source, translator, self.brake.allows, tally)
         noted = f"unfinished:{settings.name}"
-        unfinished = Unfinished(partial(queue.note, noted), queue.noted(noted))
+        unfinished = Unfinished(partial(queue.notes.put, noted), queue.notes.get(noted))
         self._applier = Applier(settings, progress, halt, self._refresher, unfinished=unfinished, chance=chance)
         self._scheduler = Scheduler(clock, self._holds, self._refuse)
         self._windows: deque[Leg] = deque()  # those that the position has not passed
@@ -106,13 +107,13 @@ class Replayer:
         self._open_target = open_target
         apply: Apply = Shadow(self._name, self._progress).apply if self.shadow else self._applier.apply
         count = 1 if self.shadow else self._settings.lanes
-        return self._open_lanes(count, open_target, apply, lambda: self._queue.wake(self._name))
+        return self._open_lanes(count, open_target, apply, self._target_queue.wake)
 
     def preview(self) -> Draft:
         """The draft of the next window; changes nothing, and may be called from any thread."""
-        parking = Parking(self._queue, self._name, heals=self._heals)
+        parking = Parking(self._target_queue.parked, heals=self._heals)
         parking.recall()
-        events = self._queue.window(self._name, self._settings.window, _WINDOW_BYTES)
+        events = self._target_queue.window(self._settings.window, _WINDOW_BYTES)
         return draft(self.brake.cut(events), self._translator, self._queue.epoch, parking.blocks)
 
     # --- what is under way
@@ -136,7 +137,7 @@ class Replayer:
     def done(self) -> int:
         """The target's position."""
         if self._done is None:
-            self._done = self._taken = self._queue.positions()[self._name]
+            self._done = self._taken = self._target_queue.position()
         return self._done
 
     @property
@@ -159,7 +160,7 @@ class Replayer:
 
     def wait(self, seconds: float) -> None:
         """Wait until a work ends, one is due again, or the target is woken in the queue; at most so long."""
-        self._queue.wait(self._name, self.patience(seconds), after=math.inf)
+        self._target_queue.wait(self.patience(seconds), after=math.inf)
 
     def patience(self, seconds: float) -> float:
         """The seconds until something is to be tried again, at most `seconds`."""
@@ -185,7 +186,7 @@ class Replayer:
         self._forget()
 
     def _ground(self, lanes: Lanes) -> None:
-        self._scheduler.ground(lanes, lambda: self._queue.wait(self._name, _IDLE_SECONDS, after=math.inf))
+        self._scheduler.ground(lanes, lambda: self._target_queue.wait(_IDLE_SECONDS, after=math.inf))
 
     def _forget(self) -> None:
         self._parking.forget()
@@ -265,7 +266,7 @@ class Replayer:
         refused = self._parking.store(done, refused)
         # Before the position: a kill in between has the refreshes done again, and they are not counted twice.
         self._refresher.tally.settle(done)
-        self._queue.advance(self._name, done, self._parking.park(refused))
+        self._target_queue.advance(done, self._parking.park(refused))
         self._done = done
         self.brake.passed(done)
         tell(self._name, self._progress, refused)
@@ -293,7 +294,7 @@ class Replayer:
         `attempts` is for unclassified errors; without it, that of the settings counts.
         """
         self.retried = False
-        parking = Parking(self._queue, self._name, heals=self._heals)
+        parking = Parking(self._target_queue.parked, heals=self._heals)
         parking.begin(keys)
         told = partial(note, self._progress)
         self._retry = legs_of(parking, attempts or self._settings.retry_attempts, self._redraft, told)

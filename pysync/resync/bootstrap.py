@@ -201,8 +201,8 @@ class Bootstrapper:
                 return
         # Noted before the gaps are healed: after a kill in between, the bootstrap still knows that all of it is queued.
         self._checkpoints.update(upto=self._queue.last)
-        gaps = [gap.key for gap in self._queue.open_gaps() if origin.whole and gap.upto is None and self.heals(gap)]
-        self._queue.healed_by(gaps, self._queue.last)
+        gaps = [gap.key for gap in self._queue.gaps.unclosed() if origin.whole and gap.upto is None and self.heals(gap)]
+        self._queue.gaps.healed_by(gaps, self._queue.last)
 
     def _asked(self, chunk: Sequence[Names]) -> None:
         last = place(chunk[-1])
@@ -232,17 +232,17 @@ class Bootstrapper:
             )
 
     def _ended(self, name: str, reached: Reached, kept: Checkpoint) -> Reached:
-        passed = kept.upto is not None and self._queue.positions()[name] >= kept.upto
+        passed = kept.upto is not None and self._queue.target(name).position() >= kept.upto
         if reached.finished_at is not None or not passed or not self._retried(name):
             return reached
         # Some tables may have vanished since they were counted. Only if something is parked is the lower number true.
-        tables = reached.tables if self._queue.parked_count(name) else kept.tables
+        tables = reached.tables if self._queue.target(name).parked.count() else kept.tables
         return reached.model_copy(update={"tables": tables, "finished_at": time.time()})
 
     def _retried(self, name: str) -> bool:
         """Whether parked events were tried once more: a foreign key, say, may have come before its other table."""
         if name not in self._retries:
-            if not self._queue.parked_count(name):
+            if not self._queue.target(name).parked.count():
                 return True
             self._retries[name] = self._drains[name].retry()
         return self._retries[name].done()

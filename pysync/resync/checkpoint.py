@@ -9,7 +9,7 @@ from typing import Any
 
 from pydantic import BaseModel
 
-from pysync.queue import EventQueue
+from pysync.queue import Notes
 from pysync.replay.tally import Tally
 
 BOOTSTRAP = "bootstrap"
@@ -52,11 +52,11 @@ class Checkpoint(BaseModel):
 class Checkpoints:
     """The checkpoint that is kept, if any; read and written from any thread. `targets` are those that still exist."""
 
-    def __init__(self, queue: EventQueue, targets: Collection[str], note: str = BOOTSTRAP) -> None:
+    def __init__(self, notes: Notes, targets: Collection[str], note: str = BOOTSTRAP) -> None:
         # Reentrant: `_settle`, `update` and `keep` call each other with it held.
         self.lock = threading.RLock()
         """Held to read, decide and write."""
-        self._queue = queue
+        self._notes = notes
         self._note = note
         self._kept = self._read(targets)
         self._kept_at = time.monotonic()
@@ -73,10 +73,10 @@ class Checkpoints:
         return time.monotonic() - self._kept_at
 
     def keep(self, checkpoint: Checkpoint, *, durably: bool = True) -> None:
-        """Make this the current one. Raises as EventQueue.note if it is to be on disk (`durably`)."""
+        """Make this the current one. Raises as `Notes.put` if it is to be on disk (`durably`)."""
         with self.lock:
             if durably:
-                self._queue.note(self._note, checkpoint.model_dump_json())
+                self._notes.put(self._note, checkpoint.model_dump_json())
                 self._kept_at = time.monotonic()
             self._kept = checkpoint
 
@@ -107,7 +107,7 @@ class Checkpoints:
             self.update(reached={**self._kept.reached, target: reached})
 
     def _read(self, targets: Collection[str]) -> Checkpoint | None:
-        text = self._queue.noted(self._note)
+        text = self._notes.get(self._note)
         kept = Checkpoint.model_validate_json(text) if text else None
         if kept is None:
             return None

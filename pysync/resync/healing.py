@@ -70,7 +70,7 @@ class Healer:
         self._due: dict[TableName, None] = {}  # tables that are to be refreshed as soon as the source can be read
         self._careful_until = 0.0
         self._unsettled_since = 0.0
-        self._certain = int(queue.noted(_CERTAIN) or 0)
+        self._certain = int(queue.notes.get(_CERTAIN) or 0)
         self._note_at = 0.0
         self._looked_at = time.monotonic()
         self.worker = Worker("healer", self._look, every=_LOOK_SECONDS, retry=_LOOK_SECONDS)
@@ -97,9 +97,9 @@ class Healer:
             with reading(self._source) as source:
                 upto = self._refreshes.ask(list(_asked(source, self._last, databases, tables)))
         # Opened last: if the source cannot be read, no gap stays that would have everything compared.
-        self._queue.open_gap(key, reason)
+        self._queue.gaps.open(key, reason)
         if names:
-            self._queue.healed_by([key], upto)
+            self._queue.gaps.healed_by([key], upto)
         return reason
 
     def absent(self, tables: Sequence[TableName]) -> list[TableName]:
@@ -129,19 +129,19 @@ class Healer:
         if self._source is not None and now >= self._retry_at:
             if self._due:
                 self._settle(self._source)
-            waiting = [gap for gap in self._queue.open_gaps() if gap.upto is None and not self._elsewhere(gap)]
+            waiting = [gap for gap in self._queue.gaps.unclosed() if gap.upto is None and not self._elsewhere(gap)]
             # The patience counts from the first gap that waits.
             self._unsettled_since = self._unsettled_since if waiting else now
             if waiting and (self._watch.is_settled() or now - self._unsettled_since > _PATIENCE_SECONDS):
                 self._heal(self._source, waiting)
-        self._queue.close_gaps()
+        self._queue.gaps.close_passed()
         self._keep_certain(now)
 
     def _keep_certain(self, now: float) -> None:
         """Note, now and then, the id of the notification log up to which nothing is missing."""
         found = self._watch.certain_id()
-        if now >= self._note_at and found > self._certain and not self._queue.open_gaps():
-            self._queue.note(_CERTAIN, str(found))
+        if now >= self._note_at and found > self._certain and not self._queue.gaps.unclosed():
+            self._queue.notes.put(_CERTAIN, str(found))
             self._certain, self._note_at = found, now + _NOTE_SECONDS
 
     def _notice(self) -> None:
@@ -175,7 +175,7 @@ class Healer:
         with reading(where) as source:
             fed = self._feed.queue(self._wanted(source, found), goes_on=lambda: not all(map(self._elsewhere, found)))
         if fed.whole:
-            self._queue.healed_by([gap.key for gap in found], fed.upto)
+            self._queue.gaps.healed_by([gap.key for gap in found], fed.upto)
             log.info("comparison_queued", refreshes=fed.refreshes, upto=fed.upto)
 
     def _wanted(self, source: Metastore, found: Sequence[Gap]) -> Iterator[Names]:

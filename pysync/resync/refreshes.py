@@ -47,7 +47,7 @@ class Refreshes:
         self._queue = queue
         self._source = source
         self._lock = threading.Lock()
-        self._sequence = max((it.highest for it in queue.instances() if it.instance == SIDECAR), default=0)
+        self._sequence = max((it.highest for it in queue.intake.instances() if it.instance == SIDECAR), default=0)
         # After a restart the position of the last refresh is not known. The queue's end is a safe bound.
         self.upto = queue.last if self._sequence else 0
         """A position that no refresh is behind."""
@@ -55,15 +55,15 @@ class Refreshes:
         """When the last one was queued (monotonic seconds)."""
 
     def ask(self, wanted: Iterable[Names], *, lives: bool = True) -> int:
-        """Queue a refresh of each; returns a position that none of them is behind. Raises as the queue's `append`.
+        """Queue a refresh of each; returns a position that none of them is behind. Raises as `Intake.append`.
 
         `lives` is whether a living source is read for them, and not a dump; that is noted.
         """
         with self._lock:
             if lives:
-                self._queue.note(LIVING, str(round(time.time() * 1000)))
+                self._queue.notes.put(LIVING, str(round(time.time() * 1000)))
             entries = [self._entry(number, names) for number, names in enumerate(wanted, self._sequence + 1)]
-            self._queue.append_all(entries)
+            self._queue.intake.append_all(entries)
             self._sequence += len(entries)
             self.upto, self.asked_at = self._queue.last, time.monotonic()
             return self.upto

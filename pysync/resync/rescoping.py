@@ -63,7 +63,7 @@ class KeptScope(BaseModel):
 
 def kept_scope(queue: EventQueue, target: str) -> KeptScope | None:
     """The scope that the queue keeps for a target; None if there is none yet."""
-    text = queue.noted(_note(target))
+    text = queue.notes.get(_note(target))
     kept = None if text is None else KeptScope.model_validate_json(text)
     if kept is None or not kept.former or _gaps(queue, target):
         return kept
@@ -86,7 +86,7 @@ def compare_scope(queue: EventQueue, settings: TargetSettings) -> bool:
     told = "; ".join(new.changes)
     # The gap first: a kill after it finds the scope changed again. The other way round nobody would bring the target
     # on.
-    queue.open_gap(
+    queue.gaps.open(
         f"{scope_gaps(settings.name)}{queue.epoch}:{new.number}", f"the scope of {settings.name} has changed: {told}"
     )
     _keep(queue, settings.name, new)
@@ -161,7 +161,7 @@ class Rescoper:
         if kept.former and self._settings.out_of_scope == "drop":
             # A refresh makes good what is parked up to `upto`. This one only drops, so it makes nothing good.
             self._refreshes.ask([self._of_target({"former": json.dumps(kept.former), "upto": "0"})])
-        self._queue.healed_by([gap.key for gap in _gaps(self._queue, self._target)], self._queue.last)
+        self._queue.gaps.healed_by([gap.key for gap in _gaps(self._queue, self._target)], self._queue.last)
         _keep(self._queue, self._target, kept.model_copy(update={"asked": None}))
         log.info("comparison_queued", target=self._target, upto=self._queue.last)
 
@@ -188,7 +188,7 @@ class Rescoper:
         _keep(self._queue, self._target, kept.model_copy(update={"asked": (last.database, last.table)}))
 
     def _done(self) -> int:
-        return self._queue.positions()[self._target]
+        return self._queue.target(self._target).position()
 
     def _last(self) -> int:
         return self._queue.last
@@ -196,7 +196,7 @@ class Rescoper:
 
 def _gaps(queue: EventQueue, target: str) -> list[Gap]:
     """The open gaps of the target's scope."""
-    return [gap for gap in queue.open_gaps() if gap.key.startswith(scope_gaps(target))]
+    return [gap for gap in queue.gaps.unclosed() if gap.key.startswith(scope_gaps(target))]
 
 
 def _note(target: str) -> str:
@@ -204,4 +204,4 @@ def _note(target: str) -> str:
 
 
 def _keep(queue: EventQueue, target: str, kept: KeptScope) -> None:
-    queue.note(_note(target), kept.model_dump_json())
+    queue.notes.put(_note(target), kept.model_dump_json())

@@ -59,7 +59,7 @@ class Commands:
     def plan(self, request: Request) -> dict[str, Any]:
         """`targets`: what the next window of each target (or of the one named) would do. Changes nothing."""
         drains = [self._drain(request)] if request.get("target") else list(self._drains.values())
-        return {"targets": [plan_of(drain, self._queue.depth(drain.name).queued) for drain in drains]}
+        return {"targets": [plan_of(drain, self._queue.target(drain.name).depth().queued) for drain in drains]}
 
     def scopes(self, _: Request) -> dict[str, Any]:
         """`scopes`: what is kept of each target's scope, by its name, for `pysync plan --scope`."""
@@ -113,12 +113,15 @@ class Commands:
     def parked_list(self, request: Request) -> dict[str, Any]:
         """`tables`: what is parked, table by table."""
         drain = self._drain(request)
-        return {"target": drain.name, "tables": [parked_table(it) for it in self._queue.parked_tables(drain.name)]}
+        return {
+            "target": drain.name,
+            "tables": [parked_table(it) for it in self._queue.target(drain.name).parked.tables()],
+        }
 
     def parked_show(self, request: Request) -> dict[str, Any]:
         """One parked event, decoded as far as it can be."""
         drain, position = self._drain(request), _position(request)
-        rows = self._queue.parked_at(drain.name, position or 0)
+        rows = self._queue.target(drain.name).parked.at(position or 0)
         if not rows:
             raise PysyncError(f"event {position} is not parked", f"see: pysync parked list {drain.name}")
         return parked_event(rows)

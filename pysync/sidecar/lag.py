@@ -19,7 +19,7 @@ class Lags:
 
         A clock of the source that is fast does not hide it: then it counts from when the event came.
         """
-        position = self._queue.positions()[target]
+        position = self._queue.target(target).position()
         if self._queue.last <= position:
             return 0.0
         known = self._read.get(target)

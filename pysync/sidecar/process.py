@@ -98,10 +98,11 @@ class Sidecar:
         watch, overlaps = GapWatch(self.queue, config.source.silence_seconds), Overlaps()
         overlaps.recall(self.queue)
         self._roll, self._lags = watch.roll, Lags(self.queue)
-        self.bridge = self._bridge(token, Reception(self.queue, watch, overlaps)) if token else None
+        self.bridge = self._bridge(token, Reception(self.queue.intake, watch, overlaps)) if token else None
         self.poller = self._poller(self._source) if polls and self._source else None
         self._copies = Copies(settings, listener_jar, config.queue.directory.absolute())
-        self._checkpoints = Checkpoints(self.queue, [it.name for it in settings], origin.note if origin else BOOTSTRAP)
+        noted = origin.note if origin else BOOTSTRAP
+        self._checkpoints = Checkpoints(self.queue.notes, [it.name for it in settings], noted)
         self.drains = [self._drain(*both) for both in zip(settings, translators, strict=True)]
         refreshes = Refreshes(self.queue, config.source.name)
         self.bootstrapper = Bootstrapper(
@@ -233,7 +234,7 @@ class Sidecar:
         """Open a gap for each new target: what the source had before is in no event."""
         for name in {drain.name for drain in self.drains} - self.queue.positions().keys():
             key = f"new:{name}:{self.queue.epoch}:{self.queue.last}"
-            self.queue.open_gap(key, f"target {name} is new: it is compared with the source")
+            self.queue.gaps.open(key, f"target {name} is new: it is compared with the source")
 
     def _compare_scopes(self) -> None:
         """Compare the scopes; a load leaves it to the next `pysync run`, as a dump may lack what a new scope takes."""
@@ -270,7 +271,7 @@ class Sidecar:
         source = self._config.source
 
         def on_gap(reason: str) -> None:
-            self.queue.open_gap(f"notification-log:{reason}", reason)
+            self.queue.gaps.open(f"notification-log:{reason}", reason)
 
         return Poller(self.queue, source.name, access, on_gap, poll_seconds=source.poll_seconds)
 

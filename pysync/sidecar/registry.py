@@ -19,7 +19,7 @@ from pysync.control.client import NoSidecar, ask
 from pysync.errors import PysyncError, UsageError
 from pysync.model.event import Kind
 from pysync.model.wire import decode_event, encode_event
-from pysync.queue import EventQueue
+from pysync.queue import EventQueue, ParkedEvents
 from pysync.queue.store import FILE
 
 _AT_ONCE = 1000
@@ -90,8 +90,9 @@ def kept(queue: EventQueue, target: str) -> Kept | None:
     """What is kept of a target; None if the queue does not know it."""
     if target not in queue.positions():
         return None
-    pause = queue.paused(target)
-    return Kept(target, queue.depth(target).queued, queue.parked_count(target), pause.reason if pause else None)
+    there = queue.target(target)
+    pause = there.paused()
+    return Kept(target, there.depth().queued, there.parked.count(), pause.reason if pause else None)
 
 
 def rename(queue: EventQueue, named: Collection[str], old: str, new: str) -> Kept:
@@ -114,7 +115,7 @@ def rename(queue: EventQueue, named: Collection[str], old: str, new: str) -> Kep
         return other
     # First: after a crash in between `old` is still known, and the rename can be asked for again.
     _address(queue, old, new)
-    queue.rename(old, new, {"act": "renamed", "target": old, "to": new})
+    queue.target(old).rename(new, {"act": "renamed", "target": old, "to": new})
     log.warning("target_renamed", target=old, to=new, queued=there.queued, parked=there.parked)
     return replace(there, target=new)
 
@@ -129,7 +130,7 @@ def remove(queue: EventQueue, named: Collection[str], target: str) -> Kept | Non
     there = kept(queue, target)
     if there is not None:
         act = {"act": "removed", "target": target, "queued": there.queued, "parked": there.parked}
-        queue.forget(target, act)
+        queue.target(target).forget(act)
         log.warning("target_removed", target=target, queued=there.queued, parked=there.parked)
     return there
 
@@ -140,16 +141,16 @@ def _listed(queue: EventQueue) -> str:
 
 def _address(queue: EventQueue, old: str, new: str) -> None:
     """Address refreshes that are for `old` to `new` as well, and have jobs under way name it. Idempotent."""
-    after = queue.positions()[old]
-    for batch in (*_parked(queue, old), *_events(queue, after)):
+    after = queue.target(old).position()
+    for batch in (*_parked(queue.target(old).parked), *_events(queue, after)):
         if changed := {at: data for at, it in batch.items() if (data := _readdressed(it, old, new)) is not None}:
             queue.amend(changed)
     for note in _JOBS:
-        text = queue.noted(note)
+        text = queue.notes.get(note)
         if text is not None and old in (job := json.loads(text))["targets"]:
             job["targets"] = [new if it == old else it for it in job["targets"]]
             job["reached"] = {new if name == old else name: it for name, it in job["reached"].items()}
-            queue.note(note, json.dumps(job))
+            queue.notes.put(note, json.dumps(job))
 
 
 def _events(queue: EventQueue, after: int) -> Iterator[dict[int, bytes]]:
@@ -158,9 +159,9 @@ def _events(queue: EventQueue, after: int) -> Iterator[dict[int, bytes]]:
         yield {event.position: event.data for event in events}
 
 
-def _parked(queue: EventQueue, target: str) -> Iterator[dict[int, bytes]]:
+def _parked(parked: ParkedEvents) -> Iterator[dict[int, bytes]]:
     last = None
-    while rows := queue.parked(target, after=last, limit=_AT_ONCE):
+    while rows := parked.events(after=last, limit=_AT_ONCE):
         last = rows[-1]
         yield {row.position: row.data for row in rows}
 
@@ -178,5 +179,5 @@ def _readdressed(data: bytes, old: str, new: str) -> bytes | None:
     names = attributes.get("targets", "").split("\n")
     if event.kind is not Kind.REFRESH or old not in names or new in names:
         return None
-    # `old` stays among them: until `queue.rename` the target has that name.
+    # `old` stays among them: until it is renamed the target has that name.
     return encode_event(replace(event, attributes={**attributes, "targets": "\n".join([*names, new])}))

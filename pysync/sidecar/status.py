@@ -38,7 +38,7 @@ def sidecar_status(
     `verified` tells what was found at each target when it was last compared, `scopes` how its scope has last changed.
     """
     now = time.time()
-    instances = queue.instances()
+    instances = queue.intake.instances()
     listeners = roll.status(instances)
     # What waits in a spool is missing at every target, whatever the queue says.
     spooled = min((it["waiting_since"] for it in listeners if it["waiting_since"] is not None), default=now)
@@ -52,8 +52,8 @@ def sidecar_status(
         "no_listener_since": roll.empty_since(),
         "queue": _queue(config, queue),
         "workers": [worker.status() for worker in workers],
-        "acts": [_act(act) for act in queue.acts()],
-        "gaps": [_gap(gap) for gap in queue.gaps()],
+        "acts": [_act(act) for act in queue.notes.acts()],
+        "gaps": [_gap(gap) for gap in queue.gaps.latest()],
         "instances": [_instance(it) for it in instances if it.instance != SIDECAR],
         "targets": [
             {
@@ -75,9 +75,9 @@ def _queue(config: Config, queue: EventQueue) -> dict[str, Any]:
         "epoch": queue.epoch,
         "events": queue.size,
         "history": _history(config, queue.history()),
-        "free_bytes": queue.free_bytes(),
-        "min_free_bytes": queue.min_free_bytes,
-        "unreadable": len(queue.unreadable()),
+        "free_bytes": queue.room.free_bytes(),
+        "min_free_bytes": queue.room.min_free_bytes,
+        "unreadable": len(queue.intake.unreadable()),
     }
 
 
@@ -120,13 +120,14 @@ def _act(act: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _target(drain: Drain, queue: EventQueue) -> dict[str, Any]:
-    told, parked = drain.progress.status(), queue.parked_count(drain.name)
+    target = queue.target(drain.name)
+    told, parked = drain.progress.status(), target.parked.count()
     error, pause = told["last_error"], drain.paused()
     return {
         **told,
         "last_error": error and {**error, "over": told["state"] in _AT_WORK and not parked},
         "paused": pause and {"reason": pause.reason, "at": pause.at_ms / 1000},
-        "position": queue.positions()[drain.name],
-        "queued": queue.depth(drain.name).queued,
+        "position": target.position(),
+        "queued": target.depth().queued,
         "parked": parked,
     }

@@ -78,7 +78,7 @@ class Verifier:
 
     def status(self) -> dict[str, Any] | None:
         """What was found last, as in `pysync status --json`; None if nothing was compared yet."""
-        found: dict[str, Any] | None = json.loads(self._queue.noted(self._noted) or "null")
+        found: dict[str, Any] | None = json.loads(self._queue.notes.get(self._noted) or "null")
         return found
 
     def _turn(self) -> None:
@@ -97,7 +97,7 @@ class Verifier:
         drift = persisting(first, again)
         names = [f"{item.kind} {item.name}" for item in drift][:MOST_NAMES]
         found = {"began_at": began, "ended_at": time.time(), "objects": len(first), "drift": len(drift), "names": names}
-        self._queue.note(self._noted, json.dumps(found))
+        self._queue.notes.put(self._noted, json.dumps(found))
         if drift:
             log.warning("drift_found", target=self._drain.name, objects=len(first), drift=len(drift), names=names)
         else:
@@ -129,7 +129,9 @@ class Verifier:
         drain = self._drain
         running = drain.progress.state is State.RUNNING and drain.paused() is None
         # An open gap: changes may be missing of which no event tells.
-        behind = self._queue.depth(drain.name).queued or any(gap.upto is None for gap in self._queue.open_gaps())
+        behind = self._queue.target(drain.name).depth().queued or any(
+            gap.upto is None for gap in self._queue.gaps.unclosed()
+        )
         return running and not behind and self._is_settled()
 
     def _wait(self, seconds: float) -> None:

@@ -21,12 +21,12 @@ def main(directory: Path) -> dict[str, float]:
     kind = target_kind("faulty")
     settings = kind.settings.model_validate({"name": "target", "kind": "faulty", "remember": False})
     with EventQueue(directory, min_free_bytes=0) as queue:
-        queue.register("target")
-        queued = queue.depth("target").queued
+        queue.target("target").register()
+        queued = queue.target("target").depth().queued
         drain = Drain(queue, settings, Translator.of(settings), lambda: kind.open(settings))
         began = time.perf_counter()
         drain.start()
-        while queue.depth("target").queued:
+        while queue.target("target").depth().queued:
             time.sleep(0.05)
         seconds = time.perf_counter() - began
         drain.stop()

@@ -101,7 +101,7 @@ def _replay(kind: str, name: str, aws: EmbeddedAws, directory: Path) -> Run:
     owners = [history.table(f"t{number}") for number in range(_TABLES)]
     settings = _settings(kind, aws)
     with EventQueue(directory / name, min_free_bytes=0) as queue:
-        queue.register("lake")
+        queue.target("lake").register()
         append_all(queue, iter([history.begin(), *map(history.create, owners)]))
         with _drained(queue, settings):
             pass
@@ -111,8 +111,8 @@ def _replay(kind: str, name: str, aws: EmbeddedAws, directory: Path) -> Run:
         with _drained(queue, settings):
             pass
         seconds = time.perf_counter() - began
-        if queue.parked_count("lake"):
-            raise RuntimeError(f"events were parked: {queue.parked('lake', limit=1)}")
+        if queue.target("lake").parked.count():
+            raise RuntimeError(f"events were parked: {queue.target('lake').parked.events(limit=1)}")
     calls = sum(count for name, count in aws.calls().items() if name.startswith("Glue."))
     _check(aws, history.database)
     return Run(_PARTITIONS, sum(aws.statements().values()), calls, seconds)

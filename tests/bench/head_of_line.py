@@ -72,7 +72,7 @@ class _Drained:
         self._append(self._history.begin(), self._history.create(self._big), self._history.create(self._small))
         self.drain.start()
         until = time.monotonic() + _PATIENCE_SECONDS
-        while self._queue.depth("target").queued:
+        while self._queue.target("target").depth().queued:
             if time.monotonic() > until:
                 raise TimeoutError(f"not drained: {self.drain.progress.status()}")
             time.sleep(0.01)
@@ -85,10 +85,10 @@ class _Drained:
 
     @property
     def filling(self) -> bool:
-        return self._queue.depth("target").queued > 1
+        return self._queue.target("target").depth().queued > 1
 
     def _append(self, *events: Event) -> None:
-        self._queue.append_all([Entry(it.instance, it.sequence, it.source, encode_event(it)) for it in events])
+        self._queue.intake.append_all([Entry(it.instance, it.sequence, it.source, encode_event(it)) for it in events])
 
 
 class _ByHand:
@@ -131,7 +131,7 @@ def rows(server: EmbeddedMetastore, directory: Path, lanes: int, say: Say) -> li
         EventQueue(directory / "queue-head-of-line", min_free_bytes=0) as queue,
         closing(Metastore(server.uri)) as metastore,
     ):
-        queue.register("target")
+        queue.target("target").register()
         tables = _Drained(server, queue, lanes)
         tables.begin()
         ratio = _ratio(tables, metastore, "through pysync", say)

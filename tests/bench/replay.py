@@ -127,7 +127,7 @@ def _replay(name: str, database: str, server: EmbeddedMetastore, directory: Path
     )
     with EventQueue(directory / f"queue-{database}", min_free_bytes=0) as queue:
         prepared, workload = _WORKLOADS[name](history, way.share)
-        queue.register("target")
+        queue.target("target").register()
         append_all(queue, prepared)
         with draining(Drain(queue, settings, Translator.of(settings), lambda: kind.open(settings)), queue):
             pass
@@ -140,8 +140,8 @@ def _replay(name: str, database: str, server: EmbeddedMetastore, directory: Path
         ):
             pass
         seconds = time.perf_counter() - began
-        if queue.parked_count("target"):
-            raise RuntimeError(f"events were parked: {queue.parked('target', limit=1)}")
+        if queue.target("target").parked.count():
+            raise RuntimeError(f"events were parked: {queue.target('target').parked.events(limit=1)}")
         return Run(events, calls.count, seconds)
 
 
@@ -165,7 +165,7 @@ def draining(drain: Drain, queue: EventQueue) -> Iterator[None]:
     drain.start()
     yield
     until = time.monotonic() + _PATIENCE_SECONDS
-    while queue.depth(drain.name).queued:
+    while queue.target(drain.name).depth().queued:
         if time.monotonic() > until:
             raise TimeoutError(f"not drained: {drain.progress.status()}")
         time.sleep(0.005)
@@ -180,9 +180,9 @@ def append_all(queue: EventQueue, events: Iterator[Event]) -> int:
         batch.append(Entry(event.instance, event.sequence, event.source, encode_event(event)))
         total += 1
         if len(batch) == 1000:
-            queue.append_all(batch)
+            queue.intake.append_all(batch)
             batch = []
-    queue.append_all(batch)
+    queue.intake.append_all(batch)
     return total
 
 
@@ -241,7 +241,7 @@ def _backlog(directory: Path, say: Say) -> list[Row]:
     say("backlog: a million events are queued")
     place = directory / "backlog"
     with EventQueue(place, min_free_bytes=0) as queue:
-        queue.register("target")
+        queue.target("target").register()
         history = History("backlog", "hdfs://nn/warehouse")
         owners = [history.table(f"t{number}") for number in range(_TABLES)]
         append_all(queue, iter([history.begin(), *map(history.create, owners)]))

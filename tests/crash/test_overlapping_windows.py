@@ -35,7 +35,7 @@ settings = kind.settings.model_validate({"name": "dr", "kind": "hms", "metastore
 with EventQueue(sys.argv[1], min_free_bytes=0) as queue:
     drain = Drain(queue, settings, Translator.of(settings), lambda: kind.open(settings))
     drain.start()
-    while queue.depth("dr").queued:
+    while queue.target("dr").depth().queued:
         time.sleep(0.01)
     drain.stop()
     drain.join(60)
@@ -64,7 +64,7 @@ def test_killed_amid_overlapping_windows_it_converges_and_parks_nothing(metastor
     """Whatever was done of later windows when it was killed."""
     server = metastores()
     with EventQueue(tmp_path, min_free_bytes=0) as queue:
-        queue.register("dr")
+        queue.target("dr").register()
         append(queue, *told(f"file:{server.warehouse}"))
     command = [sys.executable, "-c", PROGRAM, str(tmp_path), server.uri]
     for number in range(ROUNDS):
@@ -74,6 +74,6 @@ def test_killed_amid_overlapping_windows_it_converges_and_parks_nothing(metastor
     done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False, timeout=300)
     assert done.returncode == 0, done.stderr
     with EventQueue(tmp_path, min_free_bytes=0) as queue, closing(Metastore(server.uri)) as metastore:
-        assert queue.parked("dr") == []
-        assert (queue.positions()["dr"], sorted(metastore.databases())) == (queue.last, ["default", "kept"])
+        assert queue.target("dr").parked.events() == []
+        assert (queue.target("dr").position(), sorted(metastore.databases())) == (queue.last, ["default", "kept"])
         assert len(metastore.partition_names("kept", "big")) == PARTITIONS

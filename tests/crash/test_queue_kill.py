@@ -35,22 +35,22 @@ def notes(file):
 
 def write(queue, acked, repeat):
     for instance, number in repeat:
-        assert queue.append(instance, number, "onprem", b"again") is False, f"{instance}:{number} was forgotten"
+        assert queue.intake.append(instance, number, "onprem", b"again") is False, f"{instance}:{number} was forgotten"
     instance, number = str(uuid.uuid4()), 0
     while True:
         number += 1
         name = f"{instance}:{number}".encode()
-        assert queue.append(instance, number, "onprem", name + bytes(random.randrange(3000))) is True
+        assert queue.intake.append(instance, number, "onprem", name + bytes(random.randrange(3000))) is True
         os.write(acked, name + b";\n")
 
 
 def drain(queue, target, given):
     while True:
-        if queue.wait(target, 1):
-            events = queue.window(target, random.randrange(1, 100), 10**6)
+        if queue.target(target).wait(1):
+            events = queue.target(target).window(random.randrange(1, 100), 10**6)
             lines = [b"%d " % e.position + e.data.rstrip(b"\0") + b";\n" for e in events]
             os.write(given, b"".join(lines))
-            queue.advance(target, events[-1].position)
+            queue.target(target).advance(events[-1].position)
 
 
 def trim(queue):
@@ -70,7 +70,7 @@ def checked(work, *args):
 def victim(directory):
     queue = EventQueue(directory / "queue", min_free_bytes=0)
     for target in TARGETS:
-        queue.register(target)
+        queue.target(target).register()
     acked = note(directory / "acked")
     earlier = [line.rsplit(":", 1) for line in notes(directory / "acked")[-200:]]
     repeat = [(instance, int(number)) for instance, number in earlier]
@@ -103,9 +103,12 @@ def given_to(directory, target):
 def check(directory):
     with EventQueue(directory / "queue", min_free_bytes=0) as queue:
         positions = queue.positions()
-        left = {t: {e.position: e.data.rstrip(b"\0").decode() for e in queue.window(t, 10**6, 10**9)} for t in TARGETS}
-        missing = {i.instance: i.missing for i in queue.instances() if i.missing}
-        received = sum(i.received for i in queue.instances())
+        left = {
+            t: {e.position: e.data.rstrip(b"\0").decode() for e in queue.target(t).window(10**6, 10**9)}
+            for t in TARGETS
+        }
+        missing = {i.instance: i.missing for i in queue.intake.instances() if i.missing}
+        received = sum(i.received for i in queue.intake.instances())
     acked = notes(directory / "acked")
     for target in TARGETS:
         given = given_to(directory, target)

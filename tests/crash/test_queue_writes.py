@@ -47,15 +47,15 @@ def record(directory: Path, old: int) -> None:
 
 def session(queue: EventQueue, notes: int, first: int, end: int) -> None:
     for target in ("dr", "lake"):
-        queue.register(target)
+        queue.target(target).register()
     for number in range(first, end):
-        queue.append_all([Entry("jvm", number, "onprem", data_of(number), firm=True)])
+        queue.intake.append_all([Entry("jvm", number, "onprem", data_of(number), firm=True)])
         os.write(notes, b"event %d\n" % number)
-    queue.open_gap(f"gap {first}", "a gap")
+    queue.gaps.open(f"gap {first}", "a gap")
     os.write(notes, b"gap %d\n" % first)
-    queue.advance("dr", first + 2, [park(first, data=data_of(first))])
+    queue.target("dr").advance(first + 2, [park(first, data=data_of(first))])
     os.write(notes, b"parked %d\n" % first)
-    queue.advance("lake", first + 1)
+    queue.target("lake").advance(first + 1)
     queue.trim()
 
 
@@ -65,10 +65,10 @@ def lost(directory: Path, noted: bytes) -> list[str]:
         there = {event.position: event.data for event in queue.events(0, 10**6, 10**9)}
         assert all(data in (data_of(at), b"%d" % at) for at, data in there.items())
         done = min(queue.positions().values(), default=0)
-        gaps = {gap.key for gap in queue.gaps()}
+        gaps = {gap.key for gap in queue.gaps.latest()}
         false = [gap for gap in gaps if not gap.startswith(("gap ", "ended:old:"))]
-        parked = {it.position for it in queue.parked("dr")} if "dr" in queue.positions() else set()
-        assert queue.append("after", 1, "onprem", b"goes on")
+        parked = {it.position for it in queue.target("dr").parked.events()} if "dr" in queue.positions() else set()
+        assert queue.intake.append("after", 1, "onprem", b"goes on")
     missing = [f"a gap that is none: {it}" for it in false]
     for what, number in (line.split() for line in noted.decode().splitlines()):
         at = int(number)

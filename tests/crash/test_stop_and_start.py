@@ -33,7 +33,7 @@ def fill_up(place: Place, clock: float | None = None, events: int = EVENTS) -> N
     with EventQueue(place.queue, min_free_bytes=0, clock=lambda: now) as queue:
         made = (replace(make(at), time_ms=round(now * 1000)) for at, make in enumerate(makers, 1))
         entries = (Entry(INSTANCE, it.sequence, "onprem", encode_event(it)) for it in made)
-        queue.append_all(list(entries))
+        queue.intake.append_all(list(entries))
 
 
 def applied(log: str) -> set[str]:
@@ -78,8 +78,8 @@ def test_sigterm_with_a_full_queue_and_a_slow_target_is_quick_and_loses_nothing(
         done = applied(running.log())
     assert took < STOP_SECONDS + usual, f"it took {took:.1f} s, and {usual:.1f} s with nothing to do"
     with EventQueue(place.queue, min_free_bytes=0) as queue:
-        position = queue.positions()["try"]
-        left = queue.window("try", EVENTS, 10**9)
+        position = queue.target("try").position()
+        left = queue.target("try").window(EVENTS, 10**9)
         assert [event.position for event in left] == list(range(position + 1, EVENTS + 1)), "an event is gone"
         passed = {"db" if at == 1 else f"db.t{at}" for at in range(1, position + 1)}
     assert passed <= done, f"moved on past what was never applied: {sorted(passed - done)[:5]}"
@@ -169,29 +169,32 @@ def test_a_start_never_waits_for_a_target_or_a_source_that_says_nothing(tmp_path
 
 def test_positions_and_sequences_do_not_care_for_the_clock(reopen: Reopener, disk: Disk) -> None:
     queue = reopen()
-    queue.register("dr")
+    queue.target("dr").register()
     for first, now in ((1, 1e9), (4, 1.0), (7, 4e9), (10, 2e9)):
         disk.now = now
         fill(queue, first, first + 2)
     assert seen(queue, "dr") == numbered(1, 12)
-    queue.advance("dr", 5)
+    queue.target("dr").advance(5)
     assert queue.trim() == 5
     disk.now = 0.0
     again = reopen()
     assert seen(again, "dr") == numbered(6, 12)
-    assert (again.append("jvm", 12, "onprem", b"12"), again.append("jvm", 13, "onprem", b"13")) == (False, True)
-    assert [(it.received, it.highest, it.missing) for it in again.instances()] == [(13, 13, ())]
+    assert (again.intake.append("jvm", 12, "onprem", b"12"), again.intake.append("jvm", 13, "onprem", b"13")) == (
+        False,
+        True,
+    )
+    assert [(it.received, it.highest, it.missing) for it in again.intake.instances()] == [(13, 13, ())]
 
 
 def test_waiting_ends_in_time_whatever_the_clock_says(reopen: Reopener, disk: Disk) -> None:
     queue = reopen()
-    queue.register("dr")
+    queue.target("dr").register()
     disk.now = -1e9
     began = time.monotonic()
-    assert queue.wait("dr", 0.05) is False
+    assert queue.target("dr").wait(0.05) is False
     fill(queue, 1, 1)
     disk.now = 1e10
-    assert queue.wait("dr", 30) is True
+    assert queue.target("dr").wait(30) is True
     assert time.monotonic() - began < 20
 
 

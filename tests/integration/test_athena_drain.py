@@ -67,7 +67,7 @@ def replayed(found: Drains, aws: EmbeddedAws, name: str) -> dict[str, Any]:
     found.add("athena", name=name, window=40, lanes=2, statement_timeout_seconds=2.0, **place)
     found.append(a_history(name))
     found.finish(name, 120)
-    assert found.queue.parked_count(name) == 0
+    assert found.queue.target(name).parked.count() == 0
     return of(catalog(aws.client("glue")), name)
 
 
@@ -125,7 +125,7 @@ def test_half_a_minute_of_throttling_is_waited_for(aws: EmbeddedAws, tmp_path: P
         assert 0 < tried <= _MOST_TRIES
         aws.clear_faults()
         found.finish(storm, 120)
-        assert found.queue.parked_count(storm) == 0
+        assert found.queue.target(storm).parked.count() == 0
     there = catalog(aws.client("glue"))
     assert of(there, calm)
     assert of(there, storm) == renamed(of(there, calm), calm, storm)

@@ -33,7 +33,7 @@ UNLOGGED = "payload-that-must-not-be-logged"
 
 
 def reception(queue: EventQueue) -> Reception:
-    return Reception(queue, GapWatch(queue, silence_seconds=60), Overlaps())
+    return Reception(queue.intake, GapWatch(queue, silence_seconds=60), Overlaps())
 
 
 def payload(sequence: int = 1, **fields) -> str:
@@ -87,8 +87,8 @@ def test_an_event_that_is_queued_is_on_disk(stand):
     stand.bridge.stop()
     stand.queue.close()
     with EventQueue(stand.directory, min_free_bytes=0) as again:
-        again.register("dr")
-        assert [event.data for event in again.window("dr", 10, 10**9)] == [base64.b64decode(payload(1))]
+        again.target("dr").register()
+        assert [event.data for event in again.target("dr").window(10, 10**9)] == [base64.b64decode(payload(1))]
 
 
 def test_a_repeated_event_is_queued_once_and_answered_alike(stand):
@@ -99,8 +99,8 @@ def test_a_repeated_event_is_queued_once_and_answered_alike(stand):
 
 def test_several_events_in_one_call_keep_their_order(stand):
     assert stand.caller().append(*[payload(number) for number in (3, 1, 2)]) == "queued"
-    stand.queue.register("dr")
-    queued = [event.data for event in stand.queue.window("dr", 10, 10**9)]
+    stand.queue.target("dr").register()
+    queued = [event.data for event in stand.queue.target("dr").window(10, 10**9)]
     assert queued == [base64.b64decode(payload(number)) for number in (3, 1, 2)]
     assert stand.bridge.status()["answers"] == {"queued": 3}
 
@@ -108,7 +108,7 @@ def test_several_events_in_one_call_keep_their_order(stand):
 def test_of_several_events_in_one_call_the_worst_answer_is_said(stand):
     caller = stand.caller()
     assert caller.append(payload(1), "bm90IGFuIGV2ZW50", payload(2)) == "unreadable"
-    assert (stand.events(), [kept.data for kept in stand.queue.unreadable()]) == (2, [b"not an event"])
+    assert (stand.events(), [kept.data for kept in stand.queue.intake.unreadable()]) == (2, [b"not an event"])
     stand.free_bytes = 10**6
     assert caller.append(payload(2), payload(3)) == "full"
     assert stand.events() == 2
@@ -119,7 +119,7 @@ def test_beside_an_event_of_a_newer_listener_nothing_is_taken(stand):
     """What comes after it may need it, and must not overtake it."""
     newer = damaged(b"CREATE_TABLE", b"CREATE_LABEL")
     assert stand.caller().append(payload(1), "no base64", newer, payload(2)) == "unsupported"
-    assert (stand.events(), stand.queue.unreadable()) == (0, [])
+    assert (stand.events(), stand.queue.intake.unreadable()) == (0, [])
 
 
 def test_many_calls_on_one_connection(stand):
@@ -141,14 +141,14 @@ def test_many_callers_at_once_lose_nothing_and_are_all_counted(stand):
         thread.join()
     assert stand.events() == 500
     assert stand.bridge.status()["answers"] == {"queued": 500}
-    assert [instance.missing for instance in stand.queue.instances()] == [()]
+    assert [instance.missing for instance in stand.queue.intake.instances()] == [()]
 
 
 def test_an_event_of_a_megabyte_comes_whole(stand):
     large = payload(1, attributes={"text": "ä" * 1_000_000})
     assert stand.caller().append(large) == "queued"
-    stand.queue.register("dr")
-    assert stand.queue.window("dr", 1, 1)[0].data == base64.b64decode(large)
+    stand.queue.target("dr").register()
+    assert stand.queue.target("dr").window(1, 1)[0].data == base64.b64decode(large)
 
 
 # --- callers who may not
@@ -295,7 +295,7 @@ def test_a_call_cut_off_in_its_payload_is_not_taken_for_an_event(stand):
     caller.socket.sendall(f"c\nt\nappend\ns{payload(1)[:-8]}".encode())
     caller.socket.shutdown(socket.SHUT_WR)
     caller.lines.read()
-    assert (stand.events(), stand.queue.unreadable()) == (0, [])
+    assert (stand.events(), stand.queue.intake.unreadable()) == (0, [])
 
 
 # --- what can be called
@@ -351,7 +351,7 @@ def test_the_entry_point_cannot_be_taken_away(stand):
 )
 def test_what_is_no_event_is_kept_aside(stand, sent, kept):
     assert stand.caller().append(sent) == "unreadable"
-    assert [(item.data, item.size) for item in stand.queue.unreadable()] == [(kept, len(kept))]
+    assert [(item.data, item.size) for item in stand.queue.intake.unreadable()] == [(kept, len(kept))]
     assert stand.events() == 0
 
 
@@ -368,7 +368,7 @@ def damaged(old: bytes, new: bytes) -> str:
 )
 def test_an_event_of_a_newer_listener_is_unsupported_and_left_to_it(stand, sent):
     assert stand.caller().append(sent) == "unsupported"
-    assert (stand.events(), stand.queue.unreadable()) == (0, [])
+    assert (stand.events(), stand.queue.intake.unreadable()) == (0, [])
 
 
 def test_on_a_full_disk_nothing_is_taken_until_there_is_room(stand):

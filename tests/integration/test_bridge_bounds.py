@@ -52,7 +52,7 @@ def test_what_is_not_strings_is_refused_in_a_word(stand, arguments):
 def test_too_many_arguments_end_the_connection(stand):
     assert stand.caller().append(*[payload(1)] * 1000) == "queued"
     assert stand.caller().call("append", *["sx"] * 1025) == ""
-    assert stand.queue.unreadable() == []
+    assert stand.queue.intake.unreadable() == []
     stand.check_well()
 
 
@@ -60,7 +60,7 @@ def test_whatever_a_method_raises_the_caller_gets_a_word_and_the_log_no_payload(
     def fail(_events):
         raise KeyError(UNLOGGED)
 
-    monkeypatch.setattr(stand.queue, "append_all", fail)
+    monkeypatch.setattr(stand.queue.intake, "append_all", fail)
     assert stand.caller().call("append", f"s{payload(1)}") == "!xsfailed"
     written = "".join(capfd.readouterr())
     assert "call_failed" in written
@@ -98,7 +98,7 @@ def test_a_report_that_no_listener_gives_is_unreadable_and_leaves_nothing(stand,
     """One of 4,000 digits was noted, and told as a gap in a line of 4,000 digits."""
     assert stand.caller().call("report", f"s{report}") == "!ysunreadable"
     stand.bridge._reception._watch.look(60.0)
-    assert stand.queue.gaps() == []
+    assert stand.queue.gaps.latest() == []
     stand.check_well()
 
 
@@ -120,5 +120,5 @@ def test_a_report_as_listeners_give_it_is_noted(stand):
 def test_an_event_with_numbers_that_no_listener_gives_is_kept_aside(stand, fields):
     odd = create_table("db.t", **{"sequence": 1, **fields})
     assert stand.caller().append(base64.b64encode(encode_event(odd)).decode()) == "unreadable"
-    assert (stand.events(), len(stand.queue.unreadable())) == (0, 1)
+    assert (stand.events(), len(stand.queue.intake.unreadable())) == (0, 1)
     stand.check_well()

@@ -66,8 +66,8 @@ def run(tmp_path: Path) -> Iterator[Callable[[str], Sidecar]]:
         place.file.write_text(text)
         if name.startswith("scope-"):
             with closing(EventQueue(place.queue, min_free_bytes=0)) as queue:
-                queue.register("try")
-                queue.open_gap(f"{scope_gaps('try')}1", "its scope is another")
+                queue.target("try").register()
+                queue.gaps.open(f"{scope_gaps('try')}1", "its scope is another")
         sidecar = Sidecar(load_config(place.file))
         running.append(sidecar)
         sidecar.start()

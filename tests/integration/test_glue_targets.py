@@ -66,7 +66,7 @@ def test_two_catalogs_each_with_position_filters_and_drops_of_its_own(
     replay.finish("east")
     assert sorted(of(catalog(east.client("glue")), "two")) == ["two", "two.keep", "two.keep2"]
     assert sorted(of(catalog(west.client("glue")), "second")) == ["second", "second.keep2", "second.other"]
-    assert replay.queue.parked_count("east") == replay.queue.parked_count("west") == 0
+    assert replay.queue.target("east").parked.count() == replay.queue.target("west").parked.count() == 0
 
 
 def named(name: str) -> Any:
@@ -120,7 +120,7 @@ def undisturbed(west: EmbeddedAws, tmp_path_factory: pytest.TempPathFactory) -> 
         found.add("glue", name="calm", endpoint_url=west.url)
         found.append(history("calm"))
         found.finish("calm")
-        assert found.queue.parked_count("calm") == 0
+        assert found.queue.target("calm").parked.count() == 0
     return of(catalog(west.client("glue")), "calm")
 
 
@@ -136,5 +136,5 @@ def test_faults_change_nothing_about_the_end(
     replay.add("glue", name="storm", endpoint_url=east.url, window=60)
     replay.append(history(name))
     replay.finish("storm")
-    assert replay.queue.parked_count("storm") == 0
+    assert replay.queue.target("storm").parked.count() == 0
     assert of(catalog(east.client("glue")), name) == renamed(undisturbed, "calm", name)

@@ -35,17 +35,17 @@ def test_a_small_table_is_changed_while_the_partitions_of_a_big_one_are_on_their
         drain = Drain(queue, settings, Translator.of(settings), lambda: kind.open(settings))
         append(queue, history.begin(), history.create(big), history.create(small))
         drain.start()
-        wait_until(lambda: queue.depth("dr").queued == 0, seconds=SECONDS, what="the tables")
+        wait_until(lambda: queue.target("dr").depth().queued == 0, seconds=SECONDS, what="the tables")
         append(queue, *history.ingest([big], PARTITIONS), history.alter(small, "changed"))
 
         def is_changed() -> bool:
             return metastore.table("db", "small").parameters.get("note") == "changed"
 
         wait_until(is_changed, seconds=SECONDS, what="the small table's change")
-        assert queue.depth("dr").queued > 1, "the small table waited for the big one"
+        assert queue.target("dr").depth().queued > 1, "the small table waited for the big one"
         assert len(metastore.partition_names("db", "big")) < PARTITIONS
-        wait_until(lambda: queue.depth("dr").queued == 0, seconds=SECONDS, what="the big table")
+        wait_until(lambda: queue.target("dr").depth().queued == 0, seconds=SECONDS, what="the big table")
         assert len(metastore.partition_names("db", "big")) == PARTITIONS
-        assert queue.parked("dr") == []
+        assert queue.target("dr").parked.events() == []
         drain.stop()
         assert drain.join(60)

@@ -62,7 +62,7 @@ class Stand:
     def start(self) -> None:
         """As at the start of a sidecar."""
         self.queue = EventQueue(self._directory, min_free_bytes=0)
-        self.queue.register("dr")
+        self.queue.target("dr").register()
         self.poller = Poller(self.queue, "onprem", self.uri, self._gap, poll_seconds=POLL_SECONDS)
         self.poller.start()
 
@@ -79,7 +79,7 @@ class Stand:
         wait_until(lambda: self.poller.status()["position"] == position, seconds=60, what=f"position {position}")
 
     def changes(self) -> list[Change]:
-        events = [(decode_event(found.data), found.position) for found in self.queue.window("dr", 10_000, 10**9)]
+        events = [(decode_event(found.data), found.position) for found in self.queue.target("dr").window(10_000, 10**9)]
         found = [decode_change(*event) for event in events]
         assert None not in found
         return [change for change in found if change is not None]
@@ -129,7 +129,7 @@ def test_it_lives_through_restarts_of_either_side(source, stands):
         source.cut()
         stand.start()
     assert list(dict.fromkeys(stand.ids())) == [found.id for found in everything]
-    (instance,) = stand.queue.instances()
+    (instance,) = stand.queue.intake.instances()
     assert instance.missing == ()
 
 

@@ -82,7 +82,7 @@ def test_it_starts_and_takes_events_while_its_target_is_away(place):
         assert running.stop() == 0
         assert "Traceback" not in running.log()
     with EventQueue(place.queue, min_free_bytes=0) as queue:
-        assert [event.data for event in queue.window("dr", 10, 10**9)] == [encode_event(create_table("db.t"))]
+        assert [event.data for event in queue.target("dr").window(10, 10**9)] == [encode_event(create_table("db.t"))]
 
 
 def promised(document: Path) -> set[str]:

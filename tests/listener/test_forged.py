@@ -23,7 +23,7 @@ def stand(tmp_path: Path, place: Place) -> Iterator[Stand]:
     """A bridge with a queue; the place's listeners call it."""
     place.token.write_text(TOKEN)
     built = Stand(tmp_path / "queue")
-    built.queue.register("dr")
+    built.queue.target("dr").register()
     yield built
     built.close()
 
@@ -41,19 +41,19 @@ def test_a_true_event_behind_a_forged_one_of_its_number_is_a_gap_and_an_alarm(
     driver = place.driver(bridge_port=str(stand.port))
     driver.create("first")
     wait_until(lambda: stand.events() == 1, what="the first event")
-    (instance,) = stand.queue.instances()
+    (instance,) = stand.queue.intake.instances()
     forge(stand, instance.instance, 2)
     if trimmed:
-        stand.queue.advance("dr", stand.queue.last)
+        stand.queue.target("dr").advance(stand.queue.last)
         assert stand.queue.trim() == 2
     with structlog.testing.capture_logs() as lines:
         driver.create("second")
-        wait_until(lambda: bool(stand.queue.open_gaps()), seconds=10, what="a gap")
+        wait_until(lambda: bool(stand.queue.gaps.unclosed()), seconds=10, what="a gap")
         last = stand.queue.last
         driver.create("third")
         wait_until(lambda: stand.queue.last == last + 1, what="what comes after it")
         wait_until(lambda: place.files() == [], what="the spool's end")
-    assert [gap.key for gap in stand.queue.open_gaps()] == [f"differs:{instance.instance}:2"]
+    assert [gap.key for gap in stand.queue.gaps.unclosed()] == [f"differs:{instance.instance}:2"]
     (alarm,) = [line for line in lines if line["event"] == "event_differs"]
     assert (alarm["instance"], alarm["sequence"]) == (instance.instance, 2)
     assert stand.bridge.status()["differing"] == 1
@@ -64,8 +64,8 @@ def test_an_event_that_is_sent_again_as_it_was_is_no_gap(stand: Stand) -> None:
     with closing(Caller(stand.port)) as caller:
         for _ in range(3):
             assert caller.append(event) == "queued"
-        stand.queue.advance("dr", stand.queue.last)
+        stand.queue.target("dr").advance(stand.queue.last)
         stand.queue.trim()
         assert caller.append(event, event) == "queued"
-    assert stand.queue.gaps() == []
+    assert stand.queue.gaps.latest() == []
     assert stand.bridge.status()["differing"] == 0

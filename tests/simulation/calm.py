@@ -65,7 +65,7 @@ def _parked(world: World) -> str | None:
         sidecar = cluster.sidecar
         for feed in sidecar.feeds if sidecar else ():
             if sidecar and feed.parked:
-                rows = [(row.table, row.reason[:300]) for row in sidecar.queue.parked_tables(feed.name)]
+                rows = [(row.table, row.reason[:300]) for row in sidecar.queue.target(feed.name).parked.tables()]
                 return f"parked at {cluster.name} for {feed.name}: {rows}"
     return None
 

@@ -36,7 +36,7 @@ class Feed:
     ) -> None:
         self.name = settings.name
         self._queue, self._settings, self._clock = queue, settings, clock
-        queue.register(self.name)
+        queue.target(self.name).register()
         self.progress = Progress(settings.name, settings.kind)
         self._replayer = Replayer(
             queue,
@@ -55,12 +55,12 @@ class Feed:
     @property
     def behind(self) -> int:
         """How many events it has not had yet."""
-        return self._queue.last - self._queue.positions()[self.name]
+        return self._queue.last - self._queue.target(self.name).position()
 
     @property
     def parked(self) -> int:
         """How many events it has refused."""
-        return self._queue.parked_count(self.name)
+        return self._queue.target(self.name).parked.count()
 
     def ask_for_retry(self) -> None:
         """What is parked is tried again at once, and soon again if it fails."""

@@ -49,7 +49,7 @@ class Sidecar:
         )
         self.watch, self.overlaps = GapWatch(self.queue, SILENCE_SECONDS), Overlaps()
         self.overlaps.recall(self.queue)
-        self.reception = Reception(self.queue, self.watch, self.overlaps)
+        self.reception = Reception(self.queue.intake, self.watch, self.overlaps)
         source: Any = dumped.opened if dumped else self._source(wiring)
         self.feeds = [
             Feed(self.queue, settings, _opener(settings, store, link), source, clock=clock, dice=dice)
@@ -82,11 +82,11 @@ class Sidecar:
     def resting(self) -> bool:
         """Whether nothing is left to do, but for what is parked."""
         asked = self.overlaps._new or self.overlaps._asked or self.healer._due
-        return not (asked or any(feed.behind for feed in self.feeds) or self.queue.open_gaps())
+        return not (asked or any(feed.behind for feed in self.feeds) or self.queue.gaps.unclosed())
 
     def end(self) -> None:
         """The process is gone, whatever it was at; its file is free."""
-        self.queue._release()
+        self.queue._file.close()
 
     def _is_of_scope(self, gap: Gap) -> bool:
         return any(it.heals(gap) for it in self.rescopers)

@@ -76,7 +76,7 @@ class Cluster:
 
     def events(self) -> int:
         """How many events its listener has told of."""
-        return sum(item.received for item in self.sidecar.queue.instances())
+        return sum(item.received for item in self.sidecar.queue.intake.instances())
 
     def counts(self) -> tuple[int, int, int]:
         """Its events, and how many of them wait for a target or are parked."""

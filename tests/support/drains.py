@@ -55,17 +55,19 @@ class _Stand:
 
     def finish(self, seconds: float = 10.0) -> None:
         """Wait until the target's position is the queue's end."""
-        wait_until(lambda: self.queue.depth(self.name).queued == 0, seconds=seconds, what="the end of the queue")
+        wait_until(
+            lambda: self.queue.target(self.name).depth().queued == 0, seconds=seconds, what="the end of the queue"
+        )
 
     def status(self) -> dict[str, Any]:
         assert self.drain is not None
         return self.drain.progress.status()
 
     def position(self) -> int:
-        return self.queue.positions()[self.name]
+        return self.queue.target(self.name).position()
 
     def parked(self) -> list[tuple[int, str, str]]:
-        return [(item.position, item.table, item.kind) for item in self.queue.parked(self.name)]
+        return [(item.position, item.table, item.kind) for item in self.queue.target(self.name).parked.events()]
 
 
 class Bench(_Stand):

@@ -107,4 +107,4 @@ def one_of_each_kind() -> dict[Kind, dict[str, Any]]:
 def append(queue: Any, *events: Event) -> None:
     """Take events into a queue, as the bridge does."""
     for item in events:
-        queue.append(item.instance, item.sequence, item.source, encode_event(item))
+        queue.intake.append(item.instance, item.sequence, item.source, encode_event(item))

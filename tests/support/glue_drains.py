@@ -33,7 +33,7 @@ class Drains:
         found = target_kind(kind)
         common = {"kind": kind, "region": REGION, "retry_max_seconds": 0.02, "parked_retry_seconds": 0}
         settings = found.settings.model_validate({**common, **values})
-        self.queue.register(settings.name)
+        self.queue.target(settings.name).register()
         open_target: Callable[[], Any] = lambda: found.open(settings)  # noqa: E731
         drain = Drain(self.queue, settings, Translator.of(settings), open_target)
         self._drains[settings.name] = drain
@@ -42,13 +42,13 @@ class Drains:
 
     def append(self, events: Sequence[Event]) -> None:
         for event in events:
-            self.queue.append(event.instance, event.sequence, event.source, encode_event(event))
+            self.queue.intake.append(event.instance, event.sequence, event.source, encode_event(event))
 
     def status(self, name: str) -> dict[str, Any]:
         return self._drains[name].progress.status()
 
     def queued(self, name: str) -> int:
-        return self.queue.depth(name).queued
+        return self.queue.target(name).depth().queued
 
     def finish(self, name: str, seconds: float = 60.0) -> None:
         wait_until(lambda: not self.queued(name), seconds=seconds, what=f"the end of the queue for {name}")

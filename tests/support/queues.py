@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -43,17 +45,24 @@ class Reopener:
 def fill(queue: EventQueue, first: int, last: int, instance: str = "jvm") -> None:
     """Append events whose data is their number."""
     for number in range(first, last + 1):
-        queue.append(instance, number, "onprem", b"%d" % number)
+        queue.intake.append(instance, number, "onprem", b"%d" % number)
 
 
 def seen(queue: EventQueue, target: str, limit: int = 1000) -> list[tuple[int, bytes]]:
     """What a target has before it."""
-    return [(event.position, event.data) for event in queue.window(target, limit, 10**9)]
+    return [(event.position, event.data) for event in queue.target(target).window(limit, 10**9)]
 
 
 def numbered(first: int, last: int) -> list[tuple[int, bytes]]:
     """What `seen` finds of what `fill` appended."""
     return [(number, b"%d" % number) for number in range(first, last + 1)]
+
+
+def stand_between(queue: EventQueue, target: str, advance: Callable[..., None]) -> None:
+    """Whoever asks for the target's queue from now on calls `advance` instead of its own, which comes first."""
+    found = queue.target(target)
+    found.advance = partial(advance, found.advance)
+    queue.target = lambda _: found
 
 
 def park(position: int, table: str = "sales.orders", target: str = "dr", **changes: Any) -> Park:

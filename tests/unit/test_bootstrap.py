@@ -70,7 +70,7 @@ class Stand:
         self.queue, self.source = queue, source
         self.refreshes = Refreshes(queue, "onprem")
         self.targets = {name: Target() for name in targets}
-        self.checkpoints = Checkpoints(queue, targets)
+        self.checkpoints = Checkpoints(queue.notes, targets)
         self.drains = {name: self._drain(name, values) for name, values in targets.items()}
         policies = {name: Translator.of(settings(name=name, **values)).policy for name, values in targets.items()}
         self.bootstrapper = Bootstrapper(
@@ -82,7 +82,7 @@ class Stand:
             source=URI if source else None,
         )
         for name in targets:
-            queue.register(name)
+            queue.target(name).register()
         stack.callback(self.stop)
 
     def _drain(self, name: str, values: dict[str, Any]) -> Drain:
@@ -111,7 +111,7 @@ class Stand:
 
     def asked(self, target: str = "dr") -> list[str]:
         """The tables that were asked for, in the order of the queue."""
-        found = [decode_event(it.data).attributes for it in self.queue.window(target, 100_000, 10**9)]
+        found = [decode_event(it.data).attributes for it in self.queue.target(target).window(100_000, 10**9)]
         return [f"{names['database']}.{names['table']}" for names in found if "table" in names]
 
 
@@ -155,7 +155,7 @@ def test_another_target_gets_none_of_it(stands) -> None:
     stand.bootstrapper.begin(["dr"])
     stand.start("dr", "other")
     stand.wait_for("finished")
-    wait_until(lambda: stand.queue.depth("other").queued == 0, what="the other target being past it")
+    wait_until(lambda: stand.queue.target("other").depth().queued == 0, what="the other target being past it")
     assert (bool(stand.targets["dr"].applied), stand.targets["other"].applied) == (True, [])
 
 
@@ -165,7 +165,7 @@ def test_what_comes_meanwhile_is_applied_after_it(stands) -> None:
     stand.bootstrapper.begin(["dr"])
     stand.start()
     wait_until(lambda: len(stand.asked()) == 3, what="all being asked for")
-    found = [decode_event(it.data) for it in stand.queue.window("dr", 100, 10**9)]
+    found = [decode_event(it.data) for it in stand.queue.target("dr").window(100, 10**9)]
     assert {(it.kind, it.attributes["targets"]) for it in found} == {(Kind.REFRESH, "dr")}
 
 
@@ -228,8 +228,8 @@ def test_the_status_says_what_it_waits_for(stands) -> None:
     ("prepare", "words"),
     [
         (lambda stand: setattr(stand.source, "away", True), "cannot be read"),
-        (lambda stand: stand.queue.pause("dr", "for now"), "is paused: for now"),
-        (lambda stand: stand.queue.pause("shadow", "for now"), "runs as a shadow"),
+        (lambda stand: stand.queue.target("dr").pause("for now"), "is paused: for now"),
+        (lambda stand: stand.queue.target("shadow").pause("for now"), "runs as a shadow"),
         (lambda stand: stand.bootstrapper.begin(["other"]), "a bootstrap of other is running"),
     ],
 )
@@ -259,7 +259,7 @@ def test_after_the_end_another_may_begin(stands) -> None:
 
 def test_the_gap_of_a_new_target_is_left_to_it_and_closed_by_it(stands) -> None:
     stand = stands(Source("db"))
-    stand.queue.open_gap("new:dr:1:0", "target dr is new")
+    stand.queue.gaps.open("new:dr:1:0", "target dr is new")
     stand.bootstrapper.begin(["dr"])
     healer = Healer(
         stand.queue,
@@ -276,7 +276,7 @@ def test_the_gap_of_a_new_target_is_left_to_it_and_closed_by_it(stands) -> None:
     assert stand.asked() == [], "the healer leaves it alone"
     stand.start("dr")
     stand.wait_for("finished")
-    wait_until(lambda: stand.queue.open_gaps() == [], what="the gap being closed")
+    wait_until(lambda: stand.queue.gaps.unclosed() == [], what="the gap being closed")
     assert healer.worker.end(60)
     assert len(stand.targets["dr"].applied) == 1 + 2 * 3, "nothing was compared twice"
 
@@ -297,7 +297,7 @@ def test_what_was_refused_is_tried_again_before_it_is_over(stands) -> None:
     stand.start("dr")
     stand.wait_for("finished")
     (found,) = stand.status()["targets"]
-    assert (stand.queue.parked_count("dr"), found["tables"], found["partitions"]) == (0, 3, 6)
+    assert (stand.queue.target("dr").parked.count(), found["tables"], found["partitions"]) == (0, 3, 6)
     assert "db.t0000" in {it.key for it in target.applied}
 
 
@@ -307,7 +307,7 @@ def test_what_is_refused_for_good_stays_parked_and_is_not_counted(stands) -> Non
     stand.bootstrapper.begin(["dr"])
     stand.start("dr")
     stand.wait_for("finished")
-    assert (stand.queue.parked_count("dr"), stand.status()["targets"][0]["tables"]) == (1, 2)
+    assert (stand.queue.target("dr").parked.count(), stand.status()["targets"][0]["tables"]) == (1, 2)
 
 
 def test_a_target_that_is_not_in_the_configuration_any_more_is_left_out(stands) -> None:

@@ -53,7 +53,7 @@ def filled(built, **values) -> FaultyDrain:
 def assert_stands_still(bench: FaultyDrain, queued: int) -> None:
     position = bench.position()
     time.sleep(STILL)
-    assert (bench.position(), bench.queue.depth(bench.name).queued) == (position, queued)
+    assert (bench.position(), bench.queue.target(bench.name).depth().queued) == (position, queued)
 
 
 def wait_for_brake(bench: FaultyDrain, drops: int) -> None:
@@ -122,7 +122,9 @@ def one_by_one(bench: FaultyDrain, *names: str, created: int = 0) -> None:
     for name in names:
         if bench.drain.paused() is None:
             bench.append(drop(name, created))
-            wait_until(lambda: bench.drain.paused() or bench.queue.depth(bench.name).queued == 0, what="one window")
+            wait_until(
+                lambda: bench.drain.paused() or bench.queue.target(bench.name).depth().queued == 0, what="one window"
+            )
 
 
 def test_drops_one_by_one_are_held_when_they_are_too_many_within_the_time(built):

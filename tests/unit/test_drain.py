@@ -15,6 +15,7 @@ from pysync.replay.translate import Translator
 from tests.support import wait_until
 from tests.support.drains import ATTEMPTS, NEVER, FaultyDrain, create, create_database, drop_database
 from tests.support.events import event, settings
+from tests.support.queues import stand_between
 from tests.support.targets import FakeTarget
 
 
@@ -57,12 +58,11 @@ def test_stopping_while_the_target_is_away_ends_and_loses_nothing(bench):
     assert bench.target.positions() == [1]
 
 
-def test_after_a_crash_what_a_later_overlapping_window_took_away_is_not_missed(tmp_path, monkeypatch):
+def test_after_a_crash_what_a_later_overlapping_window_took_away_is_not_missed(tmp_path):
     """The process dies when all is applied and the position stands before it: the table's database is gone again."""
     with closing(FaultyDrain(tmp_path, window=1)) as bench:
         bench.append(create_database(), create("db.t"), create("db.u"), drop_database())
-        real = bench.queue.advance
-        monkeypatch.setattr(bench.queue, "advance", lambda *told: real(*told) if told[1] == 1 else None)
+        stand_between(bench.queue, bench.name, lambda real, *told: real(*told) if told[0] == 1 else None)
         bench.start()
         wait_until(lambda: bench.status()["counts"].get("applied") == 4, what="all to be applied")
         bench.restart()
@@ -79,7 +79,7 @@ def test_how_far_windows_overlapped_is_known_after_a_restart_with_another_settin
     bench.stop()
     bench.settings = bench.settings.model_copy(update={"window": 1})
     bench.run()
-    assert int(bench.queue.noted("window:dr")) == 1600
+    assert int(bench.queue.notes.get("window:dr")) == 1600
 
 
 def test_stopping_between_the_tries_of_a_bug_does_not_park_it(bench):
@@ -160,16 +160,16 @@ def test_while_a_target_cannot_be_opened_the_state_says_so(bench):
     assert bench.parked() == []
 
 
-def test_a_queue_that_cannot_be_written_loses_no_event(bench, monkeypatch):
+def test_a_queue_that_cannot_be_written_loses_no_event(bench):
     """Nor is it a bug of pysync: the worker and its target wait, and both say so."""
-    real, is_full = bench.queue.advance, threading.Event()
+    is_full = threading.Event()
 
-    def advance(*arguments):
+    def advance(real, *arguments):
         if is_full.is_set():
             raise QueueFull("no space left")
         real(*arguments)
 
-    monkeypatch.setattr(bench.queue, "advance", advance)
+    stand_between(bench.queue, bench.name, advance)
     is_full.set()
     bench.append(create("db.t"), create("db.u"))
     worker = bench.start().worker

@@ -61,7 +61,7 @@ def test_a_refused_event_stops_its_own_table_only(bench):
     assert bench.target.positions() == [4]
     assert bench.parked() == [(1, "db.bad", "rejected"), (3, "db.bad", "waits")]
     assert bench.target.tries["db.bad"] == 1, "a refusal is tried once, and what waits behind it not at all"
-    assert bench.queue.parked("dr")[0].reason == "the target does not like db.bad"
+    assert bench.queue.target("dr").parked.events()[0].reason == "the target does not like db.bad"
 
 
 def test_a_restart_tries_parked_events_again_before_later_ones(bench):
@@ -84,7 +84,7 @@ def test_a_restart_that_mends_nothing_leaves_parked_what_was_parked(bench):
     bench.append(create("db.bad"))
     bench.finish()
     assert bench.parked() == [(1, "db.bad", "rejected"), (2, "db.bad", "waits"), (3, "db.bad", "waits")]
-    assert [item.attempts for item in bench.queue.parked("dr")] == [2, 1, 1]
+    assert [item.attempts for item in bench.queue.target("dr").parked.events()] == [2, 1, 1]
     assert bench.target.applied == []
 
 
@@ -259,7 +259,7 @@ def test_a_bug_is_tried_a_few_times_and_then_parked_with_its_traceback(bench):
     bench.run()
     assert bench.target.tries["db.t"] == ATTEMPTS
     assert bench.parked() == [(1, "db.t", "bug"), (3, "db.t", "waits")]
-    parked = bench.queue.parked("dr")[0]
+    parked = bench.queue.target("dr").parked.events()[0]
     assert parked.reason.startswith("Traceback")
     assert "RuntimeError: a bug of the target" in parked.reason
     assert bench.status()["last_error"]["reason"] == "RuntimeError: a bug of the target"
@@ -285,7 +285,7 @@ def test_an_event_that_is_not_whole_is_parked_and_others_go_on(bench):
     bench.append(lambda sequence: event(Kind.CREATE_TABLE, after=[nameless], sequence=sequence), create("db.t"))
     bench.run()
     assert (bench.parked(), bench.target.positions()) == ([(1, "", "rejected")], [2])
-    assert bench.queue.parked("dr")[0].reason == "a Table without its dbName"
+    assert bench.queue.target("dr").parked.events()[0].reason == "a Table without its dbName"
 
 
 def test_an_event_that_our_own_code_stumbles_over_is_parked_and_others_go_on(bench, monkeypatch):
@@ -300,4 +300,4 @@ def test_an_event_that_our_own_code_stumbles_over_is_parked_and_others_go_on(ben
     bench.append(create("db.bad"), create("db.t"))
     bench.run()
     assert (bench.parked(), bench.target.positions()) == ([(1, "db.bad", "bug")], [2])
-    assert "Traceback" in bench.queue.parked("dr")[0].reason
+    assert "Traceback" in bench.queue.target("dr").parked.events()[0].reason

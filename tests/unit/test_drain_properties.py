@@ -17,6 +17,7 @@ from pysync.replay.translate import Translator
 from tests.support import wait_until
 from tests.support.drains import Bench, create, drop_database, rename, shorten_waits
 from tests.support.events import append
+from tests.support.queues import stand_between
 from tests.support.targets import FakeTarget
 
 
@@ -52,10 +53,10 @@ class Witness:
     """Stands between drain and queue, and checks each move of the position."""
 
     def __init__(self, bench: Bench) -> None:
-        self._bench, self._advance = bench, bench.queue.advance
+        self._bench = bench
         self.keys: dict[int, frozenset[str]] = {}
         self.complaints: list[str] = []
-        bench.queue.advance = self
+        stand_between(bench.queue, bench.name, self)
 
     def expect(self, *events: Event) -> None:
         translator = Translator.of(self._bench.settings)
@@ -80,12 +81,12 @@ class Witness:
                 found.append(position)
         return found
 
-    def __call__(self, target, position, parked=()):
-        kept = {item.position for item in [*self._bench.queue.parked(target), *parked]}
+    def __call__(self, advance, position, parks=()):
+        kept = {item.position for item in [*self._bench.queue.target(self._bench.name).parked.events(), *parks]}
         missing = set(self.missing(position)) - kept
         if missing:
             self.complaints.append(f"at {position}, neither applied nor parked: {sorted(missing)}")
-        self._advance(target, position, parked)
+        advance(position, parks)
 
 
 @hypothesis_settings(max_examples=60, deadline=None)

@@ -379,7 +379,7 @@ def test_a_dump_must_follow_what_a_target_has(reopen) -> None:
     queue = reopen()
     assert unfit(queue) == ""
     assert "took no dump" in unfit(queue, since=3)
-    queue.note("load:dr", Taken(id="x", upto=7, began_at=100.0, within=(Within(),)).model_dump_json())
+    queue.notes.put("load:dr", Taken(id="x", upto=7, began_at=100.0, within=(Within(),)).model_dump_json())
     assert [unfit(queue, upto=upto) for upto in (7, 8, None)] == ["", "", ""]
     assert "up to notification 6, not 7" in unfit(queue, upto=6)
     assert "begun earlier" in unfit(queue, began_at=99.0)
@@ -389,25 +389,25 @@ def test_a_dump_must_follow_what_a_target_has(reopen) -> None:
     assert "begins after notification 8" in unfit(queue, since=8, upto=9)
     assert "another scope" in unfit(queue, since=7, upto=9, within=(Within(policy="db"),))
     assert unfit(queue, upto=9, within=(Within(policy="db"),)) == "", "one of everything may have any scope"
-    queue.note("load:dr:begun", Taken(id="y", upto=11, began_at=102.0, within=(Within(),)).model_dump_json())
+    queue.notes.put("load:dr:begun", Taken(id="y", upto=11, began_at=102.0, within=(Within(),)).model_dump_json())
     assert "up to notification 9, not 11" in unfit(queue, since=7, upto=9), "the target may have some of that"
     assert [unfit(queue, since=7, upto=12), unfit(queue, since=8, upto=12)[:16]] == ["", "the dump begins "]
-    queue.note("load:dr:begun", "of a newer pysync")
-    queue.note("notification-log:onprem", '{"last": 8, "seen": []}')
+    queue.notes.put("load:dr:begun", "of a newer pysync")
+    queue.notes.put("notification-log:onprem", '{"last": 8, "seen": []}')
     assert "8 came in already" in unfit(queue)
 
 
 def test_a_queue_knows_what_came_in_since_a_dump_was_begun(reopen) -> None:
     """Changes that a listener told of, and comparisons with the living source; not what another load asked for."""
     queue = reopen()  # its clock stands at 1000 s
-    queue.append("jvm", 1, "another", b"x")
-    queue.append("sidecar", 1, "onprem", b"x")
-    queue.append("notification-log:onprem", 1, "onprem", b"x")
+    queue.intake.append("jvm", 1, "another", b"x")
+    queue.intake.append("sidecar", 1, "onprem", b"x")
+    queue.intake.append("notification-log:onprem", 1, "onprem", b"x")
     since = partial(since_by_queue, queue, ASKED.model_copy(update={"began_at": 999.0}))
     assert since("dr") is None
-    queue.append("jvm2", 1, "onprem", b"x")
+    queue.intake.append("jvm2", 1, "onprem", b"x")
     assert since("dr") is None, "a target that is new has none of it"
-    queue.register("dr")
+    queue.target("dr").register()
     assert "changes of its source came in until" in since("dr")
     later = ASKED.model_copy(update={"began_at": 1001.0})
     assert since_by_queue(queue, later, "dr") is None

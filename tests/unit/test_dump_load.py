@@ -43,12 +43,12 @@ class Load:
         origin = Origin(lambda: DumpReader(dump), id=directory.name, whole=whole, note="load")
         translator = Translator.of(wanted)
         self.queue, self.target = queue, target
-        checkpoints = Checkpoints(queue, ["dr"], origin.note)
+        checkpoints = Checkpoints(queue.notes, ["dr"], origin.note)
         tally = checkpoints.tally("dr")
         self.drain = Drain(queue, wanted, translator, target.opener, source=origin.opened, tally=tally)
         policies, refreshes = {"dr": translator.policy}, Refreshes(queue, "onprem")
         self.bootstrapper = Bootstrapper(queue, refreshes, [self.drain], policies, checkpoints, source=origin)
-        queue.register("dr")
+        queue.target("dr").register()
         stack.callback(self.stop)
 
     def run(self) -> dict[str, Any]:
@@ -121,11 +121,11 @@ def test_a_table_with_another_name_there_stays_though_the_dump_has_just_its_name
 @pytest.mark.parametrize("whole", [True, False])
 def test_only_a_whole_dump_stands_for_the_comparison_with_a_new_target(loads, tmp_path: Path, whole) -> None:
     load = loads(dumped(tmp_path / "one"), Target(), whole=whole)
-    load.queue.open_gap("new:dr:1:0", "target dr is new")
+    load.queue.gaps.open("new:dr:1:0", "target dr is new")
     load.bootstrapper.begin(["dr"])
     load.run()
-    load.queue.close_gaps()
-    assert (load.queue.open_gaps() == []) is whole
+    load.queue.gaps.close_passed()
+    assert (load.queue.gaps.unclosed() == []) is whole
 
 
 def test_a_load_goes_on_with_its_own_dump_and_gives_another_one_up(loads, tmp_path: Path) -> None:

@@ -25,7 +25,7 @@ def queue(reopen):
 def put(queue, *events):
     for found in events:
         data = found if isinstance(found, bytes) else encode_event(found)
-        queue.append("jvm", queue.last + 1, "onprem", data)
+        queue.intake.append("jvm", queue.last + 1, "onprem", data)
 
 
 def objects(queue, **request):
@@ -37,12 +37,12 @@ def positions(answer):
 
 
 def test_an_event_in_full(queue, disk):
-    queue.register("dr")
-    queue.register("lake")
+    queue.target("dr").register()
+    queue.target("lake").register()
     disk.now = 5000.0
     secret = create_table("Sales.Orders", sequence=7, time_ms=4_000_500, attributes={"thread": "canary"})
     put(queue, secret)
-    queue.advance("dr", 1)
+    queue.target("dr").advance(1)
     (found,) = listed(queue, {})["events"]
     assert found == {
         "position": 1,
@@ -90,8 +90,8 @@ def test_of_one_table(queue):
 
 def test_the_newest_unless_it_is_said_where_to_begin(queue):
     put(queue, *(create_table(f"db.t{number}") for number in range(1, 8)))
-    queue.register("dr")
-    queue.advance("dr", 2)
+    queue.target("dr").register()
+    queue.target("dr").advance(2)
     queue.trim()
     answer = listed(queue, {"limit": 2})
     assert (positions(answer), answer["first"], answer["last"], answer["next"]) == ([6, 7], 3, 7, None)
@@ -128,9 +128,9 @@ def test_the_sidecar_keeps_history_as_long_as_its_configuration_says_and_tells_o
     place.file.write_text(place.file.read_text().replace("[queue]", f'[queue]\nretain = "{retain}"'))
     sidecar = Sidecar(load_config(place.file), bridge=False)
     try:
-        sidecar.queue.register("try")
-        sidecar.queue.append_all([Entry("jvm", number, "onprem", b"x") for number in range(1, 8)])
-        sidecar.queue.advance("try", 5)
+        sidecar.queue.target("try").register()
+        sidecar.queue.intake.append_all([Entry("jvm", number, "onprem", b"x") for number in range(1, 8)])
+        sidecar.queue.target("try").advance(5)
         before = sidecar.status()["queue"]["history"]
         assert before["events"] == 5
         assert before["bytes"] > 0

@@ -35,7 +35,7 @@ def test_one_forbidden_table_is_parked_and_all_others_arrive(built):
     assert "later" in bench.tables()
     ((position, key, kind),) = bench.parked()
     assert (position, key, kind) == (12, "db.secret", "rejected")
-    assert "access denied" in bench.queue.parked(bench.name)[0].reason
+    assert "access denied" in bench.queue.target(bench.name).parked.events()[0].reason
 
 
 def test_where_nothing_succeeds_the_target_waits_and_nothing_is_parked(built):

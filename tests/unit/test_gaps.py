@@ -20,7 +20,9 @@ from pysync.model.event import SIDECAR
 from pysync.queue import EventQueue
 from tests.support.queues import Reopener, fill
 
-NO_QUEUE = SimpleNamespace(noted=lambda _: None, instances=list)  # it must not come to ask more of it
+NO_QUEUE = SimpleNamespace(  # it must not come to ask more of it
+    notes=SimpleNamespace(get=lambda _: None), intake=SimpleNamespace(instances=list)
+)
 SILENCE = 15.0
 TICK = 2.0
 
@@ -51,7 +53,7 @@ def look(watch: GapWatch, seconds: float, *, report: str | None = None) -> int:
 
 
 def reasons(queue: EventQueue) -> list[str]:
-    return [gap.reason for gap in queue.gaps()]
+    return [gap.reason for gap in queue.gaps.latest()]
 
 
 # --- numbers that are missing
@@ -153,7 +155,7 @@ def test_a_gap_that_is_known_is_not_found_again_by_the_next_sidecar(reopen):
         assert look(GapWatch(queue, SILENCE), 100) == 1
         again = reopen()
         assert look(GapWatch(again, SILENCE), 100) == 0
-        assert len(again.gaps()) == 1
+        assert len(again.gaps.latest()) == 1
 
 
 def test_a_listener_that_is_heard_again_is_alive_and_may_fall_silent_again(queue, watch):
@@ -164,7 +166,7 @@ def test_a_listener_that_is_heard_again_is_alive_and_may_fall_silent_again(queue
     watch.heard("jvm")
     assert look(watch, SILENCE - TICK) == 0
     assert look(watch, 100) == 1
-    assert len(queue.gaps()) == 2
+    assert len(queue.gaps.latest()) == 2
 
 
 def test_a_pause_of_the_sidecar_itself_is_no_silence(queue, watch):
@@ -195,12 +197,12 @@ def test_what_a_listener_tells_of_an_earlier_one_is_a_gap_at_once(reopen):
         again = GapWatch(queue, SILENCE)
         assert again.report(ended("killed"))
         assert look(again, 100) == 0
-        assert len(queue.gaps()) == 1
+        assert len(queue.gaps.latest()) == 1
 
 
 def test_the_end_of_an_earlier_one_that_cannot_be_recorded_is_not_answered_ok(queue, watch):
     """The listener keeps its marker then, and tells of it again."""
-    reception = Reception(queue, watch, Overlaps())
+    reception = Reception(queue.intake, watch, Overlaps())
     assert reception.report(ended("one")) == "ok"
     queue.close()
     assert reception.report(ended("two")) == "failed"
@@ -219,7 +221,7 @@ def test_its_silence_was_a_gap_already(queue, watch):
     assert look(watch, 100) == 1
     assert watch.report(ended())
     assert look(watch, 100) == 0
-    assert len(queue.gaps()) == 1
+    assert len(queue.gaps.latest()) == 1
 
 
 def test_the_end_of_an_earlier_one_does_not_hide_that_numbers_of_it_are_missing(queue, watch):

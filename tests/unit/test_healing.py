@@ -69,7 +69,7 @@ class Stand:
         self.overlaps = Overlaps()
         self.is_held = False
         self._stack = stack
-        queue.register("dr")
+        queue.target("dr").register()
 
     def start(self, tables_per_second: float = 1e6) -> Healer:
         self.refreshes = Refreshes(self.queue, "onprem")
@@ -87,13 +87,13 @@ class Stand:
         return healer
 
     def asked(self) -> list[Event]:
-        return [decode_event(item.data) for item in self.queue.window("dr", 100_000, 10**9)]
+        return [decode_event(item.data) for item in self.queue.target("dr").window(100_000, 10**9)]
 
     def tables(self) -> list[str]:
         return [it.attributes["table"] for it in self.asked() if "table" in it.attributes]
 
     def states(self) -> list[str]:
-        return [_state(gap) for gap in self.queue.gaps()]
+        return [_state(gap) for gap in self.queue.gaps.latest()]
 
     def wait_for(self, *states: str) -> None:
         wait_until(lambda: self.states() == list(states), seconds=60, what=f"gaps {states}, not {self.states()}")
@@ -120,14 +120,14 @@ def stands(reopen: Reopener, monkeypatch: pytest.MonkeyPatch) -> Iterator[Callab
 
 def test_a_gap_is_closed_once_everything_is_asked_for_and_the_target_is_past_it(stands) -> None:
     stand = stands(Source(3))
-    stand.queue.open_gap("a", "why")
+    stand.queue.gaps.open("a", "why")
     stand.start()
     stand.wait_for("closing")
     assert stand.tables() == ["t0000", "t0001", "t0002"]
-    stand.queue.advance("dr", stand.queue.last - 1)
+    stand.queue.target("dr").advance(stand.queue.last - 1)
     time.sleep(0.1)
     assert stand.states() == ["closing"], "the target is not past it"
-    stand.queue.advance("dr", stand.queue.last)
+    stand.queue.target("dr").advance(stand.queue.last)
     stand.wait_for("closed")
     assert stand.source.opened == 1
 
@@ -135,11 +135,11 @@ def test_a_gap_is_closed_once_everything_is_asked_for_and_the_target_is_past_it(
 def test_gaps_that_are_found_together_are_closed_together_and_a_later_one_by_itself(stands) -> None:
     stand = stands(Source(2))
     for key in ("a", "b"):
-        stand.queue.open_gap(key, "why")
+        stand.queue.gaps.open(key, "why")
     stand.start()
     stand.wait_for("closing", "closing")
     assert stand.source.opened == 1
-    stand.queue.open_gap("c", "why")
+    stand.queue.gaps.open("c", "why")
     stand.wait_for("closing", "closing", "closing")
     assert stand.source.opened == 2, "what was lost after the first comparison is compared anew"
 
@@ -148,7 +148,7 @@ def test_while_the_source_is_away_the_gap_stays_open_and_is_tried_again(stands) 
     source = Source()
     source.away = True
     stand = stands(source)
-    stand.queue.open_gap("a", "why")
+    stand.queue.gaps.open("a", "why")
     stand.start()
     wait_until(lambda: source.opened >= 3, what="three tries")
     assert (stand.states(), stand.asked()) == (["open"], [])
@@ -168,7 +168,7 @@ def test_a_source_that_goes_away_in_the_middle_is_begun_anew(stands) -> None:
 
     source.tables_by_name = fails_once
     stand = stands(source)
-    stand.queue.open_gap("a", "why")
+    stand.queue.gaps.open("a", "why")
     stand.start()
     stand.wait_for("closing")
     assert failed.is_set()
@@ -177,7 +177,7 @@ def test_a_source_that_goes_away_in_the_middle_is_begun_anew(stands) -> None:
 
 def test_without_the_source_s_address_the_gap_stays_open(stands) -> None:
     stand = stands(None)
-    stand.queue.open_gap("a", "why")
+    stand.queue.gaps.open("a", "why")
     stand.start()
     time.sleep(0.2)
     assert stand.states() == ["open"]
@@ -186,7 +186,7 @@ def test_without_the_source_s_address_the_gap_stays_open(stands) -> None:
 def test_a_healer_that_was_ended_in_the_middle_begins_anew_at_the_next_start(stands) -> None:
     source = Source(400)
     stand = stands(source)
-    stand.queue.open_gap("a", "why")
+    stand.queue.gaps.open("a", "why")
     healer = stand.start(tables_per_second=100)
     wait_until(lambda: len(stand.tables()) >= 50, what="a part of it")
     assert healer.worker.end(60)
@@ -197,13 +197,13 @@ def test_a_healer_that_was_ended_in_the_middle_begins_anew_at_the_next_start(sta
     again.start()
     again.wait_for("closing")
     assert again.tables()[before:] == source.names
-    instance = next(it for it in again.queue.instances())
+    instance = next(it for it in again.queue.intake.instances())
     assert instance.missing == (), "its numbers go on where they were"
 
 
 def test_the_pace_is_kept(stands) -> None:
     stand = stands(Source(200))
-    stand.queue.open_gap("a", "why")
+    stand.queue.gaps.open("a", "why")
     begun = time.monotonic()
     stand.start(tables_per_second=200)
     stand.wait_for("closing")
@@ -214,7 +214,7 @@ def test_it_waits_for_a_target_that_does_not_come_along(stands, monkeypatch) -> 
     monkeypatch.setattr(feed, "_AHEAD", feed._CHUNK)
     stand = stands(Source(300))
     stand.is_held = True
-    stand.queue.open_gap("a", "why")
+    stand.queue.gaps.open("a", "why")
     stand.start()
     wait_until(lambda: len(stand.asked()) > 0, what="the first of it")
     time.sleep(0.2)
@@ -266,7 +266,7 @@ def test_tables_that_overlap_while_the_source_is_away_are_not_forgotten(stands) 
 @pytest.mark.usefixtures("calm")
 def test_what_is_renamed_while_refreshes_wait_is_refreshed_in_turn(stands) -> None:
     stand = stands(Source(3))
-    stand.queue.open_gap("a", "why")
+    stand.queue.gaps.open("a", "why")
     stand.start()
     stand.wait_for("closing")
     before = len(stand.tables())

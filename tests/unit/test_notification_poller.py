@@ -28,7 +28,7 @@ INSTANCE = "notification-log:onprem"
 @pytest.fixture
 def queue(tmp_path: Path) -> Iterator[EventQueue]:
     with EventQueue(tmp_path, min_free_bytes=0) as opened:
-        opened.register("dr")
+        opened.target("dr").register()
         yield opened
 
 
@@ -56,11 +56,11 @@ def turn(one: Poller, source: MemoryLog) -> None:
 
 def queued(queue: EventQueue) -> list[int | None]:
     """The notification ids in the queue, in its order."""
-    return [decode_event(found.data).notification_id for found in queue.window("dr", 10_000, 10**9)]
+    return [decode_event(found.data).notification_id for found in queue.target("dr").window(10_000, 10**9)]
 
 
 def sequences(queue: EventQueue) -> list[int]:
-    return [decode_event(found.data).sequence for found in queue.window("dr", 10_000, 10**9)]
+    return [decode_event(found.data).sequence for found in queue.target("dr").window(10_000, 10**9)]
 
 
 def test_it_begins_with_what_comes_after_its_first_start(queue):
@@ -81,7 +81,7 @@ def test_it_goes_on_where_it_ended_with_the_next_sequence(queue):
     source.rows += [row(4)]
     turn(made(queue), source)
     assert (queued(queue), sequences(queue)) == ([2, 3, 4], [1, 2, 3])
-    (instance,) = queue.instances()
+    (instance,) = queue.intake.instances()
     assert (instance.instance, instance.source, instance.missing) == (INSTANCE, "onprem", ())
     assert instance_of("onprem") == INSTANCE
 
@@ -141,7 +141,7 @@ def test_a_message_that_cannot_be_read_is_kept_aside_and_a_gap(queue):
     assert (queued(queue), sequences(queue)) == ([2, 4], [1, 2])
     assert len(gaps) == 1
     assert gaps[0].startswith("notification 3 (DROP_TABLE of db.t3) cannot be read")
-    assert [kept.data for kept in queue.unreadable()] == [b"no message"]
+    assert [kept.data for kept in queue.intake.unreadable()] == [b"no message"]
 
 
 def test_an_event_that_is_too_large_for_the_queue_is_a_gap(queue, monkeypatch):
@@ -157,11 +157,11 @@ def test_an_event_that_is_too_large_for_the_queue_is_a_gap(queue, monkeypatch):
 
 
 def test_a_position_that_cannot_be_read_is_a_gap(queue):
-    queue.note(INSTANCE, "spoiled")
+    queue.notes.put(INSTANCE, "spoiled")
     gaps = Gaps()
     turn(made(queue, gaps), MemoryLog([row(1)]))
     assert gaps == ["the position in the notification log was lost"]
-    assert Position.from_json(queue.noted(INSTANCE) or "").last == 1
+    assert Position.from_json(queue.notes.get(INSTANCE) or "").last == 1
 
 
 def test_the_last_ids_are_read_again_until_the_log_has_been_quiet_for_a_while(queue, monkeypatch):
@@ -199,13 +199,15 @@ class _Faulty:
 
     def __init__(self, queue: EventQueue, faults: deque[str]) -> None:
         self._queue, self._faults = queue, faults
-        self.instances, self.noted, self.keep_unreadable = queue.instances, queue.noted, queue.keep_unreadable
+        self.instances, self.keep_unreadable = queue.intake.instances, queue.intake.keep_unreadable
+        self.get = queue.notes.get
+        self.intake = self.notes = self
 
     def append_all(self, entries):
-        return self._maybe("append", lambda: self._queue.append_all(entries))
+        return self._maybe("append", lambda: self._queue.intake.append_all(entries))
 
-    def note(self, key, value):
-        return self._maybe("note", lambda: self._queue.note(key, value))
+    def put(self, key, value):
+        return self._maybe("note", lambda: self._queue.notes.put(key, value))
 
     def _maybe(self, what, action):
         fault = self._faults.popleft() if self._faults else ""
@@ -226,7 +228,7 @@ _MORE = st.lists(st.tuples(st.integers(0, 3), st.booleans(), st.booleans()), min
 def test_every_row_is_in_the_queue_whatever_fails_and_whenever_it_is_restarted(faults, more, page):
     """`more`: how many rows are committed, whether the last has a twin, and whether the poller starts anew then."""
     with tempfile.TemporaryDirectory() as directory, EventQueue(Path(directory), min_free_bytes=0) as queue:
-        queue.register("dr")
+        queue.target("dr").register()
         source, faulty = MemoryLog([row(1)]), _Faulty(queue, deque())
         with patch.object(poller, "read", partial(read, page=page)):
             one = made(faulty)
@@ -237,7 +239,7 @@ def test_every_row_is_in_the_queue_whatever_fails_and_whenever_it_is_restarted(f
                 _persist(one, source)
                 one = made(faulty) if restart else one
             _persist(one, source)
-        told = [decode_event(found.data) for found in queue.window("dr", 10_000, 10**9)]
+        told = [decode_event(found.data) for found in queue.target("dr").window(10_000, 10**9)]
         assert [event.sequence for event in told] == list(range(1, len(told) + 1)), "sequences have holes"
         names = [_name(event) for event in told]
         wanted = [(found.id, found.table) for found in source.rows[1:]]

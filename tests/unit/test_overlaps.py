@@ -78,7 +78,7 @@ def test_what_came_before_a_restart_is_recalled_as_it_came(tmp_path: Path, clock
         append(queue, of_thread(create_table("db.t", sequence=1), 1))
         clock.now += apart
         append(queue, of_thread(create_table("db.t", sequence=2), 2))
-        queue.append("jvm", 3, "onprem", b"not an event")
+        queue.intake.append("jvm", 3, "onprem", b"not an event")
         again = Overlaps()
         again.recall(queue)
     assert due(again) == (["db.t"] if apart < CLOSE_SECONDS else [])

@@ -59,7 +59,7 @@ def test_retry_of_what_is_still_refused_says_why_and_counts_the_attempt(built):
     released = bench.drain.retry("db.bad").result(SECONDS)
     assert (released.tried, released.left) == (2, 2)
     assert "refused db.bad" in released.reason
-    assert bench.queue.parked_tables(bench.name)[0].attempts == 2
+    assert bench.queue.target(bench.name).parked.tables()[0].attempts == 2
 
 
 def test_retry_of_one_table_leaves_the_others_and_takes_its_renames_along(built):
@@ -143,7 +143,7 @@ def test_an_event_that_is_refused_again_and_again_is_counted_and_logged_once(bui
     """It used to count every try: 8,000 for two events after a day."""
     with structlog.testing.capture_logs() as logs:
         bench = refused(built, 10**6, parked_retry_seconds=0.05)
-        wait_until(lambda: bench.queue.parked_tables(bench.name)[0].attempts > 3, what="some tries")
+        wait_until(lambda: bench.queue.target(bench.name).parked.tables()[0].attempts > 3, what="some tries")
     assert bench.status()["counts"]["parked"] == 2
     assert [it["position"] for it in logs if it["event"] == "event_parked"] == [2]
     assert "refused db.bad" in bench.status()["last_error"]["reason"]

@@ -12,9 +12,9 @@ from pysync.replay.parking import Parking, related
 @pytest.fixture
 def queue(tmp_path):
     with EventQueue(tmp_path, min_free_bytes=0) as opened:
-        opened.register("dr")
+        opened.target("dr").register()
         for number in range(1, 9):
-            opened.append("instance", number, "onprem", b"event %d" % number)
+            opened.intake.append("instance", number, "onprem", b"event %d" % number)
         yield opened
 
 
@@ -25,26 +25,26 @@ def refused(parking: Parking, position: int, *keys: str, kind: str = "rejected")
 
 
 def rows(queue: EventQueue) -> list[tuple[int, str, str, int]]:
-    return [(row.position, row.table, row.kind, row.attempts) for row in queue.parked("dr")]
+    return [(row.position, row.table, row.kind, row.attempts) for row in queue.target("dr").parked.events()]
 
 
 def test_an_event_is_parked_once_under_each_key_it_has_and_under_none_if_it_has_none(queue):
-    parking = Parking(queue, "dr")
+    parking = Parking(queue.target("dr").parked)
     refusals = [refused(parking, 1, "db.u", "db.t"), refused(parking, 2), refused(parking, 3, "db.t", kind="waits")]
-    queue.advance("dr", 3, parking.park(refusals))
+    queue.target("dr").advance(3, parking.park(refusals))
     assert rows(queue) == [
         (1, "db.t", "rejected", 1),
         (1, "db.u", "rejected", 1),
         (2, "", "rejected", 1),
         (3, "db.t", "waits", 1),
     ]
-    assert [row.data for row in queue.parked("dr")] == [b"event 1", b"event 1", b"event 2", b"event 3"]
+    assert [row.data for row in queue.target("dr").parked.events()] == [b"event 1", b"event 1", b"event 2", b"event 3"]
 
 
 def test_what_is_parked_blocks_after_a_restart_too(queue):
-    parking = Parking(queue, "dr")
-    queue.advance("dr", 1, parking.park([refused(parking, 1, "db.t")]))
-    anew = Parking(queue, "dr")
+    parking = Parking(queue.target("dr").parked)
+    queue.target("dr").advance(1, parking.park([refused(parking, 1, "db.t")]))
+    anew = Parking(queue.target("dr").parked)
     anew.recall()
     assert anew.blocks.keys == {"db.t"}
     anew.begin()
@@ -54,9 +54,9 @@ def test_what_is_parked_blocks_after_a_restart_too(queue):
 
 
 def test_what_is_refused_again_stays_with_one_attempt_more_and_the_rest_is_forgotten(queue):
-    parking = Parking(queue, "dr")
+    parking = Parking(queue.target("dr").parked)
     refusals = [refused(parking, at, key) for at, key in ((1, "db.t"), (2, "db.u"), (3, "db.t"))]
-    queue.advance("dr", 3, parking.park(refusals))
+    queue.target("dr").advance(3, parking.park(refusals))
     parking.begin()
     (batch,) = parking.windows()
     parking.retried(batch, [refused(parking, 1, "db.t"), refused(parking, 3, "db.t", kind="waits")])
@@ -65,8 +65,8 @@ def test_what_is_refused_again_stays_with_one_attempt_more_and_the_rest_is_forgo
 
 def test_what_is_blocked_by_an_earlier_batch_is_left_out_of_later_ones(queue, monkeypatch):
     monkeypatch.setattr("pysync.replay.parking._WINDOW_EVENTS", 1)
-    parking = Parking(queue, "dr")
-    queue.advance("dr", 3, parking.park([refused(parking, at, f"db.{at % 2}") for at in (1, 2, 3)]))
+    parking = Parking(queue.target("dr").parked)
+    queue.target("dr").advance(3, parking.park([refused(parking, at, f"db.{at % 2}") for at in (1, 2, 3)]))
     parking.begin()
     tried = []
     for batch in parking.windows():

@@ -9,6 +9,7 @@ import tempfile
 import threading
 from collections.abc import Iterable, Sequence
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import structlog
@@ -141,7 +142,7 @@ def test_with_drops_suppressed_there_is_all_that_the_source_has_and_what_it_had(
 
 
 class ShortQueue:
-    """As much of an EventQueue as a Replayer needs, in memory."""
+    """As much of an EventQueue as a Replayer needs, in memory, for one target, whose queue it is as well."""
 
     epoch = EPOCH
 
@@ -149,14 +150,12 @@ class ShortQueue:
         self.all: list[Queued] = []
         self.add(events)
         self.done = 0
-        self.rows: list[Parked] = []
-        self.notes: dict[str, str] = {}
+        self.parked = ShortParked()
+        kept: dict[str, str] = {}
+        self.notes = SimpleNamespace(put=kept.__setitem__, get=kept.get)
 
-    def note(self, key: str, value: str) -> None:
-        self.notes[key] = value
-
-    def noted(self, key: str) -> str | None:
-        return self.notes.get(key)
+    def target(self, _: str) -> ShortQueue:
+        return self
 
     def add(self, events: Iterable[Event]) -> None:
         last = len(self.all)
@@ -166,8 +165,8 @@ class ShortQueue:
     def last(self) -> int:
         return len(self.all)
 
-    def positions(self) -> dict[str, int]:
-        return {"dr": self.done}
+    def position(self) -> int:
+        return self.done
 
     def events(self, after: int, limit: int, _bytes: int) -> list[Queued]:
         return self.all[after : after + limit]
@@ -175,11 +174,11 @@ class ShortQueue:
     def wait(self, *_: object, **__: object) -> bool:
         return False  # all that could be waited for is done when one asks
 
-    def advance(self, _: str, position: int, parked: Sequence[Park] = ()) -> None:
-        first = max((row.id for row in self.rows), default=0) + 1
-        fields = Park.__slots__
-        self.rows += [Parked(*(getattr(row, it) for it in fields), first + at) for at, row in enumerate(parked)]
-        self.rows.sort(key=lambda row: (row.position, row.id))
+    def wake(self) -> None:
+        """Nobody waits."""
+
+    def advance(self, position: int, parks: Sequence[Park] = ()) -> None:
+        self.parked.add(parks)
         assert self.done < position <= self.last
         self.done = position
 
@@ -188,23 +187,43 @@ class ShortQueue:
         """Whether the target is not done with everything."""
         return self.done < self.last
 
-    def blocked_tables(self, _: str) -> set[str]:
+    @property
+    def rows(self) -> list[Parked]:
+        """What is parked."""
+        return self.parked.rows
+
+
+class ShortParked:
+    """As much of the ParkedEvents of a target as a Replayer needs."""
+
+    target = "dr"
+
+    def __init__(self) -> None:
+        self.rows: list[Parked] = []
+
+    def add(self, parks: Sequence[Park]) -> None:
+        first = max((row.id for row in self.rows), default=0) + 1
+        fields = Park.__slots__
+        self.rows += [Parked(*(getattr(row, it) for it in fields), first + at) for at, row in enumerate(parks)]
+        self.rows.sort(key=lambda row: (row.position, row.id))
+
+    def blocked(self) -> set[str]:
         return {row.table for row in self.rows}
 
-    def parked(self, _: str, *, after: Parked | None = None, limit: int = 500) -> list[Parked]:
+    def events(self, *, after: Parked | None = None, limit: int = 500) -> list[Parked]:
         last = (after.position, after.id) if after else (0, 0)
         return [row for row in self.rows if (row.position, row.id) > last][:limit]
 
-    def parked_names(self, _: str) -> dict[int, set[str]]:
+    def names(self) -> dict[int, set[str]]:
         return {at: {row.table for row in self.rows if row.position == at} for at in {it.position for it in self.rows}}
 
-    def unpark_positions(self, _: str, positions: Sequence[int]) -> None:
+    def remove_at(self, positions: Sequence[int]) -> None:
         self.rows = [row for row in self.rows if row.position not in positions]
 
-    def unpark(self, _: str, ids: Sequence[int]) -> None:
+    def remove(self, ids: Sequence[int]) -> None:
         self.rows = [row for row in self.rows if row.id not in ids]
 
-    def update_parked(self, rows: Sequence[Parked]) -> None:
+    def update(self, rows: Sequence[Parked]) -> None:
         new = {row.id: row for row in rows}
         self.rows = [new.get(row.id, row) for row in self.rows]
 
@@ -289,7 +308,7 @@ def test_what_a_target_refuses_for_a_while_hinders_nothing_else_and_is_made_up_f
     with structlog.testing.capture_logs():
         replayer, lanes = replay_with_refusals(queue, target, order)
         note(f"parked {[(row.position, row.table, row.kind, row.reason) for row in queue.rows]}")
-        blocked = queue.blocked_tables("dr")
+        blocked = queue.target("dr").parked.blocked()
         target.refuses, target.halts = set(), None
         assert unhindered(target.world, blocked) == unhindered(source.world, blocked)
         assert replayer.retry(lanes)
@@ -365,17 +384,17 @@ def test_a_real_drain_ends_as_the_source_is_whatever_is_refused_and_stopped(step
 
         for _ in range(order.randint(0, 3)):
             halted = started()
-            wait_until(lambda: len(target.log) >= order.randint(0, 5) or queue.depth("dr").queued == 0)
+            wait_until(lambda: len(target.log) >= order.randint(0, 5) or queue.target("dr").depth().queued == 0)
             halted.stop()
             assert halted.join(60)
         drain = started()
-        wait_until(lambda: queue.depth("dr").queued == 0, what="the end of the queue")
+        wait_until(lambda: queue.target("dr").depth().queued == 0, what="the end of the queue")
         with lock:
             target.refuses = set()
         drain.stop()
         assert drain.join(60)
         drain = started()
-        wait_until(lambda: queue.parked("dr") == [], what="the retry")
+        wait_until(lambda: queue.target("dr").parked.events() == [], what="the retry")
         drain.stop()
         assert drain.join(60)
     check(target, source)

@@ -24,34 +24,39 @@ def queue(reopen):
 
 
 def test_an_event_is_kept_byte_for_byte(queue, reopen, disk):
-    queue.register("dr")
+    queue.target("dr").register()
     disk.now = 1234.567
-    assert queue.append("jvm", 1, "onprem", bytes(range(256)))
-    assert queue.append("jvm", 2, "onprem", b"")
+    assert queue.intake.append("jvm", 1, "onprem", bytes(range(256)))
+    assert queue.intake.append("jvm", 2, "onprem", b"")
     expected = [Queued(1, bytes(range(256)), 1234567), Queued(2, b"", 1234567)]
-    assert queue.window("dr", 10, 10**6) == expected
-    assert reopen().window("dr", 10, 10**6) == expected
+    assert queue.target("dr").window(10, 10**6) == expected
+    assert reopen().target("dr").window(10, 10**6) == expected
 
 
 def test_a_repeated_event_is_recognised(queue, reopen):
-    assert queue.append("jvm", 1, "onprem", b"a") is True
-    assert queue.append("jvm", 1, "onprem", b"a") is False
-    assert queue.append("other", 1, "onprem", b"a") is True
-    assert queue.append_all([Entry("jvm", n, "onprem", b"a") for n in (1, 2, 3, 2)]) == [False, True, True, False]
-    assert len(queue) == 4
-    assert reopen().append("jvm", 3, "onprem", b"a") is False
+    assert queue.intake.append("jvm", 1, "onprem", b"a") is True
+    assert queue.intake.append("jvm", 1, "onprem", b"a") is False
+    assert queue.intake.append("other", 1, "onprem", b"a") is True
+    assert queue.intake.append_all([Entry("jvm", n, "onprem", b"a") for n in (1, 2, 3, 2)]) == [
+        False,
+        True,
+        True,
+        False,
+    ]
+    assert queue.size == 4
+    assert reopen().intake.append("jvm", 3, "onprem", b"a") is False
 
 
 def test_a_repeated_event_is_recognised_after_it_was_trimmed(queue, reopen):
-    queue.register("dr")
+    queue.target("dr").register()
     fill(queue, 1, 5)
-    queue.advance("dr", 5)
+    queue.target("dr").advance(5)
     assert queue.trim() == 5
     for again in (lambda: queue, reopen):
         again = again()  # noqa: PLW2901
-        assert again.append("jvm", 3, "onprem", b"3") is False
-        assert (len(again), seen(again, "dr")) == (0, [])
-    assert reopen().append("jvm", 6, "onprem", b"6") is True
+        assert again.intake.append("jvm", 3, "onprem", b"3") is False
+        assert (again.size, seen(again, "dr")) == (0, [])
+    assert reopen().intake.append("jvm", 6, "onprem", b"6") is True
     assert seen(reopen(), "dr") == [(6, b"6")]  # positions go on after everything was trimmed
 
 
@@ -62,7 +67,7 @@ def test_instances_tell_what_is_missing(queue, reopen, disk):
     fill(queue, 1, 2, instance="other")
     for again in (lambda: queue, reopen):
         again = again()  # noqa: PLW2901
-        first, second = sorted(again.instances(), key=lambda i: i.instance)
+        first, second = sorted(again.intake.instances(), key=lambda i: i.instance)
         assert (first.instance, first.source, first.received, first.highest) == ("jvm", "onprem", 3, 6)
         assert first.missing == ((1, 1), (4, 5))
         assert (first.first_at_ms, first.last_at_ms) == (1_000_000, 1_005_000)
@@ -70,7 +75,7 @@ def test_instances_tell_what_is_missing(queue, reopen, disk):
     disk.now += 5
     again = reopen()
     fill(again, 7, 7)
-    assert [(it.first_at_ms, it.last_at_ms) for it in again.instances() if it.instance == "jvm"] == [
+    assert [(it.first_at_ms, it.last_at_ms) for it in again.intake.instances() if it.instance == "jvm"] == [
         (1_000_000, 1_010_000)
     ]
 
@@ -78,30 +83,30 @@ def test_instances_tell_what_is_missing(queue, reopen, disk):
 @pytest.mark.parametrize("entry", [("", 1), ("jvm", 0), ("jvm", 2**63), ("\ud800", 1)])
 def test_an_impossible_event_is_refused_alone(queue, entry):
     with pytest.raises(ValueError):  # noqa: PT011 - also UnicodeEncodeError
-        queue.append(*entry, "onprem", b"x")
-    assert queue.append("jvm", 1, "onprem", b"x")
+        queue.intake.append(*entry, "onprem", b"x")
+    assert queue.intake.append("jvm", 1, "onprem", b"x")
 
 
 def test_an_event_that_is_too_large_is_refused_alone(queue, monkeypatch):
     monkeypatch.setattr("pysync.queue.values.MAX_DATA", 10)
     with pytest.raises(ValueError, match="11 bytes, over 10"):
-        queue.append("jvm", 1, "onprem", bytes(11))
-    assert queue.append("jvm", 1, "onprem", bytes(10))
+        queue.intake.append("jvm", 1, "onprem", bytes(11))
+    assert queue.intake.append("jvm", 1, "onprem", bytes(10))
 
 
 def test_sixteen_writers_keep_their_order(queue):
-    queue.register("dr")
+    queue.target("dr").register()
 
     def write(name):
         for number in range(1, 101):
-            assert queue.append(name, number, "onprem", f"{name}:{number}".encode())
+            assert queue.intake.append(name, number, "onprem", f"{name}:{number}".encode())
 
     threads = [threading.Thread(daemon=True, target=write, args=(f"w{n}",)) for n in range(16)]
     for thread in threads:
         thread.start()
     for thread in threads:
         thread.join()
-    events = queue.window("dr", 10_000, 10**9)
+    events = queue.target("dr").window(10_000, 10**9)
     assert [event.position for event in events] == list(range(1, 1601))
     for n in range(16):
         own = [event.data for event in events if event.data.startswith(b"w%d:" % n)]
@@ -113,7 +118,7 @@ def test_two_that_send_the_same_event_at_once_queue_it_once(queue):
     for number in range(1, 51):
         threads = [
             threading.Thread(
-                daemon=True, target=lambda n=number: answers.append(queue.append("jvm", n, "onprem", b"x"))
+                daemon=True, target=lambda n=number: answers.append(queue.intake.append("jvm", n, "onprem", b"x"))
             )
             for _ in range(4)
         ]
@@ -121,7 +126,7 @@ def test_two_that_send_the_same_event_at_once_queue_it_once(queue):
             thread.start()
         for thread in threads:
             thread.join()
-    assert (answers.count(True), len(queue)) == (50, 50)
+    assert (answers.count(True), queue.size) == (50, 50)
 
 
 # --- group commit
@@ -195,81 +200,83 @@ def test_closing_waits_for_the_answers_of_all_who_came_before_and_refuses_others
 
 def test_a_batch_that_fails_leaves_nothing_behind(queue, reopen, monkeypatch):
     fill(queue, 1, 1)
-    queue._conn.execute("CREATE TRIGGER no BEFORE INSERT ON instances BEGIN SELECT RAISE(ABORT, 'disk I/O'); END")
+    queue._file._conn.execute("CREATE TRIGGER no BEFORE INSERT ON instances BEGIN SELECT RAISE(ABORT, 'disk I/O'); END")
     with pytest.raises(QueueFailed, match="disk I/O"):
-        queue.append_all([Entry("jvm", n, "onprem", b"x") for n in (2, 3)])
-    assert (len(queue), queue.instances()[0].highest) == (1, 1)
-    queue._conn.execute("DROP TRIGGER no")
-    queue.register("dr")
-    assert queue.append("jvm", 3, "onprem", b"3")
+        queue.intake.append_all([Entry("jvm", n, "onprem", b"x") for n in (2, 3)])
+    assert (queue.size, queue.intake.instances()[0].highest) == (1, 1)
+    queue._file._conn.execute("DROP TRIGGER no")
+    queue.target("dr").register()
+    assert queue.intake.append("jvm", 3, "onprem", b"3")
     assert [position for position, _ in seen(queue, "dr")] == [1, 2]  # and no gap
-    assert len(reopen()) == 2
+    assert reopen().size == 2
 
 
 # --- a disk that is full
 
 
 def test_below_the_floor_events_are_refused_and_draining_goes_on(queue, disk):
-    queue.register("dr")
+    queue.target("dr").register()
     fill(queue, 1, 3)
     disk.free = 10**6
     with pytest.raises(QueueFull, match=r"queue.min_free_mb.*; free some"):
-        queue.append("jvm", 4, "onprem", b"4")
+        queue.intake.append("jvm", 4, "onprem", b"4")
     with pytest.raises(QueueFull):
-        queue.keep_unreadable(b"?", "garbage")
-    assert queue.append("jvm", 3, "onprem", b"3") is False  # needs no room
+        queue.intake.keep_unreadable(b"?", "garbage")
+    assert queue.intake.append("jvm", 3, "onprem", b"3") is False  # needs no room
     assert seen(queue, "dr") == numbered(1, 3)
-    queue.advance("dr", 2, [park(2)])
+    queue.target("dr").advance(2, [park(2)])
     assert queue.trim() == 2
     disk.free = 10**9
-    assert queue.append("jvm", 4, "onprem", b"4")
+    assert queue.intake.append("jvm", 4, "onprem", b"4")
 
 
 def test_how_much_is_left_and_how_much_has_to_be_is_told_in_mebibytes(tmp_path):
     left = [50 * 2**20]
     with EventQueue(tmp_path, min_free_bytes=40 * 2**20, free_bytes=lambda _: left[0]) as queue:
-        assert queue.append("jvm", 1, "onprem", b"1")
+        assert queue.intake.append("jvm", 1, "onprem", b"1")
         left[0] = 30 * 2**20
         with pytest.raises(QueueFull, match=r"^30 MiB left on .*, queue.min_free_mb is 40"):
-            queue.append("jvm", 2, "onprem", b"2")
+            queue.intake.append("jvm", 2, "onprem", b"2")
 
 
 def test_no_space_in_sqlite_is_full_and_half_done_is_nothing(queue, reopen):
     fill(queue, 1, 2)
-    pages = queue._conn.execute("PRAGMA page_count").fetchone()[0]
-    queue._conn.execute(f"PRAGMA max_page_count = {pages}")
+    pages = queue._file._conn.execute("PRAGMA page_count").fetchone()[0]
+    queue._file._conn.execute(f"PRAGMA max_page_count = {pages}")
     with pytest.raises(QueueFull):
-        queue.append_all([Entry("jvm", n, "onprem", bytes(9000)) for n in (3, 4, 5)])
-    assert (len(queue), queue.instances()[0].received) == (2, 2)
-    queue._conn.execute("PRAGMA max_page_count = 1000000")
-    assert queue.append("jvm", 3, "onprem", b"3")
-    assert len(reopen()) == 3
+        queue.intake.append_all([Entry("jvm", n, "onprem", bytes(9000)) for n in (3, 4, 5)])
+    assert (queue.size, queue.intake.instances()[0].received) == (2, 2)
+    queue._file._conn.execute("PRAGMA max_page_count = 1000000")
+    assert queue.intake.append("jvm", 3, "onprem", b"3")
+    assert reopen().size == 3
 
 
 def test_a_disk_that_does_not_answer_is_a_failure(queue, disk):
     def broken(_):
         raise OSError(5, "Input/output error")
 
-    queue._disk_free = broken
+    queue.room.measure = broken
     with pytest.raises(QueueFailed, match="Input/output error"):
-        queue.append("jvm", 1, "onprem", b"x")
+        queue.intake.append("jvm", 1, "onprem", b"x")
 
 
 # --- persist-queue
 
 
 def test_it_is_a_persist_queue_without_its_own_ways(queue):
-    assert isinstance(queue, persistqueue.SQLiteQueue)
+    file = queue._file
+    assert isinstance(file, persistqueue.SQLiteQueue)
     offered = {name for name in dir(persistqueue.SQLiteQueue) if not name.startswith("_")}
     assert offered - {"close", "size", "qsize", "empty"} == {
         "full", "get", "get_nowait", "put", "put_nowait", "queue", "shrink_disk_usage", "task_done", "update",
     }  # fmt: skip
     for name in offered - {"close", "size", "qsize", "empty"}:
         with pytest.raises(NotImplementedError, match=f"no {name} here"):
-            getattr(queue, name)()
-    assert (queue.empty(), queue.qsize(), bool(queue)) == (True, 0, True)
+            getattr(file, name)()
+        assert not hasattr(queue, name)
+    assert (file.empty(), file.qsize(), bool(file)) == (True, 0, True)
     fill(queue, 1, 2)
-    assert (queue.empty(), queue.qsize(), len(queue)) == (False, 2, 2)
+    assert (file.empty(), file.qsize(), len(file), queue.size) == (False, 2, 2, 2)
 
 
 def test_nothing_on_disk_is_pickle(queue, tmp_path):

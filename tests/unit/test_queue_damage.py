@@ -23,7 +23,7 @@ SEALED = {
 @pytest.fixture
 def queue(reopen):
     queue = reopen()
-    queue.register("dr")
+    queue.target("dr").register()
     fill(queue, 1, 5)
     return queue
 
@@ -37,7 +37,7 @@ def edit(directory, *statements):
 
 
 def reasons(queue):
-    return [gap.reason for gap in queue.open_gaps()]
+    return [gap.reason for gap in queue.gaps.unclosed()]
 
 
 @pytest.mark.parametrize(
@@ -58,15 +58,15 @@ def test_an_event_that_is_not_as_it_was_written_is_set_aside_and_a_gap(queue, re
     edit(tmp_path, damage)
     queue = reopen()
     assert seen(queue, "dr") == numbered(1, 2)
-    queue.advance("dr", 2)
+    queue.target("dr").advance(2)
     expected = [(3, b""), *numbered(4, 5)]
     assert seen(queue, "dr") == expected
     assert reasons(queue) == ["event 3 of the queue was damaged, and is set aside"]
-    assert len(queue.unreadable()) == 1
+    assert len(queue.intake.unreadable()) == 1
     queue = reopen()
     assert seen(queue, "dr") == expected
-    assert len(queue.open_gaps()) == len(queue.unreadable()) == 1
-    queue.advance("dr", 5)
+    assert len(queue.gaps.unclosed()) == len(queue.intake.unreadable()) == 1
+    queue.target("dr").advance(5)
     assert queue.trim() == 5
 
 
@@ -80,41 +80,41 @@ def test_two_events_that_changed_places_are_both_set_aside(queue, reopen, tmp_pa
         "UPDATE sqlite_sequence SET seq = 5 WHERE name = 'queue_events'",
     )
     queue = reopen()
-    queue.advance("dr", 2)
+    queue.target("dr").advance(2)
     assert [queue.events(at, 1, 10)[0].data for at in (2, 3, 4)] == [b"", b"", b"5"]
 
 
 def test_what_is_kept_beside_the_events_is_sealed_whoever_writes_it(queue, reopen):
-    queue.advance("dr", 3, [park(2), park(3)])
-    queue.update_parked(queue.parked("dr"))
+    queue.target("dr").advance(3, [park(2), park(3)])
+    queue.target("dr").parked.update(queue.target("dr").parked.events())
     queue.amend({2: b"other"})
-    queue.pause("dr", "by hand")
-    queue.note("living", "77")
-    queue.open_gap("a", "b")
-    queue.healed_by(["a"], 4)
-    queue.close_gaps()
-    queue.rename("dr", "lake")
+    queue.target("dr").pause("by hand")
+    queue.notes.put("living", "77")
+    queue.gaps.open("a", "b")
+    queue.gaps.healed_by(["a"], 4)
+    queue.gaps.close_passed()
+    queue.target("dr").rename("lake")
     queue = reopen()
-    assert [it.key for it in queue.gaps()] == ["a"]
-    assert queue.unreadable() == []
-    assert [it.data for it in queue.parked("lake")] == [b"other", b"x"]
+    assert [it.key for it in queue.gaps.latest()] == ["a"]
+    assert queue.intake.unreadable() == []
+    assert [it.data for it in queue.target("lake").parked.events()] == [b"other", b"x"]
     assert queue.events(1, 1, 100)[0].data == b"other"
 
 
 @pytest.mark.parametrize("table", SEALED)
 def test_a_row_of_a_small_table_that_is_damaged_is_set_aside(queue, reopen, tmp_path, table):
-    queue.advance("dr", 2, [park(2)])
-    queue.note("living", "77")
-    queue.open_gap("ended:old:3", "it ended")
+    queue.target("dr").advance(2, [park(2)])
+    queue.notes.put("living", "77")
+    queue.gaps.open("ended:old:3", "it ended")
     queue.close()
     edit(tmp_path, SEALED[table])
     queue = reopen()
     assert f"a row of the queue's table {table} was damaged, and is set aside" in reasons(queue)
-    assert len(queue.unreadable()) == 1
-    queue.register("dr")
-    assert queue.append("jvm", 6, "onprem", b"6")
+    assert len(queue.intake.unreadable()) == 1
+    queue.target("dr").register()
+    assert queue.intake.append("jvm", 6, "onprem", b"6")
     assert seen(queue, "dr")[-1] == (6, b"6")
-    assert len(reopen().unreadable()) == 1
+    assert len(reopen().intake.unreadable()) == 1
 
 
 def test_without_its_epoch_a_queue_begins_a_new_one(queue, reopen, tmp_path):
@@ -171,10 +171,10 @@ def test_what_was_answered_and_is_not_there_any_more_is_a_gap_and_a_new_epoch(qu
 
 def test_a_gap_that_was_recorded_and_is_lost_is_one_again(queue, tmp_path):
     before = copy(tmp_path, "before")
-    queue.open_gap("ended:jvm:5", "it ended")
+    queue.gaps.open("ended:jvm:5", "it ended")
     shutil.copy(tmp_path / "answered", before)
     with opened(before) as again:
-        assert len(again.open_gaps()) == 1
+        assert len(again.gaps.unclosed()) == 1
 
 
 @pytest.mark.parametrize("content", [b"", b"\0" * 28, b"x" * 28])
@@ -194,33 +194,33 @@ def entry(sequence, data, instance="jvm"):
 
 def test_an_event_that_comes_again_with_other_bytes_is_a_gap(reopen):
     queue = reopen()
-    queue.register("dr")
-    assert queue.append_all([entry(n, b"%d" % n) for n in (1, 2, 3, 7, 8)]) == [True] * 5
-    queue.advance("dr", 5)
+    queue.target("dr").register()
+    assert queue.intake.append_all([entry(n, b"%d" % n) for n in (1, 2, 3, 7, 8)]) == [True] * 5
+    queue.target("dr").advance(5)
     queue.trim()
     queue = reopen()
-    assert queue.append_all([entry(n, b"%d" % n) for n in (8, 2, 4)]) == [False, False, True]
+    assert queue.intake.append_all([entry(n, b"%d" % n) for n in (8, 2, 4)]) == [False, False, True]
     assert reasons(queue) == []
-    assert queue.append_all([entry(7, b"true"), entry(4, b"4"), entry(5, b"5"), entry(5, b"other")]) == [
+    assert queue.intake.append_all([entry(7, b"true"), entry(4, b"4"), entry(5, b"5"), entry(5, b"other")]) == [
         False,
         False,
         True,
         False,
     ]
     assert reasons(queue) == ["event 7 of metastore jvm came again, not as it came before"]
-    assert queue.append_all([entry(4, b"other"), entry(3, b"other", "new")]) == [False, True]
-    assert len(queue.open_gaps()) == 2
+    assert queue.intake.append_all([entry(4, b"other"), entry(3, b"other", "new")]) == [False, True]
+    assert len(queue.gaps.unclosed()) == 2
 
 
 def test_the_newest_numbers_of_a_listener_are_remembered(reopen, monkeypatch):
     monkeypatch.setattr("pysync.queue.digests.KEEP", 10)
     queue = reopen()
     for start in range(1, 41, 4):
-        queue.append_all([entry(n, b"%d" % n) for n in range(start, start + 4)])
-    assert queue.append_all([entry(n, b"%d" % n) for n in (40, 29, 33)]) == [False] * 3
-    assert queue.open_gaps() == []
-    assert queue.append_all([entry(5, b"5")]) == [False]
-    assert [gap.key for gap in queue.open_gaps()] == ["differs:jvm:5"]
+        queue.intake.append_all([entry(n, b"%d" % n) for n in range(start, start + 4)])
+    assert queue.intake.append_all([entry(n, b"%d" % n) for n in (40, 29, 33)]) == [False] * 3
+    assert queue.gaps.unclosed() == []
+    assert queue.intake.append_all([entry(5, b"5")]) == [False]
+    assert [gap.key for gap in queue.gaps.unclosed()] == ["differs:jvm:5"]
 
 
 # --- a file of format 1
@@ -232,16 +232,16 @@ def test_a_file_of_format_1_is_brought_to_the_present_one(reopen, tmp_path):
         queue = reopen()
         assert seen(queue, "dr") == numbered(3, 5)
         assert queue.epoch == 1234567
-        assert [it.data for it in queue.parked("dr")] == [b"2"]
-        assert queue.paused("dr").reason == "by hand"
-        assert [gap.key for gap in queue.open_gaps()] == ["ended:old:3"]
-        assert queue.noted("living") == "77"
-        assert queue.append("jvm", 5, "onprem", b"5") is False
-        assert queue.unreadable() == []
-    assert queue.append("jvm", 6, "onprem", b"6")
+        assert [it.data for it in queue.target("dr").parked.events()] == [b"2"]
+        assert queue.target("dr").paused().reason == "by hand"
+        assert [gap.key for gap in queue.gaps.unclosed()] == ["ended:old:3"]
+        assert queue.notes.get("living") == "77"
+        assert queue.intake.append("jvm", 5, "onprem", b"5") is False
+        assert queue.intake.unreadable() == []
+    assert queue.intake.append("jvm", 6, "onprem", b"6")
     queue.close()
     edit(tmp_path, "UPDATE queue_events SET crc = NULL WHERE _id = 6", "UPDATE targets SET position = 4")
-    assert [it.key.split(":")[1] for it in reopen().open_gaps()] == ["old", "targets"]
+    assert [it.key.split(":")[1] for it in reopen().gaps.unclosed()] == ["old", "targets"]
     assert reopen().events(5, 9, 99)[0].data == b""
 
 
@@ -249,7 +249,7 @@ def test_a_file_of_format_1_without_its_table_of_events_is_brought_along_too(reo
     format1.write(tmp_path / "queue.db", 2)
     edit(tmp_path, "DROP TABLE queue_events", "DELETE FROM targets", "DELETE FROM instances")
     queue = reopen()
-    queue.register("dr")
+    queue.target("dr").register()
     fill(queue, 1, 2)
     assert seen(queue, "dr") == numbered(1, 2)
 

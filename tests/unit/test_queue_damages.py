@@ -29,27 +29,27 @@ def opened(directory):
 def fill(directory):
     with opened(directory) as queue:
         for target in ("dr", "lake"):
-            queue.register(target)
+            queue.target(target).register()
         for number in range(1, EVENTS + 1):
-            queue.append_all([Entry(f"jvm{number % 3}", number, "onprem", written(number), firm=True)])
-        queue.advance("dr", 40, [park(at, data=written(at)) for at in range(31, 40)])
-        queue.advance("lake", 20)
+            queue.intake.append_all([Entry(f"jvm{number % 3}", number, "onprem", written(number), firm=True)])
+        queue.target("dr").advance(40, [park(at, data=written(at)) for at in range(31, 40)])
+        queue.target("lake").advance(20)
         queue.trim()
-        queue.pause("lake", "by hand")
-        queue.note("living", "77")
-        queue.open_gap("ended:old:3", "it ended")
+        queue.target("lake").pause("by hand")
+        queue.notes.put("living", "77")
+        queue.gaps.open("ended:old:3", "it ended")
 
 
 def told(queue):
     """All that a queue says, but for gaps."""
-    instances = {it.instance: (it.received, it.highest, it.missing) for it in queue.instances()}
-    parked = {it.position: it.data for it in queue.parked("dr")} if "dr" in queue.positions() else {}
+    instances = {it.instance: (it.received, it.highest, it.missing) for it in queue.intake.instances()}
+    parked = {it.position: it.data for it in queue.target("dr").parked.events()} if "dr" in queue.positions() else {}
     return {
         "positions": queue.positions(),
         "instances": instances,
         "parked": parked,
-        "paused": queue.paused("lake") if "lake" in queue.positions() else None,
-        "note": queue.noted("living"),
+        "paused": queue.target("lake").paused() if "lake" in queue.positions() else None,
+        "note": queue.notes.get("living"),
         "epoch": queue.epoch,
         "last": queue.last,
     }
@@ -69,7 +69,7 @@ def outcome(directory, expected):
         with opened(directory) as queue:
             events = every(queue)
             found = {**told(queue), "events": events}
-            noticed = any(gap.key.startswith("damaged:") for gap in queue.open_gaps())
+            noticed = any(gap.key.startswith("damaged:") for gap in queue.gaps.unclosed())
     except QueueFailed:
         return "refused"
     except Exception as error:

@@ -21,7 +21,7 @@ DAY = 86_400.0
 @pytest.fixture
 def queue(reopen):
     opened = reopen()
-    opened.register("dr")
+    opened.target("dr").register()
     return opened
 
 
@@ -33,14 +33,14 @@ def kept(queue: EventQueue) -> list[int]:
 def append(queue: EventQueue, count: int) -> None:
     """So many more, in one transaction."""
     numbers = range(queue.last + 1, queue.last + 1 + count)
-    queue.append_all([Entry("jvm", number, "onprem", b"%d" % number) for number in numbers])
+    queue.intake.append_all([Entry("jvm", number, "onprem", b"%d" % number) for number in numbers])
 
 
 def add(queue: EventQueue, count: int) -> None:
     """So many more, with which every target is done."""
     append(queue, count)
     for target in queue.positions():
-        queue.advance(target, queue.last)
+        queue.target(target).advance(queue.last)
 
 
 def test_without_it_nothing_is_kept(queue, disk):
@@ -66,10 +66,10 @@ def test_events_stay_as_long_as_it_says_also_over_a_restart(queue, disk, reopen)
 
 
 def test_what_a_target_needs_stays_however_old_it_is(queue, disk):
-    queue.register("slow")
+    queue.target("slow").register()
     fill(queue, 1, 9)
-    queue.advance("dr", 9)
-    queue.advance("slow", 4)
+    queue.target("dr").advance(9)
+    queue.target("slow").advance(4)
     disk.now += 100 * DAY
     assert queue.trim(retain_seconds=DAY) == 4
     assert seen(queue, "slow") == numbered(5, 9)
@@ -146,7 +146,7 @@ def test_whatever_the_clock_does_no_event_goes_that_a_target_still_needs(steps):
         reopen = Reopener(Path(directory), disk)
         queue = reopen()
         for target in ("dr", "slow"):
-            queue.register(target)
+            queue.target(target).register()
         for what, amount in steps:
             if what == "append":
                 append(queue, amount)
@@ -157,7 +157,7 @@ def test_whatever_the_clock_does_no_event_goes_that_a_target_still_needs(steps):
             elif what == "reopen":
                 queue = reopen()
             else:
-                queue.advance(what, min(queue.last, queue.positions()[what] + amount))
+                queue.target(what).advance(min(queue.last, queue.target(what).position() + amount))
             for target, position in queue.positions().items():
                 assert seen(queue, target) == numbered(position + 1, queue.last)
         done = min(queue.positions().values())
@@ -197,15 +197,15 @@ def test_a_new_target_does_not_get_it(queue):
     add(queue, 5)
     fill(queue, 6, 7)
     queue.trim(retain_seconds=DAY)
-    assert queue.register("lake") == 5
+    assert queue.target("lake").register() == 5
     assert seen(queue, "lake") == numbered(6, 7)
 
 
 def test_it_is_counted(queue, disk, reopen):
     assert queue.history() == History(0, 0, None)
-    queue.append_all([Entry("jvm", number, "onprem", bytes(10_000)) for number in range(1, 41)])
+    queue.intake.append_all([Entry("jvm", number, "onprem", bytes(10_000)) for number in range(1, 41)])
     assert queue.history() == History(0, 0, None)
-    queue.advance("dr", 30)
+    queue.target("dr").advance(30)
     disk.now += DAY
     found = queue.history()
     assert (found.events, found.oldest_ms) == (30, 1_000_000)

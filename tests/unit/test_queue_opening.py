@@ -25,7 +25,7 @@ def opened(directory, **options):
 def fill(directory, events=200, size=2000):
     with opened(directory) as queue:
         for number in range(1, events + 1):
-            queue.append("jvm", number, "onprem", os.urandom(size))
+            queue.intake.append("jvm", number, "onprem", os.urandom(size))
 
 
 def refused(directory, error=QueueFailed, **options):
@@ -47,7 +47,7 @@ def test_files_are_ours_alone(tmp_path):
     old = os.umask(0)
     try:
         with opened(tmp_path / "new") as queue:
-            queue.append("jvm", 1, "onprem", b"x")
+            queue.intake.append("jvm", 1, "onprem", b"x")
             modes = {p.name: stat.S_IMODE(p.stat().st_mode) for p in (tmp_path / "new").iterdir()}
     finally:
         os.umask(old)
@@ -68,8 +68,8 @@ def test_a_file_that_others_may_read_is_closed_to_them(tmp_path):
 def test_durability_is_set_at_every_open(tmp_path, pragma, value):
     for _ in range(2):
         with opened(tmp_path) as queue:
-            assert queue._conn.execute(f"PRAGMA {pragma}").fetchone()[0] == value
-            assert queue._getter is queue._putter is queue._conn
+            assert queue._file._conn.execute(f"PRAGMA {pragma}").fetchone()[0] == value
+            assert queue._file._getter is queue._file._putter is queue._file._conn
 
 
 def test_a_setting_that_does_not_hold_is_refused(tmp_path, monkeypatch):
@@ -126,7 +126,7 @@ def test_an_unknown_version_is_refused_and_kept(tmp_path, version):
     assert f"queue format {version}" in refused(tmp_path, quarantine=True).message
     edit(tmp_path, "PRAGMA user_version = 2")
     with opened(tmp_path) as queue:
-        assert len(queue) == 3
+        assert queue.size == 3
 
 
 def test_the_database_of_another_program_is_refused_and_kept(tmp_path):
@@ -198,7 +198,7 @@ def test_quarantine_sets_the_damaged_file_aside(tmp_path, damage):
     damage(tmp_path / "queue.db")
     before = sorted(p.read_bytes() for p in tmp_path.glob("queue.db*"))
     with opened(tmp_path, quarantine=True) as queue:
-        assert queue.append("jvm", 1, "onprem", b"anew")
+        assert queue.intake.append("jvm", 1, "onprem", b"anew")
         assert queue.epoch > old
         aside = [p for p in tmp_path.iterdir() if p.name.startswith("queue.db.damaged-")]
     assert sorted(p.read_bytes() for p in aside) == before
@@ -218,7 +218,7 @@ def test_a_new_file_comes_after_those_before_it_though_the_clock_was_set_back(tm
 def test_quarantine_leaves_a_sound_file_alone(tmp_path):
     fill(tmp_path, 3)
     with opened(tmp_path, quarantine=True) as queue:
-        assert len(queue) == 3
+        assert queue.size == 3
     assert sorted(p.name for p in tmp_path.iterdir()) == ["answered", "epoch", "queue.db"]
 
 
@@ -302,7 +302,7 @@ def test_a_disk_that_cannot_be_read_is_not_taken_for_damage(tmp_path, when):
     assert not done.stdout or f"the disk of {file} fails" in done.stdout
     assert not list(tmp_path.glob("*.damaged-*"))
     with opened(tmp_path) as queue:
-        assert len(queue) == 100
+        assert queue.size == 100
 
 
 @pytest.mark.skipif(os.getuid() != 0, reason="only root may mount")
@@ -342,7 +342,7 @@ def test_a_large_file_is_checked_only_for_a_while(tmp_path, monkeypatch):
     monkeypatch.setattr(schema, "CHECK_SECONDS", 0.0)
     for _ in range(20):
         with opened(tmp_path) as queue:
-            assert len(queue) == 3000
+            assert queue.size == 3000
 
 
 def test_a_million_events_open_quickly(tmp_path):
@@ -354,6 +354,6 @@ def test_a_million_events_open_quickly(tmp_path):
     )
     start = time.monotonic()
     with opened(tmp_path) as queue:
-        queue.register("dr")
-        assert queue.depth("dr").queued == len(queue) == 1_000_000
+        queue.target("dr").register()
+        assert queue.target("dr").depth().queued == queue.size == 1_000_000
     assert time.monotonic() - start < 10, "it looks at every event"

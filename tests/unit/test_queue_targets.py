@@ -25,48 +25,48 @@ def queue(reopen):
 
 
 def test_a_renamed_target_keeps_everything_and_a_forgotten_one_nothing(queue, reopen):
-    queue.register("dr")
+    queue.target("dr").register()
     fill(queue, 1, 5)
-    queue.advance("dr", 3, [park(2)])
-    queue.pause("dr", "moves")
+    queue.target("dr").advance(3, [park(2)])
+    queue.target("dr").pause("moves")
     for key in ("window:dr", "load:dr", "load:dr:begun"):
-        queue.note(key, "x")
-    queue.open_gap("new:dr:1:0", "dr is new")
-    queue.rename("dr", "lake", {"act": "renamed"})
+        queue.notes.put(key, "x")
+    queue.gaps.open("new:dr:1:0", "dr is new")
+    queue.target("dr").rename("lake", {"act": "renamed"})
     for _ in range(2):
         assert queue.positions() == {"lake": 3}
-        assert queue.paused("lake").reason == "moves"
-        assert [it.position for it in queue.parked("lake")] == [2]
-        assert [queue.noted(key) for key in ("window:dr", "window:lake", "load:lake:begun")] == [None, "x", "x"]
-        assert [gap.key for gap in queue.open_gaps()] == ["new:lake:1:0"]
-        assert [it["act"] for it in queue.acts()] == ["renamed"]
+        assert queue.target("lake").paused().reason == "moves"
+        assert [it.position for it in queue.target("lake").parked.events()] == [2]
+        assert [queue.notes.get(key) for key in ("window:dr", "window:lake", "load:lake:begun")] == [None, "x", "x"]
+        assert [gap.key for gap in queue.gaps.unclosed()] == ["new:lake:1:0"]
+        assert [it["act"] for it in queue.notes.acts()] == ["renamed"]
         queue = reopen()
-    queue.forget("lake", {"act": "removed"})
+    queue.target("lake").forget({"act": "removed"})
     queue = reopen()
-    assert (queue.positions(), queue.open_gaps(), queue.noted("load:lake")) == ({}, [], None)
-    assert [it["act"] for it in queue.acts()] == ["removed", "renamed"]
-    queue.register("lake")
-    assert queue.paused("lake") is None
+    assert (queue.positions(), queue.gaps.unclosed(), queue.notes.get("load:lake")) == ({}, [], None)
+    assert [it["act"] for it in queue.notes.acts()] == ["removed", "renamed"]
+    queue.target("lake").register()
+    assert queue.target("lake").paused() is None
 
 
 def test_gaps_and_notes_of_one_target_go_with_it_and_those_of_others_stay(queue):
     own, kept = ("new:dr:1:0", "scope:dr:2"), ("new:drive:1:0", "scope:drive:2", "lost:dr:1")
     notes = targets._NOTES
-    queue.register("dr")
+    queue.target("dr").register()
     for key in own + kept:
-        queue.open_gap(key, "why")
+        queue.gaps.open(key, "why")
     for note in notes:
-        queue.note(note.format("dr"), note)
-        queue.note(note.format("drive"), "another's")
-    queue.rename("dr", "lake")
-    keys = {gap.key for gap in queue.open_gaps()}
+        queue.notes.put(note.format("dr"), note)
+        queue.notes.put(note.format("drive"), "another's")
+    queue.target("dr").rename("lake")
+    keys = {gap.key for gap in queue.gaps.unclosed()}
     assert keys == {"new:lake:1:0", "scope:lake:2", *kept}
-    assert [queue.noted(note.format("lake")) for note in notes] == list(notes)
-    assert {queue.noted(note.format("dr")) for note in notes} == {None}
-    queue.forget("lake")
-    assert {gap.key for gap in queue.open_gaps()} == set(kept)
-    assert {queue.noted(note.format("lake")) for note in notes} == {None}
-    assert {queue.noted(note.format("drive")) for note in notes} == {"another's"}
+    assert [queue.notes.get(note.format("lake")) for note in notes] == list(notes)
+    assert {queue.notes.get(note.format("dr")) for note in notes} == {None}
+    queue.target("lake").forget()
+    assert {gap.key for gap in queue.gaps.unclosed()} == set(kept)
+    assert {queue.notes.get(note.format("lake")) for note in notes} == {None}
+    assert {queue.notes.get(note.format("drive")) for note in notes} == {"another's"}
 
 
 def test_whatever_is_noted_of_one_target_by_its_name_goes_with_it():
@@ -78,82 +78,83 @@ def test_whatever_is_noted_of_one_target_by_its_name_goes_with_it():
 
 
 def test_only_one_that_is_known_is_renamed_and_to_a_name_that_is_not(queue):
-    queue.register("dr")
-    queue.register("lake")
+    queue.target("dr").register()
+    queue.target("lake").register()
     for old, new in (("dr", "lake"), ("nobody", "new")):
         with pytest.raises(ValueError, match="registered"):
-            queue.rename(old, new)
+            queue.target(old).rename(new)
     assert queue.positions() == {"dr": 0, "lake": 0}
 
 
 def test_amended_events_have_other_bytes_also_where_they_are_parked(queue, reopen):
-    queue.register("dr")
+    queue.target("dr").register()
     fill(queue, 1, 3)
-    queue.advance("dr", 1, [park(1)])
+    queue.target("dr").advance(1, [park(1)])
     queue.amend({1: b"one", 3: b"three"})
     queue = reopen()
-    assert queue.parked("dr")[0].data == b"one"
-    assert [it.data for it in queue.window("dr", 9, 99)][1] == b"three"
+    assert queue.target("dr").parked.events()[0].data == b"one"
+    assert [it.data for it in queue.target("dr").window(9, 99)][1] == b"three"
 
 
 def test_a_new_target_starts_before_the_oldest_event_kept(queue, reopen):
-    assert queue.register("dr") == 0
+    assert queue.target("dr").register() == 0
     fill(queue, 1, 9)
-    queue.advance("dr", 6)
+    queue.target("dr").advance(6)
     queue.trim()
-    assert queue.register("lake") == 6
-    assert queue.register("dr") == 6
-    queue.advance("dr", 9)
+    assert queue.target("lake").register() == 6
+    assert queue.target("dr").register() == 6
+    queue.target("dr").advance(9)
     assert seen(queue, "lake") == numbered(7, 9)
     assert queue.positions() == reopen().positions() == {"dr": 9, "lake": 6}
 
 
 def test_a_window_is_bounded_and_never_empty_before_the_end(queue):
-    queue.register("dr")
+    queue.target("dr").register()
     for number in range(1, 6):
-        queue.append("jvm", number, "onprem", bytes(100))
-    assert [e.position for e in queue.window("dr", 3, 10**6)] == [1, 2, 3]
-    assert [e.position for e in queue.window("dr", 9, 250)] == [1, 2]
-    assert [e.position for e in queue.window("dr", 9, 200)] == [1, 2]
-    assert [e.position for e in queue.window("dr", 9, 1)] == [1]
-    queue.advance("dr", 5)
-    assert queue.window("dr", 9, 1) == []
+        queue.intake.append("jvm", number, "onprem", bytes(100))
+    assert [e.position for e in queue.target("dr").window(3, 10**6)] == [1, 2, 3]
+    assert [e.position for e in queue.target("dr").window(9, 250)] == [1, 2]
+    assert [e.position for e in queue.target("dr").window(9, 200)] == [1, 2]
+    assert [e.position for e in queue.target("dr").window(9, 1)] == [1]
+    queue.target("dr").advance(5)
+    assert queue.target("dr").window(9, 1) == []
 
 
 def test_a_position_never_moves_back_or_beyond_the_end(queue, reopen):
-    queue.register("dr")
+    queue.target("dr").register()
     fill(queue, 1, 4)
-    queue.advance("dr", 3)
+    queue.target("dr").advance(3)
     for wrong in (2, 5):
         with pytest.raises(ValueError, match="cannot go to"):
-            queue.advance("dr", wrong, [park(1)])
-    queue.advance("dr", 3)
-    assert queue.parked("dr") == []
+            queue.target("dr").advance(wrong, [park(1)])
+    queue.target("dr").advance(3)
+    assert queue.target("dr").parked.events() == []
     assert reopen().positions() == {"dr": 3}
 
 
 def test_depth_is_exact_after_failures_and_trims(queue, disk, reopen):
-    queue.register("dr")
-    assert queue.depth("dr") == Depth(0, None)
+    queue.target("dr").register()
+    assert queue.target("dr").depth() == Depth(0, None)
     fill(queue, 1, 3)
     disk.free = 0
     with pytest.raises(QueueFull):
-        queue.append("jvm", 4, "onprem", b"4")
+        queue.intake.append("jvm", 4, "onprem", b"4")
     disk.free, disk.now = 10**9, 2000.0
     fill(queue, 4, 6)
-    queue.advance("dr", 3)
+    queue.target("dr").advance(3)
     queue.trim()
     for again in (lambda: queue, reopen):
         again = again()  # noqa: PLW2901
-        assert again.depth("dr") == Depth(3, 2_000_000)
+        assert again.target("dr").depth() == Depth(3, 2_000_000)
 
 
 def test_an_unknown_target_is_an_error(queue):
     for use in (
-        queue.depth,
-        lambda t: queue.window(t, 1, 1),
-        lambda t: queue.wait(t, 0),
-        lambda t: queue.advance(t, 0),
+        lambda t: queue.target(t).position(),
+        lambda t: queue.target(t).depth(),
+        lambda t: queue.target(t).window(1, 1),
+        lambda t: queue.target(t).wait(0),
+        lambda t: queue.target(t).advance(0),
     ):
         with pytest.raises(ValueError, match="no target 'dr'"):
             use("dr")
@@ -163,41 +164,41 @@ def test_trimming_waits_for_the_slowest_target(queue, reopen, monkeypatch):
     monkeypatch.setattr("pysync.queue.event_queue._TRIM_ROWS", 3)
     fill(queue, 1, 20)
     assert queue.trim() == 0  # nobody has registered
-    queue.register("dr")
-    queue.register("slow")
-    queue.advance("dr", 20)
-    queue.advance("slow", 11)
+    queue.target("dr").register()
+    queue.target("slow").register()
+    queue.target("dr").advance(20)
+    queue.target("slow").advance(11)
     assert queue.trim(retain_rows=4) == 7
-    assert (len(queue), queue.trim(), len(queue)) == (13, 4, 9)
+    assert (queue.size, queue.trim(), queue.size) == (13, 4, 9)
     assert seen(queue, "slow") == numbered(12, 20)
-    queue.forget("slow")
-    assert (queue.trim(), queue.positions(), len(reopen())) == (9, {"dr": 20}, 0)
+    queue.target("slow").forget()
+    assert (queue.trim(), queue.positions(), reopen().size) == (9, {"dr": 20}, 0)
 
 
 def test_trimming_stops_when_its_time_is_over_and_goes_on_the_next_time(queue, monkeypatch):
     monkeypatch.setattr("pysync.queue.event_queue._TRIM_ROWS", 3)
     fill(queue, 1, 20)
-    queue.register("dr")
-    queue.advance("dr", 20)
+    queue.target("dr").register()
+    queue.target("dr").advance(20)
     assert queue.trim(seconds=0) == 3
-    assert (queue.trim(seconds=60), len(queue)) == (17, 0)
+    assert (queue.trim(seconds=60), queue.size) == (17, 0)
 
 
 def test_a_pause_is_kept_until_it_is_lifted(queue, reopen):
-    queue.register("dr")
-    assert queue.paused("dr") is None
-    queue.pause("dr", "the target is moved")
+    queue.target("dr").register()
+    assert queue.target("dr").paused() is None
+    queue.target("dr").pause("the target is moved")
     queue = reopen()
-    assert queue.paused("dr").reason == "the target is moved"
-    queue.pause("dr", None)
-    assert reopen().paused("dr") is None
+    assert queue.target("dr").paused().reason == "the target is moved"
+    queue.target("dr").pause(None)
+    assert reopen().target("dr").paused() is None
 
 
 def test_the_file_gives_its_space_back(queue, tmp_path, monkeypatch):
-    queue.register("dr")
+    queue.target("dr").register()
     for start in range(0, 4000, 1000):
-        queue.append_all([Entry("jvm", n + 1, "onprem", bytes(10_000)) for n in range(start, start + 1000)])
-    queue.advance("dr", 4000)
+        queue.intake.append_all([Entry("jvm", n + 1, "onprem", bytes(10_000)) for n in range(start, start + 1000)])
+    queue.target("dr").advance(4000)
     slices = []
     give_back = queue._vacuum_slice
     monkeypatch.setattr(queue, "_vacuum_slice", lambda: slices.append(give_back()) or slices[-1])
@@ -207,19 +208,19 @@ def test_the_file_gives_its_space_back(queue, tmp_path, monkeypatch):
 
 
 def test_a_little_unused_space_is_kept_for_what_comes_next(queue):
-    queue.register("dr")
-    queue.append_all([Entry("jvm", n, "onprem", bytes(10_000)) for n in range(1, 301)])
-    queue.advance("dr", 300)
-    before = queue._conn.execute("PRAGMA page_count").fetchone()
+    queue.target("dr").register()
+    queue.intake.append_all([Entry("jvm", n, "onprem", bytes(10_000)) for n in range(1, 301)])
+    queue.target("dr").advance(300)
+    before = queue._file._conn.execute("PRAGMA page_count").fetchone()
     assert queue.trim() == 300
-    assert queue._conn.execute("PRAGMA freelist_count").fetchone()[0] > 500
-    assert queue._conn.execute("PRAGMA page_count").fetchone() == before
+    assert queue._file._conn.execute("PRAGMA freelist_count").fetchone()[0] > 500
+    assert queue._file._conn.execute("PRAGMA page_count").fetchone() == before
 
 
 def test_below_the_floor_all_unused_space_is_given_back(queue, disk, tmp_path):
-    queue.register("dr")
-    queue.append_all([Entry("jvm", n, "onprem", bytes(10_000)) for n in range(1, 301)])
-    queue.advance("dr", 300)
+    queue.target("dr").register()
+    queue.intake.append_all([Entry("jvm", n, "onprem", bytes(10_000)) for n in range(1, 301)])
+    queue.target("dr").advance(300)
     disk.free = 0
     queue.trim()
     assert (tmp_path / "queue.db").stat().st_size < 100_000
@@ -229,41 +230,42 @@ def test_below_the_floor_all_unused_space_is_given_back(queue, disk, tmp_path):
 
 
 def test_waiting_ends_with_the_event(queue):
-    queue.register("dr")
-    assert queue.wait("dr", 0.01) is False
+    queue.target("dr").register()
+    assert queue.target("dr").wait(0.01) is False
     threading.Timer(0.1, fill, (queue, 1, 1)).start()
     start = time.monotonic()
-    assert queue.wait("dr", 20) is True
-    assert queue.wait("dr", 20) is True
+    assert queue.target("dr").wait(20) is True
+    assert queue.target("dr").wait(20) is True
     assert time.monotonic() - start < 10
 
 
 def test_no_wake_up_is_lost(queue):
-    queue.register("dr")
+    queue.target("dr").register()
     writer = threading.Thread(daemon=True, target=fill, args=(queue, 1, 1000))
     start = time.monotonic()
     writer.start()
     position = 0
     while position < 1000:
-        assert queue.wait("dr", 200)
-        position = queue.window("dr", 1, 1)[-1].position
-        queue.advance("dr", position)
+        assert queue.target("dr").wait(200)
+        position = queue.target("dr").window(1, 1)[-1].position
+        queue.target("dr").advance(position)
     writer.join()
     assert time.monotonic() - start < 150
 
 
 def test_a_wake_up_before_the_wait_counts(queue):
-    queue.register("dr")
-    queue.register("lake")
-    queue.wake()
+    queue.target("dr").register()
+    queue.target("lake").register()
+    queue.target("dr").wake()
+    queue.target("lake").wake()
     start = time.monotonic()
-    assert not queue.wait("dr", 20)
-    assert not queue.wait("lake", 20)
+    assert not queue.target("dr").wait(20)
+    assert not queue.target("lake").wait(20)
     assert time.monotonic() - start < 5
-    queue.wake("lake")
-    assert not queue.wait("dr", 0.01)
-    threading.Timer(0.1, queue.wake).start()
-    assert not queue.wait("dr", 20)
+    queue.target("lake").wake()
+    assert not queue.target("dr").wait(0.01)
+    threading.Timer(0.1, queue.target("dr").wake).start()
+    assert not queue.target("dr").wait(20)
     assert time.monotonic() - start < 10
 
 
@@ -271,13 +273,13 @@ def test_a_wake_up_before_the_wait_counts(queue):
 
 
 def test_close_commits_what_waits_and_ends_every_wait(queue, reopen):
-    queue.register("dr")
+    queue.target("dr").register()
     outcomes = {"closed": 0, "queued": 0}
 
     def write(name):
         try:
             for number in range(1, 100_000):
-                queue.append(name, number, "onprem", b"x")
+                queue.intake.append(name, number, "onprem", b"x")
                 outcomes["queued"] += 1
         except QueueClosed:
             outcomes["closed"] += 1
@@ -292,36 +294,36 @@ def test_close_commits_what_waits_and_ends_every_wait(queue, reopen):
     for thread in threads + closers:
         thread.join(60)
     assert outcomes["closed"] == 6
-    assert len(reopen()) == outcomes["queued"] > 0
+    assert reopen().size == outcomes["queued"] > 0
 
 
 def test_a_waiting_target_is_told_of_the_end(queue):
-    queue.register("dr")
+    queue.target("dr").register()
     threading.Timer(0.1, queue.close).start()
     start = time.monotonic()
     with pytest.raises(QueueClosed):
-        queue.wait("dr", 20)
+        queue.target("dr").wait(20)
     assert time.monotonic() - start < 10
 
 
 def test_after_the_end_everything_says_so(queue):
-    queue.register("dr")
+    queue.target("dr").register()
     queue.close()
     queue.close()
     uses = [
-        lambda: queue.append("jvm", 1, "onprem", b""),
-        lambda: queue.append_all([Entry("jvm", 1, "onprem", b"")]),
-        lambda: queue.window("dr", 1, 1),
-        lambda: queue.advance("dr", 0),
-        lambda: queue.wait("dr", 1),
-        lambda: queue.depth("dr"),
-        lambda: queue.register("new"),
-        lambda: queue.forget("dr"),
+        lambda: queue.intake.append("jvm", 1, "onprem", b""),
+        lambda: queue.intake.append_all([Entry("jvm", 1, "onprem", b"")]),
+        lambda: queue.target("dr").window(1, 1),
+        lambda: queue.target("dr").advance(0),
+        lambda: queue.target("dr").wait(1),
+        lambda: queue.target("dr").depth(),
+        lambda: queue.target("new").register(),
+        lambda: queue.target("dr").forget(),
         queue.trim,
         queue.positions,
-        queue.instances,
-        lambda: queue.parked("dr"),
-        lambda: queue.keep_unreadable(b"", ""),
+        queue.intake.instances,
+        queue.target("dr").parked.events,
+        lambda: queue.intake.keep_unreadable(b"", ""),
     ]
     for use in uses:
         with pytest.raises(QueueClosed):

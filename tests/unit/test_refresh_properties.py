@@ -258,7 +258,7 @@ def test_tables_whose_events_overlap_end_as_the_source_is_once_they_are_refreshe
     with structlog.testing.capture_logs():
         replayer = new_replayer(queue, own, reader)
         fly(replayer, OneLane(replayer, target, order), order, lambda: queue.left)
-    blocked = queue.blocked_tables("dr")
+    blocked = queue.target("dr").parked.blocked()
     assert free(target.world, blocked) == free(source.world, blocked)
 
 

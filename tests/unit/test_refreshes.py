@@ -22,13 +22,13 @@ def test_positions_and_numbers_go_on_after_a_restart(reopen: Reopener) -> None:
     again = Refreshes(queue, "onprem")
     assert again.upto == 2, "those in the queue may not be done yet"
     assert again.ask([T]) == 3
-    (instance,) = queue.instances()
+    (instance,) = queue.intake.instances()
     assert (instance.instance, instance.received, instance.highest, instance.missing) == (SIDECAR, 3, 3, ())
 
 
 def test_what_is_asked_for_is_an_event_of_the_source(reopen: Reopener) -> None:
     queue = reopen()
-    queue.register("dr")
+    queue.target("dr").register()
     Refreshes(queue, "onprem").ask([T, DB])
     events = asked(queue)
     assert [(it.kind, it.source, it.instance, dict(it.attributes)) for it in events] == [
@@ -38,13 +38,13 @@ def test_what_is_asked_for_is_an_event_of_the_source(reopen: Reopener) -> None:
 
 
 def asked(queue: EventQueue) -> list[Event]:
-    return [decode_event(item.data) for item in queue.window("dr", 1000, 10**9)]
+    return [decode_event(item.data) for item in queue.target("dr").window(1000, 10**9)]
 
 
 def test_to_ask_for_nothing_is_nothing(reopen: Reopener) -> None:
     queue = reopen()
     assert Refreshes(queue, "onprem").ask([]) == 0
-    assert queue.instances() == []
+    assert queue.intake.instances() == []
 
 
 def test_everything_is_the_databases_then_the_latest_tables_then_each_database_whole() -> None:

@@ -35,7 +35,7 @@ class Desk:
 
     def take(self, sequence: int, instance: str = "jvm") -> None:
         event = event_of(sequence, instance)
-        self.queue.append_all([Entry(instance, sequence, "onprem", b"x")])
+        self.queue.intake.append_all([Entry(instance, sequence, "onprem", b"x")])
         self.roll.taken(event)
 
     def wait(self, seconds: float) -> None:
@@ -43,7 +43,7 @@ class Desk:
         self.roll.save()
 
     def all(self) -> list[dict[str, Any]]:
-        return self.roll.status(self.queue.instances())
+        return self.roll.status(self.queue.intake.instances())
 
     def states(self) -> dict[str, str]:
         return {it["instance"]: it["state"] for it in self.all()}

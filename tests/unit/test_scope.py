@@ -66,31 +66,31 @@ def test_out_of_scope_drop_and_suppressed_drops_contradict_each_other():
 
 def test_former_scopes_are_kept_until_the_target_is_brought_to_the_new_one(reopen):
     queue = reopen()
-    queue.register("dr")
+    queue.target("dr").register()
     steps = [({"include": ["a"]}, False, []), ({"include": ["b"]}, True, ["a"]), ({"include": ["c"]}, True, ["a", "b"])]
     steps += [({"include": ["a"]}, True, ["b", "c"]), ({"include": ["a"]}, False, ["b", "c"])]
     for values, opened, former in steps:
         assert compare_scope(queue, made(**values)) is opened
         assert [it["include"][0] for it in kept_scope(queue, "dr").former] == former
         queue = reopen()
-    assert len(queue.open_gaps()) == 3
-    queue.healed_by([gap.key for gap in queue.open_gaps()], 0)
-    assert queue.close_gaps() == 3
+    assert len(queue.gaps.unclosed()) == 3
+    queue.gaps.healed_by([gap.key for gap in queue.gaps.unclosed()], 0)
+    assert queue.gaps.close_passed() == 3
     assert kept_scope(queue, "dr").former == (), "the target is what it shall be"
 
 
 def test_the_gap_of_a_scope_waits_for_its_own_target_alone(reopen):
     queue = reopen()
     for name in ("dr", "away"):
-        queue.register(name)
+        queue.target(name).register()
         compare_scope(queue, made(name=name))
-    queue.append("jvm", 1, "onprem", b"x")
+    queue.intake.append("jvm", 1, "onprem", b"x")
     compare_scope(queue, made(include=["a"]))
-    (gap,) = queue.open_gaps()
-    queue.healed_by([gap.key], 1)
-    assert queue.close_gaps() == 0
-    queue.advance("dr", 1)
-    assert queue.close_gaps() == 1
+    (gap,) = queue.gaps.unclosed()
+    queue.gaps.healed_by([gap.key], 1)
+    assert queue.gaps.close_passed() == 0
+    queue.target("dr").advance(1)
+    assert queue.gaps.close_passed() == 1
 
 
 def test_a_shadow_leaves_its_scope_as_it_was(reopen):

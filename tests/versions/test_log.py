@@ -153,7 +153,7 @@ def nothing_missing_so_far(stage: Stage) -> int:
         stage.kill_sidecar()
     queue = EventQueue(stage.config.queue.directory)
     try:
-        return int(queue.noted("notification-id") or 0)
+        return int(queue.notes.get("notification-id") or 0)
     finally:
         queue.close()
 

@@ -60,7 +60,7 @@ class Poller:
         self, queue: EventQueue, source: str, where: Where, on_gap: Callable[[str], None], *, poll_seconds: float = 1.0
     ) -> None:
         self.instance = instance_of(source)
-        self._queue = queue
+        self._intake, self._notes = queue.intake, queue.notes
         self._source = source
         self._where = where
         self._on_gap = on_gap
@@ -136,14 +136,14 @@ class Poller:
 
     def _known(self, source: NotificationLog) -> Position:
         """Where the last start ended. The first one begins here, and so does one whose note cannot be read."""
-        noted = self._queue.noted(self.instance)
+        noted = self._notes.get(self.instance)
         try:
             if noted is not None:
                 return Position.from_json(noted)
         except ValueError:
             self._gap("the position in the notification log was lost")
         position = begin(source)
-        self._queue.note(self.instance, position.to_json())
+        self._notes.put(self.instance, position.to_json())
         log.info("polling_started", source=self._source, position=position.last)
         return position
 
@@ -158,11 +158,11 @@ class Poller:
     def _take(self, source: NotificationLog, batch: Batch) -> None:
         """Queue what was read, then report what is missing, then move on: in this order, so that nothing is lost."""
         entries, lost = self._decoded(source, batch.fresh)
-        self._queue.append_all(entries)
+        self._intake.append_all(entries)
         for reason in [batch.gap, *lost]:
             if reason is not None:
                 self._gap(reason)
-        self._queue.note(self.instance, batch.after.to_json())
+        self._notes.put(self.instance, batch.after.to_json())
         self._position = batch.after
         self._counts["events"] += len(entries)
         self._counts["ignored"] += len(batch.fresh) - len(entries) - len(lost)
@@ -180,13 +180,13 @@ class Poller:
                 if event is not None:
                     entries.append(Entry(self.instance, event.sequence, self._source, encode_event(event)))
             except (UndecodableMessage, ValueError) as error:  # ValueError: larger than the queue takes
-                self._queue.keep_unreadable(row.message.encode("utf-8", "backslashreplace"), str(error))
+                self._intake.keep_unreadable(row.message.encode("utf-8", "backslashreplace"), str(error))
                 lost.append(str(error))
         return entries, lost
 
     def _highest(self) -> int:
         """The last sequence in the queue. Asked each time: it alone knows what of a failed append is there."""
-        return max((known.highest for known in self._queue.instances() if known.instance == self.instance), default=0)
+        return max((known.highest for known in self._intake.instances() if known.instance == self.instance), default=0)
 
     def _gap(self, reason: str) -> None:
         log.error("notifications_missing", source=self._source, reason=reason)
