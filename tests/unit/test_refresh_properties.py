@@ -11,7 +11,7 @@ from dataclasses import replace
 from typing import Any
 
 import structlog
-from hypothesis import given, note
+from hypothesis import example, given, note
 
 from pysync.capture.overlaps import Overlaps
 from pysync.model.change import decode_change
@@ -197,7 +197,14 @@ def refreshed_beside_theirs(steps, seed, **values):
     return source, target
 
 
+TWO_RENAMES_LOST = bytes.fromhex(
+    "0100000100004c0000010000015700677b014f1000000000000000010000010000010000010000010000010000010000f9b200"
+)
+"""Of two tables that had one name in turn the target has the first, the refresh is of the second, and that is gone."""
+
+
 @examples(150)
+@example(TWO_RENAMES_LOST, 44590)
 @given(HISTORIES, SEEDS)
 def test_refreshes_leave_others_objects_alone_and_keep_to_renames_and_the_brake(steps, seed):
     most = random.Random(seed).choice([1, 2, 5])
