@@ -8,10 +8,18 @@ import re
 # and its line separators); tabs and line feeds stay.
 _CONTROLS = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069]")
 
+LONGEST = 500
+"""Characters of an error's message: it travels in logs, in status and on the web page."""
+
 
 def plain(text: str) -> str:
     r"""The text with its control characters spelled out (`\x1b`), so that a terminal shows them and obeys none."""
     return _CONTROLS.sub(lambda found: found.group().encode("unicode_escape").decode("ascii"), text)
+
+
+def shortened(text: str, longest: int = LONGEST) -> str:
+    """The text in at most `longest` characters; what is cut off its end is an ellipsis."""
+    return text if len(text) <= longest else text[: longest - 1] + "…"
 
 
 def clock(seconds: float) -> str:

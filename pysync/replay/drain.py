@@ -102,6 +102,8 @@ class Drain:
         self._requests: Requests[Lanes] = Requests()
         self._retries = Retries(settings, clock)
         self._begun = -math.inf  # when the last window began
+        self._noted_reach = f"window:{self.name}"
+        self._applied_upto = 0  # the last position that an earlier run, with larger windows, may have applied
         self.worker = Worker(
             f"drain-{settings.name}",
             self._session,
@@ -116,10 +118,7 @@ class Drain:
     def start(self) -> None:
         """Register the target in the queue and begin; does not wait for the target."""
         self._queue.register(self.name)
-        noted = f"window:{self.name}"
-        # The last run may have had larger windows, so it may have applied events further ahead than this one will.
-        self._replayer.lookout.reach = max(self._replayer.reach, int(self._queue.noted(noted) or 0))
-        self._queue.note(noted, str(self._replayer.lookout.reach))
+        self._widen_reach()
         self.worker.start()
 
     def stop(self) -> None:
@@ -196,6 +195,20 @@ class Drain:
         self._requests.close()
         self.progress.state = State.STOPPED
 
+    def _widen_reach(self) -> None:
+        """Look as far ahead as the last run may have got: it may have had larger windows than this one will have."""
+        wide = int(self._queue.noted(self._noted_reach) or 0)
+        self._replayer.lookout.reach = max(self._replayer.reach, wide)
+        self._applied_upto = min(self._queue.positions()[self.name] + wide, self._queue.last)
+        self._queue.note(self._noted_reach, str(self._replayer.lookout.reach))
+
+    def _narrow_reach(self) -> None:
+        """Look no further than this run gets once everything that an earlier one may have applied is behind."""
+        reach = self._replayer.reach
+        if self._replayer.lookout.reach > reach and self._queue.positions()[self.name] >= self._applied_upto:
+            self._replayer.lookout.reach = reach
+            self._queue.note(self._noted_reach, str(reach))
+
     def _session(self) -> None:
         self._retries = Retries(self.settings, self._clock)  # a restart may have fixed what is parked
         with self._replayer.lanes(self._open_target) as lanes:
@@ -203,6 +216,7 @@ class Drain:
                 while not self._is_over(lanes):
                     before = self._queue.positions()[self.name]
                     self._turn(lanes)
+                    self._narrow_reach()
                     if before < self._queue.positions()[self.name] or before == self._queue.last:
                         self.worker.well()  # not before: to take a window proves nothing if its end cannot be written
             except BaseException:

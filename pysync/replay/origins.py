@@ -58,7 +58,7 @@ class Origins:
 
         If they disagree, it is the smallest name.
         """
-        mine = "" if item is None else first_home(item.parameters, self._source, relay=self.policy.relay)
+        mine = "" if item is None else first_home(item.parameters, self.source, relay=self.policy.relay)
         its = "" if there is None else first_home(there.parameters, self.policy.cluster or "", relay=self.policy.relay)
         return min(filter(None, (mine, its, self.refresh.home)), default="")
 
@@ -71,16 +71,16 @@ class Origins:
         if there is None or not self.policy.both_ways:
             return False
         its = home_of(there.parameters, self.policy.cluster or "")
-        return self.is_said(its) and its != home_of(found.parameters, self._source)
+        return self.is_said(its) and its != home_of(found.parameters, self.source)
 
     def teller(self, found: Any, home: str) -> str:
         """Whose state is passed on for a table of `home`: that of the table's present home, if it was said too."""
-        now = home if found is None else home_of(found.parameters, self._source)
+        now = home if found is None else home_of(found.parameters, self.source)
         return now if self.is_said(now) else home
 
     def concerns_target(self, home: str) -> bool:
         """Whether the target gets objects of that home."""
-        return self.policy.relay or home in {self._source, self.policy.cluster}
+        return self.policy.relay or home in {self.source, self.policy.cluster}
 
     def again(self, home: str, database: str, *, table: str = "", function: str = "") -> Iterator[Operation]:
         """Have it said again at the target: by the target if it is the home, else on the way to or from the home."""
@@ -90,7 +90,8 @@ class Origins:
             yield SayAgain(database=database, table=table, function=function, home=home, **way)
 
     @property
-    def _source(self) -> str:
+    def source(self) -> str:
+        """The cluster that is read."""
         return self.refresh.visited[-1] if self.refresh.visited else self.refresh.mark.source
 
     def _both_ways(self, item: Any, there: Any) -> dict[str, Any]:
@@ -98,12 +99,12 @@ class Origins:
         refresh = self.refresh
         # The refresh of an operation's table (pysync.replay.whole) has the mark of the home, which may be a third
         # cluster.
-        own = refresh.mark if refresh.mark.source == self._source else Mark(self._source, 0, 0)
+        own = refresh.mark if refresh.mark.source == self.source else Mark(self.source, 0, 0)
         if isinstance(item, hive.Database):
             own = replace(own, born=0)  # the refresh may be of a table in it, whose birth that is
         parameters = getattr(there if item is None else item, "parameters", None)
         its = Mark.read(parameters)
-        if its is None or first_home(parameters, self._source, relay=self.policy.relay) == own.source:
+        if its is None or first_home(parameters, self.source, relay=self.policy.relay) == own.source:
             its = replace(own, created=getattr(item, "createTime", None) or 0)
         asks = not self.is_said(its.source) or its.source == self.policy.cluster
         condition = Condition(Stance.REQUEST if asks else Stance.STATE, anew=refresh.anew, words=refresh.words)

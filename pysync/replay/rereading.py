@@ -163,9 +163,7 @@ class Rereading:
 
     def _has_another(self, name: TableName, created: int) -> bool:
         """Whether the target's table is not the one that was created at the source at that time (s)."""
-        there = self.target.table(name) if created else None
-        mark = Mark.read(there.parameters) if there is not None else None
-        return mark is not None and mark.created not in {0, created}
+        return bool(created) and self._creation(name) not in {0, created}
 
     def _drop_tables(self, database: str, kept: set[str]) -> Iterator[Operation]:
         mapping = self.translator.mapping
@@ -184,9 +182,16 @@ class Rereading:
 
     def _has_older(self, name: TableName) -> bool:
         """Whether the target has a table from before the one that the source had when the refresh was queued."""
-        there = self.target.table(name) if self.refresh.created else None
+        return self.refresh.created > 0 and 0 < self._creation(name) < self.refresh.created
+
+    def _creation(self, name: TableName) -> int:
+        """When the target's table was created at the source (s); 0 if that is not known.
+
+        Of a table that was born elsewhere it is not: the source's replica was created after its original.
+        """
+        there = self.target.table(name)
         mark = Mark.read(there.parameters) if there is not None else None
-        return mark is not None and 0 < mark.created < self.refresh.created
+        return mark.created if mark is not None and mark.source == self.origins.source else 0
 
     # --- tables
 

@@ -7,6 +7,7 @@ order, policy, brakes and parking hold for them, too.
 
 from __future__ import annotations
 
+import threading
 import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
@@ -67,6 +68,7 @@ class Healer:
         self._source = source
         self._elsewhere = elsewhere
         self._retry_at = 0.0
+        self._opening = threading.Lock()  # held while a gap is recorded whose refreshes are queued already
         self._due: dict[TableName, None] = {}  # tables that are to be refreshed as soon as the source can be read
         self._careful_until = 0.0
         self._unsettled_since = 0.0
@@ -96,10 +98,12 @@ class Healer:
         if names:
             with reading(self._source) as source:
                 upto = self._refreshes.ask(list(_asked(source, self._last, databases, tables)))
-        # Opened last: if the source cannot be read, no gap stays that would have everything compared.
-        self._queue.open_gap(key, reason)
-        if names:
-            self._queue.healed_by([key], upto)
+        # Opened last: if the source cannot be read, no gap stays that would have everything compared. After a kill
+        # between the two calls the next start compares everything.
+        with self._opening:
+            self._queue.open_gap(key, reason)
+            if names:
+                self._queue.healed_by([key], upto)
         return reason
 
     def absent(self, tables: Sequence[TableName]) -> list[TableName]:
@@ -129,13 +133,18 @@ class Healer:
         if self._source is not None and now >= self._retry_at:
             if self._due:
                 self._settle(self._source)
-            waiting = [gap for gap in self._queue.open_gaps() if gap.upto is None and not self._elsewhere(gap)]
+            waiting = self._waiting()
             # The patience counts from the first gap that waits.
             self._unsettled_since = self._unsettled_since if waiting else now
             if waiting and (self._watch.is_settled() or now - self._unsettled_since > _PATIENCE_SECONDS):
                 self._heal(self._source, waiting)
         self._queue.close_gaps()
         self._keep_certain(now)
+
+    def _waiting(self) -> list[Gap]:
+        """The gaps for which no refreshes are queued yet."""
+        with self._opening:
+            return [gap for gap in self._queue.open_gaps() if gap.upto is None and not self._elsewhere(gap)]
 
     def _keep_certain(self, now: float) -> None:
         """Note, now and then, the id of the notification log up to which nothing is missing."""

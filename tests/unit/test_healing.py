@@ -15,6 +15,7 @@ from pysync.capture.gaps import GapWatch
 from pysync.capture.overlaps import Overlaps
 from pysync.metastore.errors import MetastoreUnavailable
 from pysync.model.event import Event
+from pysync.model.names import TableName
 from pysync.model.wire import decode_event
 from pysync.queue import EventQueue
 from pysync.resync import feed, healing
@@ -223,6 +224,43 @@ def test_it_waits_for_a_target_that_does_not_come_along(stands, monkeypatch) -> 
     assert stand.states() == ["open"]
     stand.is_held = False
     stand.wait_for("closing")
+
+
+# --- what people ask for
+
+
+def test_tables_that_are_asked_for_are_the_only_ones_compared(stands, monkeypatch) -> None:
+    stand = stands(Source(3))
+    healer = stand.start()
+    told = stand.queue.healed_by
+
+    def slowly(*args: Any) -> None:
+        time.sleep(0.3)  # the healer looks for gaps meanwhile
+        told(*args)
+
+    monkeypatch.setattr(stand.queue, "healed_by", slowly)
+    healer.refresh([TableName("db", "t0001")])
+    stand.wait_for("closing")
+    assert stand.tables() == ["t0001"]
+
+
+def test_a_request_that_was_cut_short_is_made_good_by_a_comparison_of_everything(stands, monkeypatch) -> None:
+    source = Source(3)
+    stand = stands(source)
+
+    def killed(*_: Any) -> None:
+        raise SystemExit
+
+    healer = stand.start()
+    assert healer.worker.end(60)
+    monkeypatch.setattr(stand.queue, "healed_by", killed)
+    with pytest.raises(SystemExit):
+        healer.refresh([TableName("db", "t0001")])
+    assert (stand.tables(), stand.states()) == (["t0001"], ["open"])
+    again = stands(source)
+    again.start()
+    again.wait_for("closing")
+    assert again.tables() == ["t0001", *source.names]
 
 
 # --- events that overlap
