@@ -7,6 +7,7 @@ Then only the source knows what the object has become, and it is read there once
 
 from __future__ import annotations
 
+import threading
 import time
 from collections import OrderedDict, deque
 from collections.abc import Iterator
@@ -31,7 +32,7 @@ CLOSE_SECONDS = 5.0
 _CALM_SECONDS = 2.0
 _LATEST_SECONDS = 30.0
 _REMEMBERED = 50_000
-_WAITING = 100_000
+_WAITING = 10_000
 _RECALLED = 1000
 _RECALLED_BYTES = 16 * 1024 * 1024
 _PARTITIONS = frozenset({Kind.ADD_PARTITION, Kind.ALTER_PARTITION, Kind.DROP_PARTITION})
@@ -90,19 +91,23 @@ class _PartitionValues(TBase):  # type: ignore[misc]
 
 
 class Overlaps:
-    """Finds the tables and databases whose events overlap: `seen` from any thread, the rest from one.
+    """Finds the tables and databases whose events overlap. For any thread.
 
     A database is a TableName without a table.
     """
 
     def __init__(self) -> None:
-        self._new: deque[tuple[float, Event]] = deque(maxlen=_WAITING)
+        self._new: deque[tuple[float, Event]] = deque()
+        self._looking = threading.Lock()  # over everything below
         self._last: OrderedDict[_Key, _Came] = OrderedDict()
+        self._forgotten: dict[str, int] = {}  # by metastore: the time (ms) of the newest event that left `_last`
         self._asked: dict[TableName, _Asked] = {}
 
     def seen(self, event: Event) -> None:
-        """Note an event that came; cheap."""
+        """Note an event that came; cheap. If `due` is not called for long, this looks at an older event each time."""
         self._new.append((time.monotonic(), event))
+        if len(self._new) > _WAITING:
+            self._look(renames=True)  # whether renames are wanted is not known here
 
     def recall(self, queue: EventQueue) -> None:
         """Note the last events that are still queued, by when they came: a new process knows of no overlaps."""
@@ -118,25 +123,35 @@ class Overlaps:
         With `renames` all tables that were renamed since the last call are among them.
         """
         while self._new:
-            self._note(*self._new.popleft(), renames)
-        due = [
-            name
-            for name, it in self._asked.items()
-            if now - it.changed >= _CALM_SECONDS or now - it.since >= _LATEST_SECONDS
-        ]
-        for name in due:
-            del self._asked[name]
+            self._look(renames)
+        with self._looking:
+            due = [
+                name
+                for name, it in self._asked.items()
+                if now - it.changed >= _CALM_SECONDS or now - it.since >= _LATEST_SECONDS
+            ]
+            for name in due:
+                del self._asked[name]
         return due
 
     def lately(self, limit: int = 1000) -> list[TableName]:
         """The tables whose events came last, the latest first."""
         found: dict[TableName, None] = {}
-        for name, _ in reversed(self._last):
-            if name.table:
-                found[name] = None
-            if len(found) == limit:
-                break
+        with self._looking:
+            for name, _ in reversed(self._last):
+                if name.table:
+                    found[name] = None
+                if len(found) == limit:
+                    break
         return list(found)
+
+    def _look(self, renames: bool) -> None:
+        """Look at the oldest event that nobody has looked at, if there is one."""
+        with self._looking:
+            if self._new:  # else another thread was faster
+                self._note(*self._new.popleft(), renames)
+
+    # --- with the lock held
 
     def _note(self, at: float, event: Event, renames: bool) -> None:
         tables = _tables(event)
@@ -160,17 +175,30 @@ class Overlaps:
     def _overlaps(self, key: _KeyOf, came: _Came) -> bool:
         """Whether its order and that of the last event of the key are not known; remembers this one if it counts."""
         last = self._last.get(key.name)
-        overlaps = last is not None and came.may_belong_before(last)
+        overlaps = came.may_belong_before(last) if last is not None else self._may_belong_before_forgotten(came)
         if key.counts:
             # Which of the two was last is not known, so a close event of either thread overlaps again.
             self._last[key.name] = replace(came, origin=_SEVERAL) if overlaps else came
             self._last.move_to_end(key.name)
-            if len(self._last) > _REMEMBERED:
-                self._last.popitem(last=False)
+            self._forget(came.at)
         if last is not None and overlaps and key.minds:
             for table in last.tables | came.tables:  # both names of a rename: what came late is missing under the new
                 self._asked.setdefault(table, _Asked(came.at, came.at))
         return overlaps and key.minds
+
+    def _forget(self, now: float) -> None:
+        """Forget the oldest keys if there are many, but none that may yet overlap because it is close."""
+        while len(self._last) > _REMEMBERED:
+            key, oldest = next(iter(self._last.items()))
+            if now - oldest.at < CLOSE_SECONDS:
+                return
+            del self._last[key]
+            name = oldest.origin[0]
+            self._forgotten[name] = max(oldest.time_ms, self._forgotten.get(name, 0))
+
+    def _may_belong_before_forgotten(self, came: _Came) -> bool:
+        """Whether it may be older than an event of another metastore that is forgotten."""
+        return any(came.time_ms < at for name, at in self._forgotten.items() if name != came.origin[0])
 
 
 def _tables(event: Event) -> set[TableName]:

@@ -23,7 +23,6 @@ from pysync.copy.progress import CopyProgress
 from pysync.copy.requests import Difference, Failed, File, Pair, Refused, differences, encode, gone
 from pysync.copy.run import Copied, Round, Step
 from pysync.copy.spark import Workers
-from pysync.errors import PysyncError
 from pysync.targets.base import Rejected, Unavailable
 from pysync.targets.settings import CopySettings
 
@@ -199,7 +198,5 @@ def classified() -> Iterator[None]:
         raise Rejected(error.message, "see docs/copy.md") from error
     except Failed as error:
         raise Unavailable(error.message) from error
-    except (PysyncError, ValueError):
-        raise
     except (RuntimeError, CancelledError) as error:  # the pool is closed
         raise Unavailable("copying has ended") from error

@@ -16,7 +16,7 @@ from dataclasses import dataclass
 from pysync.copy.copier import Copier, classified
 from pysync.copy.reading import prepared, read
 from pysync.copy.requests import Difference, File, Pair, Refused, below, differences, encode, gone
-from pysync.copy.run import Copied, Step
+from pysync.copy.run import Copied, Step, is_hidden
 from pysync.copy.spark import SparkWorkers
 from pysync.model.files import Form
 from pysync.targets.base import Unavailable
@@ -154,7 +154,7 @@ class Reencoder:
     def _files(self, location: str, hidden: str) -> list[File]:
         """The files with rows in them, as Spark sees them."""
         (found,) = self._survey([Pair(location, f"{hidden}/nowhere")], self._prefix)
-        return [file for file in found.copies if file.size and not _is_hidden(file.name)]
+        return [file for file in found.copies if file.size and not is_hidden(file.name)]
 
     def _write(self, job: Job, files: Sequence[File], hidden: str) -> None:
         session = self._workers.host.session()
@@ -191,7 +191,7 @@ class Reencoder:
         found, itself = self._survey([Pair(it, f"{hidden}/nowhere") for it in (out, same)], self._prefix)
         if itself.exists:
             raise Refused(f"cannot write {job.pair.target} anew: it is the directory of the source, {job.pair.source}")
-        data = [file for file in found.copies if not _is_hidden(file.name) and file.size]
+        data = [file for file in found.copies if not is_hidden(file.name) and file.size]
         names = {it.name: f"part-{at:05}-{job.fingerprint}.snappy.{job.form.to}" for at, it in enumerate(data)}
         written = [File(job.pair, names[it.name], it.size, it.time) for it in data]
         marker = job.marker(written)
@@ -232,7 +232,3 @@ def _is_written(name: str) -> bool:
     digest, dot, end = rest.partition(".")
     is_data = start.startswith("part-") and len(start) == 10 and len(digest) == 16
     return name.startswith(_MARKER) or (is_data and bool(dot) and end in {"snappy.parquet", "snappy.orc"})
-
-
-def _is_hidden(name: str) -> bool:
-    return any(part.startswith(("_", ".")) for part in name.split("/"))

@@ -105,7 +105,7 @@ class Round:
 
     def _renames(self, difference: Difference) -> list[Step]:
         """New files first, then those that replace one, and last those that vouch for others (_SUCCESS, …)."""
-        ordered = sorted(difference.copies, key=lambda file: (_is_hidden(file.name), file.replaces, file.name))
+        ordered = sorted(difference.copies, key=lambda file: (is_hidden(file.name), file.replaces, file.name))
         return [("rename", self.temporary[file], file.target, file.pair.target) for file in ordered]
 
     def _deletes(self, difference: Difference) -> list[Step]:
@@ -113,7 +113,8 @@ class Round:
         return [("delete", below(top, name), top) for name in self.extras(difference)]
 
 
-def _is_hidden(name: str) -> bool:
+def is_hidden(name: str) -> bool:
+    """Whether readers of the directory pass the file by, as Hadoop does: it, or a directory on its way, is hidden."""
     return any(part.startswith(("_", ".")) for part in name.split("/"))
 
 

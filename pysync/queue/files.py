@@ -137,10 +137,22 @@ def _unusable(directory: Path, why: str) -> QueueFailed:
 def begin_epoch(file: Path, epoch: int) -> int:
     """An epoch after the last one noted in `file`, whatever the clock says: what comes must be newer than what came.
 
-    It is noted before it is returned.
+    It is noted durably before it is returned.
     """
     with suppress(OSError, ValueError):
         epoch = max(epoch, int(file.read_text(encoding="ascii")) + 1)
-    file.write_text(str(epoch), encoding="ascii")
-    file.chmod(0o600)
+    _replace(file, str(epoch).encode("ascii"))
     return epoch
+
+
+def _replace(file: Path, data: bytes) -> None:
+    """Replace the content of `file`, durably: whatever dies, it has the old content or the new."""
+    draft = file.with_name(f"{file.name}.new")
+    descriptor = os.open(draft, os.O_CREAT | os.O_TRUNC | os.O_WRONLY | os.O_CLOEXEC, 0o600)
+    try:
+        os.write(descriptor, data)
+        os.fsync(descriptor)
+    finally:
+        os.close(descriptor)
+    draft.replace(file)
+    sync(file.parent)

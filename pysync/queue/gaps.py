@@ -19,11 +19,16 @@ class Gaps:
     def __init__(self, file: QueueFile, targets: Targets) -> None:
         self._file, self._targets = file, targets
 
-    def open(self, key: str, reason: str) -> bool:
-        """Record that events may be missing; False if the gap of this key is known already, closed or not."""
+    def open(self, key: str, reason: str, upto: int | None = None) -> bool:
+        """Record that events may be missing; False if the gap of this key is known already, closed or not.
+
+        `upto` is for one that events up to that position make good, as in `healed_by`, but in the same transaction.
+        """
         with self._file.lock:
             with self._file.transaction() as connection:
                 is_new = losses.add_gap(connection, key, reason, self._file.now_ms())
+                if upto is not None:
+                    _heal(connection, [key], upto)
             self._file.remember_gaps()
             return is_new
 
@@ -42,7 +47,7 @@ class Gaps:
     def healed_by(self, keys: Iterable[str], upto: int) -> None:
         """Record that the events up to position `upto` make the gaps of these keys good."""
         with self._file.transaction() as connection:
-            connection.executemany("UPDATE gaps SET upto = ? WHERE key = ?", [(upto, key) for key in keys])
+            _heal(connection, keys, upto)
 
     def close_passed(self) -> int:
         """Close the gaps that every target is past, and gaps of a target's scope that it is past; returns how many."""
@@ -59,6 +64,10 @@ class Gaps:
 def scope_gaps(target: str) -> str:
     """How the keys of the gaps begin that a change of the target's scope has opened."""
     return f"scope:{target}:"
+
+
+def _heal(connection: sqlite3.Connection, keys: Iterable[str], upto: int) -> None:
+    connection.executemany("UPDATE gaps SET upto = ? WHERE key = ?", [(upto, key) for key in keys])
 
 
 def _close(connection: sqlite3.Connection, done: int, at_ms: int, target: str | None = None) -> int:

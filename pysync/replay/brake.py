@@ -6,7 +6,7 @@ from __future__ import annotations
 
 import threading
 import time
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from pysync.model.operation import Operation
@@ -18,7 +18,8 @@ from pysync.targets.settings import TargetSettings
 _SAME_BURST_MS = 60_000
 """Drops in the same databases, without a longer pause than this, belong to the ones that a person let go."""
 
-_LOOK = "look at `pysync plan`, then `pysync resume`"
+_Tables = Mapping[str, Collection[str]]
+"""Tables by their database."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,6 +48,7 @@ class Limits:
 @dataclass(frozen=True, slots=True)
 class _Hit:
     pause: Pause
+    why: str  # the limit that was exceeded
     upto: int
     databases: frozenset[str]
 
@@ -76,7 +78,8 @@ class Brake:
     """Holds every window that would exceed a limit; `release` lets go what had come by then.
 
     Used by the drain's thread; `held`, `release` and `allows` by any thread. A hold is not stored: after a restart the
-    window is held again. The ledger keeps the drops of late. `tables_of` lists the target's tables in a database.
+    window is held again. The ledger keeps the drops of late. `tables_of` lists the target's tables in a database; it is
+    never called with the lock held, because a target may hang, and `release` must not hang with it.
     """
 
     def __init__(
@@ -116,13 +119,13 @@ class Brake:
         Raises what `tables_of` raises; then it is neither held nor counted.
         """
         drops = drops_of(draft, self._limits.seconds)
-        last = draft.events[-1].position
         with self._counting:
-            # A window that was given up, or held, comes again: its first count must not stay.
-            self._counts = [it for it in self._counts if it.last < draft.events[0].position]
-            self._counts.append(_Count(last, draft.drops))
+            self._begin(draft)
             new = self._ledger.new(drops)
-            why = None if last <= self._let_through else self._why(draft, new)
+            doubtful = self._doubtful(new, draft.events[-1].position) if self._over(draft, new) is None else []
+        there = self._listed(doubtful)
+        with self._counting:
+            why = self._why(draft, new, there)
             if why is None or self._goes_on(drops):
                 self._ledger.enter(new)
                 return False
@@ -134,9 +137,8 @@ class Brake:
         with self._counting:
             if self._hit is not None and draft.events and draft.events[-1].position > self._hit.upto:
                 drops = drops_of(draft, self._limits.seconds)
-                # Without asking the target for its tables again: a share that was exceeded keeps its text, which is the
-                # second part of what `_hold` wrote.
-                why = self._over(draft, self._ledger.new(drops)) or self._hit.pause.reason.split("; ")[1]
+                # Without asking the target for its tables again: a share that was exceeded keeps its text.
+                why = self._over(draft, self._ledger.new(drops)) or self._hit.why
                 self._hold(draft, why, drops)
 
     def allows(self, drops: Sequence[Operation], position: int) -> bool:
@@ -146,19 +148,17 @@ class Brake:
         refresh. Raises what `tables_of` raises.
         """
         with self._counting:
-            count = self._count(position)
             # Replaced, not added: a refresh that is tried again passes all its drops again.
-            count.refreshed[position] = drops_of_refresh(drops, position, round(self._clock() * 1000))
-            total, lately = count.total, self._refreshed()
-            why = self._limit_of(total) or self._over_time(self._ledger.most(lately)) or self._over_share(lately)
+            self._count(position).refreshed[position] = drops_of_refresh(drops, position, round(self._clock() * 1000))
+            lately = self._refreshed()
+            doubtful = self._doubtful(lately, position) if self._over_refreshed(position, lately) is None else []
+        there = self._listed(doubtful)
+        with self._counting:
+            lately = self._refreshed()
+            why = self._over_refreshed(position, lately) or self._over_share(lately, there)
             if why is None or position <= self._let_through:
                 return True
-            position = max(position, self._hit.upto if self._hit else 0)
-            reason = (
-                f"brake: the refresh at event {position} would drop {total} databases, tables and partitions that the "
-                f"target shall have no more; {why}; look at both, then `pysync resume`"
-            )
-            self._hit = _Hit(self._pause(reason), position, frozenset())
+            self._hold_refresh(position, why)
             return False
 
     def passed(self, position: int) -> None:
@@ -181,7 +181,17 @@ class Brake:
             self._ledger.clear()
             return True
 
+    def _listed(self, databases: Iterable[str]) -> _Tables:
+        """The target's tables in these databases. Without the lock."""
+        return {name: self._tables_of(name) for name in databases}
+
     # --- with the lock held
+
+    def _begin(self, draft: Draft) -> None:
+        """Count the drops of a window from now on."""
+        # A window that was given up, or held, comes again: its first count must not stay.
+        self._counts = [it for it in self._counts if it.last < draft.events[0].position]
+        self._counts.append(_Count(draft.events[-1].position, draft.drops))
 
     def _count(self, position: int) -> _Count:
         """The count of the window that an event is in. A parked event that is tried again gets its own."""
@@ -196,12 +206,17 @@ class Brake:
         windows = (it for it in self._counts if upto is None or it.last <= upto)
         return [drop for it in windows for drops in it.refreshed.values() for drop in drops]
 
-    def _why(self, draft: Draft, new: Sequence[Drop]) -> str | None:
-        # The share last: it may have to list the target's tables.
-        return self._over(draft, new) or self._over_share(new)
+    def _why(self, draft: Draft, new: Sequence[Drop], there: _Tables) -> str | None:
+        """The limit that a window exceeds, if it was not let through."""
+        if draft.events[-1].position <= self._let_through:
+            return None
+        return self._over(draft, new) or self._over_share(new, there)
 
     def _over(self, draft: Draft, new: Sequence[Drop]) -> str | None:
         return self._limit_of(draft.drops) or self._over_time(self._ledger.most(new) if new else 0)
+
+    def _over_refreshed(self, position: int, lately: Sequence[Drop]) -> str | None:
+        return self._limit_of(self._count(position).total) or self._over_time(self._ledger.most(lately))
 
     def _limit_of(self, drops: int) -> str | None:
         limit = self._limits.window
@@ -211,22 +226,30 @@ class Brake:
         limit, seconds = self._limits.drops, self._limits.seconds
         return f"that makes {lately} within {seconds:g} s, max_drops is {limit}" if limit and lately > limit else None
 
-    def _over_share(self, new: Sequence[Drop]) -> str | None:
-        """Why the drops exceed the share of a database, if they do.
+    def _doubtful(self, new: Sequence[Drop], position: int) -> list[str]:
+        """The databases that these drops may take too large a share of, if events up to `position` are not let through.
 
-        The target is asked for its tables only if there were enough drops to exceed the share of the smallest database
-        that counts.
+        Only those with enough drops to exceed the share of the smallest database that counts: the target has to list
+        the tables of each.
         """
         share, least = self._limits.share, self._limits.share_from
-        for database in sorted({it.database for it in new if it.table and share}):
-            now = {it.key for it in new if it.table and it.database == database}
-            gone = now | self._ledger.tables(database)
-            if len(gone) <= share * least:
-                continue
-            there = {f"{database}.{table}" for table in self._tables_of(database)}
-            left, had = there - now, there | gone
-            if len(had) >= least and len(had) - len(left) > share * len(had):
-                lost = len(had) - len(left)
+        if not share or position <= self._let_through:
+            return []
+        databases = sorted({it.database for it in new if it.table})
+        return [name for name in databases if len(self._gone(name, new)) > share * least]
+
+    def _gone(self, database: str, new: Sequence[Drop]) -> set[str]:
+        """The tables of a database that are gone with these drops and the remembered ones."""
+        return _tables_of(database, new) | self._ledger.tables(database)
+
+    def _over_share(self, new: Sequence[Drop], there: _Tables) -> str | None:
+        """Why the drops exceed the share of one of these databases, if they do; `there` are the target's tables."""
+        share, least = self._limits.share, self._limits.share_from
+        for database, tables in there.items():
+            left = {f"{database}.{table}" for table in tables} - _tables_of(database, new)
+            had = left | self._gone(database, new)
+            lost = len(had) - len(left)
+            if len(had) >= least and lost > share * len(had):
                 return f"{lost} of the {len(had)} tables of {database} are gone then, max_drop_share is {share:g}"
         return None
 
@@ -244,9 +267,22 @@ class Brake:
 
     def _hold(self, draft: Draft, why: str, drops: Sequence[Drop]) -> None:
         first, last = draft.events[0].position, draft.events[-1].position
-        reason = f"brake: events {first} to {last} would drop {draft.drops} databases, tables and partitions"
-        self._hit = _Hit(self._pause(f"{reason}; {why}; {_LOOK}"), last, frozenset(it.database for it in drops))
+        what = f"events {first} to {last} would drop {draft.drops} databases, tables and partitions"
+        pause = self._pause(f"brake: {what}; {why}; look at `pysync plan`, then `pysync resume`")
+        self._hit = _Hit(pause, why, last, frozenset(it.database for it in drops))
+
+    def _hold_refresh(self, position: int, why: str) -> None:
+        count = self._count(position).total
+        what = f"the refresh at event {position} would drop {count} databases, tables and partitions"
+        pause = self._pause(
+            f"brake: {what} that the target shall have no more; {why}; look at both, then `pysync resume`"
+        )
+        self._hit = _Hit(pause, why, max(position, self._hit.upto if self._hit else 0), frozenset())
 
     def _pause(self, reason: str) -> Pause:
         since = self._hit.pause.at_ms if self._hit else round(self._clock() * 1000)
         return Pause(reason, since)
+
+
+def _tables_of(database: str, drops: Iterable[Drop]) -> set[str]:
+    return {it.key for it in drops if it.table and it.database == database}

@@ -1,7 +1,11 @@
-"""Homes: what each change is to a target with `both_ways`, by its object's home and the path of the change. Pure."""
+"""Homes: what each change is to a target with `both_ways`, by its object's home and the path of the change.
+
+Pure, but for what `Told` remembers.
+"""
 
 from __future__ import annotations
 
+import threading
 from collections import OrderedDict
 from collections.abc import Sequence
 from copy import deepcopy
@@ -92,28 +96,47 @@ class Homes:
         return _as_drop(change, Whose(Stance.REQUEST, self.cluster, change.event.visited, mark, blind=True))
 
 
+@dataclass(slots=True)
+class _Dropped:
+    """A table that was dropped with its database, and the position of that database's drop, once it has come."""
+
+    table: Any
+    by: int | None = None
+
+
 class Told:
     """The tables that were dropped with their databases: HMS tells each before it commits the drop of the database.
 
-    They may come in an earlier window than that drop. What an earlier process was told is lost. For one thread.
+    They may come in an earlier window than that drop. What an earlier process was told is lost. For any thread: people
+    may look at a plan while the drain is at work.
     """
 
     def __init__(self) -> None:
-        self._tables: OrderedDict[int, Any] = OrderedDict()
-        self._drops: dict[str, set[int]] = {}
+        self._tables: OrderedDict[int, _Dropped] = OrderedDict()
+        self._lock = threading.Lock()
 
     def note(self, change: Change) -> None:
         """Remember such a table, or hand the remembered tables to the change that drops their database."""
-        if change.kind is Kind.DROP_TABLE and change.event.uncommitted:
-            self._tables[change.position] = change.before[0]
-            while len(self._tables) > _MOST_TOLD:
-                self._tables.popitem(last=False)
-        elif change.kind is Kind.DROP_DATABASE:
-            self._drops.setdefault(change.database, set()).add(change.position)
-            # By position, and nothing is taken out: a window may be translated more than once.
-            since = max((it for it in self._drops[change.database] if it < change.position), default=0)
-            found = ((at, it) for at, it in self._tables.items() if since < at < change.position)
-            change.told = [it for _, it in found if it.dbName == change.database]
+        with self._lock:
+            if change.kind is Kind.DROP_TABLE and change.event.uncommitted:
+                self._remember(change)
+            elif change.kind is Kind.DROP_DATABASE:
+                change.told = self._dropped_with(change)
+
+    def _remember(self, change: Change) -> None:
+        known = self._tables.get(change.position)
+        self._tables[change.position] = _Dropped(change.before[0], known.by if known else None)
+        while len(self._tables) > _MOST_TOLD:
+            self._tables.popitem(last=False)
+
+    def _dropped_with(self, change: Change) -> list[Any]:
+        """The tables of the database that no earlier drop has taken along."""
+        # By position, and nothing is taken out: a window may be translated more than once.
+        found = [it for at, it in self._tables.items() if at < change.position and it.by in {None, change.position}]
+        found = [it for it in found if it.table.dbName == change.database]
+        for it in found:
+            it.by = change.position
+        return [it.table for it in found]
 
 
 def _object(change: Change) -> Any | None:

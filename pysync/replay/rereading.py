@@ -163,12 +163,16 @@ class Rereading:
 
     def _has_another(self, name: TableName, *created: int) -> bool:
         """Whether the target's table came from the source, and is none of those created there at these times (s)."""
-        there = self.target.table(name) if all(created) else None
+        return all(created) and self._creation(name) not in {0, *created}
+
+    def _creation(self, name: TableName) -> int:
+        """When the target's table was created at the source (s); 0 if that is not known.
+
+        Of a table that was born elsewhere it is not: the source's replica was created after its original.
+        """
+        there = self.target.table(name)
         mark = Mark.read(there.parameters) if there is not None else None
-        # A replica is created later than its original: the times of two clusters cannot be compared.
-        if mark is None or mark.source != self.origins.source:
-            return False
-        return mark.created not in {0, *created}
+        return mark.created if mark is not None and mark.source == self.origins.source else 0
 
     def _drop_tables(self, database: str, kept: set[str]) -> Iterator[Operation]:
         mapping = self.translator.mapping

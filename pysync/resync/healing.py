@@ -97,9 +97,7 @@ class Healer:
             with reading(self._source) as source:
                 upto = self._refreshes.ask(list(_asked(source, self._last, databases, tables)))
         # Opened last: if the source cannot be read, no gap stays that would have everything compared.
-        self._queue.gaps.open(key, reason)
-        if names:
-            self._queue.gaps.healed_by([key], upto)
+        self._queue.gaps.open(key, reason, upto if names else None)
         return reason
 
     def absent(self, tables: Sequence[TableName]) -> list[TableName]:

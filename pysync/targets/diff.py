@@ -78,7 +78,11 @@ def differences(wanted: Any, there: Any) -> list[str]:
 
 
 def same_location(wanted: str | None, there: str | None) -> bool:
-    """Whether two locations are the same; the server's default stands for a part that `wanted` leaves out."""
+    """Whether two locations are the same; the server's default stands for a part that `wanted` leaves out.
+
+    What that default is, a metastore does not tell: it may be any file system, an object store too. So where `wanted`
+    has no scheme, the path alone decides. Where it has one, a location without any is another.
+    """
     if not wanted:
         return True
     scheme, authority, path = _parts(wanted)

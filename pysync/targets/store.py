@@ -27,6 +27,7 @@ from pysync.model.structs import copied
 from pysync.targets.base import Rejected
 from pysync.targets.diff import same
 from pysync.targets.settings import TargetSettings
+from pysync.text import shortened
 
 log = structlog.get_logger(__name__)
 
@@ -40,7 +41,6 @@ class Capability(str, Enum):
     RENAMES = "renames in place"
     OWN_PARTITION_COLUMNS = "columns of a partition that are not its table's"
     FILE_STATISTICS = "numbers of files and rows as the source counts them"
-    CALLER = "the clusters that a change has been to"
 
     def __str__(self) -> str:
         return self.value
@@ -352,9 +352,9 @@ def refused_as_one(name: TableName, refused: Sequence[Refused]) -> PysyncError:
     # An error that may pass counts more than a refusal: with Rejected the event would be parked at once.
     for it in refused:
         if not isinstance(it.error, Rejected):
-            return type(it.error)(f"{what}: {it.error.message}", it.error.hint)
+            return type(it.error)(shortened(f"{what}: {it.error.message}"), it.error.hint)
     told = "; ".join(str(it.error) for it in refused[:3])
-    return Rejected(f"{what}: {told}")
+    return Rejected(shortened(f"{what}: {told}"))
 
 
 def _with_columns(partition: Any, columns: Sequence[Any]) -> Any:

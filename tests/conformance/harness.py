@@ -12,18 +12,36 @@ from pysync.metastore.client import Metastore
 from pysync.model.names import TableName
 from pysync.targets.base import Target
 from pysync.targets.hms import HmsSettings, hms_target
+from pysync.targets.hms.store import HmsStore
+from pysync.targets.store import Capability, Store
 from pysync.targets.target import StoreTarget
 
 _WRITES = ("add_", "alter_", "append_", "create_", "drop_", "exchange_", "rename_", "truncate_", "setMetaConf", "fire_")
+_FEATURES = {
+    "functions": Capability.FUNCTIONS,
+    "constraints": Capability.CONSTRAINTS,
+    "statistics": Capability.FILE_STATISTICS,
+    "columns": Capability.OWN_PARTITION_COLUMNS,
+}
+
+
+def features_of(store: type[Store], *more: str) -> frozenset[str]:
+    """What a store does not lack, and `more`."""
+    return frozenset({name for name, it in _FEATURES.items() if it not in store.lacks} | {*more})
 
 
 class TargetHarness(Protocol):
     """A server of one kind, shared by the tests: each works in databases of its own."""
 
     kind: str
-    features: frozenset[str]
-    """What the kind has of: functions, constraints, managed (tables whose files are its own), contexts (of calls),
-    statistics (as they are given), columns (of partitions, other than their table's)."""
+
+    @property
+    def features(self) -> frozenset[str]:
+        """What the kind has of: functions, constraints, statistics (as they are given), columns (of partitions, other
+        than their table's); managed (tables whose files are its own), contexts (of calls).
+
+        The last two no store tells."""
+
     writes: list[tuple[str, tuple[Any, ...]]]
     """The writing calls that its targets have made, to be cleared at will: name and arguments."""
     calls: list[str]
@@ -61,7 +79,7 @@ class HmsHarness:
     """Targets of kind hms on one embedded metastore."""
 
     kind = "hms"
-    features = frozenset({"functions", "constraints", "managed", "contexts", "statistics", "columns"})
+    features = features_of(HmsStore, "managed", "contexts")
 
     def __init__(self, uri: str, root: Path, hms: Metastore | None = None) -> None:
         self.writes: list[tuple[str, tuple[Any, ...]]] = []

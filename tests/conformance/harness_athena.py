@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 from pysync.targets.athena import AthenaSettings, athena_target
+from pysync.targets.athena.store import AthenaStore
 from pysync.targets.target import StoreTarget
+from tests.conformance.harness import features_of
 from tests.conformance.harness_glue import GlueHarness
 
 
@@ -11,6 +13,7 @@ class AthenaHarness(GlueHarness):
     """The rules of AWS that the embedded Athena and Glue know; statements and calls of Glue are written down alike."""
 
     kind = "athena"
+    features = features_of(AthenaStore)
     services = ("glue", "athena")
     many = 230
     """Partitions that are more than go into one statement: the embedded Athena takes each statement's whole table."""

@@ -15,7 +15,9 @@ from pysync.targets.aws.session import client
 from pysync.targets.aws.settings import AwsSettings
 from pysync.targets.aws.translate import database_input, table_input
 from pysync.targets.glue import GlueSettings, glue_target
+from pysync.targets.glue.store import GlueStore
 from pysync.targets.settings import TargetSettings
+from tests.conformance.harness import features_of
 
 _READS = ("Get", "BatchGet", "List")
 _POLL = "GetQueryExecution"  # how often it is asked for is a matter of time
@@ -25,7 +27,7 @@ class GlueHarness:
     """Targets on a Glue with the rules of AWS that the embedded one knows; credentials are in the environment."""
 
     kind = "glue"
-    features = frozenset({"functions", "statistics", "columns"})
+    features = features_of(GlueStore)
     services: tuple[str, ...] = ("glue",)
 
     def __init__(self, root: Path) -> None:

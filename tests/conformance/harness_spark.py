@@ -12,7 +12,9 @@ from pysync.metastore.client import Metastore
 from pysync.model.names import TableName
 from pysync.targets.spark import SparkSettings, spark_target
 from pysync.targets.spark.session import SparkHost
+from pysync.targets.spark.store import SparkStore
 from pysync.targets.target import StoreTarget
+from tests.conformance.harness import features_of
 
 _WRITES = ("create_", "alter_", "add_", "drop_")
 SHORT_LIFE = {"spark.driver.defaultJavaOptions": "-XX:+UseSerialGC -XX:TieredStopAtLevel=1"}
@@ -22,7 +24,7 @@ class SparkHarness:
     """All targets share one session, whatever their settings; somebody else goes to the metastore itself."""
 
     kind = "spark"
-    features = frozenset({"functions", "managed"})
+    features = features_of(SparkStore, "managed")
     other_serde = "org.apache.hadoop.hive.serde2.OpenCSVSerde"
     """A serde without a class would be refused."""
     many = 130

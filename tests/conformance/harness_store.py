@@ -14,6 +14,7 @@ from pysync.targets.hive import name_of
 from pysync.targets.kinds import target_kind
 from pysync.targets.store import Store
 from pysync.targets.target import StoreTarget
+from tests.conformance.harness import features_of
 
 _WRITES = (
     *("create_database", "alter_database", "drop_database"),
@@ -31,7 +32,8 @@ class StoreHarness:
     """
 
     kind: str
-    features = frozenset({"functions", "statistics", "columns"})
+    more: tuple[str, ...] = ()
+    """What the place has that no store tells (TargetHarness.features)."""
 
     def __init__(self, root: Path) -> None:
         """`root` is an empty directory of its own."""
@@ -43,6 +45,11 @@ class StoreHarness:
     def place(self) -> dict[str, Any]:
         """Its settings: where the place is that all targets share."""
         raise NotImplementedError
+
+    @cached_property
+    def features(self) -> frozenset[str]:
+        """By what the store lacks."""
+        return features_of(type(self._others), *self.more)
 
     def open(self, **settings: Any) -> StoreTarget:
         target = self._target(**settings)
@@ -74,7 +81,7 @@ class StoreHarness:
         return {found.functionName: found.className for found in self._others.functions(database)}
 
     def constraints(self, name: TableName) -> dict[str, list[str]]:
-        raise NotImplementedError("say so in the features, and override this")
+        raise NotImplementedError("say so: override this")
 
     def close(self) -> None:
         for target in self._open:

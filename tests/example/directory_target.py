@@ -57,7 +57,6 @@ class DirectoryStore(Store):
         Capability.CONSTRAINTS: "there is no file for them",
         Capability.COLUMN_STATISTICS: "there is no file for them",
         Capability.RENAMES: "a table and its partitions cannot get other locations in one step",
-        Capability.CALLER: "a file does not tell who wrote it",
     }
 
     def __init__(self, settings: DirectorySettings) -> None:

@@ -15,6 +15,7 @@ from pysync.targets.glue import GlueStore
 from pysync.targets.hive import name_of
 from pysync.targets.store import Written
 from pysync.targets.target import StoreTarget
+from pysync.text import LONGEST
 from tests.conformance.objects import Source, function, partition, table
 from tests.support.glue import unasked
 from tests.support.hive_ddl import HiveCatalog
@@ -378,3 +379,15 @@ def test_what_no_statement_says_is_refused_if_glue_may_not(source, glue_api):
     done = [("create_function", "f"), *renamed, ("alter_database", "db")]
     assert bench.glue.applied == (done if glue_api != "never" else [])
     assert len(bench.statements) == 1
+
+
+def test_a_refusal_of_many_tables_names_a_few(source):
+    bench = Bench(glue_api="never")
+    names = [TableName("db", f"t{number:04}") for number in range(1000)]
+    for name in names:
+        bench.apply(source.put_table(plain(name)))
+    bench.athena.refusal = Rejected("no")
+    with pytest.raises(Rejected) as caught:
+        bench.apply(source.drop_database("db"))
+    assert "the drop of db.t0000, db.t0001, db.t0002, db.t0003, db.t0004 and 995 more on" in caught.value.message
+    assert len(caught.value.message) <= LONGEST

@@ -62,6 +62,12 @@ def test_partitions_that_are_added_while_the_home_cascades_are_everywhere_the_sa
     calm(pair)
 
 
+def rename(clusters: World, at: str) -> None:
+    renamed = found(clusters, at)
+    renamed.tableName = "u"
+    clusters.clusters[at].client.alter_table_with_environment_context("db", "t", renamed, None)
+
+
 def alter_columns(clusters: World, at: str, *columns: str, cascade: bool = False) -> None:
     wanted = found(clusters, at)
     wanted.sd.cols = [hive.FieldSchema(name, "string", None) for name in columns]
@@ -232,9 +238,20 @@ def test_a_touched_table_that_gave_way_to_a_renamed_one_is_gone_everywhere() -> 
     create(ring, "west", value="west")
     create_database(ring, "east")
     create(ring, "east", value="east")
-    renamed = found(ring, "east")
-    renamed.tableName = "u"
-    ring.clusters["east"].client.alter_table_with_environment_context("db", "t", renamed, None)
+    rename(ring, "east")
     hand_over(ring, "east", "west")
     calm(ring)
     assert "db.t" not in ring.clusters["east"].state()
+
+
+def test_a_replica_that_drops_a_table_after_its_rename_is_heard_by_the_home() -> None:
+    """A replica is created later than its original: for the next cluster that must not make it another table."""
+    ring = world(RING)
+    create_database(ring, "east")
+    ring.calm()
+    create(ring, "east")
+    rename(ring, "east")
+    hand_over(ring, "east", "west")
+    ring.clusters["west"].client.drop_table("db", "u", False)
+    calm(ring)
+    assert "db.u" not in ring.clusters["east"].state()

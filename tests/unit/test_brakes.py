@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import threading
 import time
 
 import pytest
@@ -9,7 +10,10 @@ import pytest
 from pysync.model.mark import Mark
 from pysync.model.names import TableName
 from pysync.model.operation import DropTable
+from pysync.queue import Queued
 from pysync.replay.brake import Brake, Limits
+from pysync.replay.draft import Draft
+from pysync.replay.plan import Work
 from tests.support import wait_until
 from tests.support.drains import (
     FaultyDrain,
@@ -198,6 +202,49 @@ def test_what_was_dropped_by_an_earlier_comparison_counts_for_the_share():
     brake.passed(9)
     assert brake.allows(gone(TABLES[2]), 10)
     assert not brake.allows(gone(*TABLES[2:4]), 10)
+
+
+def window(position: int, *names: str) -> Draft:
+    """A window that ends at this position and drops these tables."""
+    drops = gone(*names)
+    works = [Work(frozenset(), tuple(drops), (position,))]
+    return Draft([Queued(position, b"", 0)], works, {}, (), 0, len(drops), {})
+
+
+def test_a_share_that_is_held_is_told_of_when_more_has_come():
+    brake = Brake(Limits(share=0.5, share_from=6), tables_of=lambda _: [name.partition(".")[2] for name in TABLES])
+    assert brake.holds(window(9, *TABLES[:4]))
+    brake.look_again(window(10, *TABLES[:5]))
+    assert brake.held.reason == (
+        "brake: events 10 to 10 would drop 5 databases, tables and partitions; 4 of the 6 tables of db are gone then, "
+        "max_drop_share is 0.5; look at `pysync plan`, then `pysync resume`"
+    )
+
+
+@pytest.mark.parametrize("asks", ["a window", "a refresh"])
+def test_a_resume_does_not_wait_for_a_target_that_hangs(asks):
+    listed, answer = threading.Event(), threading.Event()
+
+    def tables_of(_: str) -> list[str]:
+        if brake.held is not None:
+            listed.set()
+            answer.wait(60)
+        return [name.partition(".")[2] for name in TABLES]
+
+    def more() -> None:
+        _ = brake.holds(window(10, *TABLES)) if asks == "a window" else brake.allows(gone(*TABLES), 10)
+
+    brake = Brake(Limits(share=0.5, share_from=6), tables_of=tables_of)
+    assert not brake.allows(gone(*TABLES[:4]), 9)
+    hanging, resumed = threading.Thread(target=more), threading.Thread(target=brake.release)
+    hanging.start()
+    assert listed.wait(60)
+    resumed.start()
+    resumed.join(5)
+    waits = resumed.is_alive()
+    answer.set()
+    hanging.join()
+    assert not waits
 
 
 def test_tables_that_are_made_anew_are_no_loss(built):

@@ -117,6 +117,8 @@ def test_up_to_date_also_asks_whose_it_is() -> None:
         ("file:/a/b", "file:///a/b", True),
         ("file:/a/b/", "file:/a/b", True),
         ("/a/b", "hdfs://nn/a/b", True),
+        ("/a/b", "s3a://bucket/a/b", True),
+        ("hdfs://nn/a/b", "/a/b", False),
         ("hdfs:///a/b", "hdfs://nn/a/b", True),
         ("hdfs://nn/a/b", "hdfs://mm/a/b", False),
         ("hdfs://nn/a/b", "s3://nn/a/b", False),

@@ -72,14 +72,20 @@ def test_after_a_crash_what_a_later_overlapping_window_took_away_is_not_missed(t
         assert bench.status()["counts"] == {"stale": 2, "unchanged": 1}
 
 
-def test_how_far_windows_overlapped_is_known_after_a_restart_with_another_setting(bench):
-    """How far they may have, at most."""
+def test_how_far_windows_overlapped_is_known_until_the_position_is_past_it(bench):
+    """How far they may have, at most: a run with smaller windows looks as far ahead, and the next one no more."""
     bench.settings = bench.settings.model_copy(update={"window": 100})
     bench.run()
     bench.stop()
     bench.settings = bench.settings.model_copy(update={"window": 1})
-    bench.run()
+    bench.append(create("db.t"))
+    bench.target.hang()
+    bench.start()
+    assert bench.target.hangs.wait(60)
     assert int(bench.queue.notes.get("window:dr")) == 1600
+    bench.target.release()
+    bench.finish()
+    wait_until(lambda: int(bench.queue.notes.get("window:dr")) == 16, what="the reach of these windows")
 
 
 def test_stopping_between_the_tries_of_a_bug_does_not_park_it(bench):

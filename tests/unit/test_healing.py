@@ -15,6 +15,7 @@ from pysync.capture.gaps import GapWatch
 from pysync.capture.overlaps import Overlaps
 from pysync.metastore.errors import MetastoreUnavailable
 from pysync.model.event import Event
+from pysync.model.names import TableName
 from pysync.model.wire import decode_event
 from pysync.queue import EventQueue
 from pysync.resync import feed, healing
@@ -223,6 +224,39 @@ def test_it_waits_for_a_target_that_does_not_come_along(stands, monkeypatch) -> 
     assert stand.states() == ["open"]
     stand.is_held = False
     stand.wait_for("closing")
+
+
+# --- what people ask for
+
+
+def test_tables_that_are_asked_for_are_the_only_ones_compared(stands, monkeypatch) -> None:
+    stand = stands(Source(3))
+    healer = stand.start()
+    opened = stand.queue.gaps.open
+
+    def slowly(*args: Any) -> bool:
+        is_new = opened(*args)
+        time.sleep(0.3)  # the healer looks for gaps meanwhile
+        return is_new
+
+    monkeypatch.setattr(stand.queue.gaps, "open", slowly)
+    healer.refresh([TableName("db", "t0001")])
+    stand.wait_for("closing")
+    assert stand.tables() == ["t0001"]
+
+
+def test_a_request_that_was_cut_short_compares_what_was_asked_for(stands, monkeypatch) -> None:
+    stand = stands(Source(3))
+
+    def killed(*_: Any) -> None:
+        raise SystemExit
+
+    healer = stand.start()
+    assert healer.worker.end(60)
+    monkeypatch.setattr(stand.queue.gaps, "open", killed)
+    with pytest.raises(SystemExit):
+        healer.refresh([TableName("db", "t0001")])
+    assert (stand.tables(), stand.states()) == (["t0001"], [])
 
 
 # --- events that overlap

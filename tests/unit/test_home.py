@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import threading
+from collections.abc import Sized
 from typing import Any
 
 import pytest
@@ -149,8 +151,8 @@ def gone(name: str, position: int, of: str = "db") -> Any:
     return change(Kind.DROP_TABLE, before=[table(of, name)], position=position, attributes={"uncommitted": "true"})
 
 
-def dropped(position: int) -> Any:
-    return change(Kind.DROP_DATABASE, before=[database("db")], position=position)
+def dropped(position: int, name: str = "db") -> Any:
+    return change(Kind.DROP_DATABASE, before=[database(name)], position=position)
 
 
 def test_the_tables_that_went_with_a_database_are_given_to_its_drop() -> None:
@@ -163,6 +165,29 @@ def test_the_tables_that_went_with_a_database_are_given_to_its_drop() -> None:
     again = dropped(5)
     told.note(again)
     assert [it.tableName for it in again.told] == ["b"]
+
+
+def test_drops_of_databases_are_not_remembered() -> None:
+    told = Told()
+    for position in range(1, 100):
+        told.note(dropped(position, f"db{position}"))
+    assert [it for it in vars(told).values() if isinstance(it, Sized) and len(it)] == []
+
+
+def test_a_plan_may_be_made_while_tables_go_with_their_database() -> None:
+    """By another thread than the drain's."""
+    told, ended = Told(), threading.Event()
+
+    def drain() -> None:
+        for position in range(1, 3000):
+            told.note(gone("a", position))
+        ended.set()
+
+    thread = threading.Thread(target=drain)
+    thread.start()
+    while not ended.is_set():
+        told.note(dropped(3000))
+    thread.join()
 
 
 def test_a_change_that_is_no_drop_is_neither_told_nor_told_of(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -287,10 +287,46 @@ def names(tables: Iterable[TableName]) -> list[str]:
     return list(map(str, tables))
 
 
-def test_what_is_remembered_is_bounded(overlaps: Overlaps, monkeypatch: pytest.MonkeyPatch) -> None:
+# --- what is kept of many events
+
+
+def test_what_is_remembered_is_bounded(overlaps: Overlaps, clock: Clock, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(overlaps_module, "_REMEMBERED", 10)
     for number in range(50):
         overlaps.seen(create_table(f"db.t{number}"))
+        clock.now += CLOSE_SECONDS
     overlaps.due(0)
     assert len(overlaps._last) == 10
     assert names(overlaps.lately(limit=1)) == ["db.t49"]
+
+
+def test_many_tables_hide_no_overlap_of_two_events_that_are_close(
+    overlaps: Overlaps, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(overlaps_module, "_REMEMBERED", 10)
+    between = (of_thread(create_table(f"db.t{number}"), 1) for number in range(50))
+    events = (of_thread(create_table("db.t"), 1), *between, of_thread(create_table("db.t"), 2))
+    assert due(overlaps, *events) == ["db.t"]
+
+
+def test_an_event_is_late_though_what_came_after_it_is_forgotten(
+    overlaps: Overlaps, clock: Clock, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A spool that is delivered after many events of another metastore; of its own metastore all are in order."""
+    monkeypatch.setattr(overlaps_module, "_REMEMBERED", 10)
+    for number in range(50):
+        overlaps.seen(of_thread(create_table(f"db.t{number}"), 1, instance="a", time_ms=9000))
+        clock.now += CLOSE_SECONDS
+    late = (of_thread(create_table(f"db.{name}"), 1, instance=name, time_ms=8999) for name in "ab")
+    assert due(overlaps, *late) == ["db.b"]
+
+
+def test_overlaps_are_found_though_nobody_asks_for_them_for_long(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The healer may be held up, by a source that does not answer."""
+    monkeypatch.setattr(overlaps_module, "_WAITING", 10)
+    overlaps = Overlaps()
+    events = [of_thread(create_table("db.t"), thread) for thread in (1, 2)]
+    for item in [*events, *(create_table(f"db.t{number}") for number in range(50))]:
+        overlaps.seen(item)
+    assert len(overlaps._new) == 10, "the others are not kept whole"
+    assert due(overlaps) == ["db.t"]

@@ -10,6 +10,7 @@ import stat
 import subprocess
 import sys
 import time
+from pathlib import Path
 
 import pytest
 
@@ -213,6 +214,23 @@ def test_a_new_file_comes_after_those_before_it_though_the_clock_was_set_back(tm
         file.unlink()
     with EventQueue(tmp_path, min_free_bytes=0, clock=lambda: 1_000_000.0) as queue:
         assert queue.epoch > old
+
+
+def test_an_epoch_is_on_disk_before_it_is_used(tmp_path, monkeypatch):
+    """After a power cut the note must not be empty, nor half written."""
+    synced, sync = [], os.fsync
+
+    def fsync(descriptor):
+        path = Path(f"/proc/self/fd/{descriptor}").readlink()
+        synced.append(path.read_text() if path.is_file() else sorted(it.name for it in path.iterdir()))
+        sync(descriptor)
+
+    note = tmp_path / "epoch"
+    note.write_text("6")
+    monkeypatch.setattr(files.os, "fsync", fsync)
+    assert files.begin_epoch(note, 1) == 7
+    assert synced == ["7", ["epoch"]], "first its content, then its name"
+    assert note.read_text() == "7"
 
 
 def test_quarantine_leaves_a_sound_file_alone(tmp_path):

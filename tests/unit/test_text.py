@@ -15,7 +15,11 @@ from hypothesis import strategies as st
 import pysync.cli
 from pysync import logs
 from pysync.cli.output import print_table, progress, say
-from pysync.text import plain
+from pysync.errors import PysyncError
+from pysync.model.names import TableName
+from pysync.targets.base import Rejected, Unavailable
+from pysync.targets.store import Refused, refused_as_one
+from pysync.text import LONGEST, plain, shortened
 
 ESCAPE = "\x1b[31m\x1b]0;title\x07"
 ODD = ("[/x]", "types [c1:int]", "[red]", "[link=http://x]y[/link]", "\\[", ":smiley:")
@@ -31,6 +35,22 @@ def test_no_character_that_steers_a_terminal_is_left(text: str) -> None:
 @given(st.text(st.characters(exclude_categories=["C", "Z"])))
 def test_printable_text_stays_as_it_is(text: str) -> None:
     assert plain(f"a\tb\n{text}") == f"a\tb\n{text}"
+
+
+@given(st.text(max_size=30), st.integers(1, 30))
+def test_a_text_that_is_too_long_loses_its_end(text: str, longest: int) -> None:
+    found = shortened(text, longest)
+    assert len(found) <= longest
+    assert found == text or text.startswith(found.removesuffix("…"))
+
+
+@pytest.mark.parametrize("kind", [Rejected, Unavailable])
+def test_the_refusal_of_many_partitions_is_no_longer_than_that_of_one(kind: type[PysyncError]) -> None:
+    refused = [Refused((day,), kind("x" * LONGEST, "a hint")) for day in "1234"]
+    found = refused_as_one(TableName("db", "t"), refused)
+    assert isinstance(found, kind)
+    assert found.message.startswith("4 partitions of db.t failed: xxx")
+    assert len(found.message) == LONGEST
 
 
 @pytest.mark.parametrize("text", ODD)

@@ -62,7 +62,7 @@ class Properties:
 
     def leftovers(self) -> list[Leftover]:
         """The part that no statement can say."""
-        found = [Leftover(f"the removal of {_names(self.removed)}")] if self.removed else []
+        found = [Leftover(f"the removal of {some_of(self.removed)}")] if self.removed else []
         return [*found, Leftover("statistics", harmless=True)] if self.counted else found
 
 
@@ -100,6 +100,7 @@ def _plain(parameters: Mapping[str, str] | None) -> dict[str, str]:
     return {key: value for key, value in (parameters or {}).items() if key not in _ENGINES | _MARKS}
 
 
-def _names(names: Iterable[str]) -> str:
+def some_of(names: Iterable[str]) -> str:
+    """The first names, and how many more there are."""
     found = sorted(names)
     return ", ".join(found[:5]) + (f" and {len(found) - 5} more" if len(found) > 5 else "")

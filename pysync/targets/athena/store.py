@@ -17,7 +17,7 @@ import structlog
 from pysync.model.names import TableName
 from pysync.targets.athena import partitions as parts
 from pysync.targets.athena import statements as ddl
-from pysync.targets.athena.decision import Decision
+from pysync.targets.athena.decision import Decision, some_of
 from pysync.targets.athena.differences import decision_of
 from pysync.targets.athena.settings import AthenaSettings
 from pysync.targets.athena.tables import decide_database, decide_table, same_columns, unsayable
@@ -26,6 +26,7 @@ from pysync.targets.diff import same
 from pysync.targets.glue.store import GlueStore, Input
 from pysync.targets.hive import is_another, name_of
 from pysync.targets.store import Capability, Store, Written
+from pysync.text import shortened
 
 _SHOWN = 3
 _BATCH = 100_000
@@ -163,7 +164,7 @@ class AthenaStore(Store):
         """
         decision = decision_of(kept, there, table, _with_owner)
         if self._only_ddl and decision.needed:
-            raise Rejected("no statement of Athena says it: " + "; ".join(decision.needed))
+            raise Rejected(shortened("no statement of Athena says it: " + "; ".join(decision.needed)))
         if decision.is_nothing or (self._only_ddl and not decision.statements):
             return []
         # Never empty: something would be written, even if all that shows are the engine's own parameters.
@@ -228,7 +229,7 @@ class AthenaStore(Store):
             else:
                 reasons.append(reason)
         if left:
-            self._by_glue(f"the drop of {', '.join(left)}", reasons).drop_tables(
+            self._by_glue(f"the drop of {some_of(left)}", reasons).drop_tables(
                 list(left.values()), delete_data=delete_data
             )
 
@@ -398,8 +399,9 @@ class AthenaStore(Store):
     def _unsaid(self, what: str, reasons: Sequence[str]) -> Rejected:
         """The refusal of what no statement says."""
         shown = "; ".join(reasons[:_SHOWN]) + (f"; and {len(reasons) - _SHOWN} more" if len(reasons) > _SHOWN else "")
+        where = f"{what} on the target {self.settings.name!r}"
         return Rejected(
-            f"no statement of Athena says what is wanted of {what} on the target {self.settings.name!r}: {shown}",
+            shortened(f"no statement of Athena says what is wanted of {where}: {shown}"),
             'glue_api = "when-needed" lets the Glue API do it',
         )
 

@@ -62,7 +62,6 @@ class GlueStore(Store):
         Capability.CONSTRAINTS: "Glue has none",
         Capability.COLUMN_STATISTICS: "not carried: Glue has a form of its own for them",
         Capability.RENAMES: "Glue has no such call: the table is made anew and filled",
-        Capability.CALLER: "Glue has no listeners",
     }
 
     def __init__(self, settings: GlueSettings) -> None:

@@ -25,7 +25,6 @@ class SparkStore(HiveStore):
         Capability.COLUMN_STATISTICS: "Spark writes those that it has counted itself, in a form of its own",
         Capability.FILE_STATISTICS: "Spark's metastore counts by itself at every change, and cannot be told not to",
         Capability.OWN_PARTITION_COLUMNS: "Spark reads all partitions with the columns of their table",
-        Capability.CALLER: "Spark's calls carry no EnvironmentContext",
     }
 
     def __init__(self, settings: SparkSettings) -> None:

@@ -19,7 +19,9 @@ def put_constraint(store: Store, operation: PutConstraint) -> Outcome:
     """Add each constraint. It replaces the one of its name; a primary key replaces the table's primary key."""
     table = store.table(operation.table)
     if table is None:
-        return Outcome.STALE
+        # The cluster that has the table must hear what the home has. An echo is old news.
+        is_echo = store.cluster in operation.visited
+        return Outcome.STALE if is_echo else ask_for_table(store, operation, None)
     verdict = judge_of(store).parts(operation, table)
     if verdict is not Verdict.DO:
         return settled(store, operation, verdict, table)
@@ -31,19 +33,21 @@ def put_constraint(store: Store, operation: PutConstraint) -> Outcome:
 
 
 def drop_constraint(store: Store, operation: DropConstraint) -> Outcome:
-    """Drop the constraint of that name if it is there. The event does not tell what the constraint was."""
+    """Drop the constraint of that name if it is there. The event does not tell what the constraint was.
+
+    A refresh that was read at another cluster than the home drops nothing: the home is asked.
+    """
     table = store.table(operation.table)
     if table is None:
         return Outcome.UNCHANGED
     names = names_like(store, table, operation.constraint)
     if not names:
         return Outcome.UNCHANGED
-    judge = judge_of(store)
-    verdict = judge.parts(operation, table)
-    if verdict is Verdict.DO and operation.condition is None and judge.home(table) == store.cluster:
-        return ask_for_table(store, operation, table)
+    verdict = judge_of(store).parts(operation, table)
     if verdict is not Verdict.DO:
         return settled(store, operation, verdict, table)
+    if operation.asks_only:
+        return ask_for_table(store, operation, table)
     for name in names:
         store.drop_constraint(operation.table, name)
     return Outcome.APPLIED

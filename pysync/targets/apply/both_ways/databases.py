@@ -66,9 +66,8 @@ def _put(store: Store, operation: PutDatabase, there: Any | None) -> Outcome:
     wanted.parameters = with_births(wanted.parameters, births_of(there.parameters, store.cluster))
     if judge.home(there) == store.cluster:
         unmark(wanted)  # born at both ends: clusters that have it from here would not hear that its home has changed
-    if up_to_date(wanted, there):
+    if up_to_date(wanted, there) or not store.alter_database(wanted, there):
         return Outcome.UNCHANGED
-    store.alter_database(wanted, there)
     there.parameters = wanted.parameters
     return Outcome.APPLIED
 

@@ -15,7 +15,7 @@ from pysync.targets.apply.writing import deletes
 from pysync.targets.base import Outcome, total
 from pysync.targets.diff import same
 from pysync.targets.hive import slices
-from pysync.targets.store import Store
+from pysync.targets.store import Refused, Store, Written, refused_as_one
 
 Found = Mapping[Values, Any]
 
@@ -25,7 +25,7 @@ def put_partitions(store: Store, operation: PutPartitions) -> Outcome:
 
     So it does if a request has other columns than the table: a cascade at the home may have changed the replica's
     partitions before. And if an echo finds other columns than its own: no event tells what a cascade does to
-    partitions.
+    partitions. Partitions that the store refuses do not stop the others: Rejected is raised at the end.
     """
     judge, name = judge_of(store), operation.table
     table = store.table(name)
@@ -44,10 +44,14 @@ def put_partitions(store: Store, operation: PutPartitions) -> Outcome:
         fitting(name, table.partitionKeys or (), item.values)
         wanted[key_of(item.values)] = item
     batches = ({key: wanted[key] for key in keys} for keys in slices(list(wanted), store.batch))
-    outcomes = [_put(store, operation, table, batch) for batch in batches]
+    refused: list[Refused] = []
+    outcomes = [_put(store, operation, table, batch, refused) for batch in batches]
     if stance is Stance.REQUEST and not same(operation.definition.sd.cols, table.sd.cols):
         outcomes.append(Outcome.CONFLICT)
-    return _asked_once(store, operation, table, outcomes)
+    outcome = _asked_once(store, operation, table, outcomes)
+    if refused:
+        raise refused_as_one(name, refused)
+    return outcome
 
 
 def drop_partitions(store: Store, operation: DropPartitions) -> Outcome:
@@ -67,21 +71,21 @@ def drop_partitions(store: Store, operation: DropPartitions) -> Outcome:
     return _asked_once(store, operation, table, outcomes)
 
 
-def _put(store: Store, operation: PutPartitions, table: Any, wanted: Found) -> Outcome:
+def _put(store: Store, operation: PutPartitions, table: Any, wanted: Found, refused: list[Refused]) -> Outcome:
     there = by_values(store, table, list(wanted))
     judge = judge_of(store)
     verdicts = {key: judge.part(operation, table, item, there.get(key)) for key, item in wanted.items()}
     todo = {key: wanted[key] for key, verdict in verdicts.items() if verdict is Verdict.DO}
     changed = [(item, there[key]) for key, item in todo.items() if key in there and not same(item, there[key])]
     absent = [item for key, item in todo.items() if key not in there]
-    if absent or changed:
-        store.put_partitions(table, absent, changed)
+    done = store.put_partitions(table, absent, changed) if absent or changed else Written(any=False)
+    refused += done.refused
     # An echo that is not applied, but tells other columns: a cascade came in between, of which there is no event.
     crossed = [
         key for key in there if verdicts[key] is Verdict.STALE and not same(wanted[key].sd.cols, there[key].sd.cols)
     ]
     unheard = [Verdict.CONFLICT] if crossed else []
-    return _outcome([*verdicts.values(), *unheard], changed=bool(absent or changed))
+    return _outcome([*verdicts.values(), *unheard], changed=done.any)
 
 
 def _drop(store: Store, operation: DropPartitions, table: Any, values: Sequence[Sequence[str]]) -> Outcome:

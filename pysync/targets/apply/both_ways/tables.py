@@ -44,7 +44,8 @@ def bring_to(store: Store, operation: Operation, definition: Any, there: Any, *,
     if there is not None and up_to_date(wanted, there):
         return Outcome.UNCHANGED
     if there is not None and not is_another(wanted, there):
-        store.alter_table(wanted, there, cascade=cascade)
+        if not store.alter_table(wanted, there, cascade=cascade):
+            return Outcome.UNCHANGED
         if _takes_over(store, operation, there):
             ask_for_table(store, operation, wanted)
         return Outcome.APPLIED

@@ -1,0 +1,57 @@
+"""Both ways: what is told of an operation that the place takes in part."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from hmsclient.genthrift.hive_metastore import ttypes as hive
+
+from pysync.model.mark import Mark
+from pysync.model.names import TableName
+from pysync.model.operation import Operation, PutDatabase, PutPartitions, PutTable
+from pysync.targets.base import Outcome, Rejected
+from pysync.targets.faulty import FaultySettings
+from pysync.targets.hms.store import HmsStore
+from pysync.targets.memory import MemoryTarget, Store
+from pysync.targets.store import Refused, Written
+from tests.support import partition, table
+
+NAME = TableName("db", "t")
+
+
+def put(what: str, position: int) -> Operation:
+    """A put of the database, the table or a partition; each position has other parameters."""
+    value = {"value": str(position)}
+    origin: dict[str, Any] = {"mark": Mark("east", 1, position, 100), "visited": ("east",)}
+    if what == "database":
+        return PutDatabase(database="db", definition=hive.Database("db", "", "/db", value), **origin)
+    definition = table("db", "t", partition_keys=[("day", "string")], parameters=value)
+    if what == "table":
+        return PutTable(table=NAME, definition=definition, **origin)
+    return PutPartitions(table=NAME, definition=definition, partitions=[partition(definition, ["1"])], **origin)
+
+
+@pytest.fixture
+def target() -> MemoryTarget:
+    """A target with the database and the table."""
+    made = MemoryTarget(FaultySettings(name="west", kind="faulty", both_ways=True), Store())
+    made.apply(put("database", 1))
+    made.apply(put("table", 2))
+    return made
+
+
+@pytest.mark.parametrize("what", ["database", "table"])
+def test_an_alter_that_wrote_nothing_is_told_as_unchanged(
+    what: str, target: MemoryTarget, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    assert target.apply(put(what, 3)) is Outcome.APPLIED
+    monkeypatch.setattr(HmsStore, f"alter_{what}", lambda *_, **__: False)
+    assert target.apply(put(what, 4)) is Outcome.UNCHANGED
+
+
+def test_partitions_that_are_refused_are_told(target: MemoryTarget, monkeypatch: pytest.MonkeyPatch) -> None:
+    refused = Written(any=False, refused=[Refused(("1",), Rejected("the day is not known"))])
+    monkeypatch.setattr(HmsStore, "put_partitions", lambda *_: refused)
+    with pytest.raises(Rejected, match=r"1 partitions of db.t failed: the day is not known"):
+        target.apply(put("partition", 3))
