@@ -198,6 +198,8 @@ class Rereading:
             now = () if found is None else (found.createTime,)
             if self.refresh.absent or self._has_another(new, self.refresh.created, *now):
                 yield from self._drop(new)
+            elif found is None:
+                yield from self._pass_on(new)
             return
         if self.origins.comes_from_target(found) or is_index(found):
             return
@@ -229,6 +231,16 @@ class Rereading:
         yield from contents.bring_constraints(table, constraints, there)
         if wants_statistics(self.target) and self.origins.is_said(home):
             yield from Counts.of(self.source, old, new, found, origin).everything(self.refresh.partitions)
+
+    def _pass_on(self, name: TableName) -> Iterator[Operation]:
+        """Let the next clusters of a ring read a table anew that is gone, and that the target never had.
+
+        A replica renamed it, its home did so, too, and dropped it. The target changes nothing, so no event of the
+        target tells that to the others.
+        """
+        others = set(self.refresh.visited) - {self.origins.source, self.translator.policy.cluster}
+        if self.refresh.anew and others and self.target.table(name) is None:
+            yield from self.origins.again(self.refresh.mark.source, name.database, table=name.table)
 
     def _place(self, old: str, new: str) -> Iterator[Operation]:
         """The database of a table, both ways: no event may tell that it was born at both ends."""

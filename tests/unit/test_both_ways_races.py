@@ -63,6 +63,7 @@ def test_partitions_that_are_added_while_the_home_cascades_are_everywhere_the_sa
 
 
 def rename(clusters: World, at: str) -> None:
+    """Rename db.t to db.u."""
     renamed = found(clusters, at)
     renamed.tableName = "u"
     clusters.clusters[at].client.alter_table_with_environment_context("db", "t", renamed, None)
@@ -255,3 +256,17 @@ def test_a_replica_that_drops_a_table_after_its_rename_is_heard_by_the_home() ->
     ring.clusters["west"].client.drop_table("db", "u", False)
     calm(ring)
     assert "db.u" not in ring.clusters["east"].state()
+
+
+def test_a_table_that_a_replica_renamed_and_the_home_dropped_is_gone_round_the_ring() -> None:
+    """The cluster between the two never had it under the new name, so its metastore tells of no drop."""
+    ring = world(RING)
+    create_database(ring, "east")
+    create(ring, "east")
+    ring.calm()
+    ring.clusters["west"].client.drop_table("db", "t", False)
+    rename(ring, "north")
+    hand_over(ring, "north", "east")
+    ring.clusters["east"].client.drop_table("db", "u", False)
+    calm(ring)
+    assert "db.u" not in ring.clusters["north"].state()
