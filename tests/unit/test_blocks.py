@@ -84,7 +84,7 @@ def test_a_work_waits_behind_earlier_refused_events_only():
     assert found.holds_at(6, TABLE)
 
 
-def test_a_work_before_a_refresh_waits_for_what_that_will_make_good_and_one_after_it_does_not():
+def test_what_a_refresh_makes_good_still_holds_up_works_before_it():
     for found in (blocks({1: TABLE}), blocks({})):
         found.heal(3, covering("db.t"))
         found.refuse(1, TABLE)

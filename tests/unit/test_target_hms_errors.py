@@ -42,6 +42,7 @@ REFUSED = (
         (hive.MetaException("java.lang.IllegalArgumentException: java.net.UnknownHostException: old-nn"), PysyncError),
         (hive.MetaException("One or more instances could not be made persistent"), PysyncError),
         (hive.MetaException("Processor has no capabilities, cannot create an ACID table."), Rejected),
+        (hive.MetaException("The table must be stored using an ACID compliant format (such as ORC): db.t"), Rejected),
         (hive.MetaException("Foreign key references a:int; but no corresponding primary key exists"), Rejected),
         (hive.MetaException(None), PysyncError),
         (hive.ConfigValSecurityException("x"), PysyncError),

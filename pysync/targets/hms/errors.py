@@ -51,7 +51,7 @@ _ANSWERS: Sequence[Answer[Exception]] = (
     # What Hive 4 says to whoever does not claim to be able to write transactional tables.
     Answer(_meta("cannot create an ACID table"), Rejected, _NO_TRANSACTIONS),
     # About the operation after all.
-    Answer(_meta("Foreign key references|should be located within managed warehouse"), Rejected),
+    Answer(_meta("Foreign key references|should be located within managed warehouse|ACID compliant format"), Rejected),
     # About its rights, or those of the user that we are to it.
     Answer(
         _meta(
