@@ -102,7 +102,7 @@ class EventQueue(ParkedEvents):
             differing = digests.differing(connection, again)
         for instance, entry in differing.items():
             came = f"event {entry.sequence} of metastore {instance}"
-            if self.open_gap(f"differs:{instance}:{entry.sequence}", f"{came} came again, not as it came before"):
+            if self.open_gap(f"differs:{instance}:{entry.sequence}", f"{came} arrived again with different content"):
                 self._differing += 1
                 log.error("event_differs", instance=instance, sequence=entry.sequence)
 
@@ -233,9 +233,9 @@ class EventQueue(ParkedEvents):
             self._live()
             now = self._position(target)
             if not now <= position <= self._last:
-                raise ValueError(f"{target} is at {now} of {self._last}: it cannot go to {position}")
+                raise ValueError(f"{target} cannot move from position {now} to {position} of {self._last}")
             if any(park.target != target or park.position > position for park in parked):
-                raise ValueError(f"only events of {target} up to {position} can be parked with it")
+                raise ValueError(f"only events of {target} up to position {position} can be parked with it")
             if position == now and not parked:
                 return
             with self._transaction() as connection:

@@ -34,7 +34,7 @@ def prepare(directory: Path) -> None:
         raise _unusable(directory, error.strerror or str(error)) from error
     if not os.access(directory, os.R_OK | os.W_OK | os.X_OK):
         is_read_only = os.statvfs(directory).f_flag & os.ST_RDONLY
-        raise _unusable(directory, "its disk is mounted read-only" if is_read_only else "not writable")
+        raise _unusable(directory, "its disk is mounted read-only" if is_read_only else "it is not writable")
 
 
 def try_out(directory: Path) -> None:

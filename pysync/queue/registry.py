@@ -64,7 +64,7 @@ class Registry(QueueFile):
         with self._lock:
             position = self._position(old)
             if new in self._positions:
-                raise ValueError(f"a target {new!r} is registered in {self._file} already")
+                raise ValueError(f"{self._file} already has a target {new!r}")
             with self._transaction() as connection:
                 targets.rename(connection, old, new)
                 self._record(connection, act)
@@ -121,7 +121,7 @@ class Registry(QueueFile):
         try:
             return self._positions[target]
         except KeyError:
-            raise ValueError(f"no target {target!r} is registered in {self._file}") from None
+            raise ValueError(f"{self._file} has no target {target!r}") from None
 
 
 def _acts(connection: sqlite3.Connection) -> list[dict[str, Any]]:

@@ -24,7 +24,7 @@ _MIB = 1024 * 1024
 
 def _not_offered(name: str) -> Callable[..., NoReturn]:
     def refuse(*_: object, **__: object) -> NoReturn:
-        raise NotImplementedError(f"no {name} here: use append, window and advance, which keep the queue's promises")
+        raise NotImplementedError(f"{name} is not supported: use append, window and advance")
 
     refuse.__name__, refuse.__doc__ = name, "Not offered: it would break a promise of the queue."
     return refuse
@@ -118,8 +118,8 @@ class QueueFile(SQLiteQueue):  # type: ignore[misc]  # persist-queue is checked 
         if free - size < self.min_free_bytes:
             left, floor = free // _MIB, self.min_free_bytes // _MIB
             raise QueueFull(
-                f"{left} MiB left on the disk of {self._directory}, queue.min_free_mb is {floor}",
-                hint="free some; the queue goes on by itself",
+                f"only {left} MiB are free on the disk of {self._directory}, queue.min_free_mb is {floor}",
+                hint="free some disk space; the queue then continues by itself",
             )
 
     @contextmanager

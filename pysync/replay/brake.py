@@ -14,11 +14,13 @@ from pysync.queue import Pause, Queued
 from pysync.replay.draft import Draft
 from pysync.replay.ledger import Drop, Ledger, drops_of, drops_of_refresh
 from pysync.targets.settings import TargetSettings
+from pysync.text import count, duration, span
 
 _SAME_BURST_MS = 60_000
 """Drops in the same databases, without a longer pause than this, belong to the ones that a person let go."""
 
-_LOOK = "look at `pysync plan`, then `pysync resume`"
+_OBJECT, _OBJECTS = "database, table or partition", "databases, tables and partitions"
+_LOOK = "look at `pysync plan`, then run `pysync resume`"
 
 
 @dataclass(frozen=True, slots=True)
@@ -146,17 +148,17 @@ class Brake:
         refresh. Raises what `tables_of` raises.
         """
         with self._counting:
-            count = self._count(position)
+            counted = self._count(position)
             # Replaced, not added: a refresh that is tried again passes all its drops again.
-            count.refreshed[position] = drops_of_refresh(drops, position, round(self._clock() * 1000))
-            total, lately = count.total, self._refreshed()
+            counted.refreshed[position] = drops_of_refresh(drops, position, round(self._clock() * 1000))
+            total, lately = counted.total, self._refreshed()
             why = self._limit_of(total) or self._over_time(self._ledger.most(lately)) or self._over_share(lately)
             if why is None or position <= self._let_through:
                 return True
             position = max(position, self._hit.upto if self._hit else 0)
             reason = (
-                f"brake: the refresh at event {position} would drop {total} databases, tables and partitions that the "
-                f"target shall have no more; {why}; look at both, then `pysync resume`"
+                f"brake: the refresh at event {position} would drop {count(total, _OBJECT, _OBJECTS)} that the target "
+                f"should no longer have; {why}; look at source and target, then run `pysync resume`"
             )
             self._hit = _Hit(self._pause(reason), position, frozenset())
             return False
@@ -209,7 +211,11 @@ class Brake:
 
     def _over_time(self, lately: int) -> str | None:
         limit, seconds = self._limits.drops, self._limits.seconds
-        return f"that makes {lately} within {seconds:g} s, max_drops is {limit}" if limit and lately > limit else None
+        return (
+            f"there are {lately} drops within {duration(seconds)}, max_drops is {limit}"
+            if limit and lately > limit
+            else None
+        )
 
     def _over_share(self, new: Sequence[Drop]) -> str | None:
         """Why the drops exceed the share of a database, if they do.
@@ -227,7 +233,7 @@ class Brake:
             left, had = there - now, there | gone
             if len(had) >= least and len(had) - len(left) > share * len(had):
                 lost = len(had) - len(left)
-                return f"{lost} of the {len(had)} tables of {database} are gone then, max_drop_share is {share:g}"
+                return f"{lost} of the {len(had)} tables of {database} would be gone, max_drop_share is {share:g}"
         return None
 
     def _goes_on(self, drops: Sequence[Drop]) -> bool:
@@ -244,7 +250,7 @@ class Brake:
 
     def _hold(self, draft: Draft, why: str, drops: Sequence[Drop]) -> None:
         first, last = draft.events[0].position, draft.events[-1].position
-        reason = f"brake: events {first} to {last} would drop {draft.drops} databases, tables and partitions"
+        reason = f"brake: {span('event', first, last)} would drop {count(draft.drops, _OBJECT, _OBJECTS)}"
         self._hit = _Hit(self._pause(f"{reason}; {why}; {_LOOK}"), last, frozenset(it.database for it in drops))
 
     def _pause(self, reason: str) -> Pause:

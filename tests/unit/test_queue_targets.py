@@ -81,7 +81,7 @@ def test_only_one_that_is_known_is_renamed_and_to_a_name_that_is_not(queue):
     queue.register("dr")
     queue.register("lake")
     for old, new in (("dr", "lake"), ("nobody", "new")):
-        with pytest.raises(ValueError, match="registered"):
+        with pytest.raises(ValueError, match=r"already has a target|has no target"):
             queue.rename(old, new)
     assert queue.positions() == {"dr": 0, "lake": 0}
 
@@ -125,7 +125,7 @@ def test_a_position_never_moves_back_or_beyond_the_end(queue, reopen):
     fill(queue, 1, 4)
     queue.advance("dr", 3)
     for wrong in (2, 5):
-        with pytest.raises(ValueError, match="cannot go to"):
+        with pytest.raises(ValueError, match="cannot move from position"):
             queue.advance("dr", wrong, [park(1)])
     queue.advance("dr", 3)
     assert queue.parked("dr") == []
