@@ -17,7 +17,7 @@ from pysync.targets.settings import SparkWish, TargetSettings
 class Config(Sections):
     """The whole configuration."""
 
-    targets: tuple[SerializeAsAny[TargetSettings], ...] = Field(min_length=1)
+    targets: tuple[SerializeAsAny[TargetSettings], ...] = Field(min_length=1, description="Targets.")
 
 
 def load_config(path: Path, *, lives: bool = True) -> Config:
@@ -73,7 +73,7 @@ def _echoes(sections: Sections | None, targets: tuple[TargetSettings, ...]) -> l
     """Targets that take the source for themselves: every change has been there, so they would get nothing."""
     source = sections.source.name if sections else ""
     return [
-        f"targets: {target.name!r} has the source's name as its cluster (or name): it would get nothing"
+        f"targets: {target.name!r} has the name of the source as its cluster (or name), so it would get no changes"
         for target in targets
         if (target.cluster or target.name) == source
     ]
@@ -83,16 +83,16 @@ def _one_sided(sections: Sections | None, targets: tuple[TargetSettings, ...], *
     """Why targets with both_ways could not tell whose change it is, or could not read what a conflict has left."""
     clusters = [target.cluster or target.name for target in targets if target.both_ways]
     problems = [
-        f"targets: two of them are the cluster {name!r}, with both_ways: give each its own name, as its source has it"
+        f"targets: two targets with both_ways have the cluster {name!r}; set cluster to each target's own source name"
         for name in sorted({name for name in clusters if clusters.count(name) > 1})
     ]
     if not (lives and clusters and sections):
         return problems
     if sections.source.metastore is None:
-        problems.append("source.metastore: missing: targets with both_ways read there what a conflict has left")
+        problems.append("source.metastore: missing; targets with both_ways read the result of conflicts there")
     if sections.source.capture == "notification-log":
         problems.append(
-            "source.capture: the notification log does not tell who made a change: both_ways needs the listener"
+            'source.capture: both_ways needs capture = "listener"; the notification log does not tell who made a change'
         )
     return problems
 
@@ -102,7 +102,9 @@ def _uncopied(sections: Sections | None, targets: tuple[TargetSettings, ...], *,
     found = [target for target in targets if target.copy_files is not None]
     problems = _sparks([wish for target in targets if (wish := target.spark_wish())])
     if lives and found and sections is not None and sections.source.metastore is None:
-        problems.append("source.metastore: missing: targets with copy read there what was inserted into")
+        problems.append(
+            "source.metastore: missing; targets with copy read there which table or partition an insert changed"
+        )
     return problems
 
 
@@ -111,16 +113,17 @@ def _sparks(wishes: list[SparkWish]) -> list[str]:
     catalogs = {wish for wish in wishes if wish.catalog}
     others = {wish for wish in wishes if not wish.catalog}
     if len(catalogs) > 1:
-        return ["targets.metastore, .master, .spark: not the same for all targets of kind spark"]
+        return ["targets.metastore, .master, .spark: these must be the same for all targets of kind spark"]
     if catalogs and any(not wish.is_any for wish in others):
         return [
-            "targets.copy.master, .spark: one sidecar has one Spark, that of the target of kind spark: set them there"
+            "targets.copy.master, .spark: a sidecar has one Spark session; set master and spark of the target of kind "
+            "spark instead"
         ]
     if not catalogs and len(others) > 1:
-        return ["targets.copy.master, .spark: not the same for all targets"]
+        return ["targets.copy.master, .spark: these must be the same for all targets"]
     return []
 
 
 def _twins(names: list[Any]) -> list[str]:
     twins = sorted({name for name in names if isinstance(name, str) and names.count(name) > 1})
-    return [f"targets: the name {name!r} is given twice: every target needs its own" for name in twins]
+    return [f"targets: two targets have the name {name!r}; every target needs its own name" for name in twins]

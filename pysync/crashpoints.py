@@ -37,7 +37,9 @@ def armed(spelled: str | None) -> Callable[[str], None]:
         return _pass
     point, _, count = spelled.partition(":")
     if point not in POINTS or not (count or "1").isdigit():
-        raise UsageError(f"{VARIABLE}: there is no crash point {spelled!r}", f"one of {', '.join(POINTS)}, then :COUNT")
+        raise UsageError(
+            f"{VARIABLE}: there is no crash point {spelled!r}", f"write one of {', '.join(POINTS)}, then :COUNT"
+        )
     hits, fatal = itertools.count(1), int(count or 1)  # the counter is safe in any number of threads
 
     def come_by(name: str) -> None:

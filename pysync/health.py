@@ -9,7 +9,7 @@ import time
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
-from pysync.text import clock
+from pysync.text import count, duration
 
 REFUSED_SECONDS = 60.0
 """A listener that is locked out tries every other second; a refusal that is older is over."""
@@ -45,7 +45,7 @@ def failing(status: Status) -> list[str]:
 def _full(queue: Status) -> Iterator[str]:
     if queue["free_bytes"] <= queue["min_free_bytes"]:
         left, floor = queue["free_bytes"] // _MIB, queue["min_free_bytes"] // _MIB
-        yield f"no event is taken in: {left} MiB are left on the queue's disk, [queue] min_free_mb is {floor}"
+        yield f"the queue takes no events: {left} MiB are free on its disk, [queue] min_free_mb is {floor}"
 
 
 def _not_told_of_targets(status: Status, grace: float, now: float) -> list[Status]:
@@ -61,11 +61,13 @@ def listening(status: Status, grace: float, now: float | None = None) -> list[st
     found = [line for it in status["listeners"] if (line := _listener(it, grace, now))]
     # Without a bridge the notification log is polled, and no listener is expected.
     if bridge is not None and since is not None and now - since > grace:
-        found.append(f"no listener has been heard for {clock(now - since)}: is it in hive-site.xml (pysync hive-site)?")
+        found.append(
+            f"no listener has reported for {duration(now - since)}: is it in hive-site.xml (pysync hive-site)?"
+        )
     if bridge is not None and now - (bridge["refused_last_at"] or 0) < REFUSED_SECONDS:
         found.append(
-            f"somebody is refused a login to the bridge, {bridge['refused_connections']} times so far: "
-            "if it is a listener, its token is not this sidecar's"
+            f"the bridge refuses a caller, {count(bridge['refused_connections'], 'time')} so far: if it is a listener, "
+            "it has another token than this sidecar"
         )
     return found
 
@@ -74,14 +76,15 @@ def _listener(listener: Status, grace: float, now: float) -> str:
     name = f"listener {listener['instance']} of {listener['source']}"
     if listener["state"] == "silent":
         at = listener["heard_at"]
-        heard = "since the start" if at is None else f"for {clock(now - at)}"
+        heard = "since the sidecar started" if at is None else f"for {duration(now - at)}"
         return (
-            f"{name} is lost: not heard {heard}, and its metastore did not say goodbye; "
-            f"if it is gone for good: pysync listener remove {listener['instance']}"
+            f"{name} is lost: it has not reported {heard}, and its metastore did not report a shutdown; if the "
+            f"metastore is gone for good: pysync listener remove {listener['instance']}"
         )
     since = listener["waiting_since"]
     if since is not None and now - since > grace:
-        return f"{name} cannot deliver: {listener['waiting_bytes']} bytes wait, for {clock(now - since)}"
+        size = count(listener["waiting_bytes"], "byte")
+        return f"{name} cannot deliver: {size} waiting for {duration(now - since)}"
     return ""
 
 
@@ -96,13 +99,13 @@ def _targets(status: Status) -> Iterator[str]:
         if it["paused"]:
             yield f"{name} is paused: {it['paused']['reason']}"
         if it["parked"]:
-            yield f"{name} has {it['parked']} parked events: pysync parked list {it['name']}"
+            yield f"{name} has {count(it['parked'], 'parked event')}; see: pysync parked list {it['name']}"
 
 
 def _waiting(what: str, parts: Sequence[Status], grace: float, now: float) -> Iterator[str]:
     for it in parts:
         if _is_late(it, grace, now):
-            yield f"{what} {it['name']} has been waiting for {clock(now - it['waiting_since'])}{_why(it)}"
+            yield f"{what} {it['name']} has been waiting for {duration(now - it['waiting_since'])}{_why(it)}"
 
 
 def _is_late(part: Status, grace: float, now: float) -> bool:

@@ -37,6 +37,7 @@ def _element(tag: str, text: str, setting: str) -> str:
     bad = _NOT_XML.search(text)
     if bad:
         raise UsageError(
-            f"the setting {setting!r} holds the character U+{ord(bad.group()):04X}", "XML cannot hold it: leave it out"
+            f"the setting {setting!r} has the character U+{ord(bad.group()):04X}, which XML cannot hold",
+            "remove the character",
         )
     return f"<{tag}>{escape(text, _KEPT)}</{tag}>"

@@ -13,6 +13,7 @@ from pysync.errors import UsageError
 from pysync.metastore.access import MetastoreAccess
 from pysync.metastore.settings import AddressList, KerberosSettings, LoginSettings, TlsSettings, assert_one_login
 from pysync.targets.settings import Name, SparkConf
+from pysync.validation import matching, readable
 
 if sys.version_info >= (3, 11):
     import tomllib
@@ -22,6 +23,9 @@ else:
 M = TypeVar("M", bound=BaseModel)
 
 _UNITS = {"s": 1, "m": 60, "h": 3600, "d": 86400}
+
+Duration = Annotated[str, matching(r"(0|[1-9][0-9]*)(s|m|h|d)", 'a duration; write "30s", "5m", "12h" or "7d"')]
+Interval = Annotated[str, matching(r"[1-9][0-9]*(s|m|h|d)", 'an interval; write "30m", "1h" or "1d"')]
 
 
 def _seconds(text: str) -> int:
@@ -35,32 +39,41 @@ class _Section(BaseModel):
 class SourceConfig(_Section):
     """`[source]`: the metastore that events come from."""
 
-    name: Name = Field(description="the same as `pysync.source.name` in its hive-site.xml; travels with every event")
+    name: Name = Field(
+        description="Name of the source, the same as pysync.source.name in its hive-site.xml. Every event has it."
+    )
     metastore: AddressList | None = Field(
         default=None,
-        description="its address, thrift://host:9083, or several with commas: where what events do not tell is read",
+        description="Address, thrift://host:9083, or several with commas. pysync reads objects there that an event "
+        "does not describe.",
     )
-    tls: TlsSettings | None = Field(default=None, description="how to speak TLS with it; plain thrift unless given")
-    kerberos: KerberosSettings | None = Field(default=None, description="how to log in there; no login unless given")
-    login: LoginSettings | None = Field(default=None, description="the same by a password or token (Hive 4)")
+    tls: TlsSettings | None = Field(default=None, description="TLS settings. Default: plain thrift.")
+    kerberos: KerberosSettings | None = Field(default=None, description="Kerberos login. Default: no login.")
+    login: LoginSettings | None = Field(
+        default=None, description="Login by password or token (Hive 4). Default: no login."
+    )
     capture: Literal["listener", "notification-log"] = Field(
-        default="listener", description="how changes come in: the listener tells, or the notification log is polled"
+        default="listener",
+        description="Where changes come from: the listener, or the notification log, which is polled.",
     )
     replicators: dict[Annotated[str, StringConstraints(min_length=1)], Name] = Field(
-        default={}, description="users by whom other clusters write here, and those clusters; pysync-NAME needs none"
+        default={},
+        description="Users that write here for other clusters: user = cluster. A user pysync-NAME needs no entry.",
     )
-    poll_seconds: float = Field(default=1.0, gt=0, description="how often the notification log is polled")
+    poll_seconds: float = Field(default=1.0, gt=0, description="Seconds between two polls of the notification log.")
     silence_seconds: float = Field(
-        default=15.0, ge=5, description="a listener that says nothing for so long, and no goodbye before, is a gap"
+        default=15.0,
+        ge=5,
+        description="A listener that does not report for this time, and reported no shutdown, opens a gap.",
     )
     compare_tables_per_second: float = Field(
-        default=200.0, gt=0, description="the budget for closing gaps: tables read at the source and each target"
+        default=200.0, gt=0, description="Limit for closing gaps: tables read at the source and at each target."
     )
 
     @model_validator(mode="after")
     def _knows_what_to_poll(self) -> SourceConfig:
         if self.capture == "notification-log" and self.metastore is None:
-            raise ValueError('capture = "notification-log" needs the address of the metastore: set metastore')
+            raise ValueError('capture = "notification-log" needs the address of the metastore; set metastore')
         return self
 
     @model_validator(mode="after")
@@ -79,23 +92,29 @@ class SourceConfig(_Section):
 class BridgeConfig(_Section):
     """`[bridge]`: where the listener calls. Always on 127.0.0.1."""
 
-    port: int = Field(default=25333, ge=0, le=65535, description="0 takes a free one")
-    token_file: Path = Field(default=Path("/etc/pysync/token"), description="mode 0600; make one with `pysync token`")
+    port: int = Field(
+        default=25333, ge=0, le=65535, description="Port on 127.0.0.1 that the listener calls; 0 takes a free port."
+    )
+    token_file: Path = Field(
+        default=Path("/etc/pysync/token"), description="File with the secret, mode 0600. `pysync token` creates it."
+    )
     old_listeners: bool = Field(
         default=False,
-        description="during an upgrade: let listeners of older releases in, which send the token as it is",
+        description="During an upgrade: accept listeners of older releases, which send the token itself.",
     )
 
 
 class QueueConfig(_Section):
     """`[queue]`: where events are kept until every target has them."""
 
-    directory: Path = Field(default=Path("/var/lib/pysync"), description="on a local disk; only pysync may read it")
-    min_free_mb: int = Field(default=256, ge=0, description="below this much free disk no event is taken in")
-    retain: str = Field(
-        default="0s",
-        pattern=r"^(0|[1-9][0-9]*)(s|m|h|d)$",
-        description="how long events are kept after they came, though every target has them: 12h, 7d; for history",
+    directory: Path = Field(
+        default=Path("/var/lib/pysync"), description="Directory on a local disk. Only pysync may read it."
+    )
+    min_free_mb: int = Field(
+        default=256, ge=0, description="Minimum free disk space in MiB. Below it the queue takes no events."
+    )
+    retain: Duration = Field(
+        default="0s", description="How long events are kept as history after every target has them: 12h, 7d."
     )
 
     @property
@@ -107,12 +126,10 @@ class QueueConfig(_Section):
 class VerifyConfig(_Section):
     """`[verify]`: whether the sidecar compares source and targets by itself, and at what pace."""
 
-    every: str | None = Field(
-        default=None,
-        pattern=r"^[1-9][0-9]*(s|m|h|d)$",
-        description="how often: 30m, 1h, 1d; unset: only `pysync verify` does",
+    every: Interval | None = Field(
+        default=None, description="Time between two comparisons: 30m, 1h, 1d. Default: only `pysync verify` compares."
     )
-    tables_per_second: float = Field(default=20.0, gt=0, description="how many tables it looks at, at most")
+    tables_per_second: float = Field(default=20.0, gt=0, description="Limit of compared tables per second.")
 
     @property
     def seconds(self) -> float | None:
@@ -124,7 +141,10 @@ class WebConfig(_Section):
     """`[web]`: metrics and health over HTTP. Always on 127.0.0.1."""
 
     port: int | None = Field(
-        default=None, ge=0, le=65535, description="where /metrics and /health are; 0 takes a free one; unset: nowhere"
+        default=None,
+        ge=0,
+        le=65535,
+        description="Port of /metrics and /health on 127.0.0.1; 0 takes a free port. Default: no web server.",
     )
 
 
@@ -132,25 +152,24 @@ class SparkConfig(_Section):
     """`[spark]`: the session over which `pysync verify --on-spark` is spread."""
 
     master: str | None = Field(
-        default=None, description="yarn, spark://host:7077, …; unset: as the target's `copy` says, else local[*]"
+        default=None,
+        description="yarn, spark://host:7077, … Default: the master of the target's `copy`, else local[*].",
     )
-    settings: SparkConf = Field(default={}, description="further settings of Spark; unset: those of `copy`")
+    settings: SparkConf = Field(default={}, description="More Spark properties. Default: those of `copy`.")
 
 
 class LogConfig(_Section):
     """`[log]`: what is written to standard error."""
 
-    level: Literal["debug", "info", "warning", "error"] = "info"
-    format: Literal["console", "json"] = "console"
+    level: Literal["debug", "info", "warning", "error"] = Field(default="info", description="Lowest level to log.")
+    format: Literal["console", "json"] = Field(default="console", description="Format of the log on standard error.")
 
 
 class Sections(_Section):
     """All that is not `[[targets]]`."""
 
-    status_grace: str = Field(
-        default="5m",
-        pattern=r"^(0|[1-9][0-9]*)(s|m|h|d)$",
-        description="how long a target or listener may wait for what comes back by itself until `status` ends with 1",
+    status_grace: Duration = Field(
+        default="5m", description="How long a target or listener may wait until `pysync status` reports a problem."
     )
     source: SourceConfig
     bridge: BridgeConfig = BridgeConfig()
@@ -199,7 +218,9 @@ def read_tables(path: Path) -> dict[str, Any]:
     try:
         tables: dict[str, Any] = tomllib.loads(path.read_text(encoding="utf-8"))
     except OSError as error:
-        raise UsageError(f"cannot read {path}: {error.strerror}", "name a file: -c pysync.toml") from error
+        raise UsageError(
+            f"cannot read {path}: {error.strerror}", "name the configuration file: -c pysync.toml"
+        ) from error
     except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
         raise UsageError(f"{path} is not TOML: {error}") from error
     return tables
@@ -210,7 +231,7 @@ def taken_targets(tables: dict[str, Any], problems: list[str]) -> list[Any]:
     value = tables.pop("targets", [])
     if isinstance(value, list) and value:
         return value
-    problems.append("targets: missing: name at least one [[targets]], in double brackets")
+    problems.append("targets: missing; add at least one [[targets]] table, in double brackets")
     return []
 
 
@@ -219,7 +240,7 @@ def checked(model: type[M], table: dict[str, Any], where: str, problems: list[st
     try:
         return model.model_validate(table)
     except ValidationError as error:
-        problems += [f"{_key(where, item['loc'])}: {_what(item)}" for item in error.errors()]
+        problems += [f"{_key(where, item['loc'])}: {readable(item)}" for item in error.errors()]
         return None
 
 
@@ -236,11 +257,3 @@ def _key(where: str, location: tuple[int | str, ...]) -> str:
     """`targets[0].locations`: the key as a person finds it in the file."""
     text = where + "".join(f"[{part}]" if isinstance(part, int) else f".{part}" for part in location)
     return text.lstrip(".")
-
-
-def _what(item: Any) -> str:
-    if item["type"] == "extra_forbidden":
-        return "unknown key"
-    if item["type"] == "missing":
-        return "missing"
-    return str(item["msg"]).removeprefix("Value error, ")

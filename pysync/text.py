@@ -1,8 +1,10 @@
-"""Text for people: what comes from outside (names, values, messages of servers) made harmless, and times."""
+"""Text for people: what comes from outside (names, values, messages of servers) made harmless, numbers, and times."""
 
 from __future__ import annotations
 
 import re
+
+_STEPS = {"y": 31536000, "d": 86400, "h": 3600, "m": 60, "s": 1}
 
 # What moves the cursor, recolours or reorders what stands around it (Unicode's control and bidirectional characters,
 # and its line separators); tabs and line feeds stay.
@@ -25,6 +27,28 @@ def shortened(text: str, longest: int = LONGEST) -> str:
 def one_line(text: str, longest: int = LONGEST) -> str:
     """The text as one line of at most `longest` characters, as it may stand in a log, in status or on the web page."""
     return shortened(" ".join(text.split()), longest)
+
+
+def count(number: int, word: str, plural: str | None = None) -> str:
+    """`1 partition`, `1,200 partitions`; `plural` is for words that take more than an s."""
+    return f"{number:,} {word if number == 1 else plural or f'{word}s'}"
+
+
+def span(word: str, first: int, last: int) -> str:
+    """`event 2`, `events 2 to 4`."""
+    return f"{word} {first}" if first == last else f"{word}s {first} to {last}"
+
+
+def duration(seconds: float) -> str:
+    """`12.4 s`, `5m 3s`, `2h 5m`, `9d 4h`, `3y 9d`."""
+    if seconds < _STEPS["m"]:
+        return f"{seconds:.1f} s"
+    left, parts = round(seconds), list[str]()
+    for unit, length in _STEPS.items():
+        number, left = divmod(left, length)
+        if number or parts:
+            parts.append(f"{number}{unit}")
+    return " ".join(it for it in parts[:2] if not it.startswith("0"))
 
 
 def clock(seconds: float) -> str:

@@ -17,7 +17,7 @@ _ROOT = 0
 
 def read_token(path: Path) -> str:
     """The secret. Raises UsageError when the file is missing, empty, or in the reach of others."""
-    hint = f"make one: pysync token {path}"
+    hint = f"create it: pysync token {path}"
     try:
         with path.open(encoding="ascii") as file:
             # Of the file that is open: its name may stand for another one by now.
@@ -28,9 +28,9 @@ def read_token(path: Path) -> str:
     except (OSError, UnicodeDecodeError) as error:
         raise UsageError(f"cannot read the token file {path}: {error}", hint) from error
     if found.st_mode & (stat.S_IRWXG | stat.S_IRWXO):
-        raise UsageError(f"the token file {path} can be read by others", f"chmod 600 {path}")
+        raise UsageError(f"the token file {path} can be read by other users", f"chmod 600 {path}")
     if _is_others(found):
-        raise UsageError(f"the token file {path} belongs to another user", "chown it to the one that pysync runs as")
+        raise UsageError(f"the token file {path} belongs to another user", "chown it to the user that pysync runs as")
     assert_unreachable(path)
     if len(token) < _SHORTEST or not token.isprintable() or " " in token:
         raise UsageError(f"the token file {path} holds no token of at least {_SHORTEST} characters", hint)
@@ -43,7 +43,9 @@ def write_token(path: Path) -> None:
     try:
         descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
     except FileExistsError:
-        raise UsageError(f"{path} exists already", "keep it, or remove it first and restart HMS and sidecar") from None
+        raise UsageError(
+            f"{path} exists already", "keep the file, or remove it first and restart HMS and the sidecar afterwards"
+        ) from None
     except OSError as error:
         raise UsageError(f"cannot write {path}: {error.strerror}") from error
     with os.fdopen(descriptor, "w", encoding="ascii") as handle:
@@ -58,11 +60,11 @@ def assert_unreachable(path: Path) -> None:
         except FileNotFoundError:
             continue  # whoever writes the file gets that error
         except OSError as error:
-            raise UsageError(f"cannot look at {directory}: {error.strerror}") from error
+            raise UsageError(f"cannot read {directory}: {error.strerror}") from error
         if _is_open(found) or _is_others(found):
             raise UsageError(
-                f"others can replace the token file {path}: they can write in {directory}",
-                f"chmod go-w {directory}, or chown it, or keep the token elsewhere",
+                f"other users can replace the token file {path}: they can write to {directory}",
+                f"chmod go-w {directory}, chown the directory, or keep the token in another directory",
             )
 
 

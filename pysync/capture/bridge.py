@@ -151,16 +151,16 @@ def _read(payload: str) -> _Read | _NoEvent:
     try:
         data = base64.b64decode(payload, validate=True)
     except (binascii.Error, ValueError):
-        return _NoEvent(payload.encode("utf-8", "backslashreplace"), "not base64")
+        return _NoEvent(payload.encode("utf-8", "backslashreplace"), "the event is not valid base64")
     try:
         event = decode_event(data)
     except UnreadableEvent as error:
         return _NoEvent(data, str(error))
     # Whoever has the token can make these up, and they get into status and logs.
     if event.sequence > MOST or not 0 <= event.time_ms <= _LATEST_MS or len(event.instance) > _LONGEST_NAME:
-        return _NoEvent(data, "an event whose number, time or instance no listener gives")
+        return _NoEvent(data, "the event's sequence, time or instance is not one that a listener can send")
     if event.kind is Kind.REFRESH or event.instance == SIDECAR:
-        return _NoEvent(data, "an event that only the sidecar itself may queue")
+        return _NoEvent(data, "only the sidecar itself may queue such an event")
     return _Read(event, data)
 
 
@@ -202,11 +202,12 @@ class Bridge:
             self._server.server_socket.close()
             raise PysyncError(
                 f"the bridge cannot listen on {HOST}:{port}: {_reason(error)}",
-                "end what uses the port (ss -ltnp), or set [bridge] port here and pysync.bridge.port in hive-site.xml",
+                "stop the process that uses the port (ss -ltnp shows it), or set another port: [bridge] port in "
+                "pysync.toml and pysync.bridge.port in hive-site.xml",
             ) from error
         # py4j gives its signal from the accept thread, when `start` has returned already.
         if not self._listening.wait(_START_SECONDS):
-            raise PysyncError(f"the bridge did not begin to listen on {HOST}:{self._server.port}")
+            raise PysyncError(f"the bridge did not start listening on {HOST}:{self._server.port}")
         return int(self._server.get_listening_port())
 
     def stop(self) -> None:

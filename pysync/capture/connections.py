@@ -78,7 +78,7 @@ class _Connection(CallbackConnection):  # type: ignore[misc]
         except Unproven as error:  # a broken seal, too
             refused = str(error)
         except TimeoutError:
-            refused = "no greeting in time"
+            refused = "the caller sent no greeting in time"
         except (OSError, ValueError, AttributeError) as error:  # AttributeError: the server's shutdown closed it
             log.debug("connection_broken", reason=type(error).__name__)
         finally:
@@ -115,10 +115,13 @@ class _Connection(CallbackConnection):  # type: ignore[misc]
         token, end = greeting.line(), greeting.line()
         if not door.old_listeners:
             self.socket.sendall(b"!x\n")
-            raise Unproven("a listener of an older release, which sends the token itself ([bridge] old_listeners)")
+            raise Unproven(
+                "the listener is of an older release and sends the token itself; to let it in: [bridge] old_listeners "
+                "= true"
+            )
         if end != "e" or not hmac.compare_digest(token.encode("utf-8", "replace"), door.secret):
             self.socket.sendall(b"!x\n")
-            raise Unproven("a wrong proof")
+            raise Unproven("the token is wrong")
         self.socket.sendall(b"!yv\n")
         return _Calls(self.input)
 
@@ -157,7 +160,7 @@ class _Greeting:
             if not byte:
                 break
             line += byte
-        raise Unproven("no greeting")
+        raise Unproven("the caller sent no greeting")
 
     def over(self) -> None:
         """The caller may take its time from now on."""
@@ -184,7 +187,7 @@ class _Calls:
         if not (command := self._stream.readline(_LONGEST_WORD)):
             return None
         if (command, self._line()) != (b"c\n", ENTRY_POINT_OBJECT_ID):
-            raise ValueError("not a call")
+            raise ValueError("the line is not a call")
         method = self._line()
         arguments = []
         while (argument := self._line()) != "e":
@@ -199,7 +202,7 @@ class _Calls:
         line: bytes = self._stream.readline(self._left)
         self._left -= len(line)
         if not line.endswith(b"\n"):
-            raise ValueError("a line that is cut off, or too long")
+            raise ValueError("the line is cut off or too long")
         return str(memoryview(line)[:-1], "utf-8")  # `line[:-1]` would copy a large event once more
 
 

@@ -18,6 +18,7 @@ import structlog
 from pysync.capture.roll import Roll
 from pysync.model.event import SIDECAR
 from pysync.queue import EventQueue, Instance
+from pysync.text import span
 
 _HOLE_SECONDS = 5.0
 _LONGEST_TICK = 2.0
@@ -163,10 +164,12 @@ class GapWatch:
         if self.queue.notes.get(f"goodbye:{instance.instance}") == str(instance.highest):
             return 0
         key = f"ended:{instance.instance}:{instance.highest}"
-        return self._record(key, f"metastore {instance.instance} ended, or is cut off, without a goodbye")
+        return self._record(
+            key, f"metastore {instance.instance} was killed or disconnected: its listener did not report a shutdown"
+        )
 
     def _record_holes(self, instance: Instance, holes: tuple[tuple[int, int], ...]) -> int:
-        told = (f"events {first} to {last} of metastore {instance.instance} never came" for first, last in holes)
+        told = (f"{span('event', *hole)} of metastore {instance.instance} did not arrive" for hole in holes)
         keys = (f"missing:{instance.instance}:{first}-{last}" for first, last in holes)
         return sum(self._record(key, reason) for key, reason in zip(keys, told, strict=True))
 
@@ -181,7 +184,7 @@ def _number(told: object) -> int:
     """A number as listeners tell it. Raises ValueError for any other, which would get into logs and the queue."""
     # Not isinstance: true and false are ints, too.
     if type(told) is not int or not 0 <= told <= MOST:
-        raise ValueError("not a number of events or bytes")
+        raise ValueError("this is not a valid number of events or bytes")
     return told
 
 

@@ -70,7 +70,7 @@ class SidecarSide:
         """The line that answers the listener's first one, and the keys if it proves itself. Raises Unproven."""
         found = _HELLO.fullmatch(hello)
         if found is None:
-            raise Unproven("no greeting")
+            raise Unproven("the caller sent no greeting")
         keys = Keys(self.secret, found[1], self.nonce)
         return f"{VERSION} {self.nonce} {keys.proof_of_sidecar()}", keys
 
@@ -90,7 +90,7 @@ class ListenerSide:
         """The keys, once the sidecar's line has proved it. Raises Unproven."""
         found = _ANSWER.fullmatch(answer)
         if found is None:
-            raise Unproven("no answer to the greeting")
+            raise Unproven("the caller did not answer the greeting")
         keys = Keys(self.secret, self.nonce, found[1])
         check(keys.proof_of_sidecar(), found[2])
         return keys
@@ -99,4 +99,4 @@ class ListenerSide:
 def check(expected: str, proof: str) -> None:
     """Raises Unproven if the proof is another; takes as long wherever they differ."""
     if not hmac.compare_digest(expected.encode(), proof.encode("utf-8", "backslashreplace")):
-        raise Unproven("a wrong proof")
+        raise Unproven("the proof of the token is wrong")

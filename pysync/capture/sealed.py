@@ -69,14 +69,14 @@ class SealedInput(io.RawIOBase):
         if not head:
             return b""
         if len(head) < _HEAD.size:
-            raise BrokenSeal("cut off in a record's head")
+            raise BrokenSeal("the header of a record is cut off")
         length, mac = _HEAD.unpack(head)
         if not 0 < length <= LONGEST:
-            raise BrokenSeal("a record of a length that none has")
+            raise BrokenSeal("the length of a record is not valid")
         part = self._stream.read(length)
         self._number += 1
         if len(part) < length or not hmac.compare_digest(mac, _mac(self._key, self._number, part)):
-            raise BrokenSeal("a record that the other side did not send here")
+            raise BrokenSeal("the MAC of a record is wrong: the caller did not send it on this connection")
         return part
 
     def close(self) -> None:

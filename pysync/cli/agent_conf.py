@@ -17,14 +17,14 @@ def register(app: typer.Typer) -> None:
 
 def convert(
     hive_site: Annotated[
-        Path, typer.Argument(metavar="HIVE_SITE", help="The hive-site.xml of HMS with the agent in it.")
+        Path, typer.Argument(metavar="HIVE_SITE", help="The hive-site.xml that configures the agent in HMS.")
     ],
-    source: Annotated[str, typer.Option(help="The name of this metastore, as every object at the target will say.")] = (
-        "onprem"
-    ),
+    source: Annotated[
+        str, typer.Option(help="Name of this metastore. Every object at the target is marked with it.")
+    ] = "onprem",
 ) -> None:
-    """Print a pysync.toml that does what the AWS Glue sync agent for Hive was set to do, and what is different.
+    """Convert the settings of the AWS Glue sync agent for Hive to a pysync.toml, and print it.
 
-    Credentials that are in hive-site.xml are never printed.
+    Comments in the output name the differences. Credentials in hive-site.xml are never printed.
     """
     typer.echo(import_agent_conf(hive_site, source), nl=False)

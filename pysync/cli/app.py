@@ -13,8 +13,8 @@ from pysync.errors import PysyncError
 
 app = typer.Typer(
     cls=Commands,
-    help="Keeps Hive Metastore tables in sync with another metastore, whatever dies on the way.",
-    epilog="Exit codes: 0 done; 1 something is not as it should be; 2 wrong configuration or arguments.",
+    help="Replicate Hive Metastore changes to other metastores and to the AWS Glue Data Catalog.",
+    epilog="Exit codes: 0 success; 1 a problem, which the output names; 2 wrong configuration or arguments.",
     no_args_is_help=True,
     add_completion=False,
     pretty_exceptions_enable=False,
@@ -26,9 +26,9 @@ app = typer.Typer(
 @app.callback(invoke_without_command=True)
 def root(
     context: typer.Context,
-    version: bool = typer.Option(False, "--version", help="Print the version and end."),
+    version: bool = typer.Option(False, "--version", help="Print the version and exit."),
 ) -> None:
-    """Options of pysync itself."""
+    """Take the options of pysync itself."""
     if version:
         say(f"pysync {__version__}")
         raise typer.Exit

@@ -19,7 +19,7 @@ from pysync.config import load_config
 from pysync.control.client import NoSidecar
 from pysync.errors import PysyncError, UsageError
 from pysync.jobs.oneoff import is_finished, run_once
-from pysync.text import clock, plain
+from pysync.text import clock, count, plain
 
 _POLL_SECONDS = 0.5
 
@@ -33,14 +33,16 @@ def register(app: typer.Typer) -> None:
 
 def bootstrap(
     config: ConfigFile,
-    target: Annotated[str | None, typer.Option("--target", help="Only this target; all unless given.")] = None,
+    target: Annotated[
+        str | None, typer.Option("--target", help="Bootstrap only this target. Default: all targets.")
+    ] = None,
     as_json: AsJson = False,
 ) -> None:
-    """Bring a target everything in scope that the source has now, as fast as it takes it, while changes flow.
+    """Copy all metadata in scope from the source to the targets. New changes are applied afterwards.
 
-    The running sidecar does it, and the changes since come after it. Where none runs it is done in this process, once,
-    without waiting for a listener: that is a migration. Kill either and run it again: it goes on where it was, and only
-    what differs is written. Exit code 1 if something was parked.
+    A running sidecar does the work, at the pace of each target. If no sidecar runs, this process copies everything once
+    and does not wait for a listener: use that for a migration. After a kill, run the command again: it continues where
+    it stopped, and writes only differences. Exit code 1 if events were parked.
     """
     try:
         status = _by_the_sidecar(config, target)
@@ -65,9 +67,11 @@ def _by_the_sidecar(config: Path, target: str | None) -> Mapping[str, Any]:
                 time.sleep(_POLL_SECONDS)
             tell(status)
     except NoSidecar as error:
-        raise PysyncError("the sidecar ended meanwhile", "start it again, and the bootstrap goes on") from error
+        raise PysyncError(
+            "the sidecar stopped during the bootstrap", "start the sidecar again: the bootstrap continues"
+        ) from error
     except KeyboardInterrupt:
-        say("the bootstrap goes on in the sidecar: see pysync status", err=True)
+        say("the bootstrap continues in the sidecar; see: pysync status", err=True)
         raise
     return status
 
@@ -82,7 +86,7 @@ def _by_itself(config: Path, target: str | None) -> Mapping[str, Any]:
         with shown() as tell:
             return run_once(loaded, names, tell)
     except KeyboardInterrupt:
-        say("stopped: run it again, and it goes on where it was", err=True)
+        say("stopped; run the command again to continue", err=True)
         raise
 
 
@@ -113,7 +117,7 @@ def _trouble(found: Mapping[str, Any], target: Mapping[str, Any]) -> str:
         return f"; paused: {target['paused']['reason']}"
     if target["state"] in {"waiting", "failing"} and error:
         return f"; {target['state']}: {error['reason']}"
-    return f"; waits: {found['reason']}" if found["reason"] else ""
+    return f"; waiting: {found['reason']}" if found["reason"] else ""
 
 
 def _result(status: Mapping[str, Any]) -> dict[str, Any]:
@@ -132,4 +136,7 @@ def _print(found: Mapping[str, Any]) -> None:
     print_table(f"bootstrap: {clock(found['seconds'])}", columns, rows)
     for item in found["targets"]:
         if item["parked"]:
-            say(f"{item['name']} has refused something: see pysync parked list {item['name']}")
+            say(
+                f"target {item['name']} refused {count(item['parked'], 'event')}; see: pysync parked list "
+                f"{item['name']}"
+            )

@@ -5,14 +5,14 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from pysync.text import clock
+from pysync.text import clock, count
 
 
 def told(bootstrap_: Mapping[str, Any]) -> Iterator[str]:
     """A bootstrap in words, one line a target; nothing of one that is finished."""
     if bootstrap_["state"] == "finished":
         return
-    reason = f"; waits: {bootstrap_['reason']}" if bootstrap_["reason"] else ""
+    reason = f"; waiting: {bootstrap_['reason']}" if bootstrap_["reason"] else ""
     for target in bootstrap_["targets"]:
         yield f"bootstrap of {target['name']}: {so_far(bootstrap_, target)}{reason}"
 
@@ -23,8 +23,8 @@ def so_far(found: Mapping[str, Any], item: Mapping[str, Any]) -> str:
         return "counting tables"
     left = item["seconds_left"]
     parts = [
-        f"{item['tables']:,} of {found['tables']:,} tables",
-        f"{item['partitions']:,} partitions",
+        f"{item['tables']:,} of {count(found['tables'], 'table')}",
+        count(item["partitions"], "partition"),
         f"{item['partitions_per_second']:,.0f} partitions/s",
         "" if left is None else f"{clock(left)} left",
     ]

@@ -15,11 +15,13 @@ def register(app: typer.Typer) -> None:
 
 
 def check(config: ConfigFile, as_json: AsJson = False) -> None:
-    """Check the configuration, files, ports and metastores, and show all problems at once; exit code 1 if any.
+    """Check the configuration, files, ports and metastores, and show all problems at once.
 
-    Whatever pysync run would refuse is among them. Exit code 2 where nothing may run: the configuration is wrong, or
-    the queue keeps a target that it does not name (see pysync target --help). Changes nothing. May be run while the
-    sidecar runs: then it also tells what keeps listeners out of it.
+    The check finds everything that pysync run would refuse, and changes nothing. It may run beside the sidecar; then it
+    also shows why listeners cannot connect.
+
+    Exit code 0 if there is no problem, 1 if there is one. Exit code 2 if the sidecar cannot run: the configuration is
+    wrong, or the queue keeps a target that pysync.toml does not name (see pysync target --help).
     """
     findings = check_config(load_config(config))
     if as_json:

@@ -15,36 +15,36 @@ from typer.core import TyperGroup
 
 SECTIONS: Mapping[str, Mapping[str, tuple[str, str]]] = {
     "Set up": {
-        "token": ("install", "make the secret that listener and sidecar share"),
-        "jar": ("install", "print where the listener's jar is"),
+        "token": ("install", "create the secret that the listener and the sidecar share"),
+        "jar": ("install", "print the path of the listener jar"),
         "hive-site": ("install", "print the properties for hive-site.xml"),
-        "check": ("check", "find what would keep the sidecar from working"),
-        "import-agent-conf": ("agent_conf", "make a pysync.toml from the Glue sync agent's settings"),
+        "check": ("check", "check the configuration, files, ports and metastores"),
+        "import-agent-conf": ("agent_conf", "convert Glue sync agent settings to a pysync.toml"),
     },
-    "Run and look": {
+    "Run and monitor": {
         "run": ("run", "run the sidecar"),
-        "status": ("status", "is all well? what the sidecar does"),
-        "events": ("events", "the events in the queue"),
-        "verify": ("verify", "compare source and targets, and repair"),
+        "status": ("status", "show the state of the running sidecar, and its problems"),
+        "events": ("events", "list the events in the queue"),
+        "verify": ("verify", "compare source and targets, and repair differences"),
     },
-    "Steer a target": {
-        "plan": ("plan", "what would be done next"),
-        "pause": ("plan", "apply nothing more"),
-        "resume": ("plan", "go on"),
-        "parked": ("parked", "events that the target refused: look, retry, skip"),
-        "refresh": ("plan", "read the source again, and bring targets to it"),
-        "target": ("target", "a target that was renamed in pysync.toml, or removed"),
-        "listener": ("listener", "a listener that is gone for good"),
+    "Control targets and listeners": {
+        "plan": ("plan", "show the next operations"),
+        "pause": ("plan", "stop applying changes to a target"),
+        "resume": ("plan", "resume a paused target"),
+        "parked": ("parked", "show, retry or skip the events that a target refused"),
+        "refresh": ("plan", "compare tables with the source, and repair them at the targets"),
+        "target": ("target", "rename or remove a target in the queue"),
+        "listener": ("listener", "remove a lost listener"),
     },
-    "Bring over all that is there": {
-        "bootstrap": ("bootstrap", "from the living source"),
-        "dump": ("dump", "write the source down in a directory"),
-        "load": ("dump", "from such a directory"),
-        "copy": ("copy", "data files only"),
+    "Initial load and migration": {
+        "bootstrap": ("bootstrap", "copy all metadata from a running source"),
+        "dump": ("dump", "export the metadata of the source to a directory"),
+        "load": ("dump", "import a dump"),
+        "copy": ("copy", "copy data files only"),
     },
-    "Try it": {
-        "demo": ("tryout", "the main job on real servers, in a minute"),
-        "embedded": ("tryout", "run a real Hive Metastore, or an Athena and a Glue"),
+    "Try it out": {
+        "demo": ("tryout", "show a replication between real servers on this machine"),
+        "embedded": ("tryout", "run a real Hive Metastore, or an embedded Glue and Athena"),
     },
 }
 """By the headings of `pysync --help`: command → module of pysync.cli, and what it is for."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from pathlib import Path
 from typing import Annotated, Any
 
 import typer
@@ -17,6 +18,7 @@ from pysync.copy.run import Copied
 from pysync.errors import UsageError
 from pysync.jobs.copying import Wanted, copy_now
 from pysync.model.names import TableName
+from pysync.text import count
 
 
 def register(app: typer.Typer) -> None:
@@ -26,26 +28,23 @@ def register(app: typer.Typer) -> None:
 
 def copy(
     config: ConfigFile,
-    tables: Annotated[list[str] | None, typer.Argument(metavar="[DB.TABLE]...", help="Only these.")] = None,
-    target: Annotated[str | None, typer.Option("--target", help="Which one; needed where several copy files.")] = None,
+    tables: Annotated[list[str] | None, typer.Argument(metavar="[DB.TABLE]...", help="Copy only these tables.")] = None,
+    target: Annotated[
+        str | None, typer.Option("--target", help="Copy to this target. Needed if several targets copy files.")
+    ] = None,
     *,
-    delete: Annotated[bool, typer.Option("--delete", help="Remove files that the source does not have.")] = False,
-    dry_run: Annotated[bool, typer.Option("--dry-run", help="Only say what would be copied.")] = False,
+    delete: Annotated[bool, typer.Option("--delete", help="Remove files that are not at the source.")] = False,
+    dry_run: Annotated[bool, typer.Option("--dry-run", help="Only print what would be copied.")] = False,
     as_json: AsJson = False,
 ) -> None:
-    """Copy the data files of all tables in scope, or of some, to where a target has them, with Spark.
+    """Copy the data files of all tables in scope, or of some tables, to the locations of a target, with Spark.
 
-    Only what differs is copied, no metadata is written. A sidecar does so by itself before it writes metadata, for
-    targets with copy = true; this is for the bulk beforehand, and for changes that no event tells of (docs/copy.md).
-    Exit code 1 if directories are missing at the source, or symbolic links were left: nobody follows them.
+    Only files that differ are copied. No metadata is written. For targets with copy = true the sidecar copies files
+    itself before it writes metadata; use this command for the initial copy, and for changes that cause no event
+    (docs/copy.md). Exit code 1 if directories are missing at the source, or if symbolic links were skipped.
     """
     loaded = load_config(config)
-    copying = [it.name for it in loaded.targets if it.copy_files is not None]
-    name = target or (copying[0] if len(copying) == 1 else "")
-    if name not in copying:
-        raise UsageError(
-            f"{config}: which target?", f"--target is one of: {', '.join(copying) or 'none has copy = true'}"
-        )
+    name = _copying(config, [it.name for it in loaded.targets if it.copy_files is not None], target)
     wanted = Wanted([TableName.parse(it) for it in tables or []], delete=delete, dry_run=dry_run)
     logs.configure("error", loaded.log.format)
     with _progress() as tell:
@@ -58,17 +57,29 @@ def copy(
         raise typer.Exit(1)
 
 
+def _copying(config: Path, copying: list[str], target: str | None) -> str:
+    """The target to copy to: the only one that copies files, or the one that was named."""
+    named = ", ".join(copying)
+    if not copying:
+        raise UsageError(f"no target in {config} has copy = true", "set copy = true in a [[targets]] table")
+    if target is None and len(copying) > 1:
+        raise UsageError(f"several targets in {config} copy files: {named}", "choose one with --target")
+    if target is not None and target not in copying:
+        raise UsageError(f"{config} has no target {target!r} that copies files", f"these targets do: {named}")
+    return target or copying[0]
+
+
 @contextmanager
 def _progress() -> Iterator[Callable[[dict[str, Any]], None]]:
     """A bar of the bytes on standard error, with their rate and the time left."""
     columns = (TextColumn("{task.description}", markup=False), BarColumn(), DownloadColumn(), TransferSpeedColumn())
     with Progress(*columns, TimeRemainingColumn(), console=Console(stderr=True), transient=True) as progress:
-        bar = progress.add_task("compares", total=None)
+        bar = progress.add_task("comparing", total=None)
 
         def tell(tally: dict[str, Any]) -> None:
             files = tally["files"] + tally["files_left"]
             total = tally["bytes"] + tally["bytes_left"]
-            what = f"{tally['files']} of {files} files" if files else "compares"
+            what = f"{tally['files']:,} of {count(files, 'file')}" if files else "comparing"
             progress.update(bar, description=what, completed=tally["bytes"], total=total or None)
 
         yield tell
@@ -88,10 +99,10 @@ def _as_json(done: Copied) -> dict[str, Any]:
 
 def _print(done: Copied, dry_run: bool) -> None:
     how = "to copy" if dry_run else "copied"
-    say(f"{done.files} files {how} ({done.bytes} bytes), {done.same} were there already")
+    say(f"{count(done.files, 'file')} {how} ({count(done.bytes, 'byte')}), {done.same:,} unchanged")
     if done.removed:
-        say(f"{done.removed} files {'to remove' if dry_run else 'removed'}")
+        say(f"{count(done.removed, 'file')} {'to remove' if dry_run else 'removed'}")
     for pair in done.missing:
-        say(f"not at the source: {pair.source}")
+        say(f"missing at the source: {pair.source}")
     for link in done.links:
-        say(f"a symbolic link, and left: {link}")
+        say(f"symbolic link, skipped: {link}")

@@ -22,8 +22,9 @@ from pysync.dump.manifest import Counts, Manifest
 from pysync.errors import UsageError
 from pysync.jobs.dumping import Wanted, dump_once
 from pysync.jobs.loading import Loaded, load_once
+from pysync.text import count
 
-Directory = Annotated[Path, typer.Argument(metavar="DIRECTORY", help="Where the dump is; of one dump alone.")]
+Directory = Annotated[Path, typer.Argument(metavar="DIRECTORY", help="Directory of the dump. It holds one dump only.")]
 
 
 class Files(str, Enum):
@@ -53,35 +54,43 @@ def dump(
     *,
     policy: Annotated[
         str | None,
-        typer.Option("--policy", metavar="P", help="db, db.'include' or db.'include'.'exclude'; else as the targets."),
+        typer.Option(
+            "--policy",
+            metavar="P",
+            help="What to dump: db, db.'include' or db.'include'.'exclude'. Default: what the targets take.",
+        ),
     ] = None,
     since: Annotated[
         int | None,
-        typer.Option("--from", min=0, metavar="ID", help="Only tables touched after this notification."),
+        typer.Option("--from", min=0, metavar="ID", help="Dump only tables that changed after this notification."),
     ] = None,
     to: Annotated[
-        int | None, typer.Option("--to", min=0, metavar="ID", help="With --from: up to this notification.")
+        int | None, typer.Option("--to", min=0, metavar="ID", help="With --from: stop at this notification.")
     ] = None,
     limit: Annotated[
-        int | None, typer.Option("--limit", min=1, metavar="N", help="With --from: N notifications at most.")
+        int | None, typer.Option("--limit", min=1, metavar="N", help="With --from: read at most N notifications.")
     ] = None,
     files: Annotated[
-        Files, typer.Option("--files", help="The data files, too, by Spark: their list (path, size, time), or a copy.")
+        Files,
+        typer.Option(
+            "--files", help="Also dump the data files, with Spark: a list of them (path, size, time), or a copy."
+        ),
     ] = Files.NONE,
     as_json: AsJson = False,
 ) -> None:
-    """Write down in DIRECTORY what the source has, for pysync load where the source cannot be seen.
+    """Export the metadata of the source to DIRECTORY. pysync load imports it where the source cannot be reached.
 
-    Databases, tables, partitions, functions and constraints in scope, as the very bytes of the metastore, in files
-    with checksums. DIRECTORY must be empty or not there; after a kill run it again, and it goes on where it was.
+    The dump holds the databases, tables, partitions, functions and constraints in scope, exactly as the metastore has
+    them, in files with checksums. DIRECTORY must be empty or must not exist. After a kill, run the command again: it
+    continues where it stopped.
 
-    It tells the last notification that it holds: give that as --from the next time, and only tables that were touched
-    since are dumped (the source needs a notification log for that). What was dropped is dropped by either.
+    The output names the last notification in the dump. Give its ID as --from the next time: then only tables that
+    changed since are dumped (the source needs a notification log for that). Drops are part of both kinds of dump.
 
-    With --files copy the data files are in DIRECTORY, too, compared with the source's byte for byte, and pysync load
-    puts them where its targets have them.
+    With --files copy, DIRECTORY also holds the data files, compared byte for byte with the source. pysync load puts
+    them into the locations of its targets.
 
-    A worked example: docs/dump.md. Exit code 1 if the source cannot be read, 2 for wrong arguments.
+    An example: docs/dump.md. Exit code 1 if the source cannot be read, 2 for wrong arguments.
     """
     loaded = load_config(config)
     logs.configure("error", loaded.log.format)
@@ -90,7 +99,7 @@ def dump(
         with _bar() as tell:
             manifest = dump_once(loaded, directory, wanted, tell)
     except KeyboardInterrupt:
-        say("stopped: run it again, and it goes on where it was", err=True)
+        say("stopped; run the command again to continue", err=True)
         raise
     if as_json:
         print_json(_dumped(directory, manifest))
@@ -101,35 +110,38 @@ def dump(
 def load(
     config: ConfigFile,
     directory: Directory,
-    target: Annotated[str | None, typer.Option("--target", help="Only this target; all unless given.")] = None,
+    target: Annotated[
+        str | None, typer.Option("--target", help="Load into this target only. Default: all targets.")
+    ] = None,
     *,
     force: Annotated[
-        bool, typer.Option("--force", help="Load also what is older than what a target has, or does not follow it.")
+        bool,
+        typer.Option("--force", help="Load also a dump that is older than the target's state, or does not follow it."),
     ] = False,
     files: Annotated[
-        FilesToo, typer.Option("--files", help="none: leave out the data files that the dump has.")
+        FilesToo, typer.Option("--files", help="Load the data files of the dump (copy), or only its metadata (none).")
     ] = FilesToo.COPY,
     as_json: AsJson = False,
 ) -> None:
-    """Bring targets to what a dump in DIRECTORY says, by the rules of a bootstrap: policy, renames, locations, drops.
+    """Import the dump in DIRECTORY into the targets. Policy, renames, locations and drops apply as in a bootstrap.
 
-    Every byte of the dump is checked first. What the source does not have any more is dropped if drops are applied and
-    pysync wrote it. Only what differs is written, so it may be run twice; after a kill run it again, and it goes on.
-    Data files that are in the dump are copied by Spark before the metadata is written; targets need copy = true for it.
+    The whole dump is checked first. Objects that are gone at the source are dropped if the target applies drops and
+    pysync created them. Only differences are written, so the command may run twice; after a kill it continues. Spark
+    copies the data files of the dump before the metadata is written; targets need copy = true for that.
 
-    FILE names the source as it was called where the dump was made ([source] name), and the targets here. No sidecar may
-    run on its queue. Exit code 1 if the dump is damaged, does not fit, or something was parked.
+    FILE has the name of the source as it was when the dump was made ([source] name), and the targets here. No sidecar
+    may run on its queue. Exit code 1 if the dump is damaged or does not fit, or if events were parked.
     """
     loaded = load_config(config, lives=False)
     logs.configure("error", loaded.log.format)
     names = _targets(config, loaded, target)
     try:
-        with progress("the dump is checked") as tells:
+        with progress("checking the dump") as tells:
             found_whole = open_dump(directory, lambda done, all_: tells(f"{done / 1e6:,.0f} of {all_ / 1e6:,.0f} MB"))
         with shown() as tell:
             found = load_once(loaded, found_whole, names, tell, force=force, files=files.value)
     except KeyboardInterrupt:
-        say("stopped: run it again, and it goes on where it was", err=True)
+        say("stopped; run the command again to continue", err=True)
         raise
     if as_json:
         print_json(_loaded(found))
@@ -143,7 +155,7 @@ def _targets(path: Path, loaded: Config, name: str | None) -> list[str]:
     names = [it.name for it in loaded.targets if name in {None, it.name}]
     if not names:
         known = ", ".join(it.name for it in loaded.targets)
-        raise UsageError(f"{path} has no target {name!r}", f"it has: {known}")
+        raise UsageError(f"{path} has no target {name!r}", f"its targets: {known}")
     return names
 
 
@@ -161,7 +173,7 @@ def _bar() -> Iterator[Callable[[str, Counts, int], None]]:
         bar = bars.add_task("dump", total=None, so_far="")
 
         def tell(what: str, counts: Counts, total: int) -> None:
-            so_far = f"tables, {counts.partitions:,} partitions; {what}"
+            so_far = f"tables, {count(counts.partitions, 'partition')}; {what}"
             bars.update(bar, completed=counts.tables, total=total, so_far=so_far)
 
         yield tell
@@ -184,16 +196,18 @@ def _dumped(directory: Path, manifest: Manifest) -> dict[str, Any]:
 
 def _print_dumped(directory: Path, manifest: Manifest) -> None:
     counts = manifest.counts
-    parts = [f"{getattr(counts, name):,} {name}" for name in ("databases", "tables", "partitions", "functions")]
-    parts += [f"{counts.files:,} data files listed"] if manifest.files == "list" else []
-    parts += [f"{counts.files:,} data files ({counts.data_bytes:,} bytes)"] if manifest.files == "copy" else []
+    parts = [count(getattr(counts, f"{name}s"), name) for name in ("database", "table", "partition", "function")]
+    files = count(counts.files, "data file")
+    parts += [f"{files} listed"] if manifest.files == "list" else []
+    parts += [f"{files} ({count(counts.data_bytes, 'byte')})"] if manifest.files == "copy" else []
     say(f"{directory}: {', '.join(parts)}")
     if counts.missing:
-        say(f"{counts.missing:,} directories are not at the source: {directory}/files-*.jsonl names them")
+        missing = count(counts.missing, "directory is", "directories are")
+        say(f"{missing} missing at the source, as listed in {directory}/files-*.jsonl")
     if manifest.upto is None:
-        say("the source has no notification log: the next dump is of everything again")
+        say("the source has no notification log: the next dump must be a full dump again")
     else:
-        say(f"last notification: {manifest.upto}; the next dump: --from {manifest.upto}")
+        say(f"last notification: {manifest.upto}; for the next dump: --from {manifest.upto}")
 
 
 def _loaded(found: Loaded) -> dict[str, Any]:
@@ -217,6 +231,6 @@ def _loaded(found: Loaded) -> dict[str, Any]:
 
 def _print_loaded(found: Loaded) -> None:
     for it in found.status["bootstrap"]["targets"]:
-        say(f"{it['name']}: {it['tables']:,} tables and {it['partitions']:,} partitions of the dump are there")
+        say(f"{it['name']}: loaded {count(it['tables'], 'table')}, {count(it['partitions'], 'partition')}")
         for row in found.parked[it["name"]]:
-            say(f"{it['name']} has refused {row.table}: {row.reason}")
+            say(f"target {it['name']} refused {row.table}: {row.reason}")

@@ -12,6 +12,7 @@ from pysync.cli.output import AsJson, ConfigFile, moment, print_json, print_tabl
 from pysync.control.client import ask
 from pysync.model.names import TableName
 from pysync.sections import load_outline
+from pysync.text import count, span
 
 
 def register(app: typer.Typer) -> None:
@@ -22,25 +23,26 @@ def register(app: typer.Typer) -> None:
 def events(
     config: ConfigFile,
     since: Annotated[
-        int | None, typer.Option(min=1, metavar="POSITION", help="Begin there, not with the newest ones.")
+        int | None, typer.Option(min=1, metavar="POSITION", help="Begin at this position. Default: the newest events.")
     ] = None,
-    limit: Annotated[int, typer.Option(min=1, help="Show so many at most.")] = 100,
+    limit: Annotated[int, typer.Option(min=1, help="Show at most this number of events.")] = 100,
     table: Annotated[
-        str | None, typer.Option(metavar="DB.TABLE", help="Only what concerns this table of the source, oldest first.")
+        str | None,
+        typer.Option(metavar="DB.TABLE", help="Show only events of this table of the source, the oldest first."),
     ] = None,
     as_json: AsJson = False,
 ) -> None:
-    """Show the events in the queue, in order: when each came, its kind, its objects, and which targets it waits for.
+    """List the events in the queue, in order: arrival time, kind, objects, and the targets that still need the event.
 
-    What every target has is there only as long as [queue] retain says. Names and numbers only: what an event carries
-    is never shown. Positions are those of `status`, `plan` and `parked`. The JSON is described in docs/status.md.
+    An event that every target has is kept as long as [queue] retain says. The output has names and sizes, never the
+    content of an event. Positions are the same as in `status`, `plan` and `parked`. JSON format: docs/status.md.
     """
     name = None if table is None else str(TableName.parse(table))
     answer = _gathered(load_outline(config).directory, since, limit, name)
     if as_json:
         print_json(answer)
         return
-    columns = ("position", "came", "kind", "objects", "bytes", "waits for")
+    columns = ("position", "arrived", "kind", "objects", "bytes", "needed by")
     print_table(_title(answer), columns, map(_row, answer["events"]))
     if answer["next"] is not None:
         say(f"more: --since {answer['next']}")
@@ -53,7 +55,7 @@ def _gathered(directory: Path, since: int | None, limit: int, table: str | None)
         for answer in _answers(directory, since, limit, table):
             found += answer["events"]
             limit -= len(answer["events"])
-            tell(f"at {answer['next']} of {answer['last']}, {len(found)} found")
+            tell(f"position {answer['next']} of {answer['last']}, {count(len(found), 'event')} found")
     return {**answer, "events": found}
 
 
@@ -67,8 +69,8 @@ def _answers(directory: Path, since: int | None, limit: int, table: str | None) 
 
 
 def _title(answer: dict[str, Any]) -> str:
-    kept = f"events {answer['first']} to {answer['last']} are kept"
-    return kept if answer["first"] <= answer["last"] else "no events are kept"
+    first, last = answer["first"], answer["last"]
+    return f"the queue holds {span('event', first, last)}" if first <= last else "the queue is empty"
 
 
 def _row(event: dict[str, Any]) -> tuple[Any, ...]:

@@ -21,27 +21,27 @@ def register(app: typer.Typer) -> None:
 
 
 def token(
-    file: Annotated[Path, typer.Argument(help="Where to write it; never overwritten.")],
+    file: Annotated[Path, typer.Argument(help="File to write. An existing file is never overwritten.")],
 ) -> None:
-    """Make the secret that listener and sidecar share: 256 random bits in a file of mode 0600.
+    """Create the secret that the listener and the sidecar share: 256 random bits in a file of mode 0600.
 
-    Both processes read the file, so both run as its owner; it is named in pysync.toml ([bridge] token_file) and in
-    hive-site.xml (pysync.bridge.token.file), and is never written into either.
+    Both processes read the file, so both must run as its owner. Name the file in pysync.toml ([bridge] token_file) and
+    in hive-site.xml (pysync.bridge.token.file). Neither of them holds the secret itself.
     """
     write_token(file)
     typer.echo(file)
 
 
 def jar() -> None:
-    """Print the path of the listener jar, to be copied onto the class path of HMS."""
+    """Print the path of the listener jar. Copy the jar to the class path of HMS."""
     typer.echo(listener_jar())
 
 
 def hive_site(
     config: ConfigFile,
-    spool: Annotated[Path, typer.Option(help="Where the listener keeps events while no sidecar runs.")] = Path(
-        "/var/lib/pysync/spool"
-    ),
+    spool: Annotated[
+        Path, typer.Option(help="Directory where the listener keeps events until the sidecar has them.")
+    ] = Path("/var/lib/pysync/spool"),
 ) -> None:
-    """Print the properties to paste into the hive-site.xml of HMS."""
+    """Print the properties that the hive-site.xml of HMS needs."""
     typer.echo(hive_site_for(load_config(config), spool))

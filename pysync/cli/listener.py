@@ -14,8 +14,9 @@ from pysync.sections import load_outline
 def register(app: typer.Typer) -> None:
     """Add these commands to `app`."""
     group = typer.Typer(
-        help="The listeners in the source's metastores, each in one process of it: pysync status lists them.",
-        epilog="One is missed until it says goodbye, the next on its spool tells of its end, or a new one replaces it.",
+        help="Remove a lost listener. pysync status lists the listeners, one for each metastore process of the source.",
+        epilog="A listener that stops reporting is lost until it reports its shutdown, the next listener on its spool "
+        "reports that shutdown, or a new listener replaces it.",
         no_args_is_help=True,
         rich_markup_mode=None,
     )
@@ -30,15 +31,15 @@ def _group() -> None:
 
 def remove(
     config: ConfigFile,
-    instance: Annotated[str, typer.Argument(metavar="INSTANCE", help="As in pysync status.")],
+    instance: Annotated[str, typer.Argument(metavar="INSTANCE", help="Instance of the listener, from pysync status.")],
     as_json: AsJson = False,
 ) -> None:
-    """Miss a listener no more whose metastore is gone for good; one that is heard again is back on the list.
+    """Remove a listener whose metastore is gone for good. A listener that reports again is listed again.
 
-    What it may not have told of was a gap when it fell silent, and is found by comparison: this forgets nothing.
+    This loses no change: pysync opened a gap when the listener stopped reporting, and compares source and targets.
     """
     answer = ask(load_outline(config).directory, "listener remove", instance=instance)
     if as_json:
         print_json(answer)
     else:
-        say(f"{instance} is {'missed no more' if answer['removed'] else 'not missed'}")
+        say(f"listener {instance} removed" if answer["removed"] else f"there is no listener {instance}")

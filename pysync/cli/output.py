@@ -17,18 +17,19 @@ from pysync.sections import load_outline
 from pysync.text import plain
 
 ConfigFile = Annotated[
-    Path, typer.Option("-c", "--config", metavar="FILE", help="The configuration, see conf/pysync.toml.")
+    Path,
+    typer.Option("-c", "--config", metavar="FILE", help="Configuration file. conf/pysync.toml explains every key."),
 ]
 AsJson = Annotated[bool, typer.Option("--json", help="Print JSON instead of a table.")]
 
-TargetName = Annotated[str, typer.Argument(metavar="TARGET", help="The target's name in the configuration.")]
+TargetName = Annotated[str, typer.Argument(metavar="TARGET", help="Name of the target in pysync.toml.")]
 
 
 def ask_about(config: Path, target: str | None, command: str, **arguments: Any) -> dict[str, Any]:
     """What the running sidecar answers about a target (None: all). Raises UsageError when there is no such target."""
     outline = load_outline(config)
     if target is not None and target not in outline.targets:
-        raise UsageError(f"{config} has no target {target!r}", f"it has: {', '.join(outline.targets)}")
+        raise UsageError(f"{config} has no target {target!r}", f"its targets: {', '.join(outline.targets)}")
     return ask(outline.directory, command, target=target, **arguments)
 
 

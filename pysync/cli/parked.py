@@ -8,21 +8,23 @@ import typer
 
 from pysync.cli.output import AsJson, ConfigFile, TargetName, ask_about, moment, print_json, print_table, say
 from pysync.errors import PysyncError, UsageError
+from pysync.text import count
 
-Position = Annotated[int, typer.Argument(min=1, help="The event's position, from `pysync parked list`.")]
+Position = Annotated[int, typer.Argument(min=1, help="Position of the event, from `pysync parked list`.")]
 OfTable = Annotated[
-    str | None, typer.Option("--table", metavar="DB.TABLE", help="Only of this table, named as `list` shows it.")
+    str | None,
+    typer.Option("--table", metavar="DB.TABLE", help="Only events of this table, with the name that `list` shows."),
 ]
 
 _GIVE_UP = """\
-{what} will be given up for good: the target will never get these changes, and differs from the source from then on.
-What waits behind them is tried at once. Go on?"""
+{what} will be skipped for good: the target never gets these changes, and differs from the source from then on.
+The events that wait behind them are tried immediately. Continue?"""
 
 
 def register(app: typer.Typer) -> None:
     """Add these commands to `app`."""
     group = typer.Typer(
-        help="Look at the events that a target refused, try them again or give them up.",
+        help="Show, retry or skip the events that a target refused.",
         no_args_is_help=True,
         rich_markup_mode=None,
     )
@@ -34,20 +36,20 @@ def register(app: typer.Typer) -> None:
 
 
 def list_parked(config: ConfigFile, target: TargetName, as_json: AsJson = False) -> None:
-    """Show what is parked, table by table: the first event's kind and reason, and how many there are in all.
+    """List the tables with parked events: their number, and the kind and reason of the first one.
 
-    Kinds: rejected by the target, bug (an error that nobody has classified), waits (behind one of another table).
+    Kinds: rejected (by the target), bug (an unexpected error), waits (behind a parked event of another table).
     """
     answer = ask_about(config, target, "parked list")
     if as_json:
         print_json(answer)
         return
-    columns = ("table", "events", "first", "kind", "tries", "last try", "reason")
-    print_table(f"parked of {target}", columns, [_row(table) for table in answer["tables"]])
+    columns = ("table", "events", "first", "kind", "attempts", "last attempt", "reason")
+    print_table(f"parked events of {target}", columns, [_row(table) for table in answer["tables"]])
 
 
 def show(config: ConfigFile, target: TargetName, position: Position, as_json: AsJson = False) -> None:
-    """Show one parked event and the whole reason; with --json its bytes (base64) too."""
+    """Show one parked event with the full reason. With --json the output also has its bytes (base64)."""
     answer = ask_about(config, target, "parked show", position=position)
     if as_json:
         print_json(answer)
@@ -56,22 +58,23 @@ def show(config: ConfigFile, target: TargetName, position: Position, as_json: As
     rows = [
         ("event", event["kind"]),
         ("id", event.get("id")),
-        ("at the source", event.get("time") and moment(event["time"])),
+        ("source time", event.get("time") and moment(event["time"])),
         ("tables", ", ".join(answer["tables"])),
-        ("why", answer["kind"]),
+        ("kind of refusal", answer["kind"]),
         ("reason", answer["reason"]),
         ("attempts", answer["attempts"]),
         ("since", moment(answer["first_at"])),
-        ("last try", moment(answer["last_at"])),
+        ("last attempt", moment(answer["last_at"])),
     ]
-    print_table(f"event {position}, parked of {target}", ("", ""), rows)
+    print_table(f"parked event {position} of {target}", ("", ""), rows)
 
 
 def retry(config: ConfigFile, target: TargetName, table: OfTable = None, as_json: AsJson = False) -> None:
-    """Try parked events again now, in their order, and wait for the result; exit code 1 if any is still parked.
+    """Retry parked events now, in order, and wait for the result. Exit code 1 if an event is still parked.
 
-    With --table also those that must go with it: a rename concerns two tables. If the target does not answer within
-    some seconds this ends with 1 and the sidecar goes on by itself; it also retries every parked_retry_seconds.
+    With --table the events that belong together are retried together: a rename has two tables. If the target does not
+    answer within some seconds, the command ends with 1 and the sidecar continues. The sidecar also retries parked
+    events itself, at the latest after parked_retry_seconds.
     """
     _print_released(ask_about(config, target, "parked retry", table=table), target, as_json)
 
@@ -79,19 +82,19 @@ def retry(config: ConfigFile, target: TargetName, table: OfTable = None, as_json
 def skip(
     config: ConfigFile,
     target: TargetName,
-    position: Annotated[int | None, typer.Argument(min=1, help="The event to give up.")] = None,
+    position: Annotated[int | None, typer.Argument(min=1, help="Position of the event to skip.")] = None,
     *,
     table: OfTable = None,
-    yes: Annotated[bool, typer.Option("--yes", help="Do not ask.")] = False,
+    yes: Annotated[bool, typer.Option("--yes", help="Do not ask for confirmation.")] = False,
     as_json: AsJson = False,
 ) -> None:
-    """Give up one parked event, or all of a table, for good: the target will never get these changes.
+    """Skip one parked event, or all parked events of a table, for good: the target never gets these changes.
 
-    The events behind are tried at once; exit code 1 if any of them is still parked. Use this when the target was
-    brought to the right state by other means, or shall stay different from the source.
+    The events behind them are tried immediately; exit code 1 if one of those is still parked. Use this if the target
+    is already correct, or is to differ from the source.
     """
     if (position is None) == (table is None):
-        raise UsageError("nothing to skip", "name a POSITION or --table DB.TABLE, one of them")
+        raise UsageError("cannot tell what to skip", "give either a POSITION or --table DB.TABLE")
     what = f"Event {position}" if table is None else f"All parked events of {table}"
     if not yes and not typer.confirm(_GIVE_UP.format(what=what)):
         raise typer.Exit(1)
@@ -105,14 +108,14 @@ def _print_released(answer: dict[str, Any], target: str, as_json: bool) -> None:
             raise typer.Exit(1)
         return
     if answer["skipped"]:
-        say(f"given up: {answer['skipped']} events")
+        say(f"skipped: {count(answer['skipped'], 'event')}")
     if not answer["finished"]:
-        why = answer["reason"] or "the target was not asked"
-        raise PysyncError(f"not tried yet: {why}", f"they are tried when it can be; see: pysync status, {target}")
+        why = answer["reason"] or f"target {target} is not ready"
+        raise PysyncError(f"not tried yet: {why}", "the sidecar tries the events as soon as it can: pysync status")
     if answer["tried"]:
-        say(f"applied: {answer['tried'] - answer['left']} of {answer['tried']} events")
+        say(f"applied: {answer['tried'] - answer['left']:,} of {count(answer['tried'], 'event')}")
     if answer["left"]:
-        raise PysyncError(f"still parked: {answer['left']} events: {_line(answer['reason'])}")
+        raise PysyncError(f"still parked: {count(answer['left'], 'event')}: {_line(answer['reason'])}")
 
 
 def _row(table: dict[str, Any]) -> tuple[Any, ...]:

@@ -10,6 +10,7 @@ import typer
 
 from pysync.cli.output import AsJson, ConfigFile, TargetName, ask_about, print_json, print_table, progress, say
 from pysync.cli.waiting import wait_for
+from pysync.text import count
 
 
 def register(app: typer.Typer) -> None:
@@ -22,18 +23,19 @@ def register(app: typer.Typer) -> None:
 
 def plan(
     config: ConfigFile,
-    target: Annotated[str | None, typer.Option("--target", help="Only of this target.")] = None,
+    target: Annotated[str | None, typer.Option("--target", help="Show only this target.")] = None,
     scope: Annotated[
-        bool, typer.Option("--scope", help="What include, renames, … in FILE come to, before they are done.")
+        bool, typer.Option("--scope", help="Show the effect of changed scope settings (include, renames, …) in FILE.")
     ] = False,
     as_json: AsJson = False,
 ) -> None:
-    """Show exactly what would be done next: the operations of each target's next window, in order. Touches nothing.
+    """Show the operations that each target applies next, in order. Changes nothing.
 
-    Works of different tables go in parallel. The JSON is described in docs/status.md.
+    The plan covers the next window of events. Operations on different tables run in parallel. JSON format:
+    docs/status.md.
 
-    With --scope: which databases and tables would be put, kept and dropped at each target if the sidecar were started
-    with FILE as it is now (docs/scope.md). The sidecar may run or not; source and targets are only read.
+    With --scope: show which databases and tables each target would put, keep and drop if the sidecar started with FILE
+    as it is now (docs/scope.md). The sidecar may run or not. Source and targets are only read.
     """
     if scope:
         from pysync.cli.scope import show_scope  # noqa: PLC0415 - it reads metastores, which takes long to load
@@ -51,35 +53,37 @@ def plan(
 def pause(
     config: ConfigFile,
     target: TargetName,
-    reason: Annotated[str, typer.Option(help="Why; shown by `pysync status`.")] = "by hand",
+    reason: Annotated[str, typer.Option(help="Reason. `pysync status` shows it.")] = "by hand",
 ) -> None:
-    """Let a target apply nothing more until `pysync resume`, also after a restart; its events stay in the queue."""
+    """Stop applying changes to a target until `pysync resume`. A restart keeps the pause; events stay in the queue."""
     answer = ask_about(config, target, "pause", reason=reason)
     say(f"{target} is paused: {answer['paused']}")
 
 
 def resume(config: ConfigFile, target: TargetName) -> None:
-    """Let a paused target go on; where the brake held drops back, let go all of them that have come by now.
+    """Resume a paused target. If the brake holds drops, all drops that have arrived by now are applied.
 
-    What follows in the same databases without a pause of a minute goes, too: one mistake, one resume. The limits are
-    max_drops_per_window, max_drops and max_drop_share. See what it would do before: pysync plan.
+    Later drops in the same databases are applied, too, as long as no minute passes between them: one resume covers one
+    mistake. The limits are max_drops_per_window, max_drops and max_drop_share. Look at pysync plan first.
     """
     answer = ask_about(config, target, "resume")
     was = answer["was"]
-    say(f"{target} goes on; it was paused: {was}" if was else f"{target} was not paused")
+    say(f"{target} is resumed; it was paused: {was}" if was else f"{target} was not paused")
 
 
 def refresh(
     config: ConfigFile,
-    tables: Annotated[list[str] | None, typer.Argument(metavar="[DB.TABLE]...", help="Only these.")] = None,
-    wait: Annotated[bool, typer.Option("--wait", help="Until every target is done with it.")] = False,
+    tables: Annotated[
+        list[str] | None, typer.Argument(metavar="[DB.TABLE]...", help="Compare only these tables.")
+    ] = None,
+    wait: Annotated[bool, typer.Option("--wait", help="Wait until every target has applied the result.")] = False,
     as_json: AsJson = False,
 ) -> None:
-    """Compare all targets with the source as it is now, and bring them to that: some tables, or everything in scope.
+    """Compare all targets with the current source, and repair them: some tables, or everything in scope.
 
-    The sidecar does so by itself for a new target and wherever changes may have been missed (`pysync status`: gaps).
-    Exit code 1 if a table is neither at the source nor at a target; with --wait also if a target has parked something,
-    or is paused.
+    The sidecar does this itself for a new target, and after it may have missed changes (`pysync status`: gaps). Exit
+    code 1 if a table is neither at the source nor at a target; with --wait also if a target has parked events or is
+    paused.
     """
     answer = ask_about(config, None, "refresh", tables=tables or [])
     if wait:
@@ -88,23 +92,23 @@ def refresh(
     if as_json:
         print_json(answer)
     else:
-        say(f"{answer['gap']}: {'done' if wait else 'see pysync status'}")
+        say(f"{answer['gap']}: {'done' if wait else 'started; see: pysync status'}")
 
 
 def _print_plan(plan_: dict[str, Any]) -> None:
     rows = list(_rows(plan_["works"]))
     if rows:
         print_table(f"plan for {plan_['target']}", ("events", "keys", "operation"), rows)
-    parts = [f"{plan_['target']}: {plan_['events']} events -> {plan_['operations']} operations"]
+    parts = [f"{plan_['target']}: {count(plan_['events'], 'event')} -> {count(plan_['operations'], 'operation')}"]
     if plan_["skipped"]:
-        parts.append(f"{plan_['skipped']} events not for this target")
+        parts.append(f"{count(plan_['skipped'], 'event')} not for this target")
     if plan_["refused"]:
-        parts.append(f"{len(plan_['refused'])} events to be parked")
+        parts.append(f"{count(len(plan_['refused']), 'event')} to be parked")
     if plan_["queued"] > plan_["events"]:
-        parts.append(f"{plan_['queued'] - plan_['events']} more events in the queue")
-    parts.append(f"{plan_['drops']} drops, allowed {plan_['max_drops_per_window'] or 'any number'}")
+        parts.append(f"{count(plan_['queued'] - plan_['events'], 'more event')} in the queue")
+    parts.append(f"{count(plan_['drops'], 'drop')} (limit: {plan_['max_drops_per_window'] or 'none'})")
     if plan_["mode"] == "shadow":
-        parts.append("shadow: only logged")
+        parts.append("shadow mode: operations are only logged")
     say("; ".join(parts))
     if plan_["paused"]:
         say(f"{plan_['target']} is paused: {plan_['paused']}")

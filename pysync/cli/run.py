@@ -20,13 +20,14 @@ def register(app: typer.Typer) -> None:
 def run(
     config: ConfigFile,
     quarantine: Annotated[
-        bool, typer.Option("--quarantine", help="Set a damaged queue aside (FILE.damaged-TIME) and begin a new one.")
+        bool,
+        typer.Option("--quarantine", help="Rename a damaged queue file to FILE.damaged-TIME, and begin a new queue."),
     ] = False,
 ) -> None:
     """Run the sidecar until SIGTERM or Ctrl-C.
 
-    It takes events from the listener, keeps them on disk, and replays them to every target. Nothing is lost when
-    it is stopped or killed: start it again and it goes on. One sidecar a queue directory.
+    The sidecar takes events from the listener, keeps them on disk, and replays them to every target. A stop or a kill
+    loses nothing: after the next start the sidecar continues. Only one sidecar may use a queue directory.
     """
     loaded = load_config(config)
     logs.configure(loaded.log.level, loaded.log.format)

@@ -10,6 +10,7 @@ from pysync.cli.output import print_json, print_table, say
 from pysync.config import load_config
 from pysync.errors import UsageError
 from pysync.jobs.scope_plan import scope_plans
+from pysync.text import count
 
 _MOST = 20
 
@@ -19,7 +20,9 @@ def show_scope(config: Path, target: str | None, *, as_json: bool) -> None:
     loaded = load_config(config)
     logs.configure("error", loaded.log.format)
     if target not in {None, *(it.name for it in loaded.targets)}:
-        raise UsageError(f"{config} has no target {target!r}", f"it has: {', '.join(it.name for it in loaded.targets)}")
+        raise UsageError(
+            f"{config} has no target {target!r}", f"its targets: {', '.join(it.name for it in loaded.targets)}"
+        )
     plans = scope_plans(loaded, target)
     if as_json:
         print_json({"targets": plans})
@@ -31,7 +34,10 @@ def show_scope(config: Path, target: str | None, *, as_json: bool) -> None:
 def _print(plan: dict[str, Any]) -> None:
     name = plan["target"]
     if plan["is_new"]:
-        say(f"{name} is new: it is compared with the source, and gets {len(plan['put'])} objects")
+        say(
+            f"{name} is a new target: the sidecar compares it with the source and puts "
+            f"{count(len(plan['put']), 'object')}"
+        )
     elif not plan["changes"]:
         say(f"{name}: its scope has not changed")
     for line in plan["changes"]:
@@ -40,8 +46,10 @@ def _print(plan: dict[str, Any]) -> None:
     if rows and (plan["changes"] or plan["is_new"]):
         print_table(f"scope of {name}", ("", "database or table"), rows)
         parts = [f"{len(plan[what])} to {what}" for what in ("put", "keep", "drop")]
-        limit = plan["max_drops_per_window"] or "any number"
-        say(f"{name}: {', '.join(parts)}, {plan['compare']} to compare; {plan['drops']} drops, allowed {limit}")
+        limit = plan["max_drops_per_window"] or "none"
+        say(
+            f"{name}: {', '.join(parts)}, {plan['compare']} to compare; {count(plan['drops'], 'drop')} (limit: {limit})"
+        )
 
 
 def _rows(what: str, names: list[str]) -> list[tuple[str | None, str]]:

@@ -10,19 +10,21 @@ from pysync import logs
 from pysync.cli.output import AsJson, ConfigFile, print_json, say
 from pysync.sections import load_outline
 from pysync.sidecar import registry as service
+from pysync.text import count
 
-Yes = Annotated[bool, typer.Option("--yes", help="Do not ask.")]
+Yes = Annotated[bool, typer.Option("--yes", help="Do not ask for confirmation.")]
 
 _FOR_GOOD = """\
-The position of {target}, {queued} events that wait for it and {parked} parked ones are forgotten for good; what is at \
-the target stays as it is. Go on?"""
+The queue deletes the position of {target}, {queued} that wait for it and {parked} for good. The target itself is not \
+changed. Continue?"""
 
 
 def register(app: typer.Typer) -> None:
     """Add these commands to `app`."""
     group = typer.Typer(
-        help="Tell pysync what became of a target that pysync.toml calls otherwise now, or not at all.",
-        epilog="Position, parked events and pauses hang on a target's name. Until it is told, run and check refuse.",
+        help="Rename or remove a target in the queue, after a change of its [[targets]] table in pysync.toml.",
+        epilog="The queue keeps position, parked events and pause by the name of the target. run and check refuse to "
+        "start while the queue has a target that pysync.toml does not name.",
         no_args_is_help=True,
         rich_markup_mode=None,
     )
@@ -33,15 +35,15 @@ def register(app: typer.Typer) -> None:
 
 def rename(
     config: ConfigFile,
-    old: Annotated[str, typer.Argument(metavar="OLD", help="The name that the queue knows.")],
-    new: Annotated[str, typer.Argument(metavar="NEW", help="The name that pysync.toml has for it now.")],
+    old: Annotated[str, typer.Argument(metavar="OLD", help="Name of the target in the queue.")],
+    new: Annotated[str, typer.Argument(metavar="NEW", help="New name of the target, as in pysync.toml.")],
     as_json: AsJson = False,
 ) -> None:
-    """Let a target go on under another name: its position, parked events, pause and notes move along.
+    """Rename a target in the queue. Its position, parked events, pause and notes are kept.
 
-    First change the name in pysync.toml, then stop the sidecar, run this, and start it again. Where the target has a
-    listener of its own that replicates back, and no `cluster` in pysync.toml, set that: it was the old name till now.
-    May be run again. The act is on record in pysync status.
+    First change the name in pysync.toml. Then stop the sidecar, run this command, and start the sidecar again. If the
+    target has a listener of its own that replicates back, and no `cluster` in pysync.toml, set `cluster` to the old
+    name: it was the default until now. The command may run twice. pysync status --json records the rename (acts).
     """
     outline = load_outline(config)
     logs.configure("warning", "console")
@@ -50,32 +52,38 @@ def rename(
     if as_json:
         print_json({"target": new, "was": old, "queued": found.queued, "parked": found.parked, "paused": found.paused})
     else:
-        say(f"{old} is {new} now: {found.queued} events wait for it, {found.parked} are parked")
+        say(f"target {old} renamed to {new}: {count(found.queued, 'event')} waiting, {found.parked:,} parked")
 
 
 def remove(
     config: ConfigFile,
-    target: Annotated[str, typer.Argument(metavar="NAME", help="The name that the queue knows.")],
+    target: Annotated[str, typer.Argument(metavar="NAME", help="Name of the target in the queue.")],
     yes: Yes = False,
     as_json: AsJson = False,
 ) -> None:
-    """Forget a target that is over: its position, parked events, pause and notes.
+    """Remove a target from the queue: its position, parked events, pause and notes.
 
-    First take its table out of pysync.toml, then stop the sidecar, run this, and start it again. Nothing is changed at
-    the target. Were it named again it would begin anew, as any new target. The act is on record in pysync status.
+    First remove its [[targets]] table from pysync.toml. Then stop the sidecar, run this command, and start the sidecar
+    again. The target itself is not changed. If pysync.toml names it again later, it starts as a new target. pysync
+    status --json records the removal (acts).
     """
     outline = load_outline(config)
     logs.configure("warning", "console")
     with service.resting(outline.directory) as queue:
         there = service.kept(queue, target)
         asks = there is not None and target not in outline.targets and not yes
-        if there and asks and not typer.confirm(_FOR_GOOD.format(target=target, **_counts(there))):
+        if there and asks and not typer.confirm(_question(there)):
             raise typer.Exit(1)
         found = service.remove(queue, outline.targets, target)
     if as_json:
         print_json({"target": target, "removed": found is not None, **({} if found is None else _counts(found))})
     else:
-        say(f"{target} is forgotten" if found else f"nothing is kept of {target}")
+        say(f"target {target} removed" if found else f"the queue has no target {target}: nothing to remove")
+
+
+def _question(found: service.Kept) -> str:
+    queued, parked = count(found.queued, "event"), count(found.parked, "parked event")
+    return _FOR_GOOD.format(target=found.target, queued=queued, parked=parked)
 
 
 def _counts(found: service.Kept) -> dict[str, int]:

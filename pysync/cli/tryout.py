@@ -19,6 +19,7 @@ from pysync.embedded import EmbeddedMetastore
 from pysync.embedded.aws import EmbeddedAws
 from pysync.errors import UsageError
 from pysync.sidecar.shutdown import Shutdown
+from pysync.text import count
 from pysync.verify.compare import EQUAL
 
 
@@ -31,34 +32,39 @@ def register(app: typer.Typer) -> None:
 def demo(
     target: Annotated[
         Literal["hms", "spark", "glue", "athena"],
-        typer.Option(help="Where the changes go: a second metastore (known by thrift or by Spark alone), or Glue."),
+        typer.Option(help="Kind of the target: a second metastore (reached by thrift, or only by Spark), or Glue."),
     ] = "hms",
     *,
-    copy: Annotated[bool, typer.Option("--copy", help="Copy the data, too, and read the rows at both ends.")] = False,
-    keep: Annotated[bool, typer.Option("--keep", help="Leave it running until Ctrl-C, to play with.")] = False,
+    copy: Annotated[
+        bool, typer.Option("--copy", help="Also copy the data, and compare the rows at both ends.")
+    ] = False,
+    keep: Annotated[
+        bool, typer.Option("--keep", help="Keep everything running until Ctrl-C, for experiments.")
+    ] = False,
     directory: Annotated[
-        Path | None, typer.Option(help="An empty directory to work in; a temporary one unless given.")
+        Path | None, typer.Option(help="Empty directory to work in. Default: a temporary one.")
     ] = None,
     as_json: AsJson = False,
 ) -> None:
-    """Show the main job on real servers: two metastores, Spark, and a sidecar that is killed half-way.
+    """Show a replication between real servers: two metastores, Spark, and a sidecar that is killed half-way.
 
-    Spark SQL makes and changes databases, tables, partitions, views and functions at the first metastore; the second
-    must end up the same. Ends with 0 if it does, with 1 if not. Takes a minute or two; needs a JDK and pyspark.
+    Spark SQL creates and changes databases, tables, partitions, views and functions at the first metastore. The second
+    metastore must then have the same objects: exit code 0 if it has, 1 if not. The demo takes a minute or two, and
+    needs a JDK and pyspark.
 
-    With --target spark the sidecar knows the second metastore only by the catalog of a Spark session.
-    With --target glue or athena it is a Glue Data Catalog on this machine that must; no account is needed.
-    With --copy the files come along: the rows are read by a Spark that knows only the second metastore.
+    With --target spark the sidecar reaches the second metastore only through the catalog of a Spark session.
+    With --target glue or athena the target is a Glue Data Catalog on this machine; no AWS account is needed.
+    With --copy the data files are copied, too: a Spark session that knows only the second metastore reads the rows.
     """
     if copy and target not in {"hms", "spark"}:
-        raise UsageError("--copy shows a second metastore", "leave out --target")
+        raise UsageError(f"--copy does not work with --target {target}", "leave --target out, or give --target spark")
     with ExitStack() as stack:
         place = directory or Path(stack.enter_context(TemporaryDirectory(prefix="pysync-demo-")))
         place.mkdir(parents=True, exist_ok=True)
         lake = Lake(place.absolute() / "aws", target) if target in {"glue", "athena"} else None
         options = "copy = true\n" if copy else ""
         stage = stack.enter_context(Stage(place.absolute(), lake=lake, options=options, by_spark=target == "spark"))
-        progress = stack.enter_context(Console(stderr=True).status("begins"))
+        progress = stack.enter_context(Console(stderr=True).status("starting"))
         result = Show(stage, progress.update).run()
         progress.stop()
         _print_demo(result, as_json)
@@ -73,12 +79,12 @@ def _print_demo(result: Result, as_json: bool) -> None:
         print_json({**asdict(result), "equal": result.equal})
         return
     print_table(
-        "what happened",
+        "steps",
         ("step", "statements", "seconds"),
         [(step.title, step.statements or None, f"{step.seconds:.2f}") for step in result.steps],
     )
     print_table(
-        "source and target, object by object",
+        "comparison of source and target",
         ("kind", "name", "partitions", "result"),
         [
             (item.kind, item.name, item.parts or None, "\n".join((item.result, *item.fields)))
@@ -87,18 +93,18 @@ def _print_demo(result: Result, as_json: bool) -> None:
     )
     if result.rows:
         print_table(
-            "rows, as read by a Spark of the source and one of the target",
+            "rows, read by a Spark session at each end",
             ("table", "source", "target", "result"),
             [(it.table, it.source, it.target, EQUAL if it.equal else "different") for it in result.rows],
         )
     equal = sum(item.result == EQUAL for item in result.compared)
     seconds = sum(step.seconds for step in result.steps)
-    say(f"{equal} of {len(result.compared)} objects are equal, after {seconds:.0f} s")
+    say(f"{equal} of {count(len(result.compared), 'object')} equal, after {seconds:.0f} s")
 
 
 def _keep(stage: Stage) -> None:
     say(f"""
-It all runs until you press Ctrl-C. In another terminal:
+Everything runs until you press Ctrl-C. In another terminal:
   pysync status -c {stage.config_file}
   pyspark --conf spark.sql.catalogImplementation=hive --conf spark.hadoop.hive.metastore.uris={stage.source.uri} \\
           --conf spark.sql.warehouse.dir=file:{stage.source.warehouse}
@@ -109,7 +115,7 @@ It all runs until you press Ctrl-C. In another terminal:
 def _look(stage: Stage) -> str:
     """How to look at the target."""
     if stage.lake is None:
-        return f"and the same with {stage.target.uri} to look at the target"
+        return f"and the same with {stage.target.uri} for the target"
     variables = " ".join(f"{name}={value}" for name, value in stage.lake.aws.environment().items())
     return f"{variables} aws glue get-tables --database-name shop"
 
@@ -123,31 +129,36 @@ def _until_interrupted() -> None:
 
 def embedded(
     directory: Annotated[
-        Path | None, typer.Argument(help="Where its settings, log and data go; with --aws a temporary one will do.")
+        Path | None, typer.Argument(help="Directory for settings, log and data. Optional with --aws.")
     ] = None,
     port: Annotated[
-        int | None, typer.Option(help="0 takes a free one.", show_default="9083; with --aws a free one")
+        int | None,
+        typer.Option(help="Port to listen on; 0 takes a free port.", show_default="9083; with --aws a free port"),
     ] = None,
     *,
-    aws: Annotated[bool, typer.Option("--aws", help="Run Glue, Athena and S3 in place of a metastore.")] = False,
+    aws: Annotated[
+        bool, typer.Option("--aws", help="Run an embedded Glue, Athena and S3 instead of a metastore.")
+    ] = False,
     memory: Annotated[bool, typer.Option("--memory", help="Keep the database in memory, not on disk.")] = False,
     jar: Annotated[
-        list[Path] | None, typer.Option(help="A jar for its class path; may be given more than once.")
+        list[Path] | None, typer.Option(help="Jar for the class path of the metastore. May be repeated.")
     ] = None,
     setting: Annotated[
-        list[str] | None, typer.Option("--set", metavar="KEY=VALUE", help="A setting for its hive-site.xml.")
+        list[str] | None,
+        typer.Option("--set", metavar="KEY=VALUE", help="Property for hive-site.xml. May be repeated."),
     ] = None,
 ) -> None:
-    """Run a real Hive Metastore until Ctrl-C, from the jars that pyspark brings; a JDK is all it needs.
+    """Run a real Hive Metastore until Ctrl-C, from the jars of pyspark. It needs a JDK.
 
-    For trying things out: it has no authentication. With --aws it is Glue, Athena and S3 at one address on loopback,
-    which keep everything in memory, so that the targets of those kinds can be tried without an account.
+    Use it for tests only: it has no authentication. With --aws the command runs Glue, Athena and S3 at one loopback
+    address instead. They keep everything in memory, and targets of kind glue and athena can be tried without an AWS
+    account.
     """
     if aws:
         _run_aws(directory, port or 0)
         return
     if directory is None:
-        raise UsageError("embedded needs a directory", "say where its settings, log and data may go")
+        raise UsageError("the embedded metastore needs a directory", "name a DIRECTORY for its settings, log and data")
     overrides = dict(_pair(text) for text in setting or [])
     database: Literal["memory", "disk"] = "memory" if memory else "disk"
     with EmbeddedMetastore(
@@ -169,7 +180,7 @@ def _run_aws(directory: Path | None, port: int) -> None:
 In the terminal where pysync runs:
 {variables}
 
-In its configuration, a target of the kind "athena" or "glue":
+In pysync.toml, a target of kind "athena" or "glue":
   [[targets]]
   name = "lake"
   kind = "athena"
@@ -178,12 +189,12 @@ In its configuration, a target of the kind "athena" or "glue":
   staging = "s3://bucket/athena/"
   locations = {{ "hdfs://nn/warehouse" = "s3://bucket/warehouse" }}
 
-It runs until you press Ctrl-C, and forgets everything then.""")
+It runs until you press Ctrl-C. Then all its data is gone.""")
         _until_interrupted()
 
 
 def _pair(text: str) -> tuple[str, str]:
     key, equals, value = text.partition("=")
     if not equals or not key:
-        raise typer.BadParameter(f"{text!r} is not KEY=VALUE", param_hint="--set")
+        raise typer.BadParameter(f"{text!r} does not have the form KEY=VALUE", param_hint="--set")
     return key, value

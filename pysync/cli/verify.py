@@ -21,6 +21,7 @@ from pysync.errors import UsageError
 from pysync.jobs.repairing import looks, repair
 from pysync.jobs.verifying import Look
 from pysync.targets.settings import TargetSettings
+from pysync.text import count
 from pysync.verify.compare import FOREIGN, Selection
 from pysync.verify.report import Report, junit
 
@@ -36,37 +37,43 @@ def verify(
     config: ConfigFile,
     names: Annotated[
         list[str] | None,
-        typer.Argument(metavar="[DATABASE|DATABASE.TABLE]...", help="Only these, by their names at the source."),
+        typer.Argument(
+            metavar="[DATABASE|DATABASE.TABLE]...", help="Compare only these, by their names at the source."
+        ),
     ] = None,
     *,
-    target: Annotated[str | None, typer.Option("--target", help="Only this target; all unless given.")] = None,
+    target: Annotated[
+        str | None, typer.Option("--target", help="Compare only this target. Default: all targets.")
+    ] = None,
     data: Annotated[
-        bool, typer.Option("--data", help="Compare the data files, too: by Spark, of targets with copy = true.")
+        bool, typer.Option("--data", help="Also compare the data files of targets with copy = true, with Spark.")
     ] = False,
     fix: Annotated[
-        bool, typer.Option("--repair", help="Have the running sidecar mend what has drifted, and look again.")
+        bool, typer.Option("--repair", help="Have the running sidecar repair the differences, and compare again.")
     ] = False,
     on_spark: Annotated[
-        bool, typer.Option("--on-spark", help="Spread the comparison over the executors of a Spark session ([spark]).")
+        bool, typer.Option("--on-spark", help="Run the comparison on the executors of a Spark session ([spark]).")
     ] = False,
     junit_file: Annotated[
-        Path | None, typer.Option("--junit", metavar="FILE", help="Write the result there too, as JUnit XML.")
+        Path | None, typer.Option("--junit", metavar="FILE", help="Also write the result to FILE, as JUnit XML.")
     ] = None,
     as_json: AsJson = False,
 ) -> None:
     """Compare source and targets: databases, tables, partitions, functions and constraints, field by field.
 
-    Through policy and rewrite, and by the rules by which the target is written: what a kind of target cannot hold is no
-    drift, nor are drops that are suppressed, nor what others have made there; that is told. Changes that are still on
-    their way do look like drift: verify a source at rest, or let the sidecar do it ([verify] every).
+    The comparison follows policy, renames and the rules for writing the target. These are reported, but are no drift:
+    properties that this kind of target cannot hold, suppressed drops, and objects that others created there. Changes
+    that are still in the queue look like drift: verify while the source is idle, or let the sidecar do it ([verify]
+    every).
 
-    With --data every file of every table, too, as the target's copy settings say (name and size, and time or checksum).
-    A repair then copies what is missing or differs, and removes what is extra where drops are applied.
+    With --data every data file is compared, too, as the copy settings of the target say (name and size, and time or
+    checksum). A repair then copies files that are missing or differ, and removes extra files if drops are applied.
 
-    With --on-spark the executors of a Spark session compare, some tables each, and a table of many partitions by all of
-    them; result, repair and exit codes are the same. They need pysync, and reach both ends (docs/verify.md).
+    With --on-spark each executor of a Spark session compares some tables; all executors share a table with many
+    partitions. Result, repair and exit codes are the same. The executors need pysync, and must reach both ends
+    (docs/verify.md).
 
-    Exit code 0 if there is no drift (or none left after --repair), 1 if there is, 2 for wrong arguments.
+    Exit code 0 if there is no drift (or none after --repair), 1 if there is drift, 2 for wrong arguments.
     """
     loaded = load_config(config)
     selection = Selection.parse(names or [])
@@ -94,14 +101,14 @@ def _targets(path: Path, loaded: Config, name: str | None) -> list[TargetSetting
     found = [it for it in loaded.targets if name in {None, it.name}]
     if not found:
         known = ", ".join(it.name for it in loaded.targets)
-        raise UsageError(f"{path} has no target {name!r}", f"it has: {known}")
+        raise UsageError(f"{path} has no target {name!r}", f"its targets: {known}")
     return found
 
 
 def _copying(path: Path, targets: list[TargetSettings]) -> list[TargetSettings]:
     found = [it for it in targets if it.copy_files is not None]
     if not found:
-        raise UsageError(f"{path}: --data compares files that pysync copies, and no target has any", "set copy = true")
+        raise UsageError(f"--data: no target in {path} copies files", "set copy = true in a [[targets]] table")
     return found
 
 
@@ -129,7 +136,7 @@ def _mind_unknown(selection: Selection | None, reports: Sequence[Report]) -> Non
     there = {item.source for report in reports for item in report.compared}
     unknown = selection.not_among(there) if selection else []
     if unknown:
-        raise UsageError(f"nothing in the scope of a target is called {unknown[0]}", "name it as the source does")
+        raise UsageError(f"no object {unknown[0]} is in the scope of a target", "use the name at the source")
 
 
 class _Bar:
@@ -162,15 +169,15 @@ def _write(path: Path, data: bytes) -> None:
     try:
         path.write_bytes(data)
     except OSError as error:
-        raise UsageError(f"cannot write {path}: {error.strerror}", "name another --junit FILE") from error
+        raise UsageError(f"cannot write {path}: {error.strerror}", "give another --junit FILE") from error
 
 
 def _print(report: Report) -> None:
     rows = list(_rows(report))
     if rows:
-        print_table(f"drift of {report.target}", ("kind", "name", "result", "what"), rows)
+        print_table(f"drift of {report.target}", ("kind", "name", "result", "difference"), rows)
     _print_told(report)
-    parts = [f"{len(report.compared):,} objects", f"{report.partitions:,} partitions"]
+    parts = [count(len(report.compared), "object"), count(report.partitions, "partition")]
     parts.append(f"{len(report.drift):,} drifted" if report.drift else "no drift")
     say(f"{report.target}: {', '.join(parts)}; {report.seconds:.1f} s")
 
@@ -186,4 +193,4 @@ def _print_told(report: Report) -> None:
     for item in [*(it for it in report.told if it.result != FOREIGN), *others[:_MOST_FOREIGN]]:
         say(f"no drift: {item.kind} {item.name} is {item.result}: {item.told}")
     if len(others) > _MOST_FOREIGN:
-        say(f"no drift: {len(others) - _MOST_FOREIGN:,} more that are not of this source (--json lists them)")
+        say(f"no drift: {len(others) - _MOST_FOREIGN:,} more objects that are not from this source (--json lists them)")

@@ -8,6 +8,7 @@ from functools import partial
 from typing import Any
 
 from pysync.errors import PysyncError
+from pysync.text import count
 
 _POLL_SECONDS = 0.5
 _PATIENCE_SECONDS = 5.0
@@ -55,14 +56,16 @@ def _is_behind(target: dict[str, Any], gap: dict[str, Any]) -> bool:
 
 def _told(target: dict[str, Any]) -> str:
     waits = f", {target['state']}: {target['last_error']['reason']}" if target["state"] == "waiting" else ""
-    return f"{target['name']}: {target['queued']} changes to go{waits}"
+    return f"{target['name']}: {count(target['queued'], 'event')} to apply{waits}"
 
 
 def _refuse_pauses(behind: list[dict[str, Any]]) -> None:
     for target in behind:
         if target["paused"]:
             name, reason = target["name"], target["paused"]["reason"]
-            raise PysyncError(f"target {name!r} is paused: {reason}", f"look: pysync plan; go on: pysync resume {name}")
+            raise PysyncError(
+                f"target {name!r} is paused: {reason}", f"look at pysync plan, then: pysync resume {name}"
+            )
 
 
 def _refuse_parked(ask: Ask, targets: list[dict[str, Any]]) -> None:
@@ -73,6 +76,6 @@ def _refuse_parked(ask: Ask, targets: list[dict[str, Any]]) -> None:
             more = f" and {len(tables) - _MOST_NAMED} more" if len(tables) > _MOST_NAMED else ""
             named = ", ".join(tables[:_MOST_NAMED]) + more
             raise PysyncError(
-                f"target {name!r} is through, but has parked events of {named}, and so is not known to be equal",
-                f"look: pysync parked list {name}",
+                f"target {name!r} has parked events of {named}: these tables may still differ from the source",
+                f"see: pysync parked list {name}",
             )

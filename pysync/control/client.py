@@ -28,19 +28,24 @@ class NoSidecar(PysyncError):
 
 def ask(directory: Path, command: str, **arguments: Any) -> dict[str, Any]:
     """The answer of the sidecar whose queue is in `directory`. Raises PysyncError when none runs, or it refuses."""
-    hint = "start it: pysync run -c FILE"
+    hint = "start the sidecar: pysync run -c FILE"
     try:
         line = _exchange(directory, json.dumps({"command": command, **arguments}))
     except (FileNotFoundError, ConnectionRefusedError):
         raise NoSidecar(f"no sidecar runs on the queue in {directory}", hint) from None
     except PermissionError as error:
-        told = f"the queue in {directory} is another user's"
+        told = f"the queue in {directory} belongs to another user"
         raise PysyncError(told, "run the command as the user of the sidecar, or as root") from error
     except OSError as error:
-        raise PysyncError(f"the sidecar on {directory} does not answer: {error}", "look at its log") from error
+        raise PysyncError(
+            f"the sidecar on {directory} does not answer: {error}", "see the log of the sidecar"
+        ) from error
     reply = _reply(line)
     if "answer" not in reply:
-        raise PysyncError(reply.get("error") or f"the sidecar on {directory} gave no answer", reply.get("hint"))
+        raise PysyncError(
+            reply.get("error") or f"the sidecar on {directory} gave no valid answer",
+            reply.get("hint"),
+        )
     return dict(reply["answer"])
 
 

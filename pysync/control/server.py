@@ -76,7 +76,7 @@ class _Handler(socketserver.StreamRequestHandler):
             command = self.server.commands[request.pop("command")]
         # RecursionError: JSON that is nested too deep. AttributeError: JSON that is no object.
         except (ValueError, KeyError, TypeError, AttributeError, RecursionError):
-            return {"error": "not a request that this sidecar knows", "hint": f"it knows {self._known()}"}
+            return {"error": "the sidecar does not know this request", "hint": f"known commands: {self._known()}"}
         try:
             return {"answer": command(request)}
         except PysyncError as error:
@@ -85,7 +85,7 @@ class _Handler(socketserver.StreamRequestHandler):
             log.error("request_failed", traceback=traceback.format_exc())
             return {
                 "error": f"the sidecar failed on this command: {type(error).__name__}: {error}",
-                "hint": "look at its log",
+                "hint": "see the log of the sidecar",
             }
 
     def _known(self) -> str:

@@ -30,7 +30,7 @@ _PAIRS_PER_CALL = 100
 _ROUNDS = 10  # how often it begins anew because the source has changed meanwhile
 _TRIES = 3
 _MB = 1_000_000
-_BY_REFRESH = "the target has copy.rewrite: pysync refresh writes anew what has changed (docs/copy.md)"
+_BY_REFRESH = "the target has copy.rewrite; pysync refresh re-encodes files that have changed (docs/copy.md)"
 
 A = TypeVar("A")
 B = TypeVar("B")
@@ -75,7 +75,7 @@ class Copier:
             total = total.plus(done)
             if not left:
                 return total
-        raise Unavailable(f"{left[0].source} changes faster than it can be copied")
+        raise Unavailable(f"{left[0].source} changes faster than pysync can copy it")
 
     def _round(self, pairs: Sequence[Pair], delete: bool) -> tuple[Copied, list[Pair]]:
         """Survey, copy and publish once; also returns the pairs to begin anew, as their source changed meanwhile."""
@@ -182,7 +182,7 @@ def _refuse_anew(pairs: Sequence[Pair]) -> None:
     """Raises Rejected for files that are rewritten on the way: source and target have none in common."""
     anew = next((it for it in pairs if it.form is not None), None)
     if anew is not None:
-        raise Rejected(f"{anew.target}: rewritten files are not compared byte for byte", _BY_REFRESH)
+        raise Rejected(f"{anew.target}: re-encoded files cannot be compared byte for byte", _BY_REFRESH)
 
 
 def _state(difference: Difference) -> tuple[bool, str]:
@@ -199,4 +199,4 @@ def classified() -> Iterator[None]:
     except Failed as error:
         raise Unavailable(error.message) from error
     except (RuntimeError, CancelledError) as error:  # the pool is closed
-        raise Unavailable("copying has ended") from error
+        raise Unavailable("the copier is closed") from error

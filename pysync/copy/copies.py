@@ -17,7 +17,7 @@ from pysync.targets.settings import TargetSettings
 from pysync.targets.spark.session import SparkHost
 from pysync.targets.spark.settings import SparkSettings
 
-_LOAD = "leave rewrite out of its [targets.copy] for the load, or load the metadata alone: --files none"
+_LOAD = "remove rewrite from its [targets.copy] for the load, or load only the metadata: --files none"
 
 
 class Copies:
@@ -58,7 +58,9 @@ class Copies:
             return open_target
         if out_of is not None:
             if settings.name in self._reencoders:
-                raise UsageError(f"target {settings.name} writes files anew, and those of a dump are copied", _LOAD)
+                raise UsageError(
+                    f"target {settings.name} re-encodes files, but the files of a dump can only be copied", _LOAD
+                )
             return FilesFirst.opener(open_target, out_of(copier), settings, shares=False)
         return FilesFirst.opener(open_target, self._reencoders.get(settings.name, copier), settings)
 

@@ -105,7 +105,7 @@ class Reencoder:
             with classified():
                 done, anew = self._round(anew, delete)
             total = total.plus(done)
-        raise Unavailable(f"{anew[0].source} changes faster than it can be written anew")
+        raise Unavailable(f"{anew[0].source} changes faster than pysync can re-encode it")
 
     def _round(self, pairs: Sequence[Pair], delete: bool) -> tuple[Copied, list[Pair]]:
         """Rewrite every directory once; also returns those whose source changed meanwhile."""
@@ -168,7 +168,7 @@ class Reencoder:
         except Exception as error:
             why = reason(error)
             if self._workers.host.failed(session) or any(word in why for word in _PASSING):
-                raise Unavailable(f"Spark cannot write {job.pair.target} anew: {why}") from error
+                raise Unavailable(f"Spark cannot write the re-encoded files of {job.pair.target}: {why}") from error
             if not self._is_same(job):
                 return  # it was read while it changed: told by `_is_settled`
             raise Refused(f"cannot read {job.pair.source} as {job.form.format}: {why}") from error
@@ -190,7 +190,9 @@ class Reencoder:
         same = below(job.pair.source, f"{hidden.rpartition('/')[2]}/out")
         found, itself = self._survey([Pair(it, f"{hidden}/nowhere") for it in (out, same)], self._prefix)
         if itself.exists:
-            raise Refused(f"cannot write {job.pair.target} anew: it is the directory of the source, {job.pair.source}")
+            raise Refused(
+                f"cannot re-encode files into {job.pair.target}: it is the directory of the source, {job.pair.source}"
+            )
         data = [file for file in found.copies if not is_hidden(file.name) and file.size]
         names = {it.name: f"part-{at:05}-{job.fingerprint}.snappy.{job.form.to}" for at, it in enumerate(data)}
         written = [File(job.pair, names[it.name], it.size, it.time) for it in data]
@@ -201,7 +203,10 @@ class Reencoder:
         old = job.superseded([*names.values(), marker], delete)
         lost = self._publish([*steps, *_deletes(job, old)])
         if lost:
-            raise Unavailable(f"what was written for {job.pair.target} has gone", "does somebody else clean up there?")
+            raise Unavailable(
+                f"the re-encoded files of {job.pair.target} have disappeared",
+                "check whether another process deletes files there",
+            )
         size = sum(file.size for file in data)
         return Copied(files=len(data), bytes=size, removed=len(old), links=tuple(job.links))
 

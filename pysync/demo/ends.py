@@ -33,7 +33,7 @@ def compared_apart(source: str, config: Path, name: str) -> list[Compared]:
     command = [sys.executable, "-m", __name__, source, str(config), name]
     done = subprocess.run(command, capture_output=True, text=True, timeout=_LONGEST_SECONDS, check=False)
     if done.returncode:
-        raise PysyncError("the ends cannot be compared", f"it says: {done.stderr.strip()[-500:]}")
+        raise PysyncError("cannot compare source and target", f"the end of its output: {done.stderr.strip()[-500:]}")
     found = json.loads(done.stdout.splitlines()[-1])
     return [Compared(**{**item, "fields": tuple(item["fields"])}) for item in found]
 

@@ -53,7 +53,7 @@ def rows_at(metastore: str, warehouse: Path, directory: Path) -> Rows:
     command = [sys.executable, "-m", __name__, metastore, str(warehouse), str(directory)]
     done = subprocess.run(command, capture_output=True, text=True, timeout=_LONGEST_SECONDS, check=False)
     if done.returncode:
-        raise PysyncError("Spark cannot read the target", f"it says: {done.stderr.strip()[-500:]}")
+        raise PysyncError("Spark cannot read the tables", f"the end of its output: {done.stderr.strip()[-500:]}")
     rows: Rows = json.loads(done.stdout.splitlines()[-1])
     return rows
 

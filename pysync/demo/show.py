@@ -60,11 +60,11 @@ class Show:
 
     def run(self) -> Result:
         """All of it. What is left running is the stage's."""
-        reached = " that only Spark reaches" if self._stage.by_spark else ""
-        what = f"a metastore{reached}" if self._stage.lake is None else "a Glue Data Catalog"
-        with self._step(f"{what} to follow starts"):
+        reached = ", which only Spark reaches," if self._stage.by_spark else ""
+        what = f"the target metastore{reached}" if self._stage.lake is None else "the target, a Glue Data Catalog,"
+        with self._step(f"{what} starts"):
             self._stage.start_target()
-        with self._step("the source metastore starts, with the listener"):
+        with self._step("the source metastore starts with the listener"):
             self._stage.source.start()
         with self._step("the sidecar starts"):
             self._stage.start_sidecar()
@@ -72,7 +72,7 @@ class Show:
         with self._step("the target catches up"):
             self.result.compared = self._converge()
         if self._copies:
-            with self._step("the rows are read at both ends, each with a Spark that knows only that"):
+            with self._step("a Spark session at each end reads the rows"):
                 self.result.rows = self._compare_rows()
         self.result.status = self._stage.status()
         return self.result

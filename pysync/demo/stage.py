@@ -130,7 +130,7 @@ class Stage:
         until = time.monotonic() + _READY_SECONDS
         while not self._answers():
             if self._sidecar.poll() is not None or time.monotonic() > until:
-                raise PysyncError("the sidecar did not come up", f"its log: {self.sidecar_log}")
+                raise PysyncError("the sidecar did not start", f"its log: {self.sidecar_log}")
             time.sleep(_POLL_SECONDS)
 
     def kill_sidecar(self) -> None:

@@ -42,7 +42,7 @@ ACTS = (
         ),
     ),
     Act(
-        "changes while the sidecar is dead",
+        "changes while the sidecar is down",
         "is killed",
         (
             "ALTER TABLE shop.items ADD COLUMNS (colour STRING COMMENT 'added later')",
@@ -55,7 +55,7 @@ ACTS = (
         ),
     ),
     Act(
-        "and after it is back",
+        "changes after the restart",
         "starts again",
         (
             "CREATE TABLE lab.short_lived (x INT)",

@@ -84,7 +84,7 @@ def lines_of(data: bytes) -> Iterator[PageLine | FileLine]:
         try:
             yield _LINES.validate_json(line)
         except ValidationError as error:
-            raise DumpDamaged(f"a line of the list of data files cannot be read: {line[:100]!r}") from error
+            raise DumpDamaged(f"cannot read a line of the list of data files: {line[:100]!r}") from error
 
 
 def last_page(data: bytes) -> PageLine | None:
@@ -103,7 +103,7 @@ def check(directory: Path, files: Sequence[FileLine], tell: Callable[[int], None
             some = files[start : start + _AT_ONCE]
             for file, fault in zip(some, pool.map(partial(_fault, directory.absolute()), some), strict=True):
                 if fault is not None:
-                    raise DumpDamaged(f"the dump's file {directory / file.data} {fault}", "copy the dump again")
+                    raise DumpDamaged(f"the dump file {directory / file.data} {fault}", "copy the dump again")
                 tell(file.bytes)
 
 
@@ -112,12 +112,12 @@ def _fault(directory: Path, file: FileLine) -> str | None:
     path = directory / file.data
     # A list that was tampered with must not have us read files outside of the dump.
     if not path.resolve().is_relative_to(directory.resolve() / DATA):
-        return "is not in the dump"
+        return "is outside of the dump"
     try:
         size, digest = _summed(path)
     except OSError as error:
         return f"cannot be read: {error.strerror}"
-    return None if (size, digest) == (file.bytes, file.sha256) else "is damaged: it is not what was written"
+    return None if (size, digest) == (file.bytes, file.sha256) else "is damaged: its checksum is wrong"
 
 
 def _line(directory: Path, place: Path, name: TableName, location: str, path: Path) -> FileLine:

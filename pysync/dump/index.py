@@ -85,7 +85,7 @@ class Dump:
     def _add_to_table(self, record: Record, at: At) -> None:
         table = self._tables.get(record.database, {}).get(record.table)
         if table is None or table.complete:
-            raise DumpDamaged(f"it has {record.what} without their table {record.database}.{record.table}")
+            raise DumpDamaged(f"it has {record.what} of {record.database}.{record.table}, but not the table")
         if record.what is What.PARTITIONS:
             table.pages.append(at)
         else:
@@ -103,13 +103,13 @@ def open_dump(directory: Path, tell: Tell = lambda *_: None) -> Dump:
     except FileNotFoundError:
         begun = (directory / UNFINISHED).exists()
         raise PysyncError(
-            f"{directory} holds no finished dump: {path} is not there",
-            "run pysync dump again, and it goes on" if begun else "make one: pysync dump",
+            f"{directory} holds no finished dump: {path} does not exist",
+            "run pysync dump again to continue" if begun else "create one: pysync dump",
         ) from None
     except OSError as error:
         raise PysyncError(f"cannot read {path}: {error.strerror}") from error
     except DumpDamaged as error:
-        raise DumpDamaged(f"the dump's file {path} is damaged: {error}", "copy the dump again") from error
+        raise DumpDamaged(f"the dump file {path} is damaged: {error}", "copy the dump again") from error
     in_files = manifest.counts.data_bytes
     dump = indexed(directory, manifest, lambda done, total: tell(done, total + in_files))
     if manifest.files == "copy":
@@ -150,7 +150,7 @@ def _add_all(dump: Dump, number: int, data: bytes, path: Path) -> None:
         for offset, record in records(data):
             dump.add(number, record, offset)
     except DumpDamaged as error:
-        raise DumpDamaged(f"the dump's file {path} is damaged: {error}") from error
+        raise DumpDamaged(f"the dump file {path} is damaged: {error}") from error
 
 
 def _is_ours(piece: Piece) -> bool:

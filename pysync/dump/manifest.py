@@ -109,11 +109,13 @@ def read_manifest(data: bytes) -> Manifest:
     except (ValueError, AttributeError, RecursionError) as error:
         known = not isinstance(error, ValidationError) or version in _VERSIONS
         raise DumpDamaged(
-            "it cannot be read" if known else f"it is of version {version!r}: this pysync reads up to {_VERSIONS[-1]}",
+            "it is not a valid manifest"
+            if known
+            else f"its version is {version!r}, this pysync reads versions up to {_VERSIONS[-1]}",
             None if known else "upgrade pysync",
         ) from error
     if found.to_bytes() != data:
-        raise DumpDamaged("its checksum is another")
+        raise DumpDamaged("its checksum is wrong")
     return found
 
 

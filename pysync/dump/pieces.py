@@ -105,7 +105,9 @@ def opened(directory: Path, wanted: Manifest) -> Iterator[Pieces]:
             _refuse_finished(directory)  # by whoever had the lock before
             yield Pieces(directory, _unfinished(directory, wanted))
     except OSError as error:
-        raise PysyncError(f"cannot write the dump in {directory}: {error}", "run it again, and it goes on") from error
+        raise PysyncError(
+            f"cannot write the dump in {directory}: {error}", "run the command again to continue"
+        ) from error
 
 
 def read_piece(directory: Path, piece: Piece) -> bytes:
@@ -114,9 +116,9 @@ def read_piece(directory: Path, piece: Piece) -> bytes:
     try:
         data = path.read_bytes()
     except OSError as error:
-        raise DumpDamaged(f"the dump's file {path} cannot be read: {error.strerror}") from error
+        raise DumpDamaged(f"cannot read the dump file {path}: {error.strerror}") from error
     if len(data) != piece.bytes or hashlib.sha256(data).hexdigest() != piece.sha256:
-        raise DumpDamaged(f"the dump's file {path} is damaged: it is not what was written")
+        raise DumpDamaged(f"the dump file {path} is damaged: its checksum is wrong")
     return data
 
 
@@ -125,14 +127,16 @@ def _refuse_finished(directory: Path) -> None:
         raise UsageError(f"{directory} holds a finished dump", "name another directory, or remove it")
     others = (it for it in directory.iterdir() if it.suffix != _PART and it.name != _LOCK)
     if not (directory / UNFINISHED).exists() and any(others):
-        raise UsageError(f"{directory} holds something that is no dump", "name a directory that is empty or not there")
+        raise UsageError(
+            f"{directory} holds files that are not a dump", "name an empty directory, or one that does not exist"
+        )
 
 
 def _lock(descriptor: int, directory: Path) -> None:
     try:
         fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
     except BlockingIOError:
-        raise PysyncError(f"another pysync dump writes to {directory}", "wait for its end") from None
+        raise PysyncError(f"another pysync dump is writing to {directory}", "wait until it has finished") from None
 
 
 def _unfinished(directory: Path, wanted: Manifest) -> Manifest:
@@ -144,11 +148,11 @@ def _unfinished(directory: Path, wanted: Manifest) -> Manifest:
     try:
         noted = read_manifest(path.read_bytes())
     except DumpDamaged as error:
-        raise PysyncError(f"{path} is damaged: {error}", f"remove {directory}, and dump again") from error
+        raise PysyncError(f"{path} is damaged: {error}", f"remove {directory} and run pysync dump again") from error
     if _asked(noted) != _asked(wanted):
         raise UsageError(
             f"{directory} holds an unfinished dump of {noted.source} with other options",
-            "give the same ones, or name another directory",
+            "use the same options, or name another directory",
         )
     kept = list(_whole(directory, noted.pieces))
     names = {piece.name for piece in kept}

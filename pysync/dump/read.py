@@ -172,7 +172,9 @@ class DumpReader:
             yield
         except (OSError, DumpDamaged) as error:
             self.close()
-            raise MetastoreUnavailable(f"the dump in {self.uri} has changed: {error}", "is it still there?") from error
+            raise MetastoreUnavailable(
+                f"the dump in {self.uri} has changed: {error}", "check that the directory still exists"
+            ) from error
 
 
 def _columns(answered: Any) -> list[Any]:

@@ -91,7 +91,7 @@ def framed(record: Record) -> bytes:
 def records(data: bytes) -> Iterator[tuple[int, Record]]:
     """Every record of a file, and where it begins. Raises DumpDamaged, at any of them, for another kind of file."""
     if not data.startswith(HEAD):
-        raise DumpDamaged("it is not a file of a dump that this pysync reads", "was it written by a newer one?")
+        raise DumpDamaged("its format is unknown", "if a newer pysync wrote it, upgrade pysync")
     at = len(HEAD)
     while at < len(data):
         record, end = record_at(data, at)
@@ -103,17 +103,17 @@ def record_at(data: bytes, at: int) -> tuple[Record, int]:
     """The record that begins at `at`, and where it ends. Raises DumpDamaged."""
     begins = at + _LENGTH.size
     if begins > len(data):
-        raise DumpDamaged("it ends within a record")
+        raise DumpDamaged("it ends in the middle of a record")
     (length,) = _LENGTH.unpack_from(data, at)
     if begins + length > len(data):
-        raise DumpDamaged("it ends within a record")
+        raise DumpDamaged("it ends in the middle of a record")
     return _decoded(data[begins : begins + length]), begins + length
 
 
 def length_of(head: bytes) -> int:
     """How long a record is, after the bytes `head` that say so. Raises DumpDamaged."""
     if len(head) != LENGTH_BYTES:
-        raise DumpDamaged("it ends within a record")
+        raise DumpDamaged("it ends in the middle of a record")
     return int(_LENGTH.unpack(head)[0])
 
 
@@ -126,5 +126,5 @@ def _decoded(data: bytes) -> Record:
         what = What(found.what)
         replies = tuple(Reply(it.call, it.data) for it in found.replies or ())
     except (UnreadableEvent, ValueError) as error:
-        raise DumpDamaged(f"a record cannot be read: {error}") from error
+        raise DumpDamaged(f"cannot read a record: {error}") from error
     return Record(what, found.database or "", found.table or "", tuple(found.names or ()), replies)

@@ -87,13 +87,11 @@ def reply_of(message: bytes) -> Reply:
 def answer(reply: Reply) -> Any:
     """What the call returned. Raises DumpDamaged."""
     if reply.call not in _RESULTS:
-        raise DumpDamaged(
-            f"it has an answer to {reply.call!r}, which is not known", "was it written by a newer pysync?"
-        )
+        raise DumpDamaged(f"the call {reply.call!r} in it is unknown", "if a newer pysync wrote it, upgrade pysync")
     try:
         return decode(_RESULTS[reply.call], reply.data).success
     except UnreadableEvent as error:
-        raise DumpDamaged(f"an answer to {reply.call} cannot be read: {error}") from error
+        raise DumpDamaged(f"cannot read an answer to {reply.call}: {error}") from error
 
 
 class _Tape:

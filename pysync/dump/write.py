@@ -58,8 +58,9 @@ def newest_within(source: Metastore, since: int, to: int | None, limit: int | No
     current = log.expected()
     if since > current or not reaches(source, since):
         raise PysyncError(
-            f"the notification log of {source.uri} does not hold all that came after {since} (it is at {current})",
-            "dump everything: leave --from out",
+            f"the notification log of {source.uri} does not hold all notifications after {since} (its newest is "
+            f"{current})",
+            "make a full dump: leave --from out",
         )
     upto = current if to is None else min(to, current)
     for number, row in enumerate(log.scan(since), 1):

@@ -21,8 +21,8 @@ def find_java() -> Path:
     found = found or shutil.which("java")
     if found is None:
         raise PysyncError(
-            "no Java found, neither in JAVA_HOME nor on PATH",
-            "install one (Debian: apt-get install openjdk-17-jre-headless) or set JAVA_HOME",
+            "found no Java, neither in JAVA_HOME nor on PATH",
+            "install Java (Debian: apt-get install openjdk-17-jre-headless), or set JAVA_HOME",
         )
     return Path(found)
 
@@ -35,7 +35,7 @@ def find_spark_jars() -> Path:
         if any(jars.glob(HIVE_JAR)):
             return jars
     raise PysyncError(
-        "the embedded metastore runs on the jars of pyspark, which is not installed",
+        "the embedded metastore needs the jars of pyspark, which is not installed",
         "pip install 'pysync[embedded]'",
     )
 
@@ -50,5 +50,5 @@ def class_path(first: Sequence[Path], jars: Path, last: Sequence[Path] = ()) -> 
     entries = [*map(str, first), f"{jars}/*", *map(str, last)]
     for entry in entries:
         if os.pathsep in entry:
-            raise UsageError(f"Java cannot have {entry!r} on its class path", f"use a path without {os.pathsep!r}")
+            raise UsageError(f"Java cannot use {entry!r} on its class path", f"use a path without {os.pathsep!r}")
     return os.pathsep.join(entries)

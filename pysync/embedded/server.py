@@ -118,13 +118,13 @@ class EmbeddedMetastore:
     def pid(self) -> int:
         """The id of the Java process; PysyncError if it does not run."""
         if self._process is None or not self._process.running:
-            raise PysyncError(f"the metastore {self.name!r} does not run")
+            raise PysyncError(f"the metastore {self.name!r} is not running")
         return self._process.pid
 
     def start(self) -> EmbeddedMetastore:
         """Start it and return when it answers calls; PysyncError, with the end of its log, if it does not."""
         if self.running:
-            raise PysyncError(f"the metastore {self.name!r} runs already, at {self.uri}")
+            raise PysyncError(f"the metastore {self.name!r} is already running, at {self.uri}")
         options = [*self._java_options(), *self._class_archive()]
         command = [str(self._java()), *options, "-cp", self._class_path(), MAIN_CLASS]
         self._prepare()
@@ -133,7 +133,7 @@ class EmbeddedMetastore:
         if not ports.wait_until_free(self._port, _PATIENCE if self._process else 0.0):
             raise PysyncError(
                 f"the metastore {self.name!r} cannot start: port {self._port} is in use",
-                "take another, or 0 for any that is free",
+                "use another port, or 0 for a free port",
             )
         # Hive would look there for another hive-site.xml.
         env = {key: value for key, value in os.environ.items() if key not in {"HIVE_HOME", "HIVE_CONF_DIR"}}
@@ -215,7 +215,7 @@ class EmbeddedMetastore:
         deadline = time.monotonic() + self._timeout
         while not self._answers():
             if not process.running:
-                raise self._did_not_start("ended while it was starting")
+                raise self._did_not_start("ended during its start")
             if time.monotonic() > deadline:
                 raise self._did_not_start(f"did not answer within {self._timeout:g} s")
             time.sleep(_POLL)
@@ -229,7 +229,7 @@ class EmbeddedMetastore:
 
     def _did_not_start(self, what: str) -> PysyncError:
         end = tail(self.log_file, _TAIL_LINES)
-        return PysyncError(f"the metastore {self.name!r} {what}", f"the end of its log, {self.log_file}:\n{end}")
+        return PysyncError(f"the metastore {self.name!r} {what}", f"see the end of its log, {self.log_file}:\n{end}")
 
 
 def _disk_url(database: Path) -> str:

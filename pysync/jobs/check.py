@@ -24,6 +24,7 @@ from pysync.sidecar.needs import needs
 from pysync.sidecar.registry import assert_named, known_targets
 from pysync.targets.kinds import target_kind
 from pysync.targets.settings import TargetSettings
+from pysync.text import count
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,7 +59,7 @@ def _bridge(config: Config) -> Iterator[Finding]:
     yield _finding("bridge port", lambda: _taken_by(answer) or _port(config.bridge.port))
     if answer:
         wrong = listening(answer, config.grace_seconds)
-        heard = f"{len(answer['listeners'])} heard"
+        heard = f"{count(len(answer['listeners']), 'listener')} reporting"
         yield Finding("listeners", ok=not wrong, detail="\n".join(wrong) or heard)
 
 
@@ -70,7 +71,7 @@ def _notification_log(config: Config) -> Iterator[Finding]:
 
 def _logged(access: MetastoreAccess) -> str:
     with closing(Metastore(access)) as metastore:
-        return f"{metastore.uri}, at event {NotificationLog(metastore).expected()}"
+        return f"{metastore.uri}, newest event {NotificationLog(metastore).expected()}"
 
 
 def _finding(what: str, look: Callable[[], str]) -> Finding:
@@ -90,7 +91,7 @@ def _running(config: Config) -> dict[str, Any]:
 
 def _taken_by(answer: Mapping[str, Any]) -> str:
     """What to say of a port that is ours already; "" when no sidecar runs."""
-    return f"the sidecar runs, pid {answer['pid']}" if answer else ""
+    return f"used by the running sidecar, pid {answer['pid']}" if answer else ""
 
 
 def _queue(config: Config) -> Iterator[Finding]:
@@ -111,7 +112,9 @@ def _port(port: int, key: str = "bridge.port") -> str:
         try:
             probe.bind((HOST, port))
         except OSError as error:
-            raise PysyncError(f"{HOST}:{port}: {error.strerror}", f"end what uses it, or set {key}") from error
+            raise PysyncError(
+                f"{HOST}:{port}: {error.strerror}", f"stop the process that uses the port, or set {key}"
+            ) from error
     return f"{HOST}:{port} is free"
 
 
@@ -129,8 +132,7 @@ def _source(config: Config) -> Iterator[Finding]:
 
 def _reach(access: MetastoreAccess) -> str:
     with closing(Metastore(access)) as metastore:
-        count = len(metastore.databases())
-        return f"{metastore.uri}, {count} databases"
+        return f"{metastore.uri}, {count(len(metastore.databases()), 'database')}"
 
 
 def _targets(config: Config) -> Iterator[Finding]:
@@ -144,7 +146,8 @@ def _target(source: SourceConfig, settings: TargetSettings) -> str:
     address = getattr(settings, "metastore", None)
     if source.metastore and address and (same := shared(source.metastore, address)):
         raise PysyncError(
-            f"its metastore is the source's own: both are {same}", "name another one, or take this target out"
+            f"source and target are the same metastore: {same}",
+            "name another metastore, or remove this target",
         )
     with closing(target_kind(settings.kind).open(settings)) as target:
         return target.check()

@@ -21,7 +21,7 @@ from pysync.model.names import TableName
 from pysync.targets.base import Unavailable
 
 _TRIES = 5
-_ALL_SEE = "name a directory that all hosts of Spark share, or leave master out of [targets.copy]"
+_ALL_SEE = "use a directory that all hosts of Spark share, or remove master from [targets.copy]"
 
 
 @dataclass(frozen=True, slots=True)
@@ -86,7 +86,9 @@ class Into:
             busy = [it for it in found if it.exists and (it.copies or it.extras)]
             if not busy:
                 return found
-        raise Unavailable(f"{busy[0].pair.source} changes faster than it can be copied", "run it again later")
+        raise Unavailable(
+            f"{busy[0].pair.source} changes faster than pysync can copy it", "run the command again later"
+        )
 
 
 @dataclass(frozen=True, slots=True)
@@ -103,7 +105,7 @@ class OutOf:
         # Missing for Spark, but not for us: its executors have other disks.
         unseen = next((it for it in done.missing if _path(it.source).exists()), None)
         if unseen is not None:
-            raise Unavailable(f"Spark does not see the dump's directory {_path(unseen.source)}", _ALL_SEE)
+            raise Unavailable(f"Spark cannot see the directory of the dump, {_path(unseen.source)}", _ALL_SEE)
         return done
 
 
@@ -115,7 +117,7 @@ def _assert_same(directory: Path, found: Difference) -> None:
     """Raises PysyncError if what Spark has found there is not here: its executors have other disks."""
     here = sum(1 for it in directory.rglob("*") if it.is_file()) if directory.is_dir() else -1
     if here != found.same:
-        raise PysyncError(f"Spark does not see the dump's directory {directory}", _ALL_SEE)
+        raise PysyncError(f"Spark cannot see the directory of the dump, {directory}", _ALL_SEE)
 
 
 def _location(path: Path) -> str:

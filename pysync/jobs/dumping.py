@@ -52,9 +52,9 @@ class Wanted:
     def check(self) -> None:
         """Raises UsageError for what makes no sense."""
         if self.since is None and (self.to is not None or self.limit is not None):
-            raise UsageError("--to and --limit need --from", "say after which notification to begin")
+            raise UsageError("--to and --limit need --from", "give --from the notification to begin after")
         if self.to is not None and self.since is not None and self.to < self.since:
-            raise UsageError(f"--to {self.to} is before --from {self.since}", "exchange the two")
+            raise UsageError(f"--to {self.to} is before --from {self.since}", "exchange the two values")
 
 
 def dump_once(config: Config, directory: Path, wanted: Wanted, tell: Tell) -> Manifest:
@@ -66,7 +66,7 @@ def dump_once(config: Config, directory: Path, wanted: Wanted, tell: Tell) -> Ma
     wanted.check()
     where = config.source.access()
     if where is None:
-        raise UsageError("the source's address is not known", "set [source] metastore")
+        raise UsageError("[source] metastore is not set", "set it to the address of the source")
     within = _within(config, wanted.policy)
     scope = scope_of(within)
     with _reading(where) as source, opened(directory, _asked(config, wanted, within, source)) as pieces:
@@ -155,4 +155,4 @@ def _reading(where: Where) -> Iterator[Recorder]:
         with Recorder(where) as source:
             yield source
     except (MetastoreError, TException) as error:
-        raise PysyncError(f"the source at {where} cannot be read: {error}", "run it again, and it goes on") from error
+        raise PysyncError(f"cannot read the source at {where}: {error}", "run the command again to continue") from error

@@ -71,7 +71,7 @@ class ItemText(_Value):
         """The item again. Raises ValueError if there is none."""
         found = self.database or self.extra or self.table
         if found is None:
-            raise ValueError("an item without any")
+            raise ValueError("the task has an empty item")
         return found
 
 
@@ -129,14 +129,14 @@ def _looked(work: Work) -> Answer:
     settings = kind.settings.model_validate_json(work.job.target)
     access = work.job.source.access()
     if access is None:
-        raise UsageError("the source's address is not known", "set [source] metastore")
+        raise UsageError("[source] metastore is not set", "set it to the address of the source")
     comparator = Comparator(Rules.of(settings, work.job.source.name))
     with WorkerPool(partial(Metastore, access), partial(kind.open, settings), 1, lambda: None) as pool:
         executor = LocalExecutor(pool, comparator)
         try:
             return Answer(seen=_objects(executor, work), tallies=_partitions(executor, work))
         except (MetastoreError, TException) as error:
-            return _failed(f"the source cannot be read: {error}")
+            return _failed(f"cannot read the source: {error}")
 
 
 def _objects(executor: LocalExecutor, work: Work) -> tuple[SeenText, ...]:
@@ -152,7 +152,10 @@ def _partitions(executor: LocalExecutor, work: Work) -> tuple[Tally, ...]:
 def _assert_version(request: str) -> None:
     asked = json.loads(request)["job"]["version"]
     if asked != __version__:
-        raise PysyncError(f"it has pysync {__version__}, and pysync {asked} asks", "install the same one everywhere")
+        raise PysyncError(
+            f"the executor has pysync {__version__}, but the driver has pysync {asked}",
+            "install the same version everywhere",
+        )
 
 
 def _failed(message: str, hint: str | None = None) -> Answer:

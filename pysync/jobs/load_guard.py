@@ -27,6 +27,7 @@ from pysync.replay.rereading import Rereading
 from pysync.replay.translate import Translator
 from pysync.resync.refreshes import LIVING, Scope, everything
 from pysync.targets.base import Target
+from pysync.text import count
 
 _MOST = 5
 _MS = 1000
@@ -43,14 +44,14 @@ def since_by_queue(queue: EventQueue, manifest: Manifest, target: str) -> str | 
     heard = [
         it for it in queue.intake.instances() if it.instance not in {SIDECAR, polled} and it.source == manifest.source
     ]
-    began = f"the dump was begun at {_moment(manifest.began_at)}"
+    began = f"the dump began at {_moment(manifest.began_at)}"
     began_ms = int(manifest.began_at * _MS)  # what came in the same millisecond may have come after it
     latest = max((it.last_at_ms for it in heard), default=0)
     if latest >= began_ms:
-        return f"changes of its source came in until {_moment(latest / _MS)}, and {began}"
+        return f"the last change of the source arrived at {_moment(latest / _MS)}, but {began}"
     read = int(queue.notes.get(LIVING) or 0)
     if read >= began_ms:
-        return f"it was compared with its source at {_moment(read / _MS)}, and {began}"
+        return f"the target was compared with the source at {_moment(read / _MS)}, but {began}"
     return None
 
 
@@ -70,23 +71,23 @@ class Survey:
         others: set[str] = set()
         for name, table, mark in self._ours():
             if mark.created > self.manifest.began_at and not self._is_dumped(name, mark.created):
-                return f"table {name} there was created at the source after the dump was begun"
+                return f"table {name} at the target was created at the source after the dump began"
             if mark.epoch != self.epoch:
                 # An epoch is the time at which a queue was begun.
                 if mark.epoch > self.manifest.began_at * _MS or self._is_changed(table):
-                    return f"table {name} there was written by another queue than this since the dump was begun"
+                    return f"another queue has written table {name} at the target since the dump began"
                 others.add(str(name))
         found = next((it for it in self._drops(others) if it.key in others), None)
-        return f"it would {describe(found)}, which another queue than this has written there" if found else None
+        return f"the load would {describe(found)}, which another queue has written" if found else None
 
     def told(self) -> str:
         """What a load would drop, and which tables it would set back, in words."""
         drops = list(self._drops(None))
-        count = sum(it.drops for it in drops)
+        total = count(sum(it.drops for it in drops), "object")
         back = [str(name) for name, table, _ in self._ours() if self._is_dumped(name) and self._is_changed(table)]
         names = [describe(it) if isinstance(it, DropPartitions) else it.key for it in drops]
-        dropped = f"it would drop {count} databases, tables and partitions{_some(names)}"
-        return f"{dropped}, and set back {len(back)} tables{_some(back)}" if back else dropped
+        dropped = f"the load would drop {total}{_some(names)}"
+        return f"{dropped} and set back {count(len(back), 'table')}{_some(back)}" if back else dropped
 
     def _ours(self) -> Iterator[tuple[TableName, Any, Mark]]:
         """The tables in scope at the target that are this source's, with their marks."""

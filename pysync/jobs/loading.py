@@ -27,7 +27,7 @@ from pysync.resync.refreshes import Scope
 from pysync.targets.kinds import target_kind
 from pysync.targets.settings import TargetSettings
 
-_FORCE = "give --force to load it all the same"
+_FORCE = "use --force to load it anyway"
 
 FilesToo = Literal["copy", "none"]
 """Whether the data files of a dump come to the targets, or the metadata alone."""
@@ -63,7 +63,7 @@ def load_once(
     manifest = dump.manifest
     if manifest.source != config.source.name:
         raise UsageError(
-            f"the dump in {dump.directory} is of the source {manifest.source}, not of {config.source.name}",
+            f"the dump in {dump.directory} is from source {manifest.source!r}, not from {config.source.name!r}",
             f'set [source] name = "{manifest.source}"',
         )
     config = _with_files(config, manifest, targets) if files == "copy" else _without_files(config)
@@ -105,8 +105,8 @@ def _with_files(config: Config, manifest: Manifest, targets: Sequence[str]) -> C
     without = [it.name for it in config.targets if it.name in targets and it.copy_files is None]
     if manifest.files == "copy" and without:
         raise UsageError(
-            f"the dump has data files, and target {without[0]} takes none",
-            "set copy = true in its [[targets]] table, or load the metadata alone: --files none",
+            f"the dump has data files, but target {without[0]} does not copy files",
+            "set copy = true in its [[targets]] table, or load only the metadata: --files none",
         )
     return config
 
@@ -142,7 +142,7 @@ def _refuse_older(queue: EventQueue, dump: Dump, settings: TargetSettings, *, wh
         survey = Survey(reader, target, Translator.of(settings), manifest, queue.epoch, whole)
         reason = older(queue, manifest, name, survey)
         if reason is not None:
-            raise PysyncError(f"the dump is older than what target {name} has: {reason}; {survey.told()}", _FORCE)
+            raise PysyncError(f"the dump is older than the state of target {name}: {reason}; {survey.told()}", _FORCE)
 
 
 def older(queue: EventQueue, manifest: Manifest, target: str, survey: Survey) -> str | None:
@@ -163,15 +163,15 @@ def _refuse_unfit(queue: EventQueue, manifest: Manifest, target: str) -> None:
     if manifest.since is None:
         return
     if taken is None or taken.upto is None or taken.upto < manifest.since:
-        reached = "no dump" if taken is None or taken.upto is None else f"dumps up to {taken.upto}"
+        reached = "has loaded no dump" if taken is None or taken.upto is None else f"has dumps up to {taken.upto}"
         raise PysyncError(
-            f"the dump begins after notification {manifest.since}, and target {target} took {reached}",
-            f"first load what is between, or a dump of everything; or {_FORCE}",
+            f"the dump begins after notification {manifest.since}, but target {target} {reached}",
+            f"first load the dumps in between, or a full dump; or {_FORCE}",
         )
     if taken.within != manifest.within:
         raise PysyncError(
-            f"the dump is of another scope than what target {target} took before",
-            f"load a dump of everything in the new scope; or {_FORCE}",
+            f"the dump has another scope than the dump that target {target} loaded before",
+            f"load a full dump of the new scope; or {_FORCE}",
         )
 
 
@@ -179,7 +179,7 @@ def _older_than_polled(queue: EventQueue, manifest: Manifest) -> str | None:
     polled = _polled(queue, manifest.source)
     if manifest.upto is None or polled is None or manifest.upto >= polled:
         return None
-    return f"it goes up to notification {manifest.upto}, and {polled} came in already"
+    return f"it ends at notification {manifest.upto}, but pysync has read up to notification {polled}"
 
 
 def _older(manifest: Manifest, taken: Taken | None) -> str | None:
@@ -188,8 +188,8 @@ def _older(manifest: Manifest, taken: Taken | None) -> str | None:
         return None
     if manifest.upto is not None and taken.upto is not None and manifest.upto != taken.upto:
         older = manifest.upto < taken.upto
-        return f"it goes up to notification {manifest.upto}, not {taken.upto}" if older else None
-    return "it was begun earlier" if manifest.began_at < taken.began_at else None
+        return f"it ends at notification {manifest.upto}, not {taken.upto}" if older else None
+    return "it began before the dump that was loaded last" if manifest.began_at < taken.began_at else None
 
 
 def _taken(queue: EventQueue, key: str) -> Taken | None:

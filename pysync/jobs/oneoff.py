@@ -61,7 +61,7 @@ def run_once(
 def is_finished(status: Mapping[str, Any]) -> bool:
     """Whether the bootstrap that a status tells of is finished. Raises PysyncError when it tells of none."""
     if status["bootstrap"] is None:
-        raise PysyncError("the sidecar knows of no bootstrap any more", "was its queue removed? run it again")
+        raise PysyncError("the bootstrap is gone from the queue", "if the queue was removed, run the command again")
     return bool(status["bootstrap"]["state"] == "finished")
 
 

@@ -12,6 +12,7 @@ from typing import Any
 from pysync.config import Config
 from pysync.control.client import ask
 from pysync.errors import PysyncError
+from pysync.text import count
 from pysync.verify.findings import Compared
 
 _NAMES_PER_REQUEST = 200  # the sidecar looks at each before it answers
@@ -65,10 +66,10 @@ def _wait_for(config: Config, target: str, tell: Tell) -> None:
     upto = its["position"] + its["queued"]
     while its["position"] < upto:
         if its["paused"]:
-            hint = f"look: pysync plan; go on: pysync resume {target}"
+            hint = f"look at pysync plan, then: pysync resume {target}"
             raise PysyncError(f"target {target!r} is paused: {its['paused']['reason']}", hint)
         waits = f", {its['state']}: {its['last_error']['reason']}" if its["state"] == "waiting" else ""
-        tell(f"{upto - its['position']} changes to go{waits}")
+        tell(f"{count(upto - its['position'], 'event')} to apply{waits}")
         time.sleep(_POLL_SECONDS)
         its = _status_of(config, target)
 

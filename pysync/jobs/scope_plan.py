@@ -35,7 +35,7 @@ def scope_plans(config: Config, target: str | None = None) -> list[dict[str, Any
     kept = _kept(config.queue.directory)
     access = config.source.access()
     if access is None:
-        raise PysyncError("the source's address is not known", "set [source] metastore")
+        raise PysyncError("[source] metastore is not set", "set it to the address of the source")
     with reading(access) as source:
         return [
             _plan(config.source.name, settings, kept.get(settings.name), source)

@@ -145,7 +145,10 @@ def _wish(config: Config, settings: TargetSettings) -> SparkWish:
     """
     its = settings.spark_wish() or SparkWish(None, ())
     if its.catalog:
-        raise UsageError(f"target {settings.name} is reached by Spark itself", "verify it without --on-spark")
+        raise UsageError(
+            f"--on-spark does not work with target {settings.name} of kind spark",
+            "run pysync verify without --on-spark",
+        )
     found = SparkWish(config.spark.master or its.master or _HERE, tuple(config.spark.settings.items()) or its.settings)
     if (found.master or "").startswith("local"):
         os.environ.setdefault("PYSPARK_PYTHON", sys.executable)  # else it is any python3
@@ -179,8 +182,8 @@ def _explained(error: Exception, log_file: Path) -> PysyncError:
     if lacks is None:
         return Unavailable(f"Spark cannot compare: {reason(error)}", f"its log: {log_file}")
     return UsageError(
-        f"Spark's executor{f' on {where[1]}' if where else ''} has no Python module {lacks[1]}",
-        "install pysync in the Python of the executors (PYSPARK_PYTHON), or send it there: docs/verify.md",
+        f"the Spark executor{f' on {where[1]}' if where else ''} has no Python module {lacks[1]}",
+        "install pysync in the Python of the executors (PYSPARK_PYTHON), or ship it with the job: docs/verify.md",
     )
 
 

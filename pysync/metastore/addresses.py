@@ -130,6 +130,6 @@ def _is_ours(family: int, host: str) -> bool:
 
 def _not_an_address(text: str) -> UsageError:
     return UsageError(
-        f"{text!r} is not the address of a metastore",
-        "write it as thrift://host:port, as in hive.metastore.uris, or for Hive 4 over HTTP as http://host:port/metastore",
+        f"{text!r} is not a metastore address",
+        "write thrift://host:port, as in hive.metastore.uris, or http://host:port/metastore for Hive 4 over HTTP",
     )

@@ -46,8 +46,8 @@ PARTITIONS_PER_CALL = 500
 CAPABILITIES = ttypes.ClientCapabilities([2])
 """INSERT_ONLY_TABLES, a name that the 2.3 IDL lacks; without it Hive 3.1 and 4.x refuse to show such tables."""
 
-_LOG = "look at the metastore's log"
-_LOG_OR_LOGIN = f"{_LOG}, which also tells whether it asks for tls, a certificate or a login, or speaks HTTP"
+_LOG = "see the log of the metastore"
+_LOG_OR_LOGIN = f"{_LOG}; the metastore may need tls, a client certificate, a login or HTTP"
 _ALL = -1  # max_parts is an i16: -1, not a large number, means all
 _READ_BUFFER = 64 * 1024
 
@@ -139,7 +139,7 @@ class Metastore:
         A server that ignores names answers with the groups and the name; one that takes them leaves the name out.
         """
         try:
-            refused = "it takes no names" if user in self._client.set_ugi(user, []) else ""
+            refused = "it ignores the user name" if user in self._client.set_ugi(user, []) else ""
         except (TException, *_BROKEN) as error:
             refused = _text(error)
         except BaseException:
@@ -149,8 +149,9 @@ class Metastore:
             self.close()
             self._access.addresses.failed(wire.uri)
             raise MetastoreUnavailable(
-                f"the metastore at {wire.uri} does not let us be the user {user!r}: {refused}",
-                "set hive.metastore.execute.setugi there, or kerberos or login here (docs/connections.md)",
+                f"the metastore at {wire.uri} refuses calls as user {user!r}: {refused}",
+                "set hive.metastore.execute.setugi in its hive-site.xml, or kerberos or login in pysync.toml "
+                "(docs/connections.md)",
             )
 
     def _failure(self, error: BaseException, wire: Wire) -> MetastoreError | None:
@@ -163,10 +164,10 @@ class Metastore:
         if wire.sent and isinstance(error, _BROKEN):
             return MetastoreCallFailed(
                 f"the metastore at {wire.uri} did not answer {wire.sent}: {_text(error)}",
-                f"it may have been carried out; {_LOG if wire.answered else _LOG_OR_LOGIN}",
+                f"the call may have been executed; {_LOG if wire.answered else _LOG_OR_LOGIN}",
             )
         if not wire.sent and isinstance(error, _UNWRITABLE):
-            return MetastoreRequestInvalid(f"a request to {wire.uri} cannot be written as thrift: {_text(error)}")
+            return MetastoreRequestInvalid(f"cannot encode a request to {wire.uri} as thrift: {_text(error)}")
         return None
 
     def databases(self) -> list[str]:
@@ -252,10 +253,11 @@ class Metastore:
 def _refusal(error: Any, wire: Wire) -> MetastoreError:
     if error.type == TApplicationException.UNKNOWN_METHOD:
         return MetastoreUnsupported(
-            f"the metastore at {wire.uri} does not know the call {wire.sent}", "its Hive is older or newer than that"
+            f"the metastore at {wire.uri} does not know the call {wire.sent}",
+            "its Hive version is too old or too new for this call",
         )
     return MetastoreCallFailed(
-        f"the metastore at {wire.uri} failed in {wire.sent}: {_text(error)}", "its log has the reason"
+        f"the metastore at {wire.uri} failed in {wire.sent}: {_text(error)}", "see the log of the metastore"
     )
 
 

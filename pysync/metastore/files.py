@@ -15,6 +15,6 @@ def assert_secret(path: Path, what: str) -> None:
         with path.open("rb"):
             pass
     except OSError as error:
-        raise MetastoreUnavailable(f"cannot read the {what} {path}: {error.strerror}", "is its path right?") from error
+        raise MetastoreUnavailable(f"cannot read the {what} {path}: {error.strerror}", "check its path") from error
     if mode & (stat.S_IRWXG | stat.S_IRWXO):
-        raise MetastoreUnavailable(f"the {what} {path} can be read by others", f"chmod 600 {path}")
+        raise MetastoreUnavailable(f"the {what} {path} can be read by other users", f"chmod 600 {path}")

@@ -14,10 +14,10 @@ _TYPE = "application/x-thrift"
 _LONGEST_REASON = 200  # characters of what a server says when it refuses
 _UNAUTHORIZED, _FORBIDDEN, _NOT_FOUND, _NOT_ALLOWED = 401, 403, 404, 405
 _HINTS = {
-    _UNAUTHORIZED: "set login: the user, or for JWT a token_file with one that is good (docs/connections.md)",
-    _FORBIDDEN: "may this user come in? The metastore's log has the reason",
-    _NOT_FOUND: "is the path in its address what hive.metastore.server.thrift.http.path says?",
-    _NOT_ALLOWED: "is the path in its address what hive.metastore.server.thrift.http.path says?",
+    _UNAUTHORIZED: "set login: user, or for JWT a token_file with a valid token (docs/connections.md)",
+    _FORBIDDEN: "check the permissions of this user; see the log of the metastore",
+    _NOT_FOUND: "the path of the address must be hive.metastore.server.thrift.http.path",
+    _NOT_ALLOWED: "the path of the address must be hive.metastore.server.thrift.http.path",
 }
 
 
@@ -50,9 +50,9 @@ class HttpChannel:
         except RemoteDisconnected as error:
             raise EOFError("the metastore closed the connection") from error
         except HTTPException as error:
-            raise ValueError(f"its answer is not HTTP: {type(error).__name__}: {str(error)[:80]!r}") from error
+            raise ValueError(f"the answer is not HTTP: {type(error).__name__}: {str(error)[:80]!r}") from error
         if not data:
-            raise EOFError("the answer ended too soon")
+            raise EOFError("the answer is cut off")
         return data
 
     def is_idle(self) -> bool:

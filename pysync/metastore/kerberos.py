@@ -22,24 +22,24 @@ _LONGEST_ANSWER = 0xFFFFFF  # the longest frame that we take, as three bytes say
 
 # MIT's error codes as RFC 4120 numbers them, and its own after those (krb5_err.et).
 _FIRST_CODE = 2529638912
-_CLOCKS = "set the clocks of this host, the metastore's and the KDC's (NTP)"
-_NO_TICKET = "no ticket is there: kinit, or set keytab and client_principal"
+_CLOCKS = "synchronize the clocks of this host, the metastore and the KDC (NTP)"
+_NO_TICKET = "there is no ticket: run kinit, or set keytab and client_principal"
 _HINTS = {
-    6: "is client_principal right, and does the realm have it?",
-    7: "is service_principal what hive.metastore.kerberos.principal says, and _HOST the name of its host?",
-    24: "is the keytab the newest one of this principal?",
-    31: "is the keytab the newest one of this principal?",
-    32: "the ticket has expired: kinit, or set keytab and client_principal so that pysync logs in by itself",
+    6: "check client_principal: the realm must have it",
+    7: "service_principal must be hive.metastore.kerberos.principal, with _HOST as the name of its host",
+    24: "check that the keytab is the newest one of this principal",
+    31: "check that the keytab is the newest one of this principal",
+    32: "the ticket has expired: run kinit, or set keytab and client_principal so that pysync renews it",
     37: _CLOCKS,
     141: _NO_TICKET,
     148: _CLOCKS,
-    154: "does krb5.conf know the realm and its KDC?",
-    156: "is the KDC of krb5.conf running, and can this host reach it?",
-    181: "is the key of client_principal in keytab? See klist -kt FILE",
+    154: "krb5.conf must name the realm and its KDC",
+    156: "check that the KDC in krb5.conf is running and reachable from this host",
+    181: "the keytab must have the key of client_principal: klist -kt FILE",
     195: _NO_TICKET,
 }
 _NOTHING_CAME = (141, 195)  # with a keytab: no key of the principal is in it
-_HINT = "klist shows the tickets, KRB5_TRACE=/dev/stderr what happens; krb5.conf names the KDC"
+_HINT = "klist shows the tickets, KRB5_TRACE=/dev/stderr shows the login; krb5.conf names the KDC"
 
 
 class Login:
@@ -83,13 +83,13 @@ class Login:
         except gssapi.exceptions.GSSError as error:
             if error.min_code - _FIRST_CODE in _NOTHING_CAME:
                 raise MetastoreUnavailable(
-                    f"the keytab {keytab} has no key of {name}", f"see what is in it: klist -kt {keytab}"
+                    f"the keytab {keytab} has no key of {name}", f"list its keys: klist -kt {keytab}"
                 ) from error
             raise
         if not good:  # MIT's library keeps to itself why it got no new ones
             raise MetastoreUnavailable(
-                f"the tickets of {name} have ended, and no new ones are to be had with {keytab}",
-                "is the KDC of krb5.conf running, and is the keytab the newest one?",
+                f"the ticket of {name} has expired, and pysync cannot get a new one with {keytab}",
+                "check that the KDC in krb5.conf is running and that the keytab is the newest one",
             )
         return credentials
 
@@ -102,7 +102,7 @@ class Exchange:
 
     mechanism = b"GSSAPI"
     name = "Kerberos login"
-    hint = "its log has the reason; are its clock, keytab and hive.metastore.kerberos.principal right?"
+    hint = "see the log of the metastore; check its clock, keytab and hive.metastore.kerberos.principal"
 
     def __init__(self, gssapi: Any, context: Any, principal: str) -> None:
         self._gssapi = gssapi
@@ -131,7 +131,9 @@ class Exchange:
         may = {_CONFIDENTIALITY: kind.confidentiality in flags, _INTEGRITY: kind.integrity in flags, _NONE: True}
         chosen = [layer for layer, able in may.items() if able and len(offer) == 4 and offer[0] & layer]
         if not chosen or kind.mutual_authentication not in flags:
-            raise MetastoreUnavailable(f"no protection agreed with {self._principal}: it offers {offer[:1].hex()}")
+            raise MetastoreUnavailable(
+                f"{self._principal} offers no SASL protection that pysync supports: {offer[:1].hex()}"
+            )
         self._layer = chosen[0]
         longest = min(int.from_bytes(offer[1:], "big") or _FRAME, _FRAME)
         if self._layer != _NONE:
@@ -159,16 +161,16 @@ class Exchange:
         try:
             found = self._context.unwrap(frame)
         except self._gssapi.exceptions.GSSError as error:
-            raise ValueError(f"a damaged frame: {_said(error)}") from error
+            raise ValueError(f"a frame is damaged: {_said(error)}") from error
         if self._layer == _CONFIDENTIALITY and not found.encrypted:
-            raise ValueError("a frame came that is not encrypted")
+            raise ValueError("a frame is not encrypted")
         return bytes(found.message)
 
     def _wrapped(self, piece: bytes) -> bytes:
         try:
             return bytes(self._context.wrap(piece, self._layer == _CONFIDENTIALITY).message)
         except self._gssapi.exceptions.GSSError as error:
-            raise ValueError(f"cannot protect a frame: {_said(error)}") from error
+            raise ValueError(f"cannot encrypt a frame: {_said(error)}") from error
 
 
 def _gssapi() -> Any:
@@ -192,7 +194,7 @@ def _explained(gssapi: Any, principal: str) -> Iterator[None]:
         yield
     except gssapi.exceptions.GSSError as error:
         hint = _HINTS.get(error.min_code - _FIRST_CODE, _HINT)
-        raise MetastoreUnavailable(f"no Kerberos login at {principal}: {_said(error)}", hint) from error
+        raise MetastoreUnavailable(f"the Kerberos login at {principal} failed: {_said(error)}", hint) from error
 
 
 def _said(error: Any) -> str:

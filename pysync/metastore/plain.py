@@ -27,11 +27,13 @@ class PlainExchange:
         self.user = settings.user or ""
         self.first = b"\0".join((b"", self.user.encode(), _secret(settings.password_file, "password file")))
         self.name = f"login of {self.user!r}"
-        self.hint = f"is this user's password in {settings.password_file}, and does the metastore know the user?"
+        self.hint = f"check the user, and the password in {settings.password_file}"
 
     def answer(self, challenge: bytes) -> bytes:  # noqa: ARG002, every exchange has it
         """Raises MetastoreUnavailable: PLAIN has no second message."""
-        raise MetastoreUnavailable("the metastore asks for more than a password", "its log has the reason")
+        raise MetastoreUnavailable(
+            "the metastore needs more than a password for the login", "see the log of the metastore"
+        )
 
     def frames(self, data: bytes) -> Iterator[bytes]:
         """The data as it is, in pieces that the server takes."""
@@ -57,9 +59,11 @@ def headers(settings: LoginSettings | None, user: str | None = None) -> Mapping[
 def _secret(path: Path | None, what: str) -> bytes:
     """The one line of a file of mode 0600, without its end."""
     if path is None:
-        raise MetastoreUnavailable(f"no {what} is set", "set it (docs/connections.md)")
+        raise MetastoreUnavailable(f"no {what} is set", "set one (docs/connections.md)")
     assert_secret(path, what)
     found = path.read_bytes()[:_LONGEST_SECRET].rstrip(b"\r\n")
     if not found or any(bad in found for bad in (b"\0", b"\r", b"\n")):
-        raise MetastoreUnavailable(f"the {what} {path} is not one line of text", f"write the {what[:-5]} alone into it")
+        raise MetastoreUnavailable(
+            f"the {what} {path} must hold one line of text", f"write only the {what[:-5]} into it"
+        )
     return found

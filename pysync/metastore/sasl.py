@@ -23,8 +23,8 @@ _MOST_ROUNDS = 8  # Kerberos takes three
 _EARLY = 0.05  # of the tickets' life: the connection ends so much before they do
 
 NO_SASL = (
-    "is hive.metastore.sasl.enabled true there? If not, remove kerberos; is hive.metastore.authentication set? "
-    "If not, remove login; does it want tls as well?"
+    "remove kerberos if its hive.metastore.sasl.enabled is not true; remove login if its "
+    "hive.metastore.authentication is not set; the metastore may also need tls"
 )
 """What to look at when a metastore does not speak SASL."""
 
@@ -101,7 +101,7 @@ class SaslChannel:
         while not self._read:
             (length,) = _LENGTH.unpack(self._exactly(_LENGTH.size))
             if length > _LONGEST_FRAME:
-                raise ValueError(f"a frame of {length} bytes")
+                raise ValueError(f"a frame has an invalid length ({length} bytes)")
             self._read += self._exchange.opened(self._exactly(length))
         data = bytes(self._read[:size])
         del self._read[:size]
@@ -126,7 +126,11 @@ class SaslChannel:
                 break
             answer = self._exchange.answer(said)
             self._inner.send(_message(Status.COMPLETE if self._exchange.agreed else Status.OK, answer))
-        text = said[:200].decode("utf-8", "replace") if status in (Status.BAD, Status.ERROR) else "it broke the rules"
+        text = (
+            said[:200].decode("utf-8", "replace")
+            if status in (Status.BAD, Status.ERROR)
+            else "its answer does not follow the SASL protocol"
+        )
         raise MetastoreUnavailable(
             f"the metastore at {self._where} refuses the {self._exchange.name}: {text}", self._exchange.hint
         )

@@ -10,6 +10,7 @@ from pydantic import AfterValidator, BaseModel, ConfigDict, Field, model_validat
 
 from pysync.errors import UsageError
 from pysync.metastore.addresses import parse_addresses
+from pysync.validation import matching
 
 _SERVICE = re.compile(r"[^/@\s]+/[^/@\s]+@[^/@\s]+")
 
@@ -25,6 +26,11 @@ AddressList = Annotated[str, AfterValidator(_addresses)]
 """`thrift://a:9083`, or several of them with commas; every port and path written out."""
 
 
+UserName = Annotated[
+    str, matching(r"[^\x00-\x1f\x7f]+", "a user name; use one or more characters, none of them a control character")
+]
+
+
 class _Section(BaseModel):
     model_config = ConfigDict(extra="forbid", frozen=True)
 
@@ -34,18 +40,23 @@ class TlsSettings(_Section):
 
     ca_file: Path | None = Field(
         default=None,
-        description="PEM file of who signed the server's certificate; the system's authorities unless given",
+        description="PEM file of the authority that signed the server's certificate. Default: the system's "
+        "authorities.",
     )
-    cert_file: Path | None = Field(default=None, description="PEM file of our own certificate, where it is asked for")
-    key_file: Path | None = Field(default=None, description="PEM file of its key, mode 0600; in cert_file unless given")
+    cert_file: Path | None = Field(
+        default=None, description="PEM file of the client certificate, if the server asks for one."
+    )
+    key_file: Path | None = Field(
+        default=None, description="PEM file of the client key, mode 0600. Default: in cert_file."
+    )
     server_name: str | None = Field(
-        default=None, min_length=1, description="the name in the server's certificate, where the address has another"
+        default=None, min_length=1, description="Name in the server's certificate, if the address has another one."
     )
 
     @model_validator(mode="after")
     def _has_a_certificate_for_the_key(self) -> TlsSettings:
         if self.key_file is not None and self.cert_file is None:
-            raise ValueError("key_file is set and cert_file is not: name the certificate, too")
+            raise ValueError("key_file is set, but cert_file is not; set cert_file, too")
         return self
 
 
@@ -53,44 +64,46 @@ class KerberosSettings(_Section):
     """`[source.kerberos]`, `[targets.kerberos]`: log in by Kerberos (SASL/GSSAPI)."""
 
     service_principal: str = Field(
-        description="who the metastore is, as in hive.metastore.kerberos.principal; _HOST becomes the address's host"
+        description="Principal of the metastore (hive.metastore.kerberos.principal); _HOST is the host of the address."
     )
     client_principal: str | None = Field(
-        default=None, min_length=1, description="who we are; the one of the ticket cache unless given"
+        default=None, min_length=1, description="Principal of pysync. Default: the one in the ticket cache."
     )
     keytab: Path | None = Field(
-        default=None, description="file of our key, mode 0600; the process's own ticket cache unless given"
+        default=None, description="Keytab of client_principal, mode 0600. Default: the ticket cache of the process."
     )
 
     @model_validator(mode="after")
     def _is_complete(self) -> KerberosSettings:
         if not _SERVICE.fullmatch(self.service_principal):
             raise ValueError(
-                f"{self.service_principal!r} is not a service principal: write service_principal as hive/_HOST@REALM, "
+                f"{self.service_principal!r} is not a service principal; write service_principal as hive/_HOST@REALM, "
                 "as in hive.metastore.kerberos.principal"
             )
         if self.keytab is not None and self.client_principal is None:
-            raise ValueError("keytab is set and client_principal is not: say whose key it is (klist -kt FILE)")
+            raise ValueError(
+                "keytab is set, but client_principal is not; set client_principal (klist -kt FILE shows it)"
+            )
         return self
 
 
 class LoginSettings(_Section):
     """`[source.login]`, `[targets.login]`: who we are to a Hive 4 that asks for a password, or speaks HTTP."""
 
-    user: str | None = Field(default=None, min_length=1, pattern=r"^[^\x00-\x1f\x7f]+$", description="our name there")
+    user: UserName | None = Field(default=None, description="User name of pysync at the metastore.")
     password_file: Path | None = Field(
-        default=None, description="file of our password, mode 0600: for thrift (hive.metastore.authentication)"
+        default=None, description="File with the password, mode 0600, for thrift (hive.metastore.authentication)."
     )
     token_file: Path | None = Field(
-        default=None, description="file of a JWT, mode 0600: for HTTP (hive.metastore.authentication = JWT)"
+        default=None, description="File with a JWT, mode 0600, for HTTP (hive.metastore.authentication = JWT)."
     )
 
     @model_validator(mode="after")
     def _is_one_way(self) -> LoginSettings:
         if (self.user is None) == (self.token_file is None):
-            raise ValueError("set user, or for JWT over HTTP token_file")
+            raise ValueError("set either user, or token_file (JWT over HTTP)")
         if self.password_file is not None and self.user is None:
-            raise ValueError("password_file is set and user is not: say whose password it is")
+            raise ValueError("password_file is set, but user is not; set user, too")
         return self
 
 
@@ -98,12 +111,12 @@ def assert_one_login(addresses: str, kerberos: KerberosSettings | None, login: L
     """Raises ValueError where the ways to log in do not go together, or not with the addresses."""
     http = [uri.is_http for uri in parse_addresses(addresses)]
     if kerberos is not None and login is not None:
-        raise ValueError("kerberos and login are both set: a metastore asks for one of them")
+        raise ValueError("kerberos and login are both set; set only one of them")
     if kerberos is not None and any(http):
-        raise ValueError("kerberos does not go with an address of http: set login, or use thrift")
+        raise ValueError("kerberos does not work with an http address; set login instead, or use a thrift address")
     if login is None:
         return
     if login.password_file is None and not all(http):
-        raise ValueError("login needs password_file where an address is of thrift")
+        raise ValueError("login needs password_file for a thrift address")
     if login.password_file is not None and any(http):
-        raise ValueError("password_file does not go with an address of http: set user alone, or token_file")
+        raise ValueError("password_file does not work with an http address; set only user, or token_file")

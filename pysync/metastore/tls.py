@@ -13,8 +13,8 @@ from pysync.metastore.settings import TlsSettings
 # OpenSSL's X509_V_ERR_… numbers.
 _NOT_YET_VALID, _EXPIRED = 9, 10
 _WRONG_NAME = (62, 64)
-_ISSUER = "is ca_file the authority that signed it?"
-_SPEAKS_TLS = "does it speak TLS (hive.metastore.use.SSL)? If not, remove tls"
+_ISSUER = "ca_file must be the authority that signed the certificate"
+_SPEAKS_TLS = "remove tls if its hive.metastore.use.SSL is not true"
 
 
 def secured(plain: socket.socket, settings: TlsSettings, host: str, where: str) -> ssl.SSLSocket:
@@ -32,13 +32,17 @@ def secured(plain: socket.socket, settings: TlsSettings, host: str, where: str) 
         if "ALERT" in (error.reason or ""):  # its word, not ours
             raise refused(error, where) from error
         said = _plain(error.reason or str(error))
-        raise MetastoreUnavailable(f"no TLS with the metastore at {where}: {said}", _SPEAKS_TLS) from error
+        raise MetastoreUnavailable(
+            f"the TLS connection to the metastore at {where} failed: {said}", _SPEAKS_TLS
+        ) from error
     except ValueError as error:  # a name that cannot be in a certificate
         raise MetastoreUnavailable(
-            f"{name!r} cannot be the name of a TLS server: {error}", "set server_name"
+            f"{name!r} is not a valid name of a TLS server: {error}", "set server_name"
         ) from error
     except OSError as error:  # it hung up, or says nothing
-        raise MetastoreUnavailable(f"no TLS with the metastore at {where}: {error}", _SPEAKS_TLS) from error
+        raise MetastoreUnavailable(
+            f"the TLS connection to the metastore at {where} failed: {error}", _SPEAKS_TLS
+        ) from error
 
 
 def refused(error: ssl.SSLError, where: str) -> MetastoreUnavailable:
@@ -48,7 +52,7 @@ def refused(error: ssl.SSLError, where: str) -> MetastoreUnavailable:
     """
     return MetastoreUnavailable(
         f"the metastore at {where} refuses the TLS connection: {_plain(error.reason or str(error))}",
-        "does it ask for a certificate (cert_file, key_file) that its authority signed?",
+        "the metastore may need a client certificate that its authority signed (cert_file, key_file)",
     )
 
 
@@ -72,22 +76,22 @@ def _show_certificate(context: ssl.SSLContext, certificate: Path, key: Path | No
 
 def _no_password() -> str:
     """Refuse, as OpenSSL would ask for the password at the terminal otherwise."""
-    raise ValueError("its key has a password; pysync takes one without, in a file of mode 0600")
+    raise ValueError("the key has a password; use a key without one, in a file of mode 0600")
 
 
 def _unusable(key: str, path: Path | None, error: Exception) -> MetastoreUnavailable:
     said = getattr(error, "reason", None) or getattr(error, "strerror", None) or str(error)
-    return MetastoreUnavailable(f"tls: cannot use {key} {path}: {_plain(said)}", "it must be there, in PEM form")
+    return MetastoreUnavailable(f"tls: cannot use {key} {path}: {_plain(said)}", "the file must exist, in PEM format")
 
 
 def _untrusted(error: ssl.SSLCertVerificationError, where: str, name: str) -> MetastoreUnavailable:
     said = error.verify_message
     if error.verify_code == _EXPIRED:
-        hint = "renew it there; the clocks of both hosts must be right, too"
+        hint = "renew the certificate of the metastore; check the clocks of both hosts"
     elif error.verify_code == _NOT_YET_VALID:
-        hint = "are the clocks of both hosts right?"
+        hint = "check the clocks of both hosts"
     elif error.verify_code in _WRONG_NAME:
-        hint = f"use the name that it is for, or set server_name; {name!r} is not in it"
+        hint = f"use a name that is in the certificate, or set server_name; {name!r} is not in it"
     else:
         hint = _ISSUER
     return MetastoreUnavailable(f"the certificate of the metastore at {where} is not trusted: {said.rstrip('.')}", hint)

@@ -79,10 +79,10 @@ class Wire:
     def _understood(self, data: bytes) -> None:
         """Raises MetastoreUnavailable for a first answer that is not thrift's: the request was not carried out then."""
         if data[0] == _TLS_ALERT:
-            raise MetastoreUnavailable(f"the metastore at {self.uri} speaks TLS", "set tls (docs/connections.md)")
+            raise MetastoreUnavailable(f"the metastore at {self.uri} needs TLS", "set tls (docs/connections.md)")
         if data[0] in (Status.BAD, Status.ERROR):
             raise MetastoreUnavailable(
-                f"the metastore at {self.uri} asks for a login by SASL", "set kerberos or login (docs/connections.md)"
+                f"the metastore at {self.uri} needs a SASL login", "set kerberos or login (docs/connections.md)"
             )
         if data[:5] == _HTTP and not self.uri.is_http:
             raise MetastoreUnavailable(
@@ -112,7 +112,7 @@ def _all_failed(failures: list[MetastoreUnavailable]) -> MetastoreUnavailable:
         return failures[0]
     hints = dict.fromkeys(failure.hint for failure in failures if failure.hint)
     said = dict.fromkeys(failure.message for failure in failures)
-    error = MetastoreUnavailable("no address of the metastore will do: " + "; ".join(said), "; ".join(hints))
+    error = MetastoreUnavailable("no address of the metastore works: " + "; ".join(said), "; ".join(hints))
     error.__cause__ = failures[-1].__cause__
     return error
 
@@ -156,6 +156,6 @@ def _connected(uri: MetastoreUri, connect_timeout: float) -> socket.socket:
             raise
     except (OSError, UnicodeError) as error:  # UnicodeError: a host name that IDNA cannot spell
         raise MetastoreUnavailable(
-            f"cannot reach the metastore at {uri}: {error}", "is it running, and is this its address?"
+            f"cannot reach the metastore at {uri}: {error}", "check that it is running, and that this is its address"
         ) from error
     return connected

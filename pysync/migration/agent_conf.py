@@ -73,8 +73,10 @@ def import_agent_conf(hive_site: Path, source: str) -> str:
     """
     agent = Agent(_read(hive_site))
     if LISTENER not in agent.properties.get(_LISTENERS, "") and not _has_its_keys(agent):
-        raise UsageError(f"{hive_site} does not configure the Glue sync agent", f"it has no {LISTENER}, nor its keys")
-    head = [f"# From {json.dumps(hive_site.name)} by `pysync import-agent-conf`. What is different:", "#"]
+        raise UsageError(
+            f"{hive_site} does not configure the Glue sync agent", f"the file has neither {LISTENER} nor its keys"
+        )
+    head = [f"# From {json.dumps(hive_site.name)} by `pysync import-agent-conf`. Differences:", "#"]
     notes = [f"# - {note}" for note in _notes(agent)]
     return "\n".join([*head, *notes, "", *_source(agent, source), "", *_target(agent), ""])
 
@@ -137,29 +139,29 @@ def _place_for_results(agent: Agent) -> dict[str, str]:
 
 def _notes(agent: Agent) -> Iterator[str]:
     if agent.has_secrets:
-        yield "Credentials are in its configuration. They are not copied: put them into a profile of ~/.aws/credentials"
-        yield "  and name it (profile = ...), or better let the host have a role. Then take them out of hive-site.xml."
-    yield f"Take {LISTENER} out of {_LISTENERS}:"
-    yield "  two that write the same tables undo each other. Put in what `pysync hive-site` prints."
-    yield "The agent took external tables on S3 alone. pysync takes all: name them in `include` or `policy`, and map"
-    yield "  other locations to S3 with `locations`."
-    yield "Tables that the agent made carry no mark of pysync's. " + _conflict_note(agent)
-    yield "Alters, renames, databases and partitions' own properties arrive, too. What no statement of Athena says goes"
-    yield '  through the Glue API; glue_api = "never" parks it instead.'
-    yield "A failed statement is tried again or parked (pysync parked list); none is given up in silence."
+        yield "The configuration of the agent holds credentials. They are not copied: put them into a profile in"
+        yield "  ~/.aws/credentials and set profile, or better use a role of the host. Remove them from hive-site.xml."
+    yield f"Remove {LISTENER} from {_LISTENERS}:"
+    yield "  if both write the same tables, they overwrite each other. Add what `pysync hive-site` prints."
+    yield "The agent replicated only external tables on S3. pysync replicates all tables: select them with `include` or"
+    yield "  `policy`, and map other locations to S3 with `locations`."
+    yield "Tables that the agent created have no mark of pysync. " + _conflict_note(agent)
+    yield "pysync also replicates alters, renames, databases and properties of partitions. The Glue API makes changes"
+    yield '  that Athena DDL cannot express; with glue_api = "never" such events are parked.'
+    yield "A failed statement is retried, or its event is parked (pysync parked list). No failure is ignored."
     if agent.is_by_athena and "work_group" in (found := _place_for_results(agent)) and "staging" not in found:
-        yield "It has no staging location: name one, or a work_group that has one."
+        yield "The agent has no staging location: set staging, or a work_group that has one."
     unused = [key for key in _WITHOUT_PLACE if key in agent.properties]
     if unused:
-        yield f"Not needed any more: {', '.join(unused)}."
+        yield f"No longer needed: {', '.join(unused)}."
     if any("${" in value for key, value in agent.properties.items() if key.startswith("glue.catalog.")):
-        yield "A value refers to ${another} setting: it is copied as it is."
+        yield "A value refers to ${another} property: the value is copied unchanged."
 
 
 def _conflict_note(agent: Agent) -> str:
     if agent.flag("glue.catalog.dropTableIfExists", False):
-        return 'on_conflict = "adopt" alters them; none is dropped to be made anew.'
-    return 'They are parked until on_conflict is "adopt".'
+        return 'on_conflict = "adopt" alters them; pysync does not drop and create them again.'
+    return 'Their events are parked until on_conflict is "adopt".'
 
 
 def _text(value: str) -> str:

@@ -170,22 +170,24 @@ def _check(event: Event) -> None:
     """Raise UnreadableEvent if the event does not hold what its kind promises."""
     kind, before, after = event.kind, len(event.before), len(event.after)
     if (kind in _WANTS_BEFORE and not before) or (kind in _WANTS_AFTER and not after):
-        raise UnreadableEvent(f"{kind} with {before} objects before and {after} after")
+        raise UnreadableEvent(
+            f"the {kind} event has a wrong number of objects: {before} before and {after} after the change"
+        )
     if OBJECTS[kind] is None and (before or after):
-        raise UnreadableEvent(f"{kind} with objects")
+        raise UnreadableEvent(f"the {kind} event must have no objects")
     if kind in _PARTITIONS and not event.table:
-        raise UnreadableEvent(f"{kind} without its table")
+        raise UnreadableEvent(f"the {kind} event has no table")
     if kind in _NAMED_BY and not _NAMED_BY[kind] <= event.attributes.keys():
-        raise UnreadableEvent(f"{kind} without the name of its table or its own")
+        raise UnreadableEvent(f"the {kind} event has no table name or no name of its own")
     if kind is Kind.REFRESH and "table" in event.attributes and "database" not in event.attributes:
-        raise UnreadableEvent(f"{kind} of a table without its database")
+        raise UnreadableEvent(f"the {kind} event names a table, but no database")
 
 
 def _read_anew(event: Event) -> Event:
     """The refresh of a table for which a listener sent only the name, and maybe that it is gone."""
     told = event.attributes
     if not {"database", "table"} <= told.keys():
-        raise UnreadableEvent(f"{event.kind} without the name of its table")
+        raise UnreadableEvent(f"the {event.kind} event has no table name")
     since = {"absent": "true"} if told.get("absent") == "true" else {"created": told.get("created", "0")}
     names = {"database": told["database"], "table": told["table"], **since}
     return replace(event, kind=Kind.REFRESH, attributes=names)

@@ -24,7 +24,7 @@ def partitions(operation: op.Operation) -> int:
 def _put_table(operation: op.PutTable) -> str:
     storage = operation.definition.sd
     columns = _count((storage and storage.cols) or (), "column")
-    return f"put table {operation.table} ({columns}{', also of its partitions' if operation.cascade else ''})"
+    return f"put table {operation.table} ({columns}{', also in its partitions' if operation.cascade else ''})"
 
 
 def _drop_partitions(operation: op.DropPartitions) -> str:
@@ -33,13 +33,13 @@ def _drop_partitions(operation: op.DropPartitions) -> str:
 
 def _refresh(operation: op.Refresh) -> str:
     if operation.statistics:
-        return f"bring the column statistics of {operation.table} to what they are at the source"
+        return f"refresh the column statistics of {operation.table} from the source"
     if operation.table is not None:
-        return f"bring table {operation.table} to what it is at the source"
+        return f"refresh table {operation.table} from the source"
     if operation.database:
-        return f"bring database {operation.database} to what it is at the source, and drop tables that are gone there"
+        return f"refresh database {operation.database} from the source, and drop tables that are gone at the source"
     if operation.former:
-        return "drop what has left the scope of the target"
+        return "drop objects that are no longer in the scope of the target"
     return "drop databases that are gone at the source"
 
 
@@ -57,7 +57,9 @@ _WORDS: Mapping[type[op.Operation], Callable[[Any], str]] = {
     op.PutFunction: lambda it: f"put function {it.database}.{it.definition.functionName}",
     op.DropFunction: lambda it: f"drop function {it.database}.{it.function}",
     op.Refresh: _refresh,
-    op.SayAgain: lambda it: f"have {it.table or it.function or 'the database'} of {it.database} read again",
+    op.SayAgain: lambda it: (
+        f"have other clusters read {it.table or it.function or 'the database'} of {it.database} again"
+    ),
     op.PutTable: _put_table,
     op.RenameTable: lambda it: f"rename table {it.table} to {it.new_name}",
     op.DropTable: lambda it: f"drop table {it.table}{_files(it.delete_data)}",

@@ -42,7 +42,7 @@ class TableName:
         """Read `db.table`; UsageError for anything else."""
         parts = text.strip().split(".")
         if len(parts) != 2 or not all(parts):
-            raise UsageError(f"{text!r} is not the name of a table", "write it as db.table")
+            raise UsageError(f"{text!r} is not a table name", "write db.table")
         return cls.of(*parts)
 
     def __str__(self) -> str:

@@ -66,7 +66,7 @@ def stored(struct: Any, raw: bytes) -> Any:
     for name in _NEEDED[struct]:
         value = getattr(item, name)
         if not (value.strip() if isinstance(value, str) else value):
-            raise UnreadableEvent(f"a {struct.__name__} without its {name}")
+            raise UnreadableEvent(f"the {struct.__name__} has no {name}")
     as_stored(item)
     return item
 

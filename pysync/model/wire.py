@@ -83,11 +83,13 @@ def decode_event(data: bytes) -> Event:
     """The event in `data`. Raises UnreadableEvent or UnsupportedEvent, nothing else."""
     struct = decode(_EventStruct, data)
     if struct.version is not None and struct.version != VERSION:
-        raise UnsupportedEvent(f"event version {struct.version}: this pysync reads {VERSION}", "upgrade pysync")
+        raise UnsupportedEvent(
+            f"the event has version {struct.version}, this pysync reads version {VERSION}", "upgrade pysync"
+        )
     if not (struct.version and struct.kind and struct.source and struct.instance) or None in _numbers(struct):
-        raise UnreadableEvent(f"event without {', '.join(n for n in _REQUIRED if getattr(struct, n) in (None, ''))}")
+        raise UnreadableEvent(f"the event has no {', '.join(n for n in _REQUIRED if getattr(struct, n) in (None, ''))}")
     if struct.sequence < 1:
-        raise UnreadableEvent(f"event with the sequence {struct.sequence}: they begin at 1")
+        raise UnreadableEvent(f"the event has sequence {struct.sequence}; sequences begin at 1")
     return Event(
         kind=_kind(struct.kind),
         source=struct.source,
@@ -112,10 +114,10 @@ def decode(struct: type[T], data: bytes) -> T:
         value.read(_Protocol(transport, len(data)))
     # Damaged bytes raise anything: EOFError, UnicodeDecodeError, TProtocolException, struct.error.
     except Exception as error:
-        raise UnreadableEvent(f"not a {struct.__name__.lstrip('_')}: {type(error).__name__}") from error
+        raise UnreadableEvent(f"cannot decode the {_name(struct)} ({type(error).__name__})") from error
     # The reader stops at the end of the struct, so bytes behind it would be lost without a sign.
     if transport.cstringio_buf.tell() != len(data):
-        raise UnreadableEvent(f"bytes behind the end of a {struct.__name__.lstrip('_')}")
+        raise UnreadableEvent(f"there are extra bytes after the {_name(struct)}")
     return value  # type: ignore[no-any-return]
 
 
@@ -126,6 +128,11 @@ def encode(struct: Any) -> bytes:
     return transport.getvalue()  # type: ignore[no-any-return]
 
 
+def _name(struct: type[Any]) -> str:
+    """`event`, `table`: the struct, in words for people."""
+    return struct.__name__.lstrip("_").removesuffix("Struct").lower()
+
+
 def _numbers(struct: Any) -> tuple[int | None, int | None]:
     return struct.sequence, struct.time_ms
 
@@ -134,4 +141,4 @@ def _kind(text: str) -> Kind:
     try:
         return Kind(text)
     except ValueError:
-        raise UnsupportedEvent(f"event kind {text[:40]!r} is not known", "upgrade pysync") from None
+        raise UnsupportedEvent(f"event kind {text[:40]!r} is unknown", "upgrade pysync") from None

@@ -46,7 +46,7 @@ class GroupCommit(Generic[Row, Answer]):
         ticket: _Ticket[Row, Answer] = _Ticket(rows)
         with self._changed:
             if self._closed:
-                raise QueueClosed("the queue is closed", hint="pysync is stopping; send it again later")
+                raise QueueClosed("the queue is closed", hint="pysync is stopping; send the events again later")
             self._waiting.append(ticket)
         # A turn takes the oldest tickets, and a full batch may end before this one: then it takes another turn.
         while batch := self._turn(ticket):

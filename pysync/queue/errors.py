@@ -48,7 +48,7 @@ def translated(file: Path) -> Iterator[None]:
     except (sqlite3.Error, OSError) as error:
         raise refusal(error, file) from error
     except UnicodeDecodeError as error:  # SQLite quotes what it has found
-        raise damaged(file, "there is text in it that is none") from error
+        raise damaged(file, "it holds text that is not valid UTF-8") from error
 
 
 def refusal(error: sqlite3.Error | OSError, file: Path) -> QueueFull | QueueFailed:
@@ -71,7 +71,7 @@ def owned(file: Path) -> QueueFailed:
     """The refusal of a queue that someone else has open."""
     return QueueFailed(
         f"{file} is in use by another process",
-        hint="another pysync runs on this directory: stop it, or give this one its own queue.directory",
+        hint="another pysync process uses this directory: stop that process, or set another queue.directory",
     )
 
 
@@ -90,7 +90,8 @@ def damaged(file: Path, what: str) -> QueueFailed | QueueFull:
         return _of_disk(cause, file)
     return QueueDamaged(
         f"{file} is damaged: {what}",
-        hint="restore it, or start once with `pysync run --quarantine`, which sets it aside and begins a new queue",
+        hint="restore the file, or start once with `pysync run --quarantine`: it sets the file aside and begins a new "
+        "queue",
     )
 
 
@@ -124,22 +125,24 @@ def _of_disk(error: OSError, file: Path) -> QueueFull | QueueFailed:
     if error.errno == errno.EROFS:
         return QueueFailed(
             f"cannot write {file}: its disk is mounted read-only",
-            hint="look into the kernel's log: a disk with errors is mounted so; mount it to be written",
+            hint="see the kernel log: a disk with errors is remounted read-only; mount the disk read-write again",
         )
     if error.errno in {errno.EACCES, errno.EPERM}:
         place = error.filename or file
-        return QueueFailed(f"cannot write {place}: {text}", hint="give it to the user that pysync runs as")
+        return QueueFailed(f"cannot write {place}: {text}", hint="make the user that pysync runs as its owner")
     if error.errno in {errno.EMFILE, errno.ENFILE}:
         return QueueFailed(f"cannot open {file}: {text}", hint="raise the limit of open files (LimitNOFILE)")
     return _failed(file, text)
 
 
 def _full(file: Path) -> QueueFull:
-    return QueueFull(f"no space left on the disk of {file}", hint="free some; the queue goes on by itself")
+    return QueueFull(
+        f"no space left on the disk of {file}", hint="free some disk space; the queue then continues by itself"
+    )
 
 
 def _failed(file: Path, text: str) -> QueueFailed:
     return QueueFailed(
         f"the disk of {file} fails: {text}",
-        hint="look for its errors in the kernel's log; the file may be whole, so leave it where it is",
+        hint="see the kernel log for disk errors; the file may be intact, so do not move or delete it",
     )

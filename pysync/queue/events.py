@@ -44,7 +44,7 @@ def span(connection: sqlite3.Connection) -> tuple[int, int]:
     last = int(counted[0]) if counted else 0
     first, newest = connection.execute(f"SELECT min(_id), max(_id) FROM {TABLE}").fetchone()  # noqa: S608
     if newest is not None and newest != last:
-        raise ValueError(f"its last event is {newest}, and it has counted {last}")
+        raise ValueError(f"its last event is {newest}, but its counter is at {last}")
     return first or last + 1, last
 
 

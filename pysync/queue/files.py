@@ -46,8 +46,8 @@ class Room:
         if free - size < self.min_free_bytes:
             left, floor = free // _MIB, self.min_free_bytes // _MIB
             raise QueueFull(
-                f"{left} MiB left on the disk of {self.file.parent}, queue.min_free_mb is {floor}",
-                hint="free some; the queue goes on by itself",
+                f"only {left} MiB are free on the disk of {self.file.parent}, queue.min_free_mb is {floor}",
+                hint="free some disk space; the queue then continues by itself",
             )
 
 
@@ -65,7 +65,7 @@ def prepare(directory: Path) -> None:
         raise _unusable(directory, error.strerror or str(error)) from error
     if not os.access(directory, os.R_OK | os.W_OK | os.X_OK):
         is_read_only = os.statvfs(directory).f_flag & os.ST_RDONLY
-        raise _unusable(directory, "its disk is mounted read-only" if is_read_only else "not writable")
+        raise _unusable(directory, "its disk is mounted read-only" if is_read_only else "it is not writable")
 
 
 def try_out(directory: Path) -> None:

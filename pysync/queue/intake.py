@@ -106,6 +106,6 @@ class Intake:
             differing = digests.differing(connection, again)
         for instance, entry in differing.items():
             came = f"event {entry.sequence} of metastore {instance}"
-            if self._gaps.open(f"differs:{instance}:{entry.sequence}", f"{came} came again, not as it came before"):
+            if self._gaps.open(f"differs:{instance}:{entry.sequence}", f"{came} arrived again with different content"):
                 self._differing += 1
                 log.error("event_differs", instance=instance, sequence=entry.sequence)

@@ -21,7 +21,7 @@ def set_rows_aside(connection: sqlite3.Connection, file: Path, at_ms: int) -> No
     for table in checksums.SEALED:
         for row in checksums.take_unsealed(connection, table):
             data = repr(row).encode()
-            reason = f"a row of the queue's table {table} was damaged, and is set aside"
+            reason = f"a row of the queue's table {table} was damaged and has been set aside"
             # A key for each row: a gap whose key is known already is not opened.
             key = f"damaged:{table}:{at_ms}:{checksums.of_event(0, data, 0.0)}"
             _tell(connection, key, reason, data, at_ms)
@@ -33,13 +33,16 @@ def set_rows_aside(connection: sqlite3.Connection, file: Path, at_ms: int) -> No
 def set_event_aside(connection: sqlite3.Connection, epoch: int, position: int, at_ms: int) -> None:
     """Replace the event at `position`, within the caller's transaction."""
     data = events.replace(connection, position, at_ms)
-    reason = f"event {position} of the queue was damaged, and is set aside"
+    reason = f"event {position} of the queue was damaged and has been set aside"
     _tell(connection, f"damaged:event:{epoch}:{position}", reason, data, at_ms)
 
 
 def tell_lost(connection: sqlite3.Connection, file: Path, epoch: int, *, answered: int, last: int, at_ms: int) -> None:
     """Open a gap for what the file has lost, and begin a new epoch: the positions of what is lost come again."""
-    reason = f"the queue answered for {answered} events and has {last}: its log was damaged, or an older file put there"
+    reason = (
+        f"the queue has confirmed events up to {answered}, but its last event is {last}: its write-ahead log was "
+        "damaged, or an older file was restored"
+    )
     connection.execute("BEGIN IMMEDIATE")
     connection.execute("DELETE FROM meta WHERE key = 'epoch'")
     # Greater than the old one even where the clock was set back.

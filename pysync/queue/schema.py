@@ -82,11 +82,11 @@ def read_epoch(connection: sqlite3.Connection) -> int:
 def _open(file: Path, timeout: float, epoch: int) -> sqlite3.Connection:
     if not file.exists():
         if files.companion(file).exists():
-            raise damaged(file, "it is missing, but its write-ahead log is there")
+            raise damaged(file, "the file is missing, but its write-ahead log exists")
         _create(file, epoch)
     # SQLite would take it for a new, empty database.
     if file.stat().st_size == 0:
-        raise damaged(file, "it is empty (0 bytes)")
+        raise damaged(file, "the file is empty (0 bytes)")
     connection = _connect(file, timeout)
     try:
         with translated(file):
@@ -153,11 +153,11 @@ def _identify(connection: sqlite3.Connection, file: Path) -> int:
     application = _pragma(connection, "application_id")
     version = int(str(_pragma(connection, "user_version")))
     if application != APPLICATION:
-        raise QueueFailed(f"{file} is not a pysync queue", hint="set another queue.directory, or move it away")
+        raise QueueFailed(f"{file} is not a pysync queue", hint="set another queue.directory, or move the file away")
     if not _OLDEST <= version <= VERSION:
         raise QueueFailed(
-            f"{file} has queue format {version}, this pysync knows {VERSION}",
-            hint="a newer pysync wrote it: start that one, or set another queue.directory",
+            f"{file} has queue format {version}, this pysync reads format {VERSION}",
+            hint="a newer pysync wrote the file: start that version, or set another queue.directory",
         )
     return version
 
@@ -168,8 +168,8 @@ def _set(connection: sqlite3.Connection, file: Path) -> None:
         found = _pragma(connection, name)
         if found != expected:
             raise QueueFailed(
-                f"{file}: SQLite answers {name} = {found} where {expected} is needed for durability",
-                hint="put the queue on a local disk and use a stock SQLite",
+                f"{file}: SQLite reports {name} = {found}, but durability needs {expected}",
+                hint="put the queue on a local disk and use the standard SQLite library",
             )
 
 
@@ -177,7 +177,7 @@ def _check(connection: sqlite3.Connection, file: Path) -> None:
     tables = {name for (name,) in connection.execute("SELECT name FROM sqlite_master WHERE type = 'table'")}
     missing = {"meta", "targets", "instances", "parked", "unreadable", "gaps"} - tables
     if missing:
-        raise damaged(file, f"no table {', '.join(sorted(missing))}")
+        raise damaged(file, f"it has no table {', '.join(sorted(missing))}")
     # The short check does not compare indexes with their tables: those two are small, and read by them.
     for check in ("quick_check(1)", "integrity_check(parked)", "integrity_check(gaps)"):
         found = _checked(connection, check)
@@ -194,7 +194,7 @@ def _check_content(connection: sqlite3.Connection, file: Path) -> None:
     except (TypeError, ValueError) as error:
         raise damaged(file, str(error)) from error
     if not all(first - 1 <= it <= last for it in positions):
-        raise damaged(file, f"it holds events {first} to {last}, and its targets are at {positions}")
+        raise damaged(file, f"it holds events {first} to {last}, but its targets are at {positions}")
 
 
 def _checked(connection: sqlite3.Connection, check: str) -> str:

@@ -24,7 +24,7 @@ class Sequences:
         end = -1
         for low, high in self._spans:
             if not end + 1 < low <= high:
-                raise ValueError(f"not sorted intervals with holes between them: {self._spans}")
+                raise ValueError(f"the intervals are not sorted, or have no gaps between them: {self._spans}")
             end = high
 
     def add(self, number: int) -> bool:
@@ -80,4 +80,4 @@ class Sequences:
         try:
             return cls((low, high) for low, high in json.loads(text))
         except TypeError as error:
-            raise ValueError(f"not a list of intervals: {text[:80]}") from error
+            raise ValueError(f"this is not a list of intervals: {text[:80]}") from error

@@ -23,7 +23,7 @@ _MS = 1000
 
 def _not_offered(name: str) -> Callable[..., NoReturn]:
     def refuse(*_: object, **__: object) -> NoReturn:
-        raise NotImplementedError(f"no {name} here: use append, window and advance, which keep the queue's promises")
+        raise NotImplementedError(f"{name} is not supported: use append, window and advance")
 
     refuse.__name__, refuse.__doc__ = name, "Not offered: it would break a promise of the queue."
     return refuse

@@ -86,9 +86,9 @@ class TargetQueue:
 
     def _assert_ahead(self, now: int, position: int, parks: Sequence[Park]) -> None:
         if not now <= position <= self._file.last:
-            raise ValueError(f"{self.name} is at {now} of {self._file.last}: it cannot go to {position}")
+            raise ValueError(f"{self.name} cannot move from position {now} to {position} of {self._file.last}")
         if any(it.target != self.name or it.position > position for it in parks):
-            raise ValueError(f"only events of {self.name} up to {position} can be parked with it")
+            raise ValueError(f"only events of {self.name} up to position {position} can be parked with it")
 
     def _has_more(self, after: float | None) -> bool:
         return self._file.last > (self._targets.row(self.name).position if after is None else after)
@@ -146,7 +146,7 @@ class TargetQueue:
         with self._file.lock:
             row = self._targets.row(self.name)
             if new in self._targets.rows:
-                raise ValueError(f"a target {new!r} is registered in {self._file} already")
+                raise ValueError(f"{self._file} already has a target {new!r}")
             with self._file.transaction() as connection:
                 rename_target(connection, self.name, new)
                 record(connection, act, self._file.now_ms())

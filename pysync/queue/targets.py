@@ -46,7 +46,7 @@ class Targets:
         try:
             return self.rows[name]
         except KeyError:
-            raise ValueError(f"no target {name!r} is registered in {self._file}") from None
+            raise ValueError(f"{self._file} has no target {name!r}") from None
 
     def slowest(self, default: int) -> int:
         """The position of the slowest target; `default` where none is registered."""

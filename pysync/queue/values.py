@@ -29,9 +29,13 @@ class Entry:
 
     def __post_init__(self) -> None:
         if not self.instance or not 1 <= self.sequence < 2**63:
-            raise ValueError(f"an event needs an instance and a sequence from 1: {self.instance!r}:{self.sequence}")
+            raise ValueError(
+                f"an event needs an instance and a sequence of at least 1, not {self.instance!r}:{self.sequence}"
+            )
         if len(self.data) > MAX_DATA:
-            raise ValueError(f"event {self.instance}:{self.sequence} has {len(self.data)} bytes, over {MAX_DATA}")
+            raise ValueError(
+                f"event {self.instance}:{self.sequence} has {len(self.data)} bytes; the maximum is {MAX_DATA}"
+            )
         # A lone surrogate cannot be stored: it raises here (UnicodeEncodeError is a ValueError).
         (self.instance + self.source).encode()
 

@@ -118,7 +118,7 @@ class Applier:
     def _as_a_whole(self, lane: Lane, job: Job, operation: Operation) -> Outcome:
         """Apply the operation. If its table is missing, or there only in part, read all of it at the source."""
         if self._unfinished.holds(operation):
-            return self._whole(lane, job, operation, "an earlier reading of it came to no end")
+            return self._whole(lane, job, operation, "an earlier refresh of the table did not finish")
         try:
             outcome = self._try(lane, job, operation)
         except Incomplete as error:

@@ -14,12 +14,16 @@ from pysync.queue import Pause, Queued
 from pysync.replay.draft import Draft
 from pysync.replay.ledger import Drop, Ledger, drops_of, drops_of_refresh
 from pysync.targets.settings import TargetSettings
+from pysync.text import count, duration, span
 
 _SAME_BURST_MS = 60_000
 """Drops in the same databases, without a longer pause than this, belong to the ones that a person let go."""
 
 _Tables = Mapping[str, Collection[str]]
 """Tables by their database."""
+
+_OBJECT, _OBJECTS = "database, table or partition", "databases, tables and partitions"
+_LOOK = "look at `pysync plan`, then run `pysync resume`"
 
 
 @dataclass(frozen=True, slots=True)
@@ -224,7 +228,11 @@ class Brake:
 
     def _over_time(self, lately: int) -> str | None:
         limit, seconds = self._limits.drops, self._limits.seconds
-        return f"that makes {lately} within {seconds:g} s, max_drops is {limit}" if limit and lately > limit else None
+        return (
+            f"there are {lately} drops within {duration(seconds)}, max_drops is {limit}"
+            if limit and lately > limit
+            else None
+        )
 
     def _doubtful(self, new: Sequence[Drop], position: int) -> list[str]:
         """The databases that these drops may take too large a share of, if events up to `position` are not let through.
@@ -250,7 +258,7 @@ class Brake:
             had = left | self._gone(database, new)
             lost = len(had) - len(left)
             if len(had) >= least and lost > share * len(had):
-                return f"{lost} of the {len(had)} tables of {database} are gone then, max_drop_share is {share:g}"
+                return f"{lost} of the {len(had)} tables of {database} would be gone, max_drop_share is {share:g}"
         return None
 
     def _goes_on(self, drops: Sequence[Drop]) -> bool:
@@ -267,17 +275,17 @@ class Brake:
 
     def _hold(self, draft: Draft, why: str, drops: Sequence[Drop]) -> None:
         first, last = draft.events[0].position, draft.events[-1].position
-        what = f"events {first} to {last} would drop {draft.drops} databases, tables and partitions"
-        pause = self._pause(f"brake: {what}; {why}; look at `pysync plan`, then `pysync resume`")
+        reason = f"brake: {span('event', first, last)} would drop {count(draft.drops, _OBJECT, _OBJECTS)}"
+        pause = self._pause(f"{reason}; {why}; {_LOOK}")
         self._hit = _Hit(pause, why, last, frozenset(it.database for it in drops))
 
     def _hold_refresh(self, position: int, why: str) -> None:
-        count = self._count(position).total
-        what = f"the refresh at event {position} would drop {count} databases, tables and partitions"
-        pause = self._pause(
-            f"brake: {what} that the target shall have no more; {why}; look at both, then `pysync resume`"
+        total = self._count(position).total
+        reason = (
+            f"brake: the refresh at event {position} would drop {count(total, _OBJECT, _OBJECTS)} that the target "
+            f"should no longer have; {why}; look at source and target, then run `pysync resume`"
         )
-        self._hit = _Hit(pause, why, max(position, self._hit.upto if self._hit else 0), frozenset())
+        self._hit = _Hit(self._pause(reason), why, max(position, self._hit.upto if self._hit else 0), frozenset())
 
     def _pause(self, reason: str) -> Pause:
         since = self._hit.pause.at_ms if self._hit else round(self._clock() * 1000)

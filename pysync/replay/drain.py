@@ -282,19 +282,19 @@ class Drain:
     def _retry_now(self, lanes: Lanes, table: str | None) -> Released:
         names = self._target_queue.parked.names()
         if self.paused() is not None:
-            raise PysyncError(f"target {self.name} is paused", f"first: pysync resume {self.name}")
+            raise PysyncError(f"target {self.name} is paused", f"first run: pysync resume {self.name}")
         if self._replayer.shadow:
-            raise PysyncError(f"target {self.name} runs as a shadow", 'set mode = "apply" to retry')
+            raise PysyncError(f"target {self.name} runs in shadow mode", 'set mode = "apply" to retry')
         if table is not None and not any(table in tables for tables in names.values()):
-            raise PysyncError(f"nothing of {table} is parked", f"see: pysync parked list {self.name}")
+            raise PysyncError(f"table {table} has no parked events", f"see: pysync parked list {self.name}")
         return self._try(lanes, chain.from_iterable(names.values()) if table is None else [table])
 
     def _skip_now(self, lanes: Lanes, position: int | None, table: str | None) -> Released:
         names = self._target_queue.parked.names()
         chosen = [at for at, tables in names.items() if at == position or table in tables]
         if not chosen:
-            what = f"event {position}" if table is None else table
-            raise PysyncError(f"{what} is not parked", f"see: pysync parked list {self.name}")
+            what = f"event {position} is not parked" if table is None else f"table {table} has no parked events"
+            raise PysyncError(what, f"see: pysync parked list {self.name}")
         self._target_queue.parked.remove_at(chosen)
         log.warning("events_skipped", target=self.name, positions=chosen)
         freed = {key for at in chosen for key in names[at]}

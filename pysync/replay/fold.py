@@ -292,7 +292,7 @@ _FOLDS: Mapping[Kind, Any] = {
 def _named(change: Change) -> TableName:
     name = change.table_name
     if name is None:
-        raise ValueError(f"{change.kind} without a table")
+        raise ValueError(f"the {change.kind} event has no table")
     return name
 
 

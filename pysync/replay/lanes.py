@@ -44,7 +44,7 @@ class Lane:
             except Unavailable:
                 raise
             except Exception as error:
-                raise Unavailable(f"the target cannot be opened: {type(error).__name__}: {error}") from error
+                raise Unavailable(f"cannot open the target: {type(error).__name__}: {error}") from error
         return self._target
 
     def close(self) -> None:

@@ -52,7 +52,10 @@ class Locations:
             if plain == source or plain.startswith(source + "/"):
                 below = plain[len(source) :]
                 if _climbs(below):
-                    raise Rejected(f"the location {location} leaves {source or '/'} by '..'", "mend it at the source")
+                    raise Rejected(
+                        f"the location {location} leaves its prefix {source or '/'} by '..'",
+                        "correct the location at the source",
+                    )
                 return target + below or "/"
         return location
 
@@ -272,5 +275,5 @@ def _plain(location: str) -> str:
 def _name(text: str) -> TableName:
     parts = text.split(".")
     if len(parts) != 2 or not all(parts):
-        raise UsageError(f"cannot rename {text!r}: it is not db.table", 'write "db.table" = "db.table"')
+        raise UsageError(f"{text!r} is not a table name", 'write "db.table" = "db.table"')
     return TableName.of(*parts)

@@ -187,7 +187,7 @@ def _change(change: Change, epoch: int) -> Work:
 def _name(change: Change) -> TableName:
     name = change.table_name
     if name is None:
-        raise ValueError(f"{change.kind} without a table")
+        raise ValueError(f"the {change.kind} event has no table")
     return name
 
 

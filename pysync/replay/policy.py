@@ -144,7 +144,7 @@ def _repl_patterns(policy: str | None) -> tuple[Iterable[Pattern], Iterable[Patt
 def _glob_pattern(text: str) -> Pattern:
     parts = text.strip().split(".")
     if not all(parts) or len(parts) > 2:
-        raise UsageError(f"cannot read the pattern {text!r}", "write db or db.table, with * and ? if you like")
+        raise UsageError(f"cannot read the pattern {text!r}", "write db or db.table; * and ? are allowed")
     return Pattern(*map(_glob, parts))
 
 

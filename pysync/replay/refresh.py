@@ -179,7 +179,7 @@ class Refresher:
             stack.close()
             if isinstance(error.__cause__, TApplicationException):
                 raise  # the source fails on this object only: other objects must not wait
-            raise Unavailable(f"the source at {source.uri} cannot be read: {error}") from error
+            raise Unavailable(f"cannot read the source at {source.uri}: {error}") from error
         # A call that was cut short may leave half an answer in the connection, for the next call to read.
         except BaseException:
             stack.close()

@@ -28,7 +28,7 @@ class Requests(Generic[Place]):
         with self._door:
             # Under the lock: a request that is added after `close` has emptied the queue would never be answered.
             if self._closed:
-                raise PysyncError("the target has stopped", "the sidecar is ending: ask again when it runs")
+                raise PysyncError("the target has stopped", "the sidecar is stopping; retry when it runs again")
             self._waiting.put((request, future))
         return future
 
@@ -50,4 +50,4 @@ class Requests(Generic[Place]):
             self._closed = True
         while not self._waiting.empty():
             _, future = self._waiting.get()
-            future.set_exception(PysyncError("the target has stopped", "ask again when the sidecar runs"))
+            future.set_exception(PysyncError("the target has stopped", "retry when the sidecar runs again"))

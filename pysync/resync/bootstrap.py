@@ -111,7 +111,7 @@ class Bootstrapper:
                 if kept.targets == wanted:
                     return False
                 names = ", ".join(kept.targets)
-                raise PysyncError(f"a bootstrap of {names} is running", "wait for its end: pysync status")
+                raise PysyncError(f"a bootstrap of {names} is running", "wait until it has finished: pysync status")
             self._retries.clear()
             reached = {name: Reached() for name in wanted}
             self._checkpoints.keep(Checkpoint(of=source.id, targets=wanted, started_at=time.time(), reached=reached))
@@ -158,13 +158,17 @@ class Bootstrapper:
     def _check(self, drain: Drain) -> None:
         pause = drain.paused()
         if drain.settings.mode == "shadow":
-            raise PysyncError(f"target {drain.name} runs as a shadow, and is not written", 'set mode = "apply"')
+            raise PysyncError(f"target {drain.name} runs in shadow mode and is not written", 'set mode = "apply"')
         if pause is not None:
-            raise PysyncError(f"target {drain.name} is paused: {pause.reason}", f"first: pysync resume {drain.name}")
+            raise PysyncError(
+                f"target {drain.name} is paused: {pause.reason}", f"first run: pysync resume {drain.name}"
+            )
 
     def _readable(self) -> Origin:
         if self._source is None:
-            raise PysyncError("the source's address is not known", "set [source] metastore, and restart the sidecar")
+            raise PysyncError(
+                "[source] metastore is not set", "set it to the address of the source and restart the sidecar"
+            )
         return self._source
 
     # --- in its own thread
@@ -188,7 +192,7 @@ class Bootstrapper:
         """Queue what is not queued yet, as fast as the targets take it."""
         # A table would be read, and its changes before the log's first reading would never come.
         if not self._listens():
-            raise PysyncError("the notification log was not read yet, so that later changes would be missed")
+            raise PysyncError("pysync has not read the notification log yet, and would miss later changes")
         scope = self._scope(kept.targets)
         marks = {"targets": "\n".join(kept.targets), "bootstrap": "true"}
         after = TableName(*kept.asked) if kept.asked is not None else None

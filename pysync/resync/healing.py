@@ -87,11 +87,13 @@ class Healer:
         the gap. Raises PysyncError if the source cannot be read.
         """
         if self._source is None:
-            raise PysyncError("the source's address is not known", "set [source] metastore and restart the sidecar")
+            raise PysyncError(
+                "[source] metastore is not set", "set it to the address of the source and restart the sidecar"
+            )
         names = [*databases, *map(str, tables)]
         more = f" and {len(names) - _MOST_NAMED} more" if len(names) > _MOST_NAMED else ""
         what = ", ".join(names[:_MOST_NAMED]) + more or "everything"
-        reason = f"comparison of {what} asked for by hand"
+        reason = f"comparison of {what} requested by hand"
         key = f"asked:{time.time_ns()}"
         if names:
             with reading(self._source) as source:
@@ -208,4 +210,4 @@ def reading(where: Where) -> Iterator[Metastore]:
         with Metastore(where) as source:
             yield source
     except (MetastoreError, TException) as error:
-        raise PysyncError(f"the source at {where} cannot be read: {error}") from error
+        raise PysyncError(f"cannot read the source at {where}: {error}") from error

@@ -153,7 +153,9 @@ class Rescoper:
         """Queue what is not queued yet; afterwards the gaps wait only for the target."""
         kept = kept_scope(self._queue, self._target)
         if self._source is None or kept is None:
-            raise PysyncError("the source's address is not known", "set [source] metastore, and restart the sidecar")
+            raise PysyncError(
+                "[source] metastore is not set", "set it to the address of the source and restart the sidecar"
+            )
         with reading(self._source) as source:
             wanted = (self._of_target(it) for it in self._wanted(source, kept))
             if not self._feed.queue(wanted, queued=partial(self._asked, kept)).whole:

@@ -94,8 +94,8 @@ class Commands:
         for name in self._healer.absent(tables):
             if not any(drain.may_have(name) for drain in self._drains.values()):
                 raise PysyncError(
-                    f"there is no table {name}, neither at the source nor at a target",
-                    "write it as db.table, with the names that it has at the source",
+                    f"table {name} exists neither at the source nor at a target",
+                    "write db.table, with the names at the source",
                 )
 
     def bootstrap(self, request: Request) -> dict[str, Any]:
@@ -134,14 +134,14 @@ class Commands:
         """Give parked events up."""
         position, table = _position(request), _table(request)
         if (position is None) == (table is None):
-            raise PysyncError("nothing to skip", "name a position or a table, one of them")
+            raise PysyncError("cannot tell what to skip", "give either a position or a table")
         return _released(self._drain(request).skip(position=position, table=table))
 
     def _drain(self, request: Request) -> Drain:
         name = request.get("target")
         if not isinstance(name, str) or name not in self._drains:
             known = ", ".join(self._drains)
-            raise PysyncError(f"the sidecar has no target {name!r}", f"it has: {known}")
+            raise PysyncError(f"the sidecar has no target {name!r}", f"its targets: {known}")
         return self._drains[name]
 
 
@@ -149,7 +149,7 @@ def _position(request: Request) -> int | None:
     found = request.get("position")
     # JSON's true is an int in Python.
     if found is not None and (not isinstance(found, int) or isinstance(found, bool)):
-        raise PysyncError(f"{found!r} is not a position", "take one from: pysync parked list")
+        raise PysyncError(f"{found!r} is not a position", "pysync parked list shows the positions")
     return found
 
 

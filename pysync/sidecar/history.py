@@ -100,5 +100,5 @@ def _number(request: Mapping[str, Any], name: str, default: int) -> int:
     if found is None:
         return default
     if not isinstance(found, int) or isinstance(found, bool) or found < 1:
-        raise PysyncError(f"{name} = {found!r} is not a whole number from 1", "see: pysync events --help")
+        raise PysyncError(f"{name} must be a whole number of at least 1, not {found!r}", "see: pysync events --help")
     return found

@@ -38,7 +38,7 @@ def assert_needs(config: Config) -> None:
 def _directory(directory: Path) -> str:
     there = directory.exists()
     try_out(directory)
-    return str(directory) if there else f"{directory} (will be made)"
+    return str(directory) if there else f"{directory} (will be created)"
 
 
 def _token(file: Path) -> str:

@@ -162,7 +162,7 @@ class Sidecar:
                 if self.bridge:
                     self.bridge.tell_refused()
         if failure := self.ending.failure():
-            raise PysyncError(failure, "start the sidecar again; the listener keeps its events meanwhile")
+            raise PysyncError(failure, "start the sidecar again; until then the listener keeps its events")
 
     def stop(self) -> bool:
         """Take everything down, within about three seconds even if a target hangs; False if one does."""
@@ -234,7 +234,7 @@ class Sidecar:
         """Open a gap for each new target: what the source had before is in no event."""
         for name in {drain.name for drain in self.drains} - self.queue.positions().keys():
             key = f"new:{name}:{self.queue.epoch}:{self.queue.last}"
-            self.queue.gaps.open(key, f"target {name} is new: it is compared with the source")
+            self.queue.gaps.open(key, f"target {name} is new: pysync compares it with the source")
 
     def _compare_scopes(self) -> None:
         """Compare the scopes; a load leaves it to the next `pysync run`, as a dump may lack what a new scope takes."""
@@ -305,7 +305,7 @@ class Sidecar:
         return Drain(self.queue, settings, translator, open_target, source=source, tally=tally)
 
     def _bridge_ended(self) -> None:
-        self.ending.ask("the bridge's accept loop ended (out of file descriptors?)")
+        self.ending.ask("the bridge stopped accepting connections (check the limit of open files)")
 
 
 def run(config: Config, *, quarantine: bool = False) -> None:

@@ -49,10 +49,10 @@ def assert_named(directory: Path, known: Collection[str], named: Collection[str]
     names = ", ".join(map(repr, former))
     to = new[0] if len(former) == len(new) == 1 else "NEW"
     raise UsageError(
-        f"the queue in {directory} keeps the position and the parked events of {names}, "
-        f"and the configuration names no such target",
-        f"if it has another name now: pysync target rename {former[0]} {to} -c FILE; "
-        f"if it is to be forgotten: pysync target remove {former[0]} -c FILE",
+        f"the queue in {directory} keeps the position and the parked events of {names}, but the configuration has no "
+        "such target",
+        f"if the target was renamed: pysync target rename {former[0]} {to} -c FILE; if it is no longer needed: pysync "
+        f"target remove {former[0]} -c FILE",
     )
 
 
@@ -79,9 +79,9 @@ def resting(directory: Path) -> Iterator[EventQueue]:
     except NoSidecar:
         pid = None
     if pid is not None:
-        raise PysyncError(f"a sidecar runs on the queue in {directory}, pid {pid}", "stop it first")
+        raise PysyncError(f"a sidecar runs on the queue in {directory}, pid {pid}", "stop the sidecar first")
     if not (directory / FILE).exists():
-        raise PysyncError(f"there is no queue in {directory}", "is [queue] directory right?")
+        raise PysyncError(f"there is no queue in {directory}", "check [queue] directory")
     with EventQueue(directory, min_free_bytes=0, lock_timeout=_LOCK_SECONDS) as queue:
         yield queue
 
@@ -98,20 +98,21 @@ def kept(queue: EventQueue, target: str) -> Kept | None:
 def rename(queue: EventQueue, named: Collection[str], old: str, new: str) -> Kept:
     """Keep under the name `new` what is kept of `old`; returns that.
 
-    Idempotent: what was renamed so already stays as it is. Raises UsageError where the configuration, which has the
-    targets `named`, does not say the same, and PysyncError where both names are known, or neither.
+    Idempotent: a target stays as it is where this very rename is on record. Raises UsageError where the configuration,
+    which has the targets `named`, does not say the same, and PysyncError where both names are known, or `old` is not.
     """
     if new not in named or old in named:
-        what = f"still names {old!r}" if old in named else f"names no target {new!r}"
-        raise UsageError(f"the configuration {what}", f"first change the name there from {old!r} to {new!r}")
+        what = f"still has a target {old!r}" if old in named else f"has no target {new!r}"
+        raise UsageError(f"the configuration {what}", f"first rename the target there from {old!r} to {new!r}")
     there, other = kept(queue, old), kept(queue, new)
     if there is not None and other is not None:
         raise PysyncError(
-            f"the queue knows both, {old!r} and {new!r}", f"pysync target remove {old} -c FILE, if it is over"
+            f"the queue has both targets, {old!r} and {new!r}",
+            f"if {old!r} is no longer needed: pysync target remove {old} -c FILE",
         )
     if there is None:
-        if other is None:
-            raise PysyncError(f"the queue knows no target {old!r}", f"it knows: {_listed(queue)}")
+        if other is None or not _is_on_record(queue, old, new):
+            raise PysyncError(f"the queue has no target {old!r} to rename", f"its targets: {_listed(queue)}")
         return other
     # First: after a crash in between `old` is still known, and the rename can be asked for again.
     _address(queue, old, new)
@@ -126,13 +127,20 @@ def remove(queue: EventQueue, named: Collection[str], target: str) -> Kept | Non
     Idempotent. Raises UsageError where the configuration names it still: it would begin anew.
     """
     if target in named:
-        raise UsageError(f"the configuration still names {target!r}", "first take its [[targets]] table out")
+        raise UsageError(f"the configuration still has a target {target!r}", "first remove its [[targets]] table")
     there = kept(queue, target)
     if there is not None:
         act = {"act": "removed", "target": target, "queued": there.queued, "parked": there.parked}
         queue.target(target).forget(act)
         log.warning("target_removed", target=target, queued=there.queued, parked=there.parked)
     return there
+
+
+def _is_on_record(queue: EventQueue, old: str, new: str) -> bool:
+    """Whether the last act on either name was this rename: the target `new` is then what `old` was."""
+    names = {old, new}
+    last = next((act for act in queue.notes.acts() if names & {act["target"], act.get("to")}), None)
+    return last is not None and (last["act"], last["target"], last.get("to")) == ("renamed", old, new)
 
 
 def _listed(queue: EventQueue) -> str:

@@ -42,7 +42,7 @@ def comparison(config: Config, settings: TargetSettings, **options: Any) -> Comp
     """The Comparison of the configuration's source with a target; `options` are its own. Raises UsageError."""
     access = config.source.access()
     if access is None:
-        raise UsageError("the source's address is not known", "set [source] metastore")
+        raise UsageError("[source] metastore is not set", "set it to the address of the source")
     opened = partial(target_kind(settings.kind).open, settings)
     return Comparison(partial(Metastore, access), opened, settings, config.source.name, **options)
 
@@ -118,9 +118,7 @@ class Verifier:
         until = time.monotonic() + _CATCH_UP_SECONDS
         while not self._is_at_rest():
             if time.monotonic() > until:
-                raise PysyncError(
-                    f"target {self._drain.name!r} does not catch up: what is lag and what drift is not known"
-                )
+                raise PysyncError(f"target {self._drain.name!r} does not catch up, so lag cannot be told from drift")
             self._wait(_LOOK_SECONDS)
         return self._compared(Selection.of(drift))
 

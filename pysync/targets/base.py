@@ -52,8 +52,8 @@ class Missing(Rejected):
     def of_target(cls: type[M], target: str, what: str) -> M:
         """The error to raise where `what` should be at the target, and is not."""
         return cls(
-            f"{what} is not at the target {target!r}",
-            "was its creation parked, suppressed or left out? put it there, then retry",
+            f"{what} does not exist at the target {target!r}",
+            "check whether its creation was parked, suppressed or excluded; create it at the target, then retry",
         )
 
 
@@ -68,8 +68,8 @@ class Incomplete(Missing):
         """The error to raise where the table is not there; `part` names what the operation describes of it."""
         of = f" of the {part}" if part else ""
         return cls(
-            f"table {name}{of} is not at the target {target!r}",
-            "was its creation parked, suppressed or left out? pysync refresh brings all of it",
+            f"table {name}{of} does not exist at the target {target!r}",
+            "check whether its creation was parked, suppressed or excluded; pysync refresh creates the whole table",
         )
 
 

@@ -27,6 +27,7 @@ from pysync.model.operation import Operation
 from pysync.targets.base import Forbidden, Outcome, OutcomeUnknown, Rejected, TargetKind, Unavailable
 from pysync.targets.memory import MemoryTarget, Store
 from pysync.targets.settings import TargetSettings
+from pysync.text import count
 
 
 class Fault(BaseModel):
@@ -39,11 +40,15 @@ class Fault(BaseModel):
 
     model_config = ConfigDict(extra="forbid", frozen=True)
 
-    kind: Literal["refuse", "unavailable", "forbid", "unknown_before", "unknown_after", "bug", "hang", "delay"]
-    tables: tuple[str, ...] = Field(default=("*",), description="of these only: db.table, or db for itself; * and ?")
-    share: float = Field(default=1.0, gt=0, le=1, description="how many of those operations, 0.1 is one in ten")
-    times: int | None = Field(default=None, ge=1, description="no more than so often, then never again")
-    seconds: float = Field(default=0.0, ge=0, description="of hang and delay")
+    kind: Literal["refuse", "unavailable", "forbid", "unknown_before", "unknown_after", "bug", "hang", "delay"] = Field(
+        description="How an operation fails."
+    )
+    tables: tuple[str, ...] = Field(
+        default=("*",), description="Only operations on these: db.table, or db for the database itself, with * and ?."
+    )
+    share: float = Field(default=1.0, gt=0, le=1, description="Share of those operations; 0.1 is one in ten.")
+    times: int | None = Field(default=None, ge=1, description="Maximum number of failures. Default: no limit.")
+    seconds: float = Field(default=0.0, ge=0, description="Duration of hang and delay.")
 
 
 class FaultySettings(TargetSettings):
@@ -52,11 +57,14 @@ class FaultySettings(TargetSettings):
     goes_both_ways = True
 
     kind: Literal["faulty"]
-    faults: tuple[Fault, ...] = Field(default=(), description="the ways in which it fails; the first that applies does")
+    faults: tuple[Fault, ...] = Field(default=(), description="Faults. The first one that fits an operation applies.")
     remember: bool = Field(
-        default=True, description="keep what is put; false takes it and forgets it, to measure all else"
+        default=True,
+        description="Whether the target keeps objects. false accepts and discards them, to measure everything else.",
     )
-    seed: int = Field(default=0, description="of the shares: the same seed fails at the same operations, with one lane")
+    seed: int = Field(
+        default=0, description="Random seed for share. With one lane the same seed fails at the same operations."
+    )
 
 
 class Faults:
@@ -96,7 +104,7 @@ class FaultyTarget(MemoryTarget):
 
     def check(self) -> str:
         """`7 tables in memory, 2 faults`."""
-        return f"{self._held.size} tables in memory, {len(self._settings.faults)} faults"
+        return f"{count(self._held.size, 'table')} in memory, {count(len(self._settings.faults), 'fault')}"
 
     def apply(self, operation: Operation) -> Outcome:
         """Apply the operation (see Target.apply), unless it meets a fault."""
@@ -116,16 +124,16 @@ class FaultyTarget(MemoryTarget):
     def _fail_before(self, fault: Fault, where: str) -> None:
         match fault.kind:
             case "refuse":
-                raise Rejected(f"refused {where}", "take the fault out of its settings")
+                raise Rejected(f"refused {where}", "remove the fault from the settings of the target")
             case "unavailable":
                 raise Unavailable(f"cannot reach {where}")
             case "forbid":
-                raise Forbidden(f"access denied to {where}", "grant it")
+                raise Forbidden(f"access denied to {where}", "grant the permission")
             case "unknown_before" | "hang":
                 time.sleep(fault.seconds)
                 raise OutcomeUnknown(f"no answer about {where}")
             case "bug":
-                raise RuntimeError(f"a bug made for {where}")
+                raise RuntimeError(f"an unexpected error for {where}")
             case "delay":
                 time.sleep(fault.seconds)
 

@@ -7,12 +7,25 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Annotated, Any, ClassVar, Literal
 
-from pydantic import AfterValidator, BaseModel, ConfigDict, Field, StringConstraints, field_validator, model_validator
+from pydantic import AfterValidator, BaseModel, ConfigDict, Field, field_validator, model_validator
 
 from pysync.model.event import Kind, replicator
+from pysync.validation import matching
 
-Name = Annotated[str, StringConstraints(pattern=r"^[A-Za-z0-9][A-Za-z0-9_.-]{0,63}$")]
+Name = Annotated[
+    str,
+    matching(
+        r"[A-Za-z0-9][A-Za-z0-9_.-]{0,63}",
+        "a valid name; use up to 64 letters, digits, underscores, dots and hyphens, beginning with a letter or digit",
+    ),
+]
 """A name of a source, cluster or target: it travels in parameters, file names and metrics."""
+Rate = Annotated[
+    str,
+    matching(
+        r"0|[1-9][0-9]* per [1-9][0-9]*(s|m|h|d)", 'a rate; write "1000 per 30m" (s, m, h or d), or "0" for no limit'
+    ),
+]
 
 
 _UNITS = {"s": 1.0, "m": 60.0, "h": 3600.0, "d": 86400.0}
@@ -30,10 +43,10 @@ def _spark_settings(value: dict[str, str]) -> dict[str, str]:
     for key in value:
         if not key.startswith("spark."):
             raise ValueError(
-                f"{key!r} is not a Spark property: its name must begin with spark. (Hadoop's with spark.hadoop.)"
+                f"{key!r} is not a Spark property; its name must begin with spark. (Hadoop's with spark.hadoop.)"
             )
         if _SECRET.search(key):
-            raise ValueError(f"{key!r} looks like a secret: put it into a file of SPARK_CONF_DIR or HADOOP_CONF_DIR")
+            raise ValueError(f"{key!r} looks like a secret; put it into a file in SPARK_CONF_DIR or HADOOP_CONF_DIR")
     return value
 
 
@@ -65,20 +78,23 @@ class CopySettings(BaseModel):
     model_config = ConfigDict(extra="forbid", frozen=True)
 
     master: str | None = Field(
-        default=None, description="Spark's: yarn, spark://host:7077, …; unset: threads of the sidecar's own machine"
+        default=None, description="Spark master: yarn, spark://host:7077, … Default: threads of this machine."
     )
-    parallelism: int = Field(default=2, ge=1, le=4096, description="Spark tasks that copy at once")
-    max_mb_per_second: float = Field(default=0.0, ge=0, description="of all of them together, MB = 10^6; 0: no limit")
+    parallelism: int = Field(default=2, ge=1, le=4096, description="Number of Spark tasks that copy in parallel.")
+    max_mb_per_second: float = Field(
+        default=0.0, ge=0, description="Limit for all tasks together, MB = 10^6; 0: no limit."
+    )
     compare: Literal["time", "size", "checksum"] = Field(
-        default="time", description="what beside name and size tells that a file is there already"
+        default="time", description="How an unchanged file is recognized, besides its name and size."
     )
     settle_seconds: float = Field(
-        default=1.0, ge=0, description="the source must stay as it is for so long before a file is removed or replaced"
+        default=1.0, ge=0, description="Seconds the source must stay unchanged before a file is removed or replaced."
     )
     rewrite: Literal["parquet", "orc"] | None = Field(
-        default=None, description="the format in which files are written anew where Spark can read them; unset: copied"
+        default=None,
+        description="Format for re-encoding files that Spark can read. Default: files are copied as they are.",
     )
-    spark: SparkConf = Field(default={}, description="further settings of Spark")
+    spark: SparkConf = Field(default={}, description="More Spark properties.")
 
     def spark_wish(self) -> SparkWish:
         """The Spark session that copies so."""
@@ -91,76 +107,91 @@ class TargetSettings(BaseModel):
     model_config = ConfigDict(extra="forbid", frozen=True)
     goes_both_ways: ClassVar[bool] = False  # whether a kind has what both_ways needs
 
-    name: Name = Field(description="what status, logs and commands call it; must not change: the position hangs on it")
-    kind: str = Field(description="hms, or another kind that is installed")
+    name: Name = Field(
+        description="Name of the target. The queue keeps its position by it: to change it, use pysync target rename."
+    )
+    kind: str = Field(description="Kind of the target: hms, glue, athena, spark, or another kind that is installed.")
     cluster: Name | None = Field(
         default=None,
-        description="the `pysync.source.name` of the target's own listener, where it has one: changes that come from "
-        "there are not sent back",
+        description="pysync.source.name of the target's own listener, if it has one. Changes from that cluster are not "
+        "sent back to it. Default: the name of the target.",
     )
     both_ways: bool = Field(
         default=False,
-        description="the target's cluster replicates to this one, too, and a change counts wherever it is made",
+        description="Whether the target's cluster replicates to this one, too, and changes may be made at both.",
     )
     policy: str | None = Field(
-        default=None, description="what the target takes: db, db.'include regex', or db.'include regex'.'exclude regex'"
+        default=None,
+        description="What the target takes: db, db.'include regex', or db.'include regex'.'exclude regex'.",
     )
-    include: tuple[str, ...] = Field(default=(), description="what it takes: db or db.table, * and ? allowed")
-    exclude: tuple[str, ...] = Field(default=(), description="what it does not take, though included")
-    exclude_kinds: tuple[Kind, ...] = Field(default=(), description="event kinds that it does not take")
-    databases: dict[str, str] = Field(default={}, description="renames of databases: source = target")
-    tables: dict[str, str] = Field(default={}, description="renames of tables: 'db.table' = 'db.table'")
-    locations: dict[str, str] = Field(default={}, description="location prefixes: source = target; the longest wins")
-    parameters: dict[str, str] = Field(default={}, description="parameters that every table gets")
-    drop_parameters: tuple[str, ...] = Field(default=(), description="table parameters to leave out, * and ? allowed")
+    include: tuple[str, ...] = Field(default=(), description="What the target takes: db or db.table, with * and ?.")
+    exclude: tuple[str, ...] = Field(default=(), description="What the target does not take, even if it is included.")
+    exclude_kinds: tuple[Kind, ...] = Field(default=(), description="Event kinds that the target does not take.")
+    databases: dict[str, str] = Field(default={}, description="Renames of databases: source = target.")
+    tables: dict[str, str] = Field(default={}, description="Renames of tables: 'db.table' = 'db.table'.")
+    locations: dict[str, str] = Field(
+        default={}, description="Location prefixes: source = target. The longest match wins."
+    )
+    parameters: dict[str, str] = Field(default={}, description="Parameters that every table gets.")
+    drop_parameters: tuple[str, ...] = Field(default=(), description="Table parameters to leave out, with * and ?.")
     copy_files: CopySettings | None = Field(
-        default=None, alias="copy", description="whether and how data files are copied before the metadata is written"
+        default=None, alias="copy", description="Whether and how data files are copied before the metadata is written."
     )
-    drops: Literal["apply", "suppress"] = Field(default="apply", description="whether drops reach the target")
+    drops: Literal["apply", "suppress"] = Field(default="apply", description="Whether drops are applied to the target.")
     max_drops_per_window: int = Field(
         default=1000,
         ge=0,
-        description="a window that would drop more databases, tables and partitions pauses the target; 0: no limit",
+        description="A window with more drops of databases, tables and partitions pauses the target; 0: no limit.",
     )
-    max_drops: str = Field(
+    max_drops: Rate = Field(
         default="10000 per 1h",
-        pattern=r"^(0|[1-9][0-9]* per [1-9][0-9]*(s|m|h|d))$",
-        description="more within that time pause the target; at least max_drops_per_window unless given; 0: no limit",
+        description="More drops within that time pause the target; 0: no limit. The default is never lower than "
+        "max_drops_per_window.",
     )
     max_drop_share: float = Field(
         default=0.5,
         ge=0,
         le=1,
-        description="more of a database's tables than this, within the time of max_drops, pause it; 0: no limit",
+        description="Dropping a larger share of a database's tables, within the time of max_drops, pauses the target; "
+        "0: no limit.",
     )
     max_drop_share_from: int = Field(
-        default=50, ge=1, description="the share counts for databases of so many tables or more"
+        default=50, ge=1, description="Minimum number of tables in a database for max_drop_share."
     )
     out_of_scope: Literal["keep", "drop"] = Field(
-        default="keep", description="what becomes of what this source has put there when it is out of scope since"
+        default="keep",
+        description="Whether objects that this source created are kept or dropped when they leave the scope.",
     )
     delete_data: bool = Field(
-        default=False, description="whether a drop that deleted data at the source deletes it at the target too"
+        default=False, description="Whether a drop that deleted data at the source also deletes it at the target."
     )
     on_conflict: Literal["adopt", "skip", "park"] = Field(
-        default="park", description="what to do about a table that is there already and not this source's"
+        default="park", description="What to do if the target already has a table that is not from this source."
     )
     transactional: Literal["refuse", "metadata"] = Field(
         default="refuse",
-        description="metadata: transactional tables are written though no engine there reads them rightly",
+        description="metadata: write the definitions of transactional tables, although queries there return wrong "
+        "rows.",
     )
-    lanes: int = Field(default=4, ge=1, le=64, description="threads that apply different tables at once")
-    window: int = Field(default=2000, ge=1, le=100_000, description="events taken from the queue at a time")
-    retry_max_seconds: float = Field(default=60.0, gt=0, description="the longest wait before an unavailable target")
-    retry_attempts: int = Field(default=5, ge=1, description="tries before an unclassified error is parked")
+    lanes: int = Field(default=4, ge=1, le=64, description="Number of threads that apply different tables in parallel.")
+    window: int = Field(default=2000, ge=1, le=100_000, description="Number of events taken from the queue together.")
+    retry_max_seconds: float = Field(
+        default=60.0, gt=0, description="Longest wait between two attempts while the target is unavailable."
+    )
+    retry_attempts: int = Field(
+        default=5, ge=1, description="Attempts before an event with an unexpected error is parked."
+    )
     parked_retry_seconds: float = Field(
         default=300.0,
         ge=0,
-        description="the longest wait before parked events are tried again; 0: only at the start and by hand",
+        description="Longest wait before parked events are retried; 0: only at the start and by `pysync parked retry`.",
     )
-    relay: bool = Field(default=True, description="with both_ways: whether it also gets what was born at neither end")
+    relay: bool = Field(
+        default=True,
+        description="With both_ways: whether the target also gets objects that were created at a third cluster.",
+    )
     mode: Literal["apply", "shadow"] = Field(
-        default="apply", description="shadow: plan and log, write nothing; the position moves all the same"
+        default="apply", description="shadow: plan and log, but write nothing. The position moves on."
     )
 
     def user_for(self, visited: Sequence[str]) -> str | None:
@@ -175,19 +206,19 @@ class TargetSettings(BaseModel):
     def _prefixes_are_uris(cls, value: dict[str, str]) -> dict[str, str]:
         for prefix in (text for pair in value.items() for text in pair):
             if not _URI.match(prefix):
-                raise ValueError(f"{prefix!r} is no URI, as locations are: write it as hdfs://nn/path or file:/path")
+                raise ValueError(f"{prefix!r} is not a URI; write it as hdfs://nn/path or file:/path")
         return value
 
     @model_validator(mode="after")
     def _takes_what_is_said_in_one_way(self) -> TargetSettings:
         if self.policy is not None and self.include:
-            raise ValueError("policy and include both say what it takes: choose one")
+            raise ValueError("policy and include exclude each other; set only one of them")
         return self
 
     @model_validator(mode="after")
     def _drops_what_it_may(self) -> TargetSettings:
         if self.out_of_scope == "drop" and self.drops == "suppress":
-            raise ValueError('out_of_scope = "drop" contradicts drops = "suppress": choose one')
+            raise ValueError('out_of_scope = "drop" contradicts drops = "suppress"; set only one of them')
         return self
 
     @model_validator(mode="after")
@@ -195,12 +226,15 @@ class TargetSettings(BaseModel):
         if not self.both_ways:
             return self
         if not self.goes_both_ways:
-            raise ValueError(f"both_ways = true: a target of kind {self.kind!r} has no way back")
+            raise ValueError(f"both_ways = true: a target of kind {self.kind!r} cannot replicate back")
         lossy = [key for key in ("parameters", "drop_parameters") if getattr(self, key)]
         if self.copy_files is not None and self.copy_files.rewrite:
             lossy.append("copy.rewrite")
         if lossy:
-            raise ValueError(f"both_ways = true: what {', '.join(lossy)} would change could not be told from a change")
+            raise ValueError(
+                f"both_ways = true does not work with {', '.join(lossy)}: their effect would look like a change at the "
+                "target"
+            )
         return self
 
     @property

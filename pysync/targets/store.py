@@ -27,7 +27,7 @@ from pysync.model.structs import copied
 from pysync.targets.base import Rejected
 from pysync.targets.diff import same
 from pysync.targets.settings import TargetSettings
-from pysync.text import shortened
+from pysync.text import count, shortened
 
 log = structlog.get_logger(__name__)
 
@@ -348,7 +348,7 @@ class Store(ABC):
 
 def refused_as_one(name: TableName, refused: Sequence[Refused]) -> PysyncError:
     """One error for the refused partitions of a table."""
-    what = f"{len(refused)} partitions of {name} failed"
+    what = f"{count(len(refused), 'partition')} of {name} failed"
     # An error that may pass counts more than a refusal: with Rejected the event would be parked at once.
     for it in refused:
         if not isinstance(it.error, Rejected):

@@ -92,7 +92,7 @@ class Comparator:
                 its = there.pop(function.functionName, None)
                 yield self._function(ends.target, database, function, its)
         for name in sorted(there):
-            told = rules.excuse("function", EXTRA) if ours else "its database is not ours"
+            told = rules.excuse("function", EXTRA) if ours else "its database is not from this source"
             yield Compared("function", f"{item.new}.{name}", EXTRA, told=told, source=item.sources[0])
 
     def _function(self, target: Target, database: str, wanted: Any, there: Any | None) -> Compared:

@@ -17,6 +17,7 @@ from pysync.metastore.errors import MetastoreError
 from pysync.model.names import TableName
 from pysync.targets.base import Target, Unavailable
 from pysync.targets.settings import TargetSettings
+from pysync.text import count
 from pysync.verify.comparator import Comparator, DatabaseItem, ExtraDatabaseItem, Item, TableItem
 from pysync.verify.executor import Executor, LocalExecutor
 from pysync.verify.findings import DIFFERENT, EQUAL, EXTRA, FOREIGN, MISSING, Compared, Selection
@@ -67,7 +68,7 @@ class Comparison:
             try:
                 yield from self._run(self._hands(pool, Comparator(self._rules)), selection, tell)
             except (MetastoreError, TException) as error:
-                raise Unavailable(f"the source cannot be read: {error}") from error
+                raise Unavailable(f"cannot read the source: {error}") from error
 
     def _run(self, executor: Executor, selection: Selection | None, tell: Tell) -> Iterator[Compared]:
         items = executor.ask(lambda ends: sorted(self._items(ends, selection), key=_place)).result()
@@ -78,7 +79,7 @@ class Comparison:
                 continue
             tally = Tally()
             for tally, total in compare_many(executor, seen.many, self._rules):
-                tell(f"{item.new}, {tally.parts:,} of {total:,} partitions", done, len(items))
+                tell(f"{item.new}, {tally.parts:,} of {count(total, 'partition')}", done, len(items))
             yield from replace(seen, found=(with_partitions(seen.found[0], tally), *seen.found[1:])).judged()
         tell("", len(items), len(items))
 

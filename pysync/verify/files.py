@@ -8,6 +8,7 @@ from operator import itemgetter
 
 from pysync.copy.requests import Difference, below
 from pysync.model.names import TableName
+from pysync.text import count
 from pysync.verify.findings import DIFFERENT, EQUAL, Compared, listed
 
 KIND = "files"
@@ -30,8 +31,8 @@ def compared_files(
 def _compared(table: TableName, name: str, differences: Sequence[Difference], drops: bool) -> Compared:
     lacking = [line for it in differences for line in _lacking(it)]
     extra = [f"{below(it.pair.target, name)} is extra" for it in differences if it.exists for name in it.extras]
-    lost = [f"{it.pair.source} is not at the source" for it in differences if not it.exists]
-    links = [f"{link} is a symbolic link, and left" for it in differences for link in it.links]
+    lost = [f"{it.pair.source} is missing at the source" for it in differences if not it.exists]
+    links = [f"{link} is a symbolic link and was skipped" for it in differences for link in it.links]
     drift = lacking + (extra if drops else [])
     told = lost + links + ([] if drops else extra)
     result = DIFFERENT if drift or told else EQUAL
@@ -49,10 +50,10 @@ def _compared(table: TableName, name: str, differences: Sequence[Difference], dr
 def _lacking(difference: Difference) -> Iterator[str]:
     for file in sorted(difference.copies, key=lambda it: it.name):
         how = "differs" if file.replaces else "is missing"
-        yield f"{file.target} {how} ({file.size:,} bytes at the source)"
+        yield f"{file.target} {how} ({count(file.size, 'byte')} at the source)"
 
 
 def _why(lost: Sequence[str], links: Sequence[str]) -> str:
     if lost:
-        return "a directory is not at the source"
+        return "a directory is missing at the source"
     return "symbolic links are not followed" if links else "drops are suppressed"

@@ -53,7 +53,7 @@ class Selection:
         if not names:
             return None
         if not all(name.strip() for name in names):
-            raise UsageError("an empty name", "write db or db.table")
+            raise UsageError("the name is empty", "write db or db.table")
         tables = frozenset(TableName.parse(name) for name in names if "." in name)
         return cls(whole=frozenset(normalized(name) for name in names if "." not in name), tables=tables)
 

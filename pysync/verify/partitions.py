@@ -86,7 +86,7 @@ def owner_of(ends: Ends, keyed: Keyed, rules: Rules) -> Owner:
     """Read from both ends. Raises as they do, and Unavailable where one of them has no such table any more."""
     wanted, there = ends.source.table(keyed.old.database, keyed.old.table), ends.target.table(keyed.new)
     if wanted is None or there is None:
-        raise Unavailable(f"the table {keyed.new} has gone while it was compared", "verify it again")
+        raise Unavailable(f"table {keyed.new} was dropped during the comparison", "run pysync verify again")
     return Owner(keyed, rules.mapping.frame(wanted), there)
 
 
@@ -149,7 +149,7 @@ def compare_batch(ends: Ends, owner: Owner, rules: Rules, batch: Batch) -> Tally
             rewritten = rules.rewritten_partition(partition, owner.frame)
             fields = ends.target.differences(rewritten, its, owner.there)
         except Rejected as error:
-            fields, excuse = ["cannot be held"], error.message
+            fields, excuse = ["the target cannot hold it"], error.message
         label = partition_name(keys, partition.values)
         tally.found((f"partition {label}: {text}" for text in fields), excuse)
     return tally

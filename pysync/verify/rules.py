@@ -58,7 +58,7 @@ class Rules:
         # Excluded by the policy alone: it leaves the drops out where they are suppressed.
         if needed not in self.settings.exclude_kinds:
             return "drops are suppressed"
-        return f"{needed} is among exclude_kinds"
+        return f"exclude_kinds has {needed}"
 
     @property
     def cluster(self) -> str:
@@ -83,7 +83,7 @@ class Rules:
     def whose(self, there: Any) -> str:
         """Whose an object at the target is, for people."""
         if self.settings.both_ways:
-            return f"born at {_home(there, self.cluster)!r}"
+            return f"created at {_home(there, self.cluster)!r}"
         mark = Mark.read(there.parameters)
         return "not written by pysync" if mark is None else f"written by pysync from {mark.source!r}"
 
@@ -91,20 +91,20 @@ class Rules:
         """Why an object stays as it is at the target, whatever the source has; "" if it does not."""
         mark = Mark.read(wanted.parameters)
         came = not self.settings.both_ways and mark is not None and mark.source == self.cluster
-        return f"it came from {self.cluster!r}: only what is changed there counts" if came else ""
+        return f"it came from {self.cluster!r}: only changes made there count" if came else ""
 
     def only_there(self, found: Compared, there: Any) -> Compared:
         """What only the target has: ours to drop, or born elsewhere, or somebody's."""
         if self.is_ours(there):
             return replace(found, result=EXTRA, told=self.excuse(found.kind, EXTRA))
         if self.settings.both_ways:
-            return replace(found, result=EXTRA, fields=(f"{self.whose(there)}, and not at {self.source!r}",))
+            return replace(found, result=EXTRA, fields=(f"{self.whose(there)}, missing at {self.source!r}",))
         return replace(found, result=FOREIGN, told=self.whose(there))
 
     def only_here(self, found: Compared, wanted: Any) -> Compared:
         """What only the source has: to be created, or gone where it was born."""
         if self.settings.both_ways and _home(wanted, self.source) == self.cluster:
-            return replace(found, result=MISSING, fields=(f"born at {self.cluster!r}, which does not have it",))
+            return replace(found, result=MISSING, fields=(f"created at {self.cluster!r}, but missing there",))
         return replace(found, result=MISSING, told=self.excuse(found.kind, MISSING))
 
     def rewritten(self, item: Any) -> Any:

@@ -102,7 +102,12 @@ def with_partitions(compared: Compared, tally: Tally) -> Compared:
     if tally.differences:
         return replace(compared, result=DIFFERENT, fields=fields, told="")
     if tally.told and compared.result == EQUAL:
-        return replace(compared, result=DIFFERENT, fields=listed(tally.told), told="only partitions that may differ")
+        return replace(
+            compared,
+            result=DIFFERENT,
+            fields=listed(tally.told),
+            told="all differences are in partitions, and are allowed",
+        )
     return compared
 
 
@@ -113,7 +118,7 @@ def _of_others(rules: Rules, found: Compared, there: Any) -> Compared:
         return replace(found, result=FOREIGN if found.fields else EQUAL, told=told if found.fields else "")
     if rules.settings.on_conflict == "skip":
         return replace(found, result=FOREIGN, told=f'{told}, on_conflict = "skip"')
-    return replace(found, result=FOREIGN, fields=(f"stands where ours should be: {told}", *found.fields))
+    return replace(found, result=FOREIGN, fields=(f"another object has this name: {told}", *found.fields))
 
 
 def _have_same_partitions(wanted: Any, there: Any) -> bool:

@@ -17,24 +17,26 @@ GAPS = ("open", "closing", "closed")
 
 _TARGET_GAUGES = {
     "position": "The last event that is applied or parked.",
-    "queued": "Events after the position.",
-    "parked": "Events set aside, those that wait behind them included.",
-    "lag_seconds": "Since the oldest change was committed that it does not have.",
+    "queued": "Events that wait in the queue for the target.",
+    "parked": "Parked events, including those that wait behind them.",
+    "lag_seconds": "Seconds since the commit of the oldest change that the target does not have.",
 }
 _EVENTS = {
-    "skipped": "Events that do not concern the target: out of scope, or of a kind that it leaves out.",
-    "parked": "Events that were set aside, each counted once.",
+    "skipped": "Events that are not for the target: out of scope, or of an excluded kind.",
+    "parked": "Events that were parked, each counted once.",
 }
 _LISTENER = ["instance", "source"]
 _COPIED = {"files": "Files copied.", "bytes": "Bytes copied.", "removed": "Files removed."}
-_LEFT = {"files_left": "Files to copy now.", "bytes_left": "Bytes to copy now."}
+_LEFT = {"files_left": "Files that are still to be copied.", "bytes_left": "Bytes that are still to be copied."}
 
 
 def families(status: Mapping[str, Any]) -> Iterator[Metric]:
     """All metrics of an answer to `pysync status --json`."""
     yield _gauge("pysync_info", "Always 1.", {"version": status["version"], "source": status["source"]}, 1)
-    yield _gauge("pysync_started_at_seconds", "Start of the sidecar, since 1970.", {}, status["started_at"])
-    yield _gauge("pysync_well", "1 if `pysync status` would end with 0.", {}, status["well"])
+    yield _gauge(
+        "pysync_started_at_seconds", "Start time of the sidecar, in seconds since 1970.", {}, status["started_at"]
+    )
+    yield _gauge("pysync_well", "1 if `pysync status` shows no problem.", {}, status["well"])
     yield _workers(status["workers"])
     yield from _capture(status)
     yield from _listeners(status["listeners"])
@@ -44,7 +46,7 @@ def families(status: Mapping[str, Any]) -> Iterator[Metric]:
 
 
 def _workers(workers: Sequence[Mapping[str, Any]]) -> Metric:
-    states = GaugeMetricFamily("pysync_worker_state", "1 for the state it is in.", labels=["worker", "state"])
+    states = GaugeMetricFamily("pysync_worker_state", "1 for the current state.", labels=["worker", "state"])
     for it in workers:
         for state in WorkerState:
             states.add_metric([it["name"], str(state)], it["state"] == state)
@@ -54,9 +56,9 @@ def _workers(workers: Sequence[Mapping[str, Any]]) -> Metric:
 def _capture(status: Mapping[str, Any]) -> Iterator[Metric]:
     bridge = status["bridge"]
     if bridge is not None:
-        yield _gauge("pysync_bridge_connections", "Connections of listeners, open now.", {}, bridge["connections"])
+        yield _gauge("pysync_bridge_connections", "Open connections of listeners.", {}, bridge["connections"])
         refused = CounterMetricFamily(
-            "pysync_bridge_refused_connections", "Callers turned away: no proof of the token."
+            "pysync_bridge_refused_connections", "Refused callers, which did not prove that they have the token."
         )
         refused.add_metric([], bridge["refused_connections"])
         yield refused
@@ -64,27 +66,41 @@ def _capture(status: Mapping[str, Any]) -> Iterator[Metric]:
         for answer, count in sorted(bridge["answers"].items()):
             answers.add_metric([answer], count)
         yield answers
-        differing = CounterMetricFamily("pysync_bridge_differing", "Events that came again with other bytes.")
+        differing = CounterMetricFamily("pysync_bridge_differing", "Events that arrived again with different content.")
         differing.add_metric([], bridge["differing"])
         yield differing
-    gaps = GaugeMetricFamily("pysync_gaps", "Where changes may have been missed (the last 100).", labels=["state"])
+    gaps = GaugeMetricFamily(
+        "pysync_gaps", "Gaps, in which changes may have been missed (the last 100).", labels=["state"]
+    )
     for state in GAPS:
         gaps.add_metric([state], sum(gap["state"] == state for gap in status["gaps"]))
     yield gaps
     missing = sum(last - first + 1 for it in status["instances"] for first, last in it["missing"])
-    yield _gauge("pysync_missing_events", "Events that listeners numbered and that have not come (yet).", {}, missing)
-    received = CounterMetricFamily("pysync_received_events", "Events that came in, each counted once.")
+    yield _gauge(
+        "pysync_missing_events", "Events that listeners have numbered, and that have not arrived (yet).", {}, missing
+    )
+    received = CounterMetricFamily("pysync_received_events", "Events that arrived, each counted once.")
     received.add_metric([], sum(it["received"] for it in status["instances"]))
     yield received
 
 
 def _listeners(listeners: Sequence[Mapping[str, Any]]) -> Iterator[Metric]:
     """Labelled by instance: a metastore that is started anew is another listener."""
-    lost = CounterMetricFamily("pysync_listener_lost_events", "Events that it knows to be lost.", labels=_LISTENER)
-    silent = GaugeMetricFamily("pysync_listener_silent", "1 if it is missed.", labels=_LISTENER)
-    heard = GaugeMetricFamily("pysync_listener_heard_at_seconds", "When it was heard last.", labels=_LISTENER)
-    size = GaugeMetricFamily("pysync_listener_waiting_bytes", "Not delivered yet, when heard last.", labels=_LISTENER)
-    events = GaugeMetricFamily("pysync_listener_waiting_events", "Of these, its own events.", labels=_LISTENER)
+    lost = CounterMetricFamily(
+        "pysync_listener_lost_events", "Events that the listener reports as lost.", labels=_LISTENER
+    )
+    silent = GaugeMetricFamily("pysync_listener_silent", "1 if the listener is lost.", labels=_LISTENER)
+    heard = GaugeMetricFamily(
+        "pysync_listener_heard_at_seconds", "Time of the last report, in seconds since 1970.", labels=_LISTENER
+    )
+    size = GaugeMetricFamily(
+        "pysync_listener_waiting_bytes", "Bytes that were not delivered at the last report.", labels=_LISTENER
+    )
+    events = GaugeMetricFamily(
+        "pysync_listener_waiting_events",
+        "The listener's own events that were not delivered at the last report.",
+        labels=_LISTENER,
+    )
     for it in listeners:
         labels = [it["instance"], it["source"]]
         lost.add_metric(labels, it["lost"])
@@ -100,10 +116,14 @@ def _listeners(listeners: Sequence[Mapping[str, Any]]) -> Iterator[Metric]:
 def _queue(queue: Mapping[str, Any]) -> Iterator[Metric]:
     yield _gauge("pysync_queue_events", "Events kept in the file.", {}, queue["events"])
     history = queue["history"]
-    yield _gauge("pysync_queue_history_events", "Of these, those that every target has.", {}, history["events"])
-    yield _gauge("pysync_queue_history_bytes", "About what they take of the file.", {}, history["bytes"])
-    yield _gauge("pysync_queue_free_bytes", "Left on the disk of the queue.", {}, queue["free_bytes"])
-    yield _gauge("pysync_queue_unreadable", "What came and was no event (at most 100).", {}, queue["unreadable"])
+    yield _gauge("pysync_queue_history_events", "Events kept in the file that every target has.", {}, history["events"])
+    yield _gauge(
+        "pysync_queue_history_bytes", "Approximate size of the events that every target has.", {}, history["bytes"]
+    )
+    yield _gauge("pysync_queue_free_bytes", "Free space on the disk of the queue.", {}, queue["free_bytes"])
+    yield _gauge(
+        "pysync_queue_unreadable", "Messages that were not valid events (at most 100).", {}, queue["unreadable"]
+    )
 
 
 def _targets(targets: Sequence[Mapping[str, Any]]) -> Iterator[Metric]:
@@ -112,16 +132,18 @@ def _targets(targets: Sequence[Mapping[str, Any]]) -> Iterator[Metric]:
         for it in targets:
             family.add_metric([it["name"]], it[key])
         yield family
-    states = GaugeMetricFamily("pysync_target_state", "1 for the state it is in.", labels=["target", "state"])
-    operations = CounterMetricFamily(
-        "pysync_target_operations", "What became of operations.", labels=["target", "result"]
-    )
+    states = GaugeMetricFamily("pysync_target_state", "1 for the current state.", labels=["target", "state"])
+    operations = CounterMetricFamily("pysync_target_operations", "Operations by result.", labels=["target", "result"])
     events = {
         result: CounterMetricFamily(f"pysync_target_{result}_events", text, labels=["target"])
         for result, text in _EVENTS.items()
     }
-    conflicts = CounterMetricFamily("pysync_target_conflicts", "Changes of both ends that met.", labels=["target"])
-    drift = GaugeMetricFamily("pysync_target_drift", "Objects that [verify] last found to differ.", labels=["target"])
+    conflicts = CounterMetricFamily(
+        "pysync_target_conflicts", "Conflicts between changes at source and target.", labels=["target"]
+    )
+    drift = GaugeMetricFamily(
+        "pysync_target_drift", "Objects that differed at the last comparison ([verify]).", labels=["target"]
+    )
     for it in targets:
         for state in State:
             states.add_metric([it["name"], str(state)], it["state"] == state)

@@ -28,7 +28,7 @@ Status = Callable[[], Mapping[str, Any]]
 def assert_installed() -> None:
     """Raises UsageError without the extra."""
     if any(importlib.util.find_spec(name) is None for name in ("prometheus_client", "starlette", "uvicorn")):
-        raise UsageError("[web] port is set, and what serves it is not installed", "pip install 'pysync[web]'")
+        raise UsageError("[web] port is set, but the web server is not installed", "pip install 'pysync[web]'")
 
 
 class WebServer:
@@ -111,5 +111,5 @@ def _bound(port: int) -> socket.socket:
     try:
         return socket.create_server((HOST, port))
     except OSError as error:
-        hint = "name another one: [web] port"
+        hint = "set another [web] port"
         raise PysyncError(f"cannot listen on {HOST}:{port} for metrics: {error.strerror}", hint) from error

@@ -71,7 +71,7 @@ def test_without_their_tables(target: Target, source: Source, parent: TableName,
         source.put_constraint(absent, primary_key(absent, "pk9", "a")),
         source.put_constraint(child, foreign_key(child, absent, "fk9")),
     ):
-        with pytest.raises(Missing, match=f"{absent} of the constraint is not at the target"):
+        with pytest.raises(Missing, match=f"{absent} of the constraint does not exist at the target"):
             target.apply(operation)
     assert target.apply(source.drop_constraint(absent, "pk9")) == Outcome.UNCHANGED
 

@@ -181,7 +181,7 @@ def test_a_function_of_a_missing_database(harness: TargetHarness, target: Target
     if "functions" not in harness.features:
         pytest.skip("this kind has no functions")
     name = harness.new_database()
-    with pytest.raises(Missing, match=f"database {name} is not at the target"):
+    with pytest.raises(Missing, match=f"database {name} does not exist at the target"):
         target.apply(source.put_function(function(name, "f")))
 
 

@@ -42,5 +42,5 @@ def test_a_configuration_may_name_it(tmp_path: Path) -> None:
 def test_a_directory_that_is_not_there_is_not_taken_for_an_empty_one(tmp_path: Path) -> None:
     kind = target_kind("directory")
     target = kind.open(kind.settings.model_validate({"name": "dr", "kind": "directory", "directory": tmp_path / "no"}))
-    with pytest.raises(Unavailable, match="is not there"):
+    with pytest.raises(Unavailable, match="does not exist"):
         target.databases()

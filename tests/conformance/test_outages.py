@@ -54,7 +54,7 @@ def test_nobody_there(source: Source) -> None:
 def test_frozen_killed_in_the_middle_and_back(metastores: Callable[..., EmbeddedMetastore], source: Source) -> None:
     server = metastores("outages", database="disk")
     with a_target(server.uri, timeout_seconds=2.0) as target:
-        assert target.check() == f"1 databases at {server.uri}"
+        assert target.check() == f"1 database at {server.uri}"
         assert target.apply(source.put_database("db")) == Outcome.APPLIED
         _frozen(server, target, source)
     with a_target(server.uri) as target:

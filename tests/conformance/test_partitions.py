@@ -160,14 +160,14 @@ def test_without_their_table(target: Target, source: Source, name: TableName, lo
     """Somebody has dropped it there: it has more partitions than those of the operation."""
     absent = table(name, location, keys=["k"], parameters={"v": "1"})
     assert target.apply(source.drop_partitions(absent, ["1"])) == Outcome.UNCHANGED
-    with pytest.raises(Incomplete, match=f"table {name} of the partitions is not at the target 'dr'"):
+    with pytest.raises(Incomplete, match=f"table {name} of the partitions does not exist at the target 'dr'"):
         target.apply(source.put_partitions(absent, partition(absent, ["1"])))
     assert target.table(name) is None
 
 
 def test_without_their_database(harness: TargetHarness, target: Target, source: Source, location: str) -> None:
     absent = table(TableName(harness.new_database(), "t"), location, keys=["k"])
-    with pytest.raises(Missing, match=f"table {absent.dbName}.t of the partitions is not at the target"):
+    with pytest.raises(Missing, match=f"table {absent.dbName}.t of the partitions does not exist at the target"):
         target.apply(source.put_partitions(absent, partition(absent, ["1"])))
 
 
@@ -193,7 +193,7 @@ def test_partitions_from_before_the_table_got_its_name_are_stale(
 
 def test_with_the_wrong_number_of_values(target: Target, source: Source, name: TableName, owner: Any) -> None:
     wider = table(name, owner.sd.location, keys=["k", "l"])
-    with pytest.raises(Rejected, match="2 values where the table has 1 partition keys"):
+    with pytest.raises(Rejected, match="2 values, but the table has 1 partition key"):
         target.apply(source.put_partitions(wider, partition(wider, ["1", "2"])))
 
 

@@ -60,7 +60,7 @@ def test_into_another_database(
 def test_into_a_missing_database(harness: TargetHarness, target: Target, source: Source, pair: Pair) -> None:
     target.apply(source.put_table(table(pair.name, pair.location)))
     elsewhere = TableName(harness.new_database(), "t")
-    with pytest.raises(Missing, match=f"database {elsewhere.database} is not at the target"):
+    with pytest.raises(Missing, match=f"database {elsewhere.database} does not exist at the target"):
         target.apply(source.rename_table(pair.name, table(elsewhere, pair.location)))
     assert target.tables(pair.name.database) == ["t"]
 
@@ -76,7 +76,7 @@ def test_views_are_renamed(target: Target, source: Source, pair: Pair) -> None:
 def test_the_old_one_absent(target: Target, source: Source, pair: Pair) -> None:
     """Then its partitions are nowhere, too."""
     name, _, new, new_location = pair
-    with pytest.raises(Incomplete, match=f"table {new} is not at the target 'dr'"):
+    with pytest.raises(Incomplete, match=f"table {new} does not exist at the target 'dr'"):
         target.apply(source.rename_table(name, table(new, new_location)))
     assert target.tables(name.database) == []
 
@@ -142,7 +142,7 @@ def test_a_foreign_table_in_the_way(
     if on_conflict == "skip":
         assert target.apply(rename) == Outcome.FOREIGN
     else:
-        with pytest.raises(Rejected, match="which is there and not from this source"):
+        with pytest.raises(Rejected, match=f"the target has a table {new} that is not from this source"):
             target.apply(rename)
     assert target.tables(name.database) == ["t", "t_new"]
     assert target.table(new).parameters["v"] == "theirs"
@@ -153,7 +153,7 @@ def test_a_foreign_table_of_the_old_name(harness: TargetHarness, source: Source,
     harness.create(table(name, location))
     rename = source.rename_table(name, table(new, new_location))
     assert harness.open(on_conflict="skip").apply(rename) == Outcome.FOREIGN
-    with pytest.raises(Rejected, match=f"table {name} is at the target"):
+    with pytest.raises(Rejected, match=f"table {name} already exists at the target"):
         harness.open(on_conflict="park").apply(rename)
     assert harness.open().tables(name.database) == ["t"]
     assert harness.open(on_conflict="adopt").apply(rename) == Outcome.APPLIED

@@ -89,7 +89,7 @@ def test_foreign_table_is_skipped(harness: TargetHarness, source: Source, name: 
 def test_foreign_table_is_parked(harness: TargetHarness, source: Source, name: TableName, location: str) -> None:
     target = harness.open(on_conflict="park")
     harness.create(table(name, location, parameters={"v": "theirs"}))
-    with pytest.raises(Rejected, match=f"table {name} is at the target 'dr' already and not from this source"):
+    with pytest.raises(Rejected, match=f"table {name} already exists at the target 'dr' and is not from this source"):
         target.apply(source.put_table(table(name, location, parameters={"v": "ours"})))
     assert target.table(name).parameters["v"] == "theirs"
 
@@ -111,7 +111,7 @@ def test_foreign_table_is_never_dropped(
     harness.create(table(name, location, keys=["k"]))
     assert target.apply(source.drop_table(name)) == Outcome.FOREIGN
     with (
-        pytest.raises(Rejected, match=r"is at the target|other partition keys")
+        pytest.raises(Rejected, match=r"already exists at the target|other partition keys")
         if on_conflict != "skip"
         else nullcontext()
     ):
@@ -165,14 +165,14 @@ def test_an_alter_tells_not_all_of_a_table_that_has_other_partition_keys(
     old, new = table(name, location, keys=["k"]), table(name, location, keys=["l"])
     target.apply(source.put_table(old))
     target.apply(source.put_partitions(old, partition(old, ["1"])))
-    with pytest.raises(Incomplete, match=f"table {name} is not at the target 'dr'"):
+    with pytest.raises(Incomplete, match=f"table {name} does not exist at the target 'dr'"):
         target.apply(replace(source.put_table(new), creates=False))
     assert list(target.partitions(name)) == []
 
 
 def test_an_alter_of_a_table_that_is_not_there(target: Target, source: Source, name: TableName, location: str) -> None:
     """Somebody has dropped it there, with all that it had."""
-    with pytest.raises(Incomplete, match=f"table {name} is not at the target 'dr'"):
+    with pytest.raises(Incomplete, match=f"table {name} does not exist at the target 'dr'"):
         target.apply(replace(source.put_table(table(name, location, keys=["k"])), creates=False))
     assert target.table(name) is None
 
@@ -311,7 +311,7 @@ def test_a_commit_at_the_target_is_not_overwritten(
     harness.alter(commit_of(target.table(name), f"{location}/theirs.json"))
     put = source.put_table(iceberg(name, location, "3", "2"))
     if on_conflict == "park":
-        with pytest.raises(Rejected, match=f"committed to the Iceberg table {name} at the target 'dr': .*/theirs"):
+        with pytest.raises(Rejected, match=f"the Iceberg table {name} at the target 'dr' has a commit .*/theirs"):
             target.apply(put)
     else:
         assert target.apply(put) == (Outcome.FOREIGN if on_conflict == "skip" else Outcome.APPLIED)
@@ -352,7 +352,7 @@ def test_no_statistics_of_a_directory_that_is_there(
 
 def test_a_table_of_a_missing_database(harness: TargetHarness, target: Target, source: Source) -> None:
     name = TableName(harness.new_database(), "t")
-    with pytest.raises(Missing, match=f"database {name.database} is not at the target 'dr'"):
+    with pytest.raises(Missing, match=f"database {name.database} does not exist at the target 'dr'"):
         target.apply(source.put_table(table(name, None)))
 
 

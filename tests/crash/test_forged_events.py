@@ -45,7 +45,7 @@ def test_forged_drops_and_tables_are_undone_by_the_comparison(tmp_path: Path) ->
         wait_until(lambda: target.table("shop", "made_up") is not None, what="the forged table")
         for name in ("lines", "customers"):
             source.call(lambda client, name=name: client.create_table(table("shop", name)))
-        told = "came again, not as it came before"
+        told = "arrived again with different content"
         wait_until(lambda: any(told in gap["reason"] for gap in stage.status()["gaps"]), what="a gap")
         assert_converges(stage)
         assert sorted(target.call(lambda client: client.get_all_tables("shop"))) == ["customers", "lines", "orders"]

@@ -74,7 +74,7 @@ def test_a_source_killed_in_the_middle_of_a_stream_is_compared(tmp_path: Path) -
             time.sleep(1)
         assert_closed(stage)
         assert_converges(stage, SECONDS)
-        assert any("without a goodbye" in gap["reason"] for gap in gaps(stage)), gaps(stage)
+        assert any("did not report a shutdown" in gap["reason"] for gap in gaps(stage)), gaps(stage)
 
 
 def test_a_source_killed_before_it_could_tell_anything_while_no_sidecar_ran(tmp_path: Path) -> None:
@@ -99,7 +99,7 @@ def test_a_source_killed_before_it_could_tell_anything_while_no_sidecar_ran(tmp_
         stage.start_sidecar()
         assert_closed(stage)
         assert_converges(stage, SECONDS)
-        assert ["without a goodbye" in gap["reason"] for gap in gaps(stage)] == [True], gaps(stage)
+        assert ["did not report a shutdown" in gap["reason"] for gap in gaps(stage)] == [True], gaps(stage)
         with Metastore(stage.target.uri) as target:
             assert target.tables(name) == ["first", "untold"]
         assert len(list((tmp_path / "spool").glob("*.alive"))) == 1, "that of the living alone"

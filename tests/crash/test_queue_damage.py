@@ -86,5 +86,9 @@ def test_what_was_answered_and_is_lost_with_the_log_is_made_good(stage: Stage, h
             flip(directory)
 
     damage(stage, harm)
-    wait_until(lambda: any("the queue answered for" in it for it in reasons(stage)), seconds=_SECONDS, what="the gap")
+    wait_until(
+        lambda: any("the queue has confirmed events up to" in it for it in reasons(stage)),
+        seconds=_SECONDS,
+        what="the gap",
+    )
     assert_converges(stage, _SECONDS)

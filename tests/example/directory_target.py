@@ -37,8 +37,8 @@ from pysync.targets.store import Capability, Store, Written
 from pysync.targets.target import StoreTarget
 
 _ANSWERS: Sequence[Answer[OSError]] = (
-    Answer(lambda it: isinstance(it, PermissionError), Forbidden, "let pysync write there"),
-    Answer(lambda it: it.errno == errno.ENAMETOOLONG, Rejected, "exclude it"),
+    Answer(lambda it: isinstance(it, PermissionError), Forbidden, "grant pysync permission to write there"),
+    Answer(lambda it: it.errno == errno.ENAMETOOLONG, Rejected, "exclude the table"),
     Answer(lambda _: True, OutcomeUnknown),
 )
 
@@ -47,15 +47,15 @@ class DirectorySettings(TargetSettings):
     """A `[[targets]]` table of `kind = "directory"`."""
 
     kind: Literal["directory"]
-    directory: Path = Field(description="where everything is; it has to be there")
+    directory: Path = Field(description="Directory of the target. It must exist.")
 
 
 class DirectoryStore(Store):
     """A directory, which several processes may use at once."""
 
     lacks: ClassVar[Mapping[Capability, str]] = {
-        Capability.CONSTRAINTS: "there is no file for them",
-        Capability.COLUMN_STATISTICS: "there is no file for them",
+        Capability.CONSTRAINTS: "the directory has no file for constraints",
+        Capability.COLUMN_STATISTICS: "the directory has no file for statistics",
         Capability.RENAMES: "a table and its partitions cannot get other locations in one step",
     }
 
@@ -67,7 +67,7 @@ class DirectoryStore(Store):
     def classified(self, what: str, *, reading: bool = False) -> Iterator[None]:
         """Sort the errors of the operating system; the errors of pysync pass as they are."""
         if not self._root.is_dir():  # one that is not mounted must not be taken for an empty one
-            raise Unavailable(f"{what}: {self._root} is not there")
+            raise Unavailable(f"{what}: {self._root} does not exist")
         try:
             yield
         except OSError as error:
@@ -105,7 +105,7 @@ class DirectoryStore(Store):
         """As it is. A type that no Hive has is a mistake, which whoever reads the directory would stumble over."""
         for column in item.sd.cols or () if isinstance(item, hive.Table) else ():
             if not is_type(column.type):
-                raise Rejected(f"table {name_of(item)}: there is no type {column.type[:80]!r}")
+                raise Rejected(f"table {name_of(item)}: {column.type[:80]!r} is not a type")
         return super().as_kept(item, table)
 
     def create_database(self, wanted: Any) -> None:

@@ -88,7 +88,7 @@ def result(done: subprocess.CompletedProcess[str]) -> dict[str, Any]:
 def test_without_a_sidecar_it_goes_on_after_ctrl_c_and_kills_and_ends_equal(stage: Stage) -> None:
     with filled(stage, tables=12, large=PAGES):
         code, told = interrupted(stage)
-        assert (code, "goes on where it was" in told) == (130, True), told
+        assert (code, "run the command again to continue" in told) == (130, True), told
         for crash in ("apply.done:4", "advance.committed:1"):  # one move of the position may be that of all windows
             assert bootstrap(stage, crash).returncode == -signal.SIGKILL
         found = result(bootstrap(stage))

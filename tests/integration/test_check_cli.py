@@ -70,7 +70,7 @@ def test_a_queue_directory_that_cannot_be_made(place: FaultyPlace, how: str) -> 
 @pytest.mark.parametrize(
     ("lines", "absent", "words"),
     [
-        ("[web]\nport = 0\n", "uvicorn", "what serves it is not installed"),
+        ("[web]\nport = 0\n", "uvicorn", "the web server is not installed"),
         ("copy = true\n", "pyspark", "pyspark is not installed"),
     ],
     ids=["web", "spark"],
@@ -97,9 +97,9 @@ WIDE = {**os.environ, "COLUMNS": "300"}
 @pytest.mark.parametrize(
     ("lines", "words"),
     [
-        ('policy = "sales"\ninclude = ["crm"]\n', "policy and include both say what it takes"),
-        ('locations = { "hdfs//adh1/warehouse" = "hdfs://adh2/warehouse" }\n', "'hdfs//adh1/warehouse' is no URI"),
-        ('locations = { "hdfs://adh1/warehouse" = "/warehouse" }\n', "'/warehouse' is no URI"),
+        ('policy = "sales"\ninclude = ["crm"]\n', "policy and include exclude each other"),
+        ('locations = { "hdfs//adh1/warehouse" = "hdfs://adh2/warehouse" }\n', "'hdfs//adh1/warehouse' is not a URI"),
+        ('locations = { "hdfs://adh1/warehouse" = "/warehouse" }\n', "'/warehouse' is not a URI"),
     ],
 )
 def test_what_contradicts_itself_is_refused_by_both(place: FaultyPlace, lines: str, words: str) -> None:
@@ -134,7 +134,7 @@ def test_a_target_that_is_the_source(tmp_path: Path, server: int, name: str) -> 
     place.file.write_text(text.replace("[bridge]", f'metastore = "thrift://127.0.0.1:{server}"\n[bridge]', 1))
     done = pysync("check", "-c", place.file, "--json", seconds=120)
     (target,) = [it for it in json.loads(done.stdout) if it["what"] == "target dr"]
-    assert (target["ok"], "is the source's own" in target["detail"]) == (False, True), target
+    assert (target["ok"], "source and target are the same metastore" in target["detail"]) == (False, True), target
 
 
 def test_whatever_run_refuses_is_found(place: FaultyPlace) -> None:

@@ -83,7 +83,7 @@ def test_a_target_gets_what_the_source_has_and_loses_what_it_has_not(ends: Ends,
         assert target.database("tmp") is None
 
         refused = ends.pysync("load", "-c", ends.there, tmp_path / "one")
-        assert_one_line(refused, 1, "older than what target dr has", "--force")
+        assert_one_line(refused, 1, "older than the state of target dr", "--force")
         assert "t000" not in target.tables("sales")
 
         _only_what_was_touched(ends, source, target, tmp_path, monkeypatch)
@@ -103,7 +103,7 @@ def _only_what_was_touched(ends: Ends, source: Metastore, target: Metastore, tmp
     assert (made.since, made.upto, made.counts.tables, made.counts.partitions) == (10, 20, 1, 3)
 
     refused = ends.pysync("load", "-c", ends.there, tmp_path / "more")
-    assert_one_line(refused, 1, "begins after notification 10, and target dr took no dump")
+    assert_one_line(refused, 1, "begins after notification 10, but target dr has loaded no dump")
     ends.load(tmp_path / "full")
     (loaded,) = ends.load(tmp_path / "more")["targets"]
     assert loaded["tables"] == 1
@@ -111,7 +111,7 @@ def _only_what_was_touched(ends: Ends, source: Metastore, target: Metastore, tmp
     assert "t002" not in target.tables("sales"), "what is not listed any more is gone"
     assert len(target.partition_names("sales", "large")) == PAGES - 1, "what was not touched is as it was"
     refused = ends.pysync("load", "-c", ends.there, tmp_path / "full")
-    assert_one_line(refused, 1, "it goes up to notification 10, not 20")
+    assert_one_line(refused, 1, "it ends at notification 10, not 20")
 
 
 @pytest.mark.crash
@@ -150,7 +150,7 @@ def test_kills_of_dump_and_load_cost_no_more_than_another_start(ends: Ends, tmp_
     assert {path: path.stat().st_mtime_ns for path in kept} == kept, "what was done is not done again"
     ends.pysync("load", "-c", ends.there, directory, crash="append.committed:1")
     refused = ends.pysync("load", "-c", ends.there, tmp_path / "older")
-    assert_one_line(refused, 1, "older than what target dr has: it was begun earlier")
+    assert_one_line(refused, 1, "older than the state of target dr: it began before the dump")
     for crash in ("append.committed:1", "apply.done:3", "advance.committed:1"):  # one move may be that of all windows
         assert ends.pysync("load", "-c", ends.there, directory, crash=crash).returncode == -signal.SIGKILL
     found = ends.load(directory)["targets"][0]
@@ -214,7 +214,7 @@ def test_data_files_go_with_a_dump_and_come_before_the_metadata(ends: Ends, tmp_
         shutil.rmtree(path_of(location), ignore_errors=True)
     ends.write()
     refused = ends.pysync("load", "-c", ends.there, dump)
-    assert_one_line(refused, 2, "the dump has data files, and target dr takes none", "--files none")
+    assert_one_line(refused, 2, "the dump has data files, but target dr does not copy files", "--files none")
     ends.write(COPY)
     assert ends.pysync("load", "-c", ends.there, dump, crash="apply.done:4").returncode == -signal.SIGKILL
     assert ends.load(dump)["targets"][0]["parked"] == []

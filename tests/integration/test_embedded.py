@@ -67,14 +67,14 @@ def test_a_second_start_is_refused_a_second_stop_is_not_and_a_hung_process_is_en
     monkeypatch.setattr("pysync.embedded.server._PATIENCE", 0.2)
     server = metastores("a")
     pid = server.pid
-    with pytest.raises(PysyncError, match="runs already"):
+    with pytest.raises(PysyncError, match="is already running"):
         server.start()
     hang(pid)
     server.stop()
     assert process_is_gone(pid)
     server.stop()
     server.kill()
-    with pytest.raises(PysyncError, match="does not run"):
+    with pytest.raises(PysyncError, match="is not running"):
         _ = server.pid
 
 
@@ -89,7 +89,7 @@ def test_drop_database_keeps_the_connection(shared_metastore: EmbeddedMetastore)
 
 def test_a_broken_setting_shows_the_end_of_the_log(metastores: Metastores) -> None:
     overrides = {"hive.metastore.event.listeners": "no.such.Listener"}
-    with pytest.raises(PysyncError, match="'broken' ended while it was starting") as refused:
+    with pytest.raises(PysyncError, match="'broken' ended during its start") as refused:
         metastores("broken", overrides=overrides)
     assert "no.such.Listener" in str(refused.value)
 
@@ -174,7 +174,7 @@ def test_an_archive_that_is_none_keeps_nobody_from_starting(monkeypatch: pytest.
 def test_says_that_java_is_missing(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     monkeypatch.setenv("PATH", str(tmp_path))
     monkeypatch.setenv("JAVA_HOME", str(tmp_path))
-    with pytest.raises(PysyncError, match="no Java found"):
+    with pytest.raises(PysyncError, match="found no Java"):
         EmbeddedMetastore(tmp_path / "a").start()
 
 

@@ -60,4 +60,7 @@ def test_it_says_what_to_set_and_ends_with_all_it_started(tmp_path: Path) -> Non
 def test_a_metastore_needs_a_directory() -> None:
     done = subprocess.run([sys.executable, "-m", "pysync", "embedded"], capture_output=True, text=True, check=False)
     assert done.returncode == 2
-    assert done.stderr == "pysync: embedded needs a directory; say where its settings, log and data may go\n"
+    assert (
+        done.stderr
+        == "pysync: the embedded metastore needs a directory; name a DIRECTORY for its settings, log and data\n"
+    )

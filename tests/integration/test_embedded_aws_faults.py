@@ -124,7 +124,7 @@ def test_faults_are_cleared(aws: EmbeddedAws) -> None:
 
 @pytest.mark.parametrize("wrong", [{"colour": "red"}, {"cuont": 2}])
 def test_a_fault_that_is_misspelt_is_refused(aws: EmbeddedAws, wrong: dict[str, Any]) -> None:
-    with pytest.raises(PysyncError, match=r"a fault has a target, and may have .*count"):
+    with pytest.raises(PysyncError, match=r"a fault needs a target, and may have .*count"):
         aws.fault("Glue.GetTable", **wrong)
 
 
@@ -180,11 +180,11 @@ def test_it_can_be_stopped_and_started_anew(tmp_path: Path) -> None:
     with aws:
         aws.client("glue").create_database(DatabaseInput={"Name": "d"})
         pid = aws.pid
-        with pytest.raises(PysyncError, match="runs already"):
+        with pytest.raises(PysyncError, match="is already running"):
             aws.start()
     assert process_is_gone(pid)
     assert not aws.running
-    with pytest.raises(PysyncError, match="does not run"):
+    with pytest.raises(PysyncError, match="is not running"):
         assert aws.pid
     with aws:
         assert aws.client("glue").get_databases()["DatabaseList"] == []
@@ -192,7 +192,7 @@ def test_it_can_be_stopped_and_started_anew(tmp_path: Path) -> None:
 
 def test_a_port_that_is_in_use_is_said(aws: EmbeddedAws, tmp_path: Path) -> None:
     port = int(aws.url.rpartition(":")[2])
-    with pytest.raises(PysyncError, match=r"(?s)ended while it was starting.*in use"):
+    with pytest.raises(PysyncError, match=r"(?s)ended during its start.*in use"):
         EmbeddedAws(tmp_path, athena=False, port=port).start()
 
 

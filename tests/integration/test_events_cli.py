@@ -41,6 +41,6 @@ def test_what_was_applied_can_be_read_and_nothing_is_said_of_what_it_carried(pla
 
         done = pysync("events", "-c", place.file, "--since", 1, "--limit", 2)
         assert (done.returncode, done.stderr) == (0, "")
-        assert "events 1 to 1102 are kept" in done.stdout
+        assert "the queue holds events 1 to 1102" in done.stdout
         assert "more: --since 3" in done.stdout
-        assert "(1102 of them, " in pysync("status", "-c", place.file).stdout
+        assert "(1,102 of them as history since " in pysync("status", "-c", place.file).stdout

@@ -55,7 +55,7 @@ def test_an_older_dump_does_not_undo_what_a_listener_has_replayed(stage: Stage, 
 
         for file in (stage.config_file, elsewhere(stage, tmp_path)):
             refused = pysync("load", "-c", file, dump)
-            words = ("older than what target replica has", f"would drop {SINCE}", f"{name}.t{BEFORE}", "--force")
+            words = ("older than the state of target replica", f"would drop {SINCE}", f"{name}.t{BEFORE}", "--force")
             assert_one_line(refused, 1, *words)
             assert len(target.tables(name)) == BEFORE + SINCE
 

@@ -89,7 +89,7 @@ def test_all_that_were_tried_are_named(ways: list[Proxy]) -> None:
         metastore.databases()
     said = str(refused.value)
     assert [uri(way) in said for way in ways] == [True, True]
-    assert said.endswith("; is it running, and is this its address?"), "once"
+    assert said.endswith("; check that it is running, and that this is its address"), "once"
     assert "\n" not in said
 
 

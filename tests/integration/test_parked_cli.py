@@ -66,10 +66,10 @@ def test_retry_of_what_is_still_refused_ends_with_1_and_the_reason(place, runnin
 
 def test_skip_asks_first_and_gives_up_for_good(place, running):
     done = pysync("parked", "skip", "try", 2, "-c", place.file)
-    assert (done.returncode, "given up for good" in done.stdout) == (1, True)
+    assert (done.returncode, "skipped for good" in done.stdout) == (1, True)
     assert running.status()["targets"][0]["parked"] == 2
     done = pysync("parked", "skip", "try", 2, "--yes", "-c", place.file)
-    assert (done.returncode, done.stdout) == (0, "given up: 1 events\napplied: 1 of 1 events\n")
+    assert (done.returncode, done.stdout) == (0, "skipped: 1 event\napplied: 1 of 1 event\n")
     assert running.status()["targets"][0]["parked"] == 0
 
 
@@ -86,7 +86,7 @@ def test_skip_wants_one_of_position_and_table(place, arguments):
 
 @pytest.mark.parametrize("name", ["list", "retry"])
 def test_a_target_that_there_is_not_is_wrong_usage(place, name):
-    assert_one_line(pysync("parked", name, "tri", "-c", place.file), 2, "no target 'tri'", "it has: try")
+    assert_one_line(pysync("parked", name, "tri", "-c", place.file), 2, "no target 'tri'", "its targets: try")
 
 
 def test_without_a_sidecar_it_says_so(place):

@@ -67,7 +67,7 @@ def test_a_pause_by_hand_outlasts_a_restart_and_is_told(place):
         assert target["lag_seconds"] > 0
         assert "paused: the target is moved" in pysync("status", "-c", place.file).stdout
         done = pysync("resume", "try", "-c", place.file)
-        assert (done.returncode, done.stdout) == (0, "try goes on; it was paused: the target is moved\n")
+        assert (done.returncode, done.stdout) == (0, "try is resumed; it was paused: the target is moved\n")
         assert wait_for(running, state="running", queued=0)["paused"] is None
         assert pysync("resume", "try", "-c", place.file).stdout == "try was not paused\n"
 
@@ -112,7 +112,7 @@ def test_a_target_that_there_is_not_is_wrong_usage(place, name):
 def test_a_second_sidecar_is_refused(place):
     with sidecar(place):
         done = pysync("run", "-c", place.file)
-        assert_one_line(done, 1, "another pysync runs on this directory")
+        assert_one_line(done, 1, "another pysync process uses this directory")
 
 
 def test_a_damaged_queue_is_set_aside_when_asked(place):

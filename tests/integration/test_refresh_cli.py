@@ -43,7 +43,7 @@ def create(uri: str, *names: str) -> None:
 def test_a_table_that_nobody_has(stage: Stage, database: str) -> None:
     for more in ([], ["--wait"]):
         done = pysync("refresh", f"{database}.nope", "-c", stage.config_file, *more)
-        assert_one_line(done, 1, f"there is no table {database}.nope, neither at the source nor at a target")
+        assert_one_line(done, 1, f"table {database}.nope exists neither at the source nor at a target")
     assert pysync("refresh", "no_such_database.nope", "-c", stage.config_file).returncode == 1
 
 
@@ -60,7 +60,7 @@ def test_waiting_ends_while_something_is_parked(stage: Stage, database: str) -> 
     wait_until(lambda: stage.status()["targets"][0]["parked"] == 1, what="the parked event")
     for names in ([f"{database}.good"], []):
         done = pysync("refresh", *names, "--wait", "-c", stage.config_file, seconds=60)
-        said = f"'replica' is through, but has parked events of {database}.bad"
+        said = f"'replica' has parked events of {database}.bad"
         assert_one_line(done, 1, said, "pysync parked list replica")
     with closing(Metastore(stage.target.uri)) as target:
         target.call(lambda client: client.drop_table(database, "bad", False))

@@ -142,7 +142,7 @@ def test_when_the_descriptors_run_out_the_sidecar_ends_and_the_next_one_goes_on(
             assert running.process.wait(30) == 1
         refusals = [line for line in running.log().splitlines() if line.startswith("pysync: ")]
         assert len(refusals) == 1, running.log()
-        assert "accept loop ended" in refusals[0]
+        assert "stopped accepting connections" in refusals[0]
     with sidecar(place) as running:
         assert running.status()["queue"]["events"] == 1
         send(running, create("db.t2"), first=2)

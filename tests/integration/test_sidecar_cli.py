@@ -124,14 +124,15 @@ def test_status_shows_what_the_docs_promise_and_nothing_else(place):
     assert sorted(found - promise - free) == [], "there and not in docs/status.md"
     assert (status["version"], status["source"], status["pid"]) == (__version__, "onprem", running.process.pid)
     assert status["instances"][0]["missing"] == [[1, 2]]
-    assert status["gaps"][0]["reason"] == "target dr is new: it is compared with the source"
+    assert status["gaps"][0]["reason"] == "target dr is new: pysync compares it with the source"
 
 
 def test_status_for_people_names_the_target(place):
     with sidecar(place):
         done = pysync("status", "-c", place.file)
     assert (done.returncode, done.stderr) == (1, ""), "the target is new, and the source is not known"
-    assert done.stdout.splitlines()[0] == "NOT WELL: a gap is open: target dr is new: it is compared with the source"
+    told = ["1 problem:", "  a gap is open: target dr is new: pysync compares it with the source"]
+    assert done.stdout.splitlines()[:2] == told
     assert "hms" in done.stdout
 
 
@@ -165,7 +166,7 @@ def test_after_a_kill_it_goes_on(place):
 
 def test_a_second_sidecar_on_the_same_queue_is_refused(place):
     with sidecar(place) as running:
-        assert_one_line(pysync("run", "-c", place.file), 1, "queue.db", "another pysync runs on this directory")
+        assert_one_line(pysync("run", "-c", place.file), 1, "queue.db", "another pysync process uses this directory")
         assert running.status()["pid"] == running.process.pid, "the first one was disturbed"
 
 
@@ -187,19 +188,19 @@ def test_without_its_token_file_it_does_not_begin(place):
 
 def test_a_token_that_others_can_read_is_refused(place):
     place.token.chmod(0o644)
-    assert_one_line(pysync("run", "-c", place.file), 2, "can be read by others", "chmod 600")
+    assert_one_line(pysync("run", "-c", place.file), 2, "can be read by other users", "chmod 600")
 
 
 def test_a_token_that_others_can_replace_is_refused_by_run_and_named_by_check(place):
     place.token = place.token.rename(new_directory(place.directory / "open") / "token")
     place.write()
     place.token.parent.chmod(0o777)
-    assert_one_line(pysync("run", "-c", place.file), 2, "others can replace the token file", "chmod go-w")
+    assert_one_line(pysync("run", "-c", place.file), 2, "other users can replace the token file", "chmod go-w")
     done = pysync("check", "-c", place.file, "--json")
     (found,) = [it for it in json.loads(done.stdout) if it["what"] == "token file"]
     assert (found["ok"], found["detail"].count("\n")) == (False, 0)
-    assert "others can replace the token file" in found["detail"]
-    assert_one_line(pysync("token", place.token.parent / "new"), 2, "others can replace the token file")
+    assert "other users can replace the token file" in found["detail"]
+    assert_one_line(pysync("token", place.token.parent / "new"), 2, "other users can replace the token file")
 
 
 def new_directory(path):
@@ -217,7 +218,7 @@ def test_a_queue_of_a_later_pysync_is_refused(place):
     EventQueue(place.queue, min_free_bytes=0).close()
     with closing(sqlite3.connect(place.queue / "queue.db")) as file:
         file.execute("PRAGMA user_version = 99")
-    assert_one_line(pysync("run", "-c", place.file), 1, "queue format 99", "a newer pysync wrote it")
+    assert_one_line(pysync("run", "-c", place.file), 1, "queue format 99", "a newer pysync wrote the file")
 
 
 def test_a_queue_that_cannot_be_there_is_refused(place):
@@ -288,7 +289,7 @@ def test_check_may_be_run_beside_the_sidecar(place):
         assert found["bridge port"] == {
             "what": "bridge port",
             "ok": True,
-            "detail": f"the sidecar runs, pid {running.process.pid}",
+            "detail": f"used by the running sidecar, pid {running.process.pid}",
         }
 
 

@@ -97,7 +97,10 @@ def test_partitions_of_another_format_than_their_table_are_read_as_what_they_are
 @pytest.mark.parametrize(
     ("change", "said"),
     [
-        (lambda it: setattr(it, "tableType", "MATERIALIZED_VIEW"), "Spark's catalog has no materialized view"),
+        (
+            lambda it: setattr(it, "tableType", "MATERIALIZED_VIEW"),
+            "Spark's catalog does not support the type materialized view",
+        ),
         (lambda it: setattr(it.sd.cols[0], "type", "uniontype<int,string>"), "uniontype"),
         (lambda it: setattr(it.sd, "inputFormat", "org.example.Odd"), "org.example.Odd"),
         (lambda it: setattr(it.sd.serdeInfo, "serializationLib", "org.example.Serde"), "org.example.Serde"),

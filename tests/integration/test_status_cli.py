@@ -43,11 +43,11 @@ def test_a_target_that_waits_for_longer_than_the_grace(tmp_path: Path) -> None:
     place = graced(Place(tmp_path), "2s")
     with sidecar(place) as running:
         send(running, create("db.t"))
-        wait_until(lambda: "target dr has been waiting for 0:0" in problems(running), seconds=60, what="the verdict")
+        wait_until(lambda: "target dr has been waiting for " in problems(running), seconds=60, what="the verdict")
         since = running.status()["targets"][0]["waiting_since"]
         assert 2 < time.time() - since < 600
         code, text = shown(place)
-        assert (code, text.startswith("NOT WELL"), "target dr has been waiting" in text) == (1, True, True)
+        assert (code, text.startswith("1 problem:"), "target dr has been waiting" in text) == (1, True, True)
 
 
 def test_a_target_that_waits_within_the_grace_is_no_problem(tmp_path: Path) -> None:
@@ -68,7 +68,7 @@ def test_an_error_that_is_over_says_so_and_when_it_was(tmp_path: Path) -> None:
 
         wait_until(lambda: error().get("over") is True, seconds=60, what="the end of the trouble")
         assert 0 <= time.time() - error()["at"] < 600
-        assert ", which is over: " in shown(place)[1]
+        assert " (recovered): " in shown(place)[1]
 
 
 def test_parked_events_and_a_pause_are_problems_until_they_are_over(tmp_path: Path) -> None:
@@ -76,7 +76,7 @@ def test_parked_events_and_a_pause_are_problems_until_they_are_over(tmp_path: Pa
     place = graced(FaultyPlace(tmp_path), "1h", more=faults)
     with sidecar(place) as running:
         send(running, create_database(), create("db.bad"))
-        wait_until(lambda: "has 1 parked events" in problems(running), seconds=60, what="parking")
+        wait_until(lambda: "has 1 parked event;" in problems(running), seconds=60, what="parking")
         assert running.status()["targets"][0]["last_error"]["over"] is False
         assert pysync("parked", "skip", "try", "2", "--yes", "-c", place.file).returncode == 0
         assert pysync("pause", "try", "-c", place.file, "--reason", "to look").returncode == 0
@@ -102,7 +102,7 @@ def test_what_waits_in_a_spool_counts_from_its_commit(tmp_path: Path) -> None:
             "lost": 1,
         }
         assert status["targets"][0]["lag_seconds"] >= AN_HOUR_MS / 1000
-        assert f"listener {old.instance} of onprem cannot deliver: 4096 bytes wait, for 1:00:" in problems(running)
+        assert f"listener {old.instance} of onprem cannot deliver: 4,096 bytes waiting for 1h" in problems(running)
 
 
 def test_what_waits_in_the_queue_counts_from_its_commit(tmp_path: Path) -> None:

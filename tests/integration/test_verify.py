@@ -330,7 +330,7 @@ def test_what_belongs_to_others_is_told_and_is_no_drift_but_where_ours_should_be
     try:
         done = ends.verify("db.owner", "--json")
         assert done.returncode == 1
-        assert ("table", "db.owner", "stands where ours should be: not written by pysync") in found(done.stdout)
+        assert ("table", "db.owner", "another object has this name: not written by pysync") in found(done.stdout)
         assert ends.verify("db.owner", "--repair").returncode == 1, "on_conflict is park: nothing of others is written"
     finally:
         alter("owner", setting("parameters", ours.parameters))(ends.target)
@@ -341,8 +341,8 @@ def test_what_belongs_to_others_is_told_and_is_no_drift_but_where_ours_should_be
 
 
 def test_a_name_that_is_nothing_s_and_other_wrong_arguments_are_told_in_a_line(ends: Ends, tmp_path: Path) -> None:
-    assert_one_line(ends.verify("db.nosuch"), 2, "nothing in the scope of a target is called db.nosuch")
-    assert_one_line(ends.verify("nosuch"), 2, "nothing in the scope of a target is called nosuch")
+    assert_one_line(ends.verify("db.nosuch"), 2, "no object db.nosuch is in the scope of a target")
+    assert_one_line(ends.verify("nosuch"), 2, "no object nosuch is in the scope of a target")
     assert_one_line(ends.verify("a.b.c"), 2, "a.b.c")
     assert_one_line(ends.verify("--target", "nosuch"), 2, "has no target 'nosuch'", "replica")
     assert_one_line(ends.verify("db.owner", "--junit", tmp_path / "no" / "file"), 2, "cannot write", "--junit")

@@ -118,4 +118,4 @@ def test_a_source_that_is_away_is_told_of_in_a_line(ends: Ends, tmp_path: Path) 
     words = command(("verify", "-c", file, "--on-spark"))
     done = subprocess.run(words, capture_output=True, text=True, timeout=SECONDS, check=False)
     last = done.stderr.splitlines()[-1]
-    assert (done.returncode, "the source cannot be read" in last, "127.0.0.1:1" in last) == (1, True, True), done
+    assert (done.returncode, "cannot read the source" in last, "127.0.0.1:1" in last) == (1, True, True), done

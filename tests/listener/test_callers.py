@@ -61,4 +61,4 @@ def test_every_call_tells_where_the_change_has_been(stand: Stand, target: StoreT
 
 
 def test_a_check_says_that_our_name_is_taken(stand: Stand, target: StoreTarget) -> None:
-    assert target.check().endswith(f" databases at {stand.server.uri}, which takes our name")
+    assert target.check().endswith(f" at {stand.server.uri}; it accepts the user name of pysync")

@@ -56,7 +56,7 @@ def test_an_old_listener_is_refused_and_its_events_come_by_the_new_one(old: Plac
         wait_until(lambda: bool(old.log_lines("it does not accept the token")), seconds=30, what="the listener's line")
     assert names(old) == []
     assert [line["reason"] for line in lines if line["event"] == "caller_refused"] == [
-        "a listener of an older release, which sends the token itself ([bridge] old_listeners)"
+        "the listener is of an older release and sends the token itself; to let it in: [bridge] old_listeners = true"
     ]
     driver.kill()
     old.jar = jar

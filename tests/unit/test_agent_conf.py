@@ -81,7 +81,7 @@ def test_the_second_generation_calls_glue(imported):
 def test_without_a_staging_location_it_says_so(imported):
     text, config = imported({"hive.metastore.event.listeners": f"other.Listener,{LISTENER}"})
     assert (config.targets[0].staging, config.targets[0].work_group) == (None, "primary")
-    assert "no staging location: name one" in text
+    assert "no staging location: set staging" in text
 
 
 SECRET = st.text(alphabet="ABCDEFGHKLMabcdefghk0123456789/+", min_size=16, max_size=40)
@@ -111,10 +111,10 @@ def test_nor_is_one_in_what_is_read_of_the_address():
 @pytest.mark.parametrize(
     ("extra", "said"),
     [
-        ({"glue.catalog.user.key": "AKIA"}, "Credentials are in its configuration"),
-        ({"glue.catalog.athena.jdbc.url": "jdbc:awsathena://AwsRegion=x-1;UID=a;PWD=b"}, "Credentials are in"),
-        ({"no-event-sleep-duration": "5"}, "Not needed any more: no-event-sleep-duration."),
-        ({"glue.catalog.athena.s3.staging.dir": "${staging}"}, "refers to ${another} setting"),
+        ({"glue.catalog.user.key": "AKIA"}, "The configuration of the agent holds credentials"),
+        ({"glue.catalog.athena.jdbc.url": "jdbc:awsathena://AwsRegion=x-1;UID=a;PWD=b"}, "holds credentials"),
+        ({"no-event-sleep-duration": "5"}, "No longer needed: no-event-sleep-duration."),
+        ({"glue.catalog.athena.s3.staging.dir": "${staging}"}, "refers to ${another} property"),
         ({"glue.catalog.dropTableIfExists": "true"}, '"adopt" alters them'),
         ({}, 'parked until on_conflict is "adopt"'),
     ],
@@ -128,7 +128,7 @@ def test_what_is_different_is_said(imported, extra, said):
 def test_what_needs_no_word_gets_none(imported):
     text, _ = imported(AGENT)
     assert "Credentials" not in text
-    assert "Not needed" not in text
+    assert "No longer needed" not in text
     assert "refers to" not in text
 
 

@@ -22,8 +22,8 @@ TEXT = "org.apache.hadoop.hive.serde2.lazy.LazySimpleSerDe"
 PARQUET = "org.apache.hadoop.hive.ql.io.parquet.serde.ParquetHiveSerDe"
 MARK = Mark("onprem", 1, 7, 10)
 STORE = unasked_store()
-DATES = "columns of type date, which Athena neither adds nor replaces"
-TOO_LONG = "the statement of 270100 bytes is longer than the 262144 that Athena takes"
+DATES = "columns of type date, which Athena can neither add nor replace"
+TOO_LONG = "the statement has 270100 bytes; Athena accepts 262144"
 WORDS = st.text(alphabet="ab'\"\\`${};\n日é ", max_size=12)
 
 
@@ -168,15 +168,15 @@ def test_another_event_of_the_same_creation_is_no_difference_and_another_creatio
 @pytest.mark.parametrize(
     ("wanted", "there", "left"),
     [
-        (table(parameters={"x": "1"}), table(parameters={"x": "1", "y": "2"}), "the removal of y"),
-        (table(("a:int",), serde=PARQUET), table(serde=PARQUET), f"other columns of a table with the serde {PARQUET}"),
-        (table(("a:int", "b:int")), table(), "a column of a type that the old one cannot be read as"),
+        (table(parameters={"x": "1"}), table(parameters={"x": "1", "y": "2"}), "the removal of properties (y)"),
+        (table(("a:int",), serde=PARQUET), table(serde=PARQUET), f"columns of a table with the serde {PARQUET}"),
+        (table(("a:int", "b:int")), table(), "a column type that cannot read the old type"),
         (table(("a:int", "b:string", "c:date")), table(), DATES),
         (table(("a:bigint", "b:date")), table(("a:int", "b:date")), DATES),
-        (table(serde=PARQUET), table(), "another serde or format"),
-        (table(inputFormat="org.example.Other"), table(), "another serde or format"),
-        (table(bucketCols=["a"], numBuckets=4), table(), "other buckets"),
-        (table(bucketCols=["a"], numBuckets=4), table(bucketCols=["a"], numBuckets=8), "other buckets"),
+        (table(serde=PARQUET), table(), "a new serde or format"),
+        (table(inputFormat="org.example.Other"), table(), "a new serde or format"),
+        (table(bucketCols=["a"], numBuckets=4), table(), "new buckets"),
+        (table(bucketCols=["a"], numBuckets=4), table(bucketCols=["a"], numBuckets=8), "new buckets"),
         (table(parameters={"x": "y" * 270_000}), table(), TOO_LONG),
     ],
 )  # fmt: skip
@@ -193,7 +193,7 @@ def test_what_no_statement_says_is_left_over(wanted, there, left):
         ({"retention": 3}, "the retention"),
         ({"parameters": {"numRows": "5"}}, "statistics"),
         ({"compressed": True}, "compressed"),
-        ({"sortCols": [hive.Order("a", 1)]}, "the order in buckets"),
+        ({"sortCols": [hive.Order("a", 1)]}, "the sort order in buckets"),
         ({"skewedInfo": hive.SkewedInfo(["a"], [["1"]], {})}, "skewed values"),
         ({"storedAsSubDirectories": True}, "stored as subdirectories"),
     ],
@@ -234,12 +234,12 @@ def odd(**fields):
         (odd(tableType="VIRTUAL_VIEW"), "a virtual view"),
         (odd(parameters={"table_type": "ICEBERG"}), "a table with table_type 'ICEBERG'"),
         (odd(parameters={"storage_handler": "org.example.H"}), "a table with storage_handler 'org.example.H'"),
-        (odd(location="hdfs://nn/t"), "the location 'hdfs://nn/t', which is not an s3:// one"),
-        (odd(location=None), "the location None, which is not an s3:// one"),
-        (odd(tableName="a-b"), "the name 'a-b' has other characters than a-z, 0-9 and _"),
-        (odd(cols=columns("a.b:int")), "the name 'a.b' has a dot or a colon in it"),
-        (odd(cols=columns("a:uniontype<int>")), "'uniontype<int>' is no type that Athena takes"),
-        (odd(partitionKeys=columns("k.l:int")), "the name 'k.l' has a dot or a colon in it"),
+        (odd(location="hdfs://nn/t"), "the location 'hdfs://nn/t', which does not begin with s3://"),
+        (odd(location=None), "the location None, which does not begin with s3://"),
+        (odd(tableName="a-b"), "the name 'a-b' contains characters other than a-z, 0-9 and _"),
+        (odd(cols=columns("a.b:int")), "the name 'a.b' contains a dot or a colon"),
+        (odd(cols=columns("a:uniontype<int>")), "'uniontype<int>' is not a type that Athena supports"),
+        (odd(partitionKeys=columns("k.l:int")), "the name 'k.l' contains a dot or a colon"),
     ],
 )
 def test_tables_that_no_statement_may_touch(item, why):
@@ -294,7 +294,7 @@ def test_an_altered_database():
     [
         ({"description": "new", "parameters": {"x": "1"}}, "the comment"),
         ({"locationUri": "s3://b/else", "parameters": {"x": "1"}}, "the location"),
-        ({}, "the removal of x"),
+        ({}, "the removal of properties (x)"),
     ],
 )
 def test_what_is_left_over_of_a_database(fields, left):
@@ -306,7 +306,7 @@ def test_what_is_left_over_of_a_database(fields, left):
 
 def test_a_database_elsewhere_is_left_over():
     assert decide_database(database(locationUri="hdfs://nn/db"), None).needed == [
-        "the location 'hdfs://nn/db' is not an s3:// one"
+        "the location 'hdfs://nn/db' does not begin with s3://"
     ]
 
 
@@ -358,8 +358,8 @@ def test_values_that_would_become_others_are_left_over():
         assert "('a'" not in decision.statements[0]
         assert "`k`='a', `n`='7'" in decision.statements[0]
         assert decision.needed == [
-            f"the partition value '{DEFAULT_PARTITION}' of k would become another in a string (partitions: 1)",
-            "the partition value '07' of n would become another in a int (partitions: 1)",
+            f"Athena DDL would change the partition value '{DEFAULT_PARTITION}' of k (type string) (partitions: 1)",
+            "Athena DDL would change the partition value '07' of n (type int) (partitions: 1)",
         ]
 
 
@@ -385,8 +385,8 @@ def test_what_a_partition_has_of_its_own_is_left_over_and_counted():
     decision = put(wanted)
     assert len(decision.statements) == 1
     assert sorted(leftover.what for leftover in decision.leftovers) == [
-        "a serde or format of its own (partitions: 1)",
-        "columns of its own (partitions: 1)",
+        "a serde or format that differs from that of the table (partitions: 1)",
+        "columns that differ from those of the table (partitions: 1)",
         "parameters (partitions: 1)",
         "statistics (partitions: 2)",
     ]
@@ -419,7 +419,7 @@ def test_a_partition_with_more_than_another_location_is_left_over_whole():
 def test_a_location_off_s3_is_left_over():
     decision = put([partition("a", "1", of=KEYED, location="hdfs://nn/x")])
     assert decision.statements == ()
-    assert decision.needed == ["the location 'hdfs://nn/x' is not an s3:// one (partitions: 1)"]
+    assert decision.needed == ["the location 'hdfs://nn/x' does not begin with s3:// (partitions: 1)"]
 
 
 @pytest.mark.parametrize("place", ["a b", "${x}", "100%", "a[b]", "a\\b", "a\u00a0b"])
@@ -427,7 +427,9 @@ def test_a_new_location_that_is_no_uri_is_left_over(place):
     """Hive reads that of a new table or partition as it is, and that of SET LOCATION as a URI."""
     there, wanted = table(), table(location=f"s3://b/{place}")
     assert decide_table(wanted, None).needed == []
-    assert decide_table(wanted, there).needed == [f"SET LOCATION takes no {f's3://b/{place}'!r}, which is not a URI"]
+    assert decide_table(wanted, there).needed == [
+        f"SET LOCATION does not accept {f's3://b/{place}'!r}, which is not a URI"
+    ]
 
 
 @pytest.mark.parametrize("place", ["it's", "a%20b", "ü", "日本/😀", "$;&=+,@"])

@@ -73,4 +73,4 @@ def test_the_message_is_one_short_line_and_says_what_and_why():
     assert error.message.startswith("CREATE TABLE on target 'lake': FAILED: ParseException line 1 xxx")
     assert "\n" not in str(error)
     assert len(str(error)) <= 500
-    assert "grant it" in str(failure(Ending("FAILED", "denied", 1500), "x"))
+    assert "grant the permission" in str(failure(Ending("FAILED", "denied", 1500), "x"))

@@ -158,7 +158,7 @@ def test_done_and_its_polling_cut_in_between():
 
 def test_nobody_says_what_became_of_it():
     scripted = Scripted([RUNNING, refused("ThrottlingException")])
-    with pytest.raises(OutcomeUnknown, match="nobody can say what became of query q1"):
+    with pytest.raises(OutcomeUnknown, match="the result of query q1 is unknown"):
         athena(scripted).run(DDL, "db")
 
 
@@ -182,9 +182,9 @@ def test_nothing_is_run_before_the_one_before_has_ended(monkeypatch):
     monkeypatch.setattr("pysync.targets.athena.execution._SETTLE_SECONDS", 0.2)
     scripted = Scripted([RUNNING], stop=[refused("ThrottlingException")])
     found = athena(scripted, statement_timeout_seconds=0.1)
-    with pytest.raises(OutcomeUnknown, match="did not end within"):
+    with pytest.raises(OutcomeUnknown, match="did not finish within"):
         found.run(DDL, "db")
-    with pytest.raises(Unavailable, match="query q1 on target 'lake' was cancelled, and has not ended yet"):
+    with pytest.raises(Unavailable, match="query q1 on target 'lake' was cancelled but has not ended yet"):
         found.run(DDL, "db")
     assert scripted.calls["start"] == 1
     scripted.answers["get"] = [SUCCEEDED]

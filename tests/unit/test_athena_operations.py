@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from copy import deepcopy
 
 import pytest
@@ -188,7 +189,7 @@ def test_what_athena_says_it_has_done_and_has_not_is_seen(source):
         if asked:
             assert bench.apply(source.put_table(plain())) == Outcome.APPLIED
         else:
-            with pytest.raises(Rejected, match="what its statements said was not taken"):
+            with pytest.raises(Rejected, match="the statements ran, but the result still differs"):
                 bench.apply(source.put_table(plain()))
         assert len(bench.glue.applied) == asked
 
@@ -231,7 +232,7 @@ def test_partitions_are_put_by_statements_but_for_those_that_cannot_be_said(sour
         bench.apply(source.put_table(keyed))
         put = source.put_partitions(keyed, *parts)
         if glue_api == "never":
-            with pytest.raises(Rejected, match="would become another in a string"):
+            with pytest.raises(Rejected, match="would change the partition value"):
                 bench.apply(put)
         else:
             assert bench.apply(put) == Outcome.APPLIED
@@ -250,7 +251,7 @@ def test_partitions_that_are_as_wanted_are_no_conflict_whosever_they_are(source)
     bench.catalog.partitions["db.t"][("1",)].sd.serdeInfo.parameters["serialization.format"] = "1"
     assert bench.apply(source.put_partitions(keyed, part)) == Outcome.UNCHANGED
     for other in (plain_partition(keyed, "1", location="s3://bucket/else"), plain_partition(keyed, "2")):
-        with pytest.raises(Rejected, match="already and not from this source"):
+        with pytest.raises(Rejected, match="and is not from this source"):
             bench.apply(source.put_partitions(keyed, part, other))
     assert (bench.statements, bench.glue.applied) == ([], [])
 
@@ -331,7 +332,7 @@ def test_a_cascade_reaches_partitions_through_glue_alone(source):
         wider = plain(keys=["k"], cols=("a:int", "b:string", "c:int"))
         cascade = source.put_table(wider, cascade=True)
         if glue_api == "never":
-            with pytest.raises(Rejected, match="other columns of its partitions"):
+            with pytest.raises(Rejected, match="new columns of its partitions"):
                 bench.apply(cascade)
         else:
             assert bench.apply(cascade) == Outcome.APPLIED
@@ -341,7 +342,7 @@ def test_a_cascade_reaches_partitions_through_glue_alone(source):
 
 def test_a_missing_database(source):
     put = source.put_table(plain(TableName("absent", "t")))
-    with pytest.raises(Missing, match="database absent is not at the target 'dr'"):
+    with pytest.raises(Missing, match="database absent does not exist at the target 'dr'"):
         Bench().apply(put)
     bench = Bench(create_missing_databases=True)
     assert bench.apply(put) == Outcome.APPLIED
@@ -370,7 +371,7 @@ def test_what_no_statement_says_is_refused_if_glue_may_not(source, glue_api):
     }
     for what, operation in operations.items():
         if glue_api == "never":
-            said = f"no statement of Athena says what is wanted of {what} on the target 'dr': "
+            said = re.escape(f"Athena DDL cannot express this change ({what}, target 'dr'): ")
             with pytest.raises(Rejected, match=said):
                 bench.apply(operation)
         else:

@@ -37,14 +37,14 @@ def test_the_least_that_it_needs(loaded):
 @pytest.mark.parametrize(
     ("text", "problem"),
     [
-        ("", r"targets\[0\]: name a staging location, or a work_group that has one"),
+        ("", r"targets\[0\]: set staging, or a work_group that has a location"),
         ('staging = "hdfs://nn/x"', r"targets\[0\].staging: "),
         ('staging = "s3://"', r"targets\[0\].staging: "),
         ('work_group = "a b"', r"targets\[0\].work_group: "),
         ('work_group = "w"\nglue_api = "sometimes"', r"targets\[0\].glue_api: "),
         ('work_group = "w"\nstatement_timeout_seconds = 0', r"targets\[0\].statement_timeout_seconds: "),
         ('work_group = "w"\npoll_seconds = 0', r"targets\[0\].poll_seconds: "),
-        ('work_group = "w"\ncatalog_id = "123456789012"', r"targets\[0\]: catalog_id needs catalog, too"),
+        ('work_group = "w"\ncatalog_id = "123456789012"', r"targets\[0\]: catalog_id is set, but catalog is not"),
         ('work_group = "w"\ndelete_data = true', r"targets\[0\].delete_data: the Glue Data Catalog holds no files"),
         ('work_group = "w"\nsecret_key = "x"', r"targets\[0\].secret_key: unknown key"),
     ],

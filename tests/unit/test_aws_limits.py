@@ -77,17 +77,17 @@ def test_a_comment_is_cut_between_characters() -> None:
 def test_lines_become_one() -> None:
     changes: list[str] = []
     assert fitted(limits.COMMENT, "a\nb\tc\x00", "comment", changes) == "a b\tc "
-    assert changes == ["comment: characters that Glue does not take are spaces"]
+    assert changes == ["comment: characters that Glue does not accept are replaced by spaces"]
     assert fitted(limits.DESCRIPTION, "a\r\nb", "description", changes) == "a\r\nb"
 
 
 @pytest.mark.parametrize(
     ("limit", "text", "said"),
     [
-        (limits.NAME, "", "table name has 0 characters: Glue takes 1 to 255"),
+        (limits.NAME, "", "table name has 0 characters; Glue accepts 1 to 255"),
         (limits.NAME, "x" * 256, "table name has 256 characters"),
-        (limits.NAME, "a\nb", r"table name has characters that Glue does not take: 'a\\nb'"),
-        (limits.VALUE, "x" * 512_001, "512,001 characters: Glue takes 0 to 512,000"),
+        (limits.NAME, "a\nb", r"table name has characters that Glue does not accept: 'a\\nb'"),
+        (limits.VALUE, "x" * 512_001, "512,001 characters; Glue accepts 0 to 512,000"),
         (limits.PARTITION_VALUE, "x" * 1025, "1,025"),
     ],
 )

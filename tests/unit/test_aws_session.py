@@ -217,7 +217,7 @@ def test_a_role_is_assumed_once_with_what_its_owner_asks_for(
     monkeypatch.setenv("AWS_ENDPOINT_URL_STS", url)
     target = glue_target(lake(endpoint_url=url, assume_role={"arn": ROLE, "external_id": "partner"}))
     assert kind.seen == [], "nothing is sent before the first call"
-    assert target.check() == "1 databases in the Glue catalog in eu-west-1"
+    assert target.check() == "1 database in the Glue catalog in eu-west-1"
     assert target.databases() == ["default"]
     assert kind.seen == [("sts", "own"), ("GetDatabases", "role"), ("GetDatabases", "role")]
     (asked,) = kind.asked
@@ -258,5 +258,5 @@ def test_clients_that_are_provided_are_used_and_none_is_built():
 
 def test_only_targets_of_aws_take_clients():
     settings = HmsSettings.model_validate({"name": "dr", "kind": "hms", "metastore": "thrift://localhost:9083"})
-    with pytest.raises(PysyncError, match="target 'dr' is not of AWS"):
+    with pytest.raises(PysyncError, match="target 'dr' is not on AWS"):
         provide(settings, glue=object())

@@ -173,7 +173,7 @@ def test_a_rich_table_field_by_field() -> None:
         "SkewedColumnValueLocationMaps": {"3$a$b": "s3://b/skew"},
     }
     assert changes == [
-        "privileges: not kept, grants are Lake Formation's",
+        "privileges: not kept, Lake Formation manages grants",
         "comment of column 'a': cut from 300 to 255 characters",
     ]
 
@@ -214,7 +214,7 @@ def test_icebergs_pointer_is_kept_with_glues_scheme() -> None:
 def test_views_are_kept_and_said_to_be_hives() -> None:
     found, changes = table_input(view(NAME, "select 1"))
     assert (found["ViewOriginalText"], found["TableType"]) == ("select 1", "VIRTUAL_VIEW")
-    assert changes == ["view: its text is kept as it is, HiveQL, which Athena does not run"]
+    assert changes == ["view: its text remains HiveQL, which Athena cannot run"]
     assert table_input(view(NAME, "/* Presto View: e30= */"))[1] == []
 
 

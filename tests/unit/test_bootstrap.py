@@ -227,9 +227,9 @@ def test_the_status_says_what_it_waits_for(stands) -> None:
 @pytest.mark.parametrize(
     ("prepare", "words"),
     [
-        (lambda stand: setattr(stand.source, "away", True), "cannot be read"),
+        (lambda stand: setattr(stand.source, "away", True), "cannot read the source"),
         (lambda stand: stand.queue.target("dr").pause("for now"), "is paused: for now"),
-        (lambda stand: stand.queue.target("shadow").pause("for now"), "runs as a shadow"),
+        (lambda stand: stand.queue.target("shadow").pause("for now"), "runs in shadow mode"),
         (lambda stand: stand.bootstrapper.begin(["other"]), "a bootstrap of other is running"),
     ],
 )

@@ -108,23 +108,23 @@ def test_what_the_shipped_file_shows_as_default_is_the_default():
         ("[source]\n" + TARGET, "source.name: missing"),
         (SOURCE + "[[targets]]\nkind = 'fake'\n", "targets[0].name: missing"),
         (SOURCE + "[[targets]]\nname = 'a'\n", "targets[0].kind: missing"),
-        (SOURCE, "targets: missing: name at least one [[targets]], in double brackets"),
-        ("targets = []\n" + SOURCE, "targets: missing: name at least one [[targets]], in double brackets"),
+        (SOURCE, "targets: missing; add at least one [[targets]] table, in double brackets"),
+        ("targets = []\n" + SOURCE, "targets: missing; add at least one [[targets]] table, in double brackets"),
         (
             SOURCE + TARGET.replace("[[targets]]", "[targets]"),
-            "targets: missing: name at least one [[targets]], in double brackets",
+            "targets: missing; add at least one [[targets]] table, in double brackets",
         ),
-        ("targets = 5\n" + SOURCE, "targets: missing: name at least one [[targets]], in double brackets"),
-        ("targets = 'dr'\n" + SOURCE, "targets: missing: name at least one [[targets]], in double brackets"),
+        ("targets = 5\n" + SOURCE, "targets: missing; add at least one [[targets]] table, in double brackets"),
+        ("targets = 'dr'\n" + SOURCE, "targets: missing; add at least one [[targets]] table, in double brackets"),
         ("targets = ['dr']\n" + SOURCE, "targets[0].kind: missing"),
-        (SOURCE + TARGET + TARGET, "targets: the name 'dr' is given twice: every target needs its own"),
+        (SOURCE + TARGET + TARGET, "targets: two targets have the name 'dr'; every target needs its own name"),
         (
             SOURCE + TARGET.replace("dr", "onprem"),
-            "targets: 'onprem' has the source's name as its cluster (or name): it would get nothing",
+            "targets: 'onprem' has the name of the source as its cluster (or name), so it would get no changes",
         ),
         (
             SOURCE + TARGET + "cluster = 'onprem'\n",
-            "targets: 'dr' has the source's name as its cluster (or name): it would get nothing",
+            "targets: 'dr' has the name of the source as its cluster (or name), so it would get no changes",
         ),
     ],
 )
@@ -158,6 +158,52 @@ def test_a_wrong_value_is_named_with_its_key(problems, text, key):
     assert problem.startswith(f"{key}: ")
 
 
+@pytest.mark.parametrize(
+    ("text", "problem"),
+    [
+        (
+            SOURCE + TARGET + "max_drops = 'many'\n",
+            'targets[0].max_drops: \'many\' is not a rate; write "1000 per 30m" (s, m, h or d), or "0" for no limit',
+        ),
+        (
+            SOURCE + "[queue]\nretain = '7'\n" + TARGET,
+            'queue.retain: \'7\' is not a duration; write "30s", "5m", "12h" or "7d"',
+        ),
+        (
+            SOURCE + "[verify]\nevery = '0h'\n" + TARGET,
+            'verify.every: \'0h\' is not an interval; write "30m", "1h" or "1d"',
+        ),
+        (SOURCE + TARGET + "window = 0\n", "targets[0].window: 0 is too small; the minimum is 1"),
+        (SOURCE + TARGET + "lanes = 65\n", "targets[0].lanes: 65 is too large; the maximum is 64"),
+        (
+            SOURCE + TARGET + "retry_max_seconds = 0\n",
+            "targets[0].retry_max_seconds: 0 is too small; it must be greater than 0",
+        ),
+        (
+            SOURCE + TARGET + "drops = 'no'\n",
+            "targets[0].drops: 'no' is not allowed; write 'apply' or 'suppress'",
+        ),
+        (
+            SOURCE + "[bridge]\nport = 'http'\n" + TARGET,
+            "bridge.port: 'http' is not a whole number; write 10, without quotes",
+        ),
+        (
+            SOURCE + TARGET + "delete_data = 'maybe'\n",
+            "targets[0].delete_data: 'maybe' is not a boolean; write true or false, without quotes",
+        ),
+        (SOURCE + TARGET + "include = 'db'\n", 'targets[0].include: this must be a list; write ["a", "b"]'),
+        (
+            SOURCE + TARGET + "locations = 'file:/a'\n",
+            'targets[0].locations: this must be a table; write { key = "value" }',
+        ),
+        (SOURCE + "[queue]\ndirectory = 7\n" + TARGET, "queue.directory: this must be a path in quotes"),
+        (SOURCE + TARGET + "policy = 7\n", "targets[0].policy: this must be text in quotes"),
+    ],
+)
+def test_a_wrong_value_is_told_with_what_is_expected(problems, text, problem):
+    assert problems(text) == [problem]
+
+
 BOTH = "[[targets]]\nkind = 'hms'\nboth_ways = true\nmetastore = 'thrift://a'\n"
 
 
@@ -165,9 +211,9 @@ BOTH = "[[targets]]\nkind = 'hms'\nboth_ways = true\nmetastore = 'thrift://a'\n"
     ("source", "cluster", "expected"),
     [
         ("metastore = 'thrift://here'", "b", []),
-        ("metastore = 'thrift://here'", "a", ["targets: two of them are the cluster 'a'"]),
+        ("metastore = 'thrift://here'", "a", ["targets: two targets with both_ways have the cluster 'a'"]),
         ("", "b", ["source.metastore: missing"]),
-        ("metastore = 'thrift://here'\ncapture = 'notification-log'", "b", ["source.capture: the notification log"]),
+        ("metastore = 'thrift://here'\ncapture = 'notification-log'", "b", ["source.capture: both_ways needs capture"]),
     ],
 )
 def test_both_ways_needs_a_name_for_each_cluster_a_source_to_read_and_a_listener(

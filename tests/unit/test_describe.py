@@ -31,7 +31,7 @@ KEY = one_of_each_kind()[Kind.ADD_PRIMARYKEY]["after"]
         (
             op.PutTable,
             {"table": T, "definition": TABLE, "cascade": True},
-            "put table shop.items (1 column, also of its partitions)",
+            "put table shop.items (1 column, also in its partitions)",
         ),
         (op.RenameTable, {"table": T, "definition": table("shop", "goods")}, "rename table shop.items to shop.goods"),
         (op.DropTable, {"table": T, "delete_data": True}, "drop table shop.items with the files"),

@@ -5,22 +5,43 @@ from __future__ import annotations
 import re
 from importlib.metadata import entry_points
 from pathlib import Path
+from string import ascii_uppercase
 
 import pytest
 import typer
+from pydantic import BaseModel
 
 from pysync.cli.app import app
+from pysync.cli.commands import SECTIONS
 from pysync.config import load_config
-from pysync.sections import BridgeConfig, LogConfig, QueueConfig, SourceConfig, SparkConfig, VerifyConfig, WebConfig
+from pysync.metastore.settings import KerberosSettings, LoginSettings, TlsSettings
+from pysync.sections import (
+    BridgeConfig,
+    LogConfig,
+    QueueConfig,
+    Sections,
+    SourceConfig,
+    SparkConfig,
+    VerifyConfig,
+    WebConfig,
+)
+from pysync.targets.aws.settings import AssumeRole
 from pysync.targets.faulty import Fault
 from pysync.targets.hms import HmsSettings
 from pysync.targets.kinds import GROUP
-from pysync.targets.settings import TargetSettings
+from pysync.targets.settings import CopySettings, TargetSettings
 
 ROOT = Path(__file__).parents[2]
 CONF = (ROOT / "conf" / "pysync.toml").read_text()
 MODELS = [SourceConfig, BridgeConfig, QueueConfig, VerifyConfig, WebConfig, SparkConfig, LogConfig]
 MODELS += [TargetSettings, *(it.load().settings for it in entry_points(group=GROUP) if it.module.startswith("pysync."))]
+VERBS = frozenset(
+    re.findall(
+        r"\w+",
+        "Check Compare Convert Copy Create Export Import List Print Remove Rename Replicate Resume Retry Run Show Skip "
+        "Stop",
+    )
+)
 STATUS_KEYS = "version source pid started_at bridge queue instances targets"
 
 
@@ -69,15 +90,52 @@ def test_every_part_of_the_status_is_described(key):
     assert re.search(rf"^\| `{key}[`.\[]", (ROOT / "docs" / "status.md").read_text(), re.MULTILINE)
 
 
+def helps(part=None, path="pysync") -> dict[str, str]:
+    """The help of every command, group, argument and option, by its name."""
+    part = part or typer.main.get_command(app)
+    found = {path: part.help} | {f"{path} {it.name}": getattr(it, "help", None) for it in part.params}
+    found = {name: " ".join((text or "").split()) for name, text in found.items()}
+    for name in part.list_commands(None) if hasattr(part, "list_commands") else ():
+        found |= helps(part.get_command(None, name), f"{path} {name}")
+    return found
+
+
 def test_every_command_and_option_says_what_it_is_for():
-    silent = []
-    for name in commands(typer.main.get_command(app)):
-        found = typer.main.get_command(app)
-        for part in name.split()[1:]:
-            found = found.get_command(None, part)
-        silent += [name] if not found.help else []
-        silent += [f"{name} {item.name}" for item in found.params if not getattr(item, "help", None)]
-    assert silent == []
+    assert [name for name, text in helps().items() if not text] == []
+
+
+def test_help_is_made_of_sentences():
+    assert [name for name, text in helps().items() if not re.fullmatch(r"[A-Z-].*\.", text)] == []
+
+
+def test_the_help_of_a_command_begins_with_a_verb():
+    """As `Show the …`: neither with a noun nor with the form that ends in s."""
+    names = {"pysync", "pysync parked", "pysync target", "pysync listener", *commands(typer.main.get_command(app))}
+    texts = helps()
+    assert {name: texts[name] for name in names if texts[name].split()[0].strip(",") not in VERBS} == {}
+
+
+def test_the_list_of_commands_says_what_each_does():
+    for name, (_, text) in ((name, it) for section in SECTIONS.values() for name, it in section.items()):
+        assert text.split()[0].strip(",") in {verb.lower() for verb in VERBS}, f"{name}: {text}"
+        assert not text.endswith("."), name
+
+
+@pytest.mark.parametrize(
+    "model", [Sections, *MODELS, CopySettings, AssumeRole, Fault, TlsSettings, KerberosSettings, LoginSettings]
+)
+def test_every_key_of_the_configuration_is_described_in_sentences(model):
+    keys = {key: field.description or "" for key, field in model.model_fields.items()}
+    # A section tells by its own keys; the kind of a target is its name.
+    own = {key: text for key, text in keys.items() if not _is_section(model, key) and (key != "kind" or text)}
+    assert [key for key, text in own.items() if not re.fullmatch(r"\S.*\.", text)] == []
+    plain = ("none", "columns: ", "shadow: ", "metadata: ", "pysync.source.name ", "yarn, ")
+    assert [key for key, text in own.items() if not text.startswith((*ascii_uppercase, *plain))] == []
+
+
+def _is_section(model: type, key: str) -> bool:
+    kind = model.model_fields[key].annotation
+    return model is Sections and isinstance(kind, type) and issubclass(kind, BaseModel)
 
 
 def test_no_name_of_a_test_is_longer_than_80_characters():

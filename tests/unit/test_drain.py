@@ -151,7 +151,7 @@ def test_a_target_that_cannot_be_opened_is_tried_again(bench):
     bench.append(create("db.t"))
     bench.run()
     assert (bench.target.positions(), bench.parked()) == ([1], [])
-    assert bench.status()["last_error"]["reason"] == "the target cannot be opened: RuntimeError: a bug in open"
+    assert bench.status()["last_error"]["reason"] == "cannot open the target: RuntimeError: a bug in open"
 
 
 def test_while_a_target_cannot_be_opened_the_state_says_so(bench):
@@ -162,7 +162,7 @@ def test_while_a_target_cannot_be_opened_the_state_says_so(bench):
     bench.append(create("db.t"))
     bench.start()
     wait_until(lambda: bench.status()["state"] == "waiting", what="the state waiting")
-    assert bench.status()["last_error"]["reason"] == "the target cannot be opened: OSError: no route"
+    assert bench.status()["last_error"]["reason"] == "cannot open the target: OSError: no route"
     assert bench.parked() == []
 
 

@@ -285,7 +285,7 @@ def test_an_event_that_is_not_whole_is_parked_and_others_go_on(bench):
     bench.append(lambda sequence: event(Kind.CREATE_TABLE, after=[nameless], sequence=sequence), create("db.t"))
     bench.run()
     assert (bench.parked(), bench.target.positions()) == ([(1, "", "rejected")], [2])
-    assert bench.queue.target("dr").parked.events()[0].reason == "a Table without its dbName"
+    assert bench.queue.target("dr").parked.events()[0].reason == "the Table has no dbName"
 
 
 def test_an_event_that_our_own_code_stumbles_over_is_parked_and_others_go_on(bench, monkeypatch):

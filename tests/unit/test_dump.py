@@ -217,7 +217,7 @@ def test_a_file_that_is_damaged_or_not_there_is_named(tmp_path: Path) -> None:
 
 def test_a_dump_of_a_newer_version_is_refused_as_such() -> None:
     data = ASKED.to_bytes().replace(b'"version": 1', b'"version": 3')
-    with pytest.raises(DumpDamaged, match=r"version 3.*upgrade"):
+    with pytest.raises(DumpDamaged, match=r"version is 3.*upgrade"):
         read_manifest(data)
 
 
@@ -256,7 +256,7 @@ def test_a_second_run_goes_on_where_the_first_ended(tmp_path: Path, monkeypatch,
     monkeypatch.setattr(pieces_of, "PIECE_BYTES", 1)
     source = filled()
     stopped_after(tmp_path / "it", source, tables)
-    with pytest.raises(PysyncError, match=r"no finished dump.*goes on"):
+    with pytest.raises(PysyncError, match=r"no finished dump.*to continue"):
         open_dump(tmp_path / "it")
     source.read.clear()
     manifest = write(tmp_path / "it", source, id="a2", upto=9)
@@ -290,7 +290,7 @@ def test_a_directory_with_something_else_is_left_alone(tmp_path: Path) -> None:
     stopped_after(tmp_path / "begun", filled(), 1)
     for name, words, changes in [
         ("done", "holds a finished dump", {}),
-        ("foreign", "no dump", {}),
+        ("foreign", "not a dump", {}),
         ("begun", "other options", {"within": (Within(policy="db"),)}),
     ]:
         before = sorted((tmp_path / name).iterdir())
@@ -332,10 +332,10 @@ def test_how_far_a_dump_of_changes_goes() -> None:
             "both": newest_within(source, 1, 2, 3),
         }
         assert found == {"all": 5, "to": 3, "beyond": 5, "one": 2, "limit": 3, "many": 5, "both": 2}
-        with pytest.raises(PysyncError, match=r"does not hold all that came after 9.*--from"):
+        with pytest.raises(PysyncError, match=r"does not hold all notifications after 9.*--from"):
             newest_within(source, 9, None, None)
         log.log.rows = log.log.rows[2:]
-        with pytest.raises(PysyncError, match="does not hold all that came after 1"):
+        with pytest.raises(PysyncError, match="does not hold all notifications after 1"):
             newest_within(source, 1, None, None)
 
 
@@ -378,23 +378,23 @@ def unfit(queue: Any, **changes: Any) -> str:
 def test_a_dump_must_follow_what_a_target_has(reopen) -> None:
     queue = reopen()
     assert unfit(queue) == ""
-    assert "took no dump" in unfit(queue, since=3)
+    assert "has loaded no dump" in unfit(queue, since=3)
     queue.notes.put("load:dr", Taken(id="x", upto=7, began_at=100.0, within=(Within(),)).model_dump_json())
     assert [unfit(queue, upto=upto) for upto in (7, 8, None)] == ["", "", ""]
-    assert "up to notification 6, not 7" in unfit(queue, upto=6)
-    assert "begun earlier" in unfit(queue, began_at=99.0)
-    assert "begun earlier" in unfit(queue, began_at=99.0, upto=None)
+    assert "ends at notification 6, not 7" in unfit(queue, upto=6)
+    assert "it began before the dump" in unfit(queue, began_at=99.0)
+    assert "it began before the dump" in unfit(queue, began_at=99.0, upto=None)
     assert unfit(queue, began_at=99.0, upto=8) == "", "the log's own order counts"
     assert [unfit(queue, since=since, upto=9) for since in (0, 7)] == ["", ""]
     assert "begins after notification 8" in unfit(queue, since=8, upto=9)
     assert "another scope" in unfit(queue, since=7, upto=9, within=(Within(policy="db"),))
     assert unfit(queue, upto=9, within=(Within(policy="db"),)) == "", "one of everything may have any scope"
     queue.notes.put("load:dr:begun", Taken(id="y", upto=11, began_at=102.0, within=(Within(),)).model_dump_json())
-    assert "up to notification 9, not 11" in unfit(queue, since=7, upto=9), "the target may have some of that"
+    assert "ends at notification 9, not 11" in unfit(queue, since=7, upto=9), "the target may have some of that"
     assert [unfit(queue, since=7, upto=12), unfit(queue, since=8, upto=12)[:16]] == ["", "the dump begins "]
     queue.notes.put("load:dr:begun", "of a newer pysync")
     queue.notes.put("notification-log:onprem", '{"last": 8, "seen": []}')
-    assert "8 came in already" in unfit(queue)
+    assert "pysync has read up to notification 8" in unfit(queue)
 
 
 def test_a_queue_knows_what_came_in_since_a_dump_was_begun(reopen) -> None:
@@ -408,13 +408,13 @@ def test_a_queue_knows_what_came_in_since_a_dump_was_begun(reopen) -> None:
     queue.intake.append("jvm2", 1, "onprem", b"x")
     assert since("dr") is None, "a target that is new has none of it"
     queue.target("dr").register()
-    assert "changes of its source came in until" in since("dr")
+    assert "the last change of the source arrived at" in since("dr")
     later = ASKED.model_copy(update={"began_at": 1001.0})
     assert since_by_queue(queue, later, "dr") is None
     Refreshes(queue, "onprem").ask([{"database": "db"}], lives=False)
     assert since_by_queue(queue, later, "dr") is None
     Refreshes(queue, "onprem").ask([{"database": "db"}])
-    assert "compared with its source" in since_by_queue(queue, later, "dr")
+    assert "compared with the source" in since_by_queue(queue, later, "dr")
 
 
 def test_a_piece_s_name_cannot_lead_out_of_the_directory() -> None:

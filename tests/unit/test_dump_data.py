@@ -68,7 +68,7 @@ def test_pages_and_files_come_through_lines_as_they_are(pages: list[tuple[str, s
 
 def test_a_line_that_is_none_is_damage() -> None:
     for line in (b"{}", b'{"database": 1}', b"\xff", b'{"database": "a", "table": "b", "page": "x"}'):
-        with pytest.raises(DumpDamaged, match="cannot be read"):
+        with pytest.raises(DumpDamaged, match="cannot read a line"):
             list(lines_of(line + b"\n"))
 
 
@@ -91,7 +91,7 @@ def test_a_line_that_leads_out_of_the_dump_is_refused(tmp_path: Path) -> None:
     (tmp_path / "secret").write_bytes(b"x")
     (tmp_path / "dump" / DATA).mkdir(parents=True)
     line = FileLine("db", "t", "p", 1, 0, "data/../../secret", "ab")
-    with pytest.raises(DumpDamaged, match="is not in the dump"):
+    with pytest.raises(DumpDamaged, match="is outside of the dump"):
         check(tmp_path / "dump", [line], lambda _: None)
 
 
@@ -175,11 +175,11 @@ def test_a_directory_that_is_not_at_the_source_is_noted(tmp_path: Path) -> None:
 
 
 def test_executors_that_do_not_see_the_dump_are_told_of(tmp_path: Path) -> None:
-    with pytest.raises(PysyncError, match="Spark does not see the dump's directory"):
+    with pytest.raises(PysyncError, match="Spark cannot see the directory of the dump"):
         dumped(Copier({LOCATION: {"a": b"1"}}, seen=False), tmp_path)
     files(tmp_path, a=b"1")
     out = OutOf(tmp_path, Copier({}))  # type: ignore[arg-type]
-    with pytest.raises(Unavailable, match="Spark does not see the dump's directory"):
+    with pytest.raises(Unavailable, match="Spark cannot see the directory of the dump"):
         out.copy([Pair(LOCATION, "hdfs://other/t")], delete=True)
     assert out.copy([Pair("hdfs://nn/gone", "hdfs://other/t")], delete=True).missing
 
@@ -194,7 +194,7 @@ def test_what_is_loaded_comes_from_the_dump(tmp_path: Path) -> None:
 def test_a_target_that_takes_no_files_gets_no_metadata_without_them(tmp_path: Path) -> None:
     dump = Dump(tmp_path, ASKED.model_copy(update={"version": 2, "files": "copy"}))
     config = Config(source=SourceConfig(name="onprem"), targets=(TargetSettings(name="dr", kind="hms"),))
-    with pytest.raises(UsageError, match="target dr takes none"):
+    with pytest.raises(UsageError, match="target dr does not copy files"):
         load_once(config, dump, ["dr"], lambda _: None)
 
 

@@ -157,6 +157,6 @@ def test_a_dump_is_whole_for_targets_that_take_no_more_than_it_has(tmp_path: Pat
 def test_a_dump_of_another_source_is_refused(tmp_path: Path) -> None:
     dump = open_dump(dumped(tmp_path / "it"))
     config = Config.model_construct(source=SourceConfig(name="elsewhere"), targets=(settings(),))
-    with pytest.raises(UsageError, match="of the source onprem, not of elsewhere") as refused:
+    with pytest.raises(UsageError, match="from source 'onprem', not from 'elsewhere'") as refused:
         load_once(config, dump, ["dr"], lambda _: None, force=True)
     assert isinstance(refused.value, PysyncError)

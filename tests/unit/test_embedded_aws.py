@@ -62,7 +62,7 @@ def test_a_value_of_another_type_is_refused(strict: Strict, wrong: Any) -> None:
     with pytest.raises(Refusal) as refused:
         strict.check("CreateTable", column(wrong))
     assert refused.value.code == "SerializationException"
-    assert "tableInput.storageDescriptor.columns.1.member.comment is no string" in refused.value.message
+    assert "tableInput.storageDescriptor.columns.1.member.comment is not a string" in refused.value.message
 
 
 @pytest.mark.parametrize(("transaction", "allowed"), [("é1-.", True), ("a b", False), ("a\n", False)])
@@ -123,7 +123,7 @@ def test_a_fault_is_used_up_and_hits_its_target_only() -> None:
 
 @pytest.mark.parametrize("values", [{}, {"code": "A"}, {"target": "Glue.GetTable", "color": 1}])
 def test_a_fault_has_a_target_and_no_unknown_members(values: dict[str, Any]) -> None:
-    with pytest.raises(Refusal, match="a fault has a target"):
+    with pytest.raises(Refusal, match="a fault needs a target"):
         fault_of(values)
 
 
@@ -190,7 +190,7 @@ def asked(target: str, body: bytes) -> tuple[str, dict[str, Any]]:
     return said[0], json.loads(b"".join(answer))
 
 
-BROKEN_BODIES = {b"{": "no JSON", b"[]": "no JSON object", b'{"Name": 7}': "name is no string"}
+BROKEN_BODIES = {b"{": "not JSON", b"[]": "not a JSON object", b'{"Name": 7}': "name is not a string"}
 
 
 @pytest.mark.parametrize("body", BROKEN_BODIES)

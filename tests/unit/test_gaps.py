@@ -63,13 +63,13 @@ def test_a_number_that_stays_missing_is_a_gap_once_if_its_listener_has_nothing_l
     fill(queue, 1, 2)
     fill(queue, 5, 6)
     assert look(watch, 30, report=told(6)) == 1
-    assert reasons(queue) == ["events 3 to 4 of metastore jvm never came"]
+    assert reasons(queue) == ["events 3 to 4 of metastore jvm did not arrive"]
 
 
 def test_the_last_numbers_can_be_missing_too(queue, watch):
     fill(queue, 1, 2)
     assert look(watch, 30, report=told(4)) == 1
-    assert reasons(queue) == ["events 3 to 4 of metastore jvm never came"]
+    assert reasons(queue) == ["events 3 to 4 of metastore jvm did not arrive"]
 
 
 def test_each_of_several_holes_is_a_gap_of_its_own(queue, watch):
@@ -106,7 +106,7 @@ def test_holes_of_a_listener_that_has_ended_are_gaps_though_it_had_events_waitin
     fill(queue, 3, 3)
     assert watch.report(told(3, waiting=2))
     assert look(watch, SILENCE + 10) == 2
-    assert "events 2 to 2 of metastore jvm never came" in reasons(queue)
+    assert "event 2 of metastore jvm did not arrive" in reasons(queue)
 
 
 # --- silence
@@ -116,7 +116,7 @@ def test_silence_without_a_goodbye_is_a_gap_once(queue, watch):
     fill(queue, 1, 3)
     assert look(watch, SILENCE - TICK) == 0
     assert look(watch, 100) == 1
-    assert reasons(queue) == ["metastore jvm ended, or is cut off, without a goodbye"]
+    assert reasons(queue) == ["metastore jvm was killed or disconnected: its listener did not report a shutdown"]
 
 
 def test_reports_and_events_break_the_silence(queue, watch):
@@ -181,7 +181,7 @@ def test_a_listener_that_has_told_of_itself_only_is_watched_too(queue, watch):
     """Its metastore may be killed between its first commit and the callback of it."""
     assert watch.report(told(0, instance="young"))
     assert look(watch, 100) == 1
-    assert reasons(queue) == ["metastore young ended, or is cut off, without a goodbye"]
+    assert reasons(queue) == ["metastore young was killed or disconnected: its listener did not report a shutdown"]
 
 
 def ended(instance: str = "jvm") -> str:
@@ -193,7 +193,7 @@ def test_what_a_listener_tells_of_an_earlier_one_is_a_gap_at_once(reopen):
     with structlog.testing.capture_logs():
         assert GapWatch(reopen(), SILENCE).report(ended("killed"))
         queue = reopen()
-        assert reasons(queue) == ["metastore killed ended, or is cut off, without a goodbye"]
+        assert reasons(queue) == ["metastore killed was killed or disconnected: its listener did not report a shutdown"]
         again = GapWatch(queue, SILENCE)
         assert again.report(ended("killed"))
         assert look(again, 100) == 0
@@ -229,7 +229,7 @@ def test_the_end_of_an_earlier_one_does_not_hide_that_numbers_of_it_are_missing(
     assert watch.report(told(4))
     assert watch.report(ended())
     assert look(watch, 100) == 1
-    assert "events 3 to 4 of metastore jvm never came" in reasons(queue)
+    assert "events 3 to 4 of metastore jvm did not arrive" in reasons(queue)
 
 
 @pytest.mark.parametrize("instance", [SIDECAR, "notification-log:onprem"])
@@ -240,7 +240,7 @@ def test_what_is_no_listener_has_no_end(queue, watch, instance):
 
 def test_all_events_of_a_listener_may_be_missing(queue, watch):
     assert look(watch, 30, report=told(2)) == 1
-    assert reasons(queue) == ["events 1 to 2 of metastore jvm never came"]
+    assert reasons(queue) == ["events 1 to 2 of metastore jvm did not arrive"]
 
 
 def test_the_sidecar_s_own_events_and_a_notification_log_have_no_listener(queue, watch):

@@ -12,6 +12,7 @@ from pysync.model.names import TableName
 from pysync.targets.base import Outcome, OutcomeUnknown, Rejected, Unavailable
 from pysync.targets.glue.catalog import Catalog
 from pysync.targets.glue.columns import columns_for
+from pysync.text import count
 from tests.conformance.objects import Source, partition, table
 from tests.support.glue import Bench, answered, broken_off
 
@@ -136,7 +137,7 @@ def test_errors_of_items_are_read(bench: Bench, source: Source, owner: Any, code
         return {"Errors": [{"PartitionValues": ["3"], "ErrorDetail": detail}]}
 
     bench.batch_create_partition = partly
-    with pytest.raises(kind, match=rf"1 partitions of {owner.dbName}.t failed: \['3'\]: {code}:? because"):
+    with pytest.raises(kind, match=rf"1 partition of {owner.dbName}.t failed: \['3'\]: {code}:? because"):
         bench.target().apply(source.put_partitions(owner, *parts(owner, list("12345"))))
     assert there(bench, owner) == list("1245")
 
@@ -174,7 +175,7 @@ def test_one_that_comes_and_goes_for_ever_is_left_for_later(bench: Bench, source
     gone = {"ErrorCode": "EntityNotFoundException"}
     bench.batch_create_partition = lambda **_: {"Errors": [{"PartitionValues": ["1"], "ErrorDetail": exists}]}
     bench.batch_update_partition = lambda **_: {"Errors": [{"PartitionValueList": ["1"], "ErrorDetail": gone}]}
-    with pytest.raises(Unavailable, match="come and go"):
+    with pytest.raises(Unavailable, match="creates and deletes partitions"):
         bench.target().apply(source.put_partitions(owner, *parts(owner, ["1"])))
 
 
@@ -205,7 +206,7 @@ def test_halving_finds_what_is_refused_and_does_the_rest(bad: set[int], create: 
     bench.before = refusing({str(number) for number in bad})
     put = source.put_partitions(owner, *parts(owner, numbers))
     if bad:
-        with pytest.raises(Rejected, match=rf"^{len(bad)} partitions of .* failed: .*Value '\d+' is bad"):
+        with pytest.raises(Rejected, match=rf"^{count(len(bad), 'partition')} of .* failed: .*Value '\d+' is bad"):
             target.apply(put)
     else:
         assert target.apply(put) == Outcome.APPLIED
@@ -244,7 +245,7 @@ def test_what_is_no_items_fault_is_not_halved(bench: Bench, source: Source, owne
 
 def test_what_glue_cannot_hold_does_not_keep_the_others_from_it(bench: Bench, source: Source, owner: Any) -> None:
     wrong = partition(owner, ["x" * 1025])
-    with pytest.raises(Rejected, match=r"1 partitions of .*partition value has 1,025 characters"):
+    with pytest.raises(Rejected, match=r"1 partition of .*partition value has 1,025 characters"):
         bench.target().apply(source.put_partitions(owner, wrong, *parts(owner, ["1", "2"])))
     assert there(bench, owner) == ["1", "2"]
 

@@ -169,7 +169,9 @@ def test_a_copy_that_is_short_drops_nothing() -> None:
     found.begin()
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(found.bench, "batch_create_partition", lambda **_: {"Errors": []}, raising=False)
-        with pytest.raises(Unavailable, match=r"\.new has 0 of the 130 partitions of .*\.old: copied again"):
+        with pytest.raises(
+            Unavailable, match=r"\.new has only 0 of the 130 partitions of .*\.old; they are copied again"
+        ):
             found.bench.target().apply(found.rename)
     assert sum(1 for _ in found.bench.target().partitions(found.old)) == 130
     found.bench.target().apply(found.rename)

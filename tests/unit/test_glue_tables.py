@@ -227,7 +227,7 @@ def test_a_missing_database_is_created_if_so_set(bench: Bench, source: Source) -
     bench.delete_database(Name=database)
     name = TableName(database, "t")
     put = source.put_table(table(name, LOCATION))
-    with pytest.raises(Missing, match=f"database {database} is not at the target 'lake'"):
+    with pytest.raises(Missing, match=f"database {database} does not exist at the target 'lake'"):
         bench.target().apply(put)
     target = bench.target(create_missing_databases=True)
     assert target.apply(put) == Outcome.APPLIED
@@ -313,7 +313,7 @@ def test_the_drop_of_a_database_stops_at_a_table_that_is_not_dropped(
     answer = {"Errors": [{"TableName": "t", "ErrorDetail": detail}]}
     with monkeypatch.context() as patched:
         patched.setattr(bench, "batch_delete_table", lambda **_: answer, raising=False)
-        with pytest.raises(OutcomeUnknown, match=f"table {database}.t cannot be dropped"):
+        with pytest.raises(OutcomeUnknown, match=f"cannot drop table {database}.t"):
             target.apply(source.drop_database(database))
     assert target.database(database) is not None
     assert "delete_database" not in bench.methods
@@ -426,7 +426,7 @@ def test_constraints_are_left_out_and_that_is_said_once(bench: Bench, source: So
     add, drop = source.put_constraint(name, primary_key(name, "pk", "a")), source.drop_constraint(name, "pk")
     with capture_logs() as logs:
         assert [target.apply(it) for it in (add, add, drop)] == [Outcome.UNSUPPORTED] * 3
-    assert [line["change"] for line in logs] == ["constraints: Glue has none"]
+    assert [line["change"] for line in logs] == ["constraints: Glue has no constraints"]
     assert bench.calls == []
 
 
@@ -437,7 +437,7 @@ class Unheard(Operation):
 
 
 def test_an_unknown_operation(bench: Bench) -> None:
-    with pytest.raises(Rejected, match="a target of kind glue cannot do Unheard"):
+    with pytest.raises(Rejected, match="a target of kind glue does not support Unheard"):
         bench.target().apply(Unheard(mark=Mark("s", 1, 1)))
     assert bench.calls == []
 

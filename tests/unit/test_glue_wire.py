@@ -86,7 +86,7 @@ def test_answers(aws: EmbeddedAws, target: Target, name: TableName, code: str, k
     source = Source()
     put = source.put_table(table(name, "s3://b/t"))
     aws.fault("Glue.CreateTable", code=code, count=ATTEMPTS)
-    with pytest.raises(kind, match=f"{code}: a fault that was asked for"):
+    with pytest.raises(kind, match=f"{code}: an injected fault"):
         target.apply(put)
     aws.clear_faults()
     assert target.apply(put) == Outcome.APPLIED
@@ -166,5 +166,5 @@ def test_glue_dies_and_comes_back(monkeypatch: pytest.MonkeyPatch, source: Sourc
             call()
     with EmbeddedAws(athena=False, port=port):
         assert target.apply(put) == Outcome.APPLIED, "the embedded one forgets"
-        assert target.check() == "1 databases in the Glue catalog in us-east-1"
+        assert target.check() == "1 database in the Glue catalog in us-east-1"
     target.close()

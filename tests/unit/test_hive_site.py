@@ -36,7 +36,7 @@ def test_what_xml_can_hold_comes_back(properties: dict[str, str]) -> None:
 def test_what_xml_cannot_hold_is_refused_by_the_name_of_the_setting(before: str, char: str, after: str) -> None:
     text = before + char + after
     assume(not all(map(is_xml_char, text)))
-    with pytest.raises(UsageError, match=r"'hive\.x' holds the character U\+"):
+    with pytest.raises(UsageError, match=r"'hive\.x' has the character U\+"):
         hive_site.to_xml({"hive.x": text})
 
 

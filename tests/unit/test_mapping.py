@@ -102,7 +102,7 @@ def test_locations(mapping, location, expected):
     "below", ["/..", "/../x", "/db/../../x", "/./../x", "//../x", "/a/../../wh/b", "/a/b/../../.."]
 )
 def test_a_location_that_leaves_its_prefix_is_refused(below):
-    with pytest.raises(Rejected, match="leaves hdfs://a/wh by"):
+    with pytest.raises(Rejected, match="leaves its prefix hdfs://a/wh by"):
         Locations.of({"hdfs://a/wh": "s3://b"}).map(f"hdfs://a/wh{below}")
 
 

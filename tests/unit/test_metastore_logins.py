@@ -73,14 +73,14 @@ def test_all_is_said_at_once_and_only_the_end_of_the_line_is_taken_off(tmp_path:
 
 @pytest.mark.parametrize("text", ["", "\n", "a\nb", "a\0b"])
 def test_a_password_is_one_line(tmp_path: Path, text: str) -> None:
-    with pytest.raises(MetastoreUnavailable, match="is not one line of text"):
+    with pytest.raises(MetastoreUnavailable, match="must hold one line of text"):
         PlainExchange(password(tmp_path / "p", text))
 
 
 def test_a_file_that_others_may_read_is_refused(tmp_path: Path) -> None:
     login = password(tmp_path / "p", "secret")
     (tmp_path / "p").chmod(0o640)
-    with pytest.raises(MetastoreUnavailable, match="can be read by others") as refused:
+    with pytest.raises(MetastoreUnavailable, match="can be read by other users") as refused:
         PlainExchange(login)
     assert "secret" not in f"{refused.value} {refused.value.hint}"
 
@@ -126,8 +126,8 @@ def test_a_connection_of_http_carries_many_calls() -> None:
         (response("405 Method Not Allowed", b"<html>"), MetastoreUnavailable, "HTTP 405 Method Not Allowed"),
         (response("404 Not Found", b""), MetastoreUnavailable, "HTTP 404 Not Found"),
         (response("500 Oops", b"broken"), MetastoreCallFailed, "did not answer get_all_databases: HTTP 500 broken"),
-        (response("200 OK", ANSWER[:9]), MetastoreCallFailed, "the answer ended too soon"),
-        (b"\x80\x01\x00\x02\r\n\r\n", MetastoreCallFailed, "its answer is not HTTP"),
+        (response("200 OK", ANSWER[:9]), MetastoreCallFailed, "the answer is cut off"),
+        (b"\x80\x01\x00\x02\r\n\r\n", MetastoreCallFailed, "the answer is not HTTP"),
         (b"", MetastoreCallFailed, "did not answer get_all_databases"),
     ],
 )

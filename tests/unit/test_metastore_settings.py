@@ -50,10 +50,10 @@ def test_an_empty_table_is_tls_with_the_systems_authorities(of: Any) -> None:
 @pytest.mark.parametrize(
     ("values", "words"),
     [
-        ({"metastore": "hms:9083"}, ["metastore", "'hms:9083' is not the address of a metastore"]),
-        ({"metastore": "thrift://a,ftp://b"}, ["'ftp://b' is not the address"]),
+        ({"metastore": "hms:9083"}, ["metastore", "'hms:9083' is not a metastore address"]),
+        ({"metastore": "thrift://a,ftp://b"}, ["'ftp://b' is not a metastore address"]),
         ({"tls": {"verify": False}}, ["tls.verify"]),
-        ({"tls": {"key_file": "/key"}}, ["tls", "name the certificate, too"]),
+        ({"tls": {"key_file": "/key"}}, ["tls", "set cert_file, too"]),
         ({"tls": {"server_name": ""}}, ["tls.server_name"]),
         ({"kerberos": {}}, ["kerberos.service_principal"]),
         ({"kerberos": {"service_principal": "hive"}}, ["'hive'", "hive/_HOST@REALM"]),
@@ -74,19 +74,22 @@ def test_refusals_name_the_key(of: Any, values: dict[str, Any], words: list[str]
 @pytest.mark.parametrize(
     ("values", "words"),
     [
-        ({"login": {}}, "set user, or for JWT over HTTP token_file"),
-        ({"login": {"user": "ann", "token_file": "/t"}}, "set user, or for JWT over HTTP token_file"),
-        ({"login": {"token_file": "/t", "password_file": "/p"}}, "say whose password it is"),
+        ({"login": {}}, "set either user, or token_file"),
+        ({"login": {"user": "ann", "token_file": "/t"}}, "set either user, or token_file"),
+        ({"login": {"token_file": "/t", "password_file": "/p"}}, "set user, too"),
         ({"login": {"user": "a\r\nb"}}, "user"),
         ({"login": {"user": "ann", "password": "x"}}, "login.password"),
-        ({"login": {"user": "ann"}}, "needs password_file where an address is of thrift"),
-        ({"login": {"token_file": "/t"}}, "needs password_file where an address is of thrift"),
+        ({"login": {"user": "ann"}}, "needs password_file for a thrift address"),
+        ({"login": {"token_file": "/t"}}, "needs password_file for a thrift address"),
         ({"login": {"user": "ann"}, "metastore": "http://a,thrift://b"}, "needs password_file"),
-        ({"login": {"user": "ann", "password_file": "/p"}, "metastore": "http://a"}, "does not go with an address"),
-        ({"kerberos": {"service_principal": SERVICE}, "metastore": "https://a"}, "kerberos does not go with"),
+        (
+            {"login": {"user": "ann", "password_file": "/p"}, "metastore": "http://a"},
+            "does not work with an http address",
+        ),
+        ({"kerberos": {"service_principal": SERVICE}, "metastore": "https://a"}, "kerberos does not work with"),
         (
             {"login": {"user": "ann", "password_file": "/p"}, "kerberos": {"service_principal": SERVICE}},
-            "a metastore asks for one of them",
+            "set only one of them",
         ),
     ],
 )
@@ -108,7 +111,7 @@ def test_logins_that_do_not_go_together_are_refused(of: Any, values: dict[str, A
 def test_who_logs_in_is_the_user(values: dict[str, Any]) -> None:
     plain = target(**{"metastore": "thrift://a", "both_ways": True, **values})
     assert plain.user_for(("north", "east")) is None
-    with pytest.raises(ValidationError, match="user does not go with kerberos or login"):
+    with pytest.raises(ValidationError, match="user does not work with kerberos or login"):
         target(**{"metastore": "thrift://a", "user": "pysync", **values})
 
 

@@ -273,7 +273,7 @@ def test_a_message_that_unpacks_to_too_much_is_refused(monkeypatch):
     monkeypatch.setattr(messages, "LARGEST", 1000)
     bomb = base64.b64encode(gzip.compress(json.dumps({"db": "d" * 1001, "dbJson": "x"}).encode())).decode()
     found = replace(recorded("4.0")[0], message=bomb)
-    with pytest.raises(UndecodableMessage, match="more than 1000 bytes"):
+    with pytest.raises(UndecodableMessage, match="larger than 1000 bytes"):
         decode_notification(found, STAMP, found_database)
 
 

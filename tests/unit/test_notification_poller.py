@@ -128,7 +128,10 @@ def test_a_gap_that_could_not_be_reported_is_found_again_in_the_same_words(queue
         turn(made(queue, gaps), source)
     first = made(queue, gaps)
     turn(first, source)
-    assert gaps == ["notifications 2 to 4 are no longer in the log: it was not read for longer than it keeps them"]
+    assert gaps == [
+        "the notification log no longer holds notifications 2 to 4: pysync did not read the log for longer than the "
+        "metastore keeps events"
+    ]
     assert queued(queue) == [5, 5], "what was queued before comes again, it is not lost"
 
 

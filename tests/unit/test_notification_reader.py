@@ -98,7 +98,8 @@ def test_what_the_log_has_forgotten_is_a_gap_and_the_rest_comes():
     ids, position, gaps = read_all(log, position)
     assert (ids, position.last) == ([7, 8], 8)
     assert gaps == [
-        "notifications 4 to 6 are no longer in the log: it was not read for longer than it keeps them",
+        "the notification log no longer holds notifications 4 to 6: pysync did not read the log for longer than the "
+        "metastore keeps events",
     ]
     assert read_all(log, position) == ([], position, [])
 
@@ -114,7 +115,7 @@ def test_a_log_that_has_forgotten_everything_is_a_gap_once():
 
 
 def test_a_hole_in_the_middle_is_a_gap():
-    assert "3 to 3 are" in read_all(MemoryLog(rows(1, 2, 4)), Position(0))[2][0]
+    assert "no longer holds notification 3:" in read_all(MemoryLog(rows(1, 2, 4)), Position(0))[2][0]
 
 
 def test_a_log_that_has_forgotten_only_what_was_read_has_no_gap():
@@ -132,7 +133,7 @@ def test_a_log_that_was_begun_anew_is_a_gap_and_taken_up_where_it_is():
     log.rows = [row(number, "new") for number in range(1, 6)]
     ids, position, gaps = read_all(log, position)
     assert (ids, position.last) == ([], 5)
-    assert gaps == ["the notification log was begun anew: it is at 5, and was at 399"]
+    assert gaps == ["the notification log was reset: its newest id is 5, but pysync has read up to id 399"]
     log.rows.append(row(6, "new"))
     assert read_all(log, position)[::2] == ([6], [])
 
@@ -144,7 +145,7 @@ def test_a_log_that_was_begun_anew_shows_by_its_rows_though_its_ids_have_come_as
     log.rows = [row(number, "new") for number in range(1, length + 1)]
     ids, position, gaps = read_all(log, position)
     assert (ids, position.last) == ([], length)
-    assert gaps == ["the notification log was begun anew: it has other events than before up to 30"]
+    assert gaps == ["the notification log was reset: its events up to id 30 are not those that pysync has read"]
 
 
 def test_a_log_that_is_empty_again_is_a_gap():
@@ -152,7 +153,7 @@ def test_a_log_that_is_empty_again_is_a_gap():
     _, position, _ = read_all(log, Position(0))
     log.rows = []
     _, position, (gap,) = read_all(log, position)
-    assert (position, "it is at 0, and was at 2" in gap) == (Position(0), True)
+    assert (position, "its newest id is 0, but pysync has read up to id 2" in gap) == (Position(0), True)
 
 
 def test_reading_again_gives_the_same_until_the_position_is_used():

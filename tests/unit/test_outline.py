@@ -64,4 +64,4 @@ def test_targets_are_refused_for_their_names_alone(file):
     file.write_text("targets = [1, { kind = 'hms' }, { name = '../x' }]\n" + SOURCE)
     missing, also, odd = refused(load_outline, file)
     assert (missing, also) == ("targets[0].name: missing", "targets[1].name: missing")
-    assert odd.startswith("targets[2].name: String should match pattern")
+    assert odd.startswith("targets[2].name: '../x' is not a valid name; use ")

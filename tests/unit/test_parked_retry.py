@@ -76,7 +76,7 @@ def test_retry_of_one_table_leaves_the_others_and_takes_its_renames_along(built)
 
 def test_retry_of_a_table_that_is_not_parked_is_refused(built):
     bench = refused(built, 1)
-    with pytest.raises(PysyncError, match=r"nothing of db\.good is parked"):
+    with pytest.raises(PysyncError, match=r"table db\.good has no parked events"):
         bench.drain.retry("db.good").result(SECONDS)
 
 
@@ -128,7 +128,7 @@ def test_skip_of_a_paused_target_gives_up_and_tries_the_rest_later(built):
 @pytest.mark.parametrize("what", [{"position": 3}, {"position": 99}, {"table": "db.good"}])
 def test_skip_of_what_is_not_parked_is_refused(built, what):
     bench = refused(built, 1)
-    with pytest.raises(PysyncError, match="is not parked"):
+    with pytest.raises(PysyncError, match=r"is not parked|has no parked events"):
         bench.drain.skip(**what).result(SECONDS)
     assert len(bench.parked()) == 2
 

@@ -61,7 +61,7 @@ def test_an_event_that_is_not_as_it_was_written_is_set_aside_and_a_gap(queue, re
     queue.target("dr").advance(2)
     expected = [(3, b""), *numbered(4, 5)]
     assert seen(queue, "dr") == expected
-    assert reasons(queue) == ["event 3 of the queue was damaged, and is set aside"]
+    assert reasons(queue) == ["event 3 of the queue was damaged and has been set aside"]
     assert len(queue.intake.unreadable()) == 1
     queue = reopen()
     assert seen(queue, "dr") == expected
@@ -109,7 +109,7 @@ def test_a_row_of_a_small_table_that_is_damaged_is_set_aside(queue, reopen, tmp_
     queue.close()
     edit(tmp_path, SEALED[table])
     queue = reopen()
-    assert f"a row of the queue's table {table} was damaged, and is set aside" in reasons(queue)
+    assert f"a row of the queue's table {table} was damaged and has been set aside" in reasons(queue)
     assert len(queue.intake.unreadable()) == 1
     queue.target("dr").register()
     assert queue.intake.append("jvm", 6, "onprem", b"6")
@@ -129,10 +129,10 @@ def test_without_its_epoch_a_queue_begins_a_new_one(queue, reopen, tmp_path):
 def test_a_file_that_contradicts_itself_is_refused(queue, reopen, tmp_path):
     queue.close()
     edit(tmp_path, "UPDATE sqlite_sequence SET seq = 3 WHERE name = 'queue_events'")
-    with pytest.raises(schema.QueueDamaged, match="its last event is 5, and it has counted 3"):
+    with pytest.raises(schema.QueueDamaged, match="its last event is 5, but its counter is at 3"):
         reopen()
     edit(tmp_path, "DELETE FROM queue_events", "UPDATE sqlite_sequence SET seq = 9 WHERE name = 'queue_events'")
-    with pytest.raises(schema.QueueDamaged, match=r"it holds events 10 to 9, and its targets are at \[0\]"):
+    with pytest.raises(schema.QueueDamaged, match=r"it holds events 10 to 9, but its targets are at \[0\]"):
         reopen()
 
 
@@ -166,7 +166,7 @@ def test_what_was_answered_and_is_not_there_any_more_is_a_gap_and_a_new_epoch(qu
             assert again.epoch > queue.epoch if cut != 0 else again.epoch == queue.epoch
         with opened(directory) as twice:
             assert reasons(twice) == told
-        assert [("answered for 5 events and has" in it) for it in told] == ([] if cut == 0 else [True])
+        assert [("has confirmed events up to 5, but its last" in it) for it in told] == ([] if cut == 0 else [True])
 
 
 def test_a_gap_that_was_recorded_and_is_lost_is_one_again(queue, tmp_path):
@@ -207,7 +207,7 @@ def test_an_event_that_comes_again_with_other_bytes_is_a_gap(reopen):
         True,
         False,
     ]
-    assert reasons(queue) == ["event 7 of metastore jvm came again, not as it came before"]
+    assert reasons(queue) == ["event 7 of metastore jvm arrived again with different content"]
     assert queue.intake.append_all([entry(4, b"other"), entry(3, b"other", "new")]) == [False, True]
     assert len(queue.gaps.unclosed()) == 2
 
@@ -287,5 +287,7 @@ def test_a_file_of_a_newer_format_is_refused_in_one_line(queue, reopen, tmp_path
     """As the release of format 1 does with a file of format 2."""
     queue.close()
     monkeypatch.setattr(schema, "VERSION", 1)
-    with pytest.raises(schema.QueueFailed, match="has queue format 2, this pysync knows 1; a newer pysync wrote it"):
+    with pytest.raises(
+        schema.QueueFailed, match="has queue format 2, this pysync reads format 1; a newer pysync wrote"
+    ):
         reopen()

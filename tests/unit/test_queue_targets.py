@@ -125,7 +125,7 @@ def test_a_position_never_moves_back_or_beyond_the_end(queue, reopen):
     fill(queue, 1, 4)
     queue.target("dr").advance(3)
     for wrong in (2, 5):
-        with pytest.raises(ValueError, match="cannot go to"):
+        with pytest.raises(ValueError, match="cannot move from position"):
             queue.target("dr").advance(wrong, [park(1)])
     queue.target("dr").advance(3)
     assert queue.target("dr").parked.events() == []

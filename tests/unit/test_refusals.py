@@ -32,9 +32,9 @@ def test_a_flood_is_one_line_and_then_its_number() -> None:
 def test_another_reason_has_its_own_line() -> None:
     refusals = Refusals()
     with structlog.testing.capture_logs() as lines:
-        for reason in ("no greeting", "a wrong proof", "no greeting"):
+        for reason in ("no greeting", "wrong token", "no greeting"):
             refusals.add(reason)
-    assert [line["reason"] for line in lines] == ["no greeting", "a wrong proof"]
+    assert [line["reason"] for line in lines] == ["no greeting", "wrong token"]
 
 
 def test_while_it_goes_on_only_the_number_is_told_and_after_a_calm_the_first_again() -> None:

@@ -140,7 +140,7 @@ def test_views_have_a_query_and_no_storage_and_tables_no_query() -> None:
 def test_other_kinds_of_tables_are_refused(kind: str | None) -> None:
     wanted = table(NAME, PLACE)
     wanted.tableType = kind
-    with pytest.raises(Rejected, match=r"table db\.t: Spark's catalog has no "):
+    with pytest.raises(Rejected, match=r"table db\.t: Spark's catalog does not support the type "):
         as_kept(wanted)
 
 

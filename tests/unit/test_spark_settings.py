@@ -40,9 +40,9 @@ def test_the_session_has_a_catalog_and_knows_its_metastore() -> None:
     [
         ({"spark": {"fs.s3a.endpoint": "x"}}, "not a Spark property"),
         ({"spark": {"spark.sql.catalogImplementation": "in-memory"}}, "must be hive"),
-        ({"copy": {"master": "yarn"}}, "by the target's own session"),
-        ({"copy": {"spark": {"spark.x": "y"}}}, "by the target's own session"),
-        ({"metastore": "thrift://a:1", "spark": {URIS: "thrift://b:1"}}, "leave one of them out"),
+        ({"copy": {"master": "yarn"}}, "the session of the target copies the files"),
+        ({"copy": {"spark": {"spark.x": "y"}}}, "the session of the target copies the files"),
+        ({"metastore": "thrift://a:1", "spark": {URIS: "thrift://b:1"}}, "set only one of them"),
         ({"metastore": "a:1"}, "metastore"),
         ({"spark": {"spark.hadoop.fs.s3a.bucket.lake.secret.key": "x"}}, "looks like a secret"),
         ({"spark": {"spark.ssl.keyPassword": "x"}}, "looks like a secret"),
@@ -58,7 +58,7 @@ def test_secrets_are_refused_wherever_spark_is_set(tmp_path: Path, key: str) -> 
     """And are not told again."""
     text = f'copy = {{ spark = {{ "spark.hadoop.fs.s3a.{key}" = "hush" }} }}'
     said = problems(tmp_path, HMS.format(more=text))
-    assert "looks like a secret: put it into a file of SPARK_CONF_DIR" in said
+    assert "looks like a secret; put it into a file in SPARK_CONF_DIR" in said
     assert "hush" not in said
     paths = {
         "spark.hadoop.hadoop.security.credential.provider.path": "jceks://x",
@@ -82,9 +82,9 @@ def test_one_process_has_one_session(tmp_path: Path) -> None:
     assert problems(tmp_path, one, other) == ""
     assert problems(tmp_path, one, HMS.format(more="copy = true")) == ""
     third = SPARK.format(name="c", more='metastore = "thrift://c:1"')
-    assert "not the same for all targets of kind spark" in problems(tmp_path, one, third)
+    assert "these must be the same for all targets of kind spark" in problems(tmp_path, one, third)
     copying = HMS.format(more='copy = { master = "yarn" }')
-    assert "one sidecar has one Spark" in problems(tmp_path, one, copying)
+    assert "a sidecar has one Spark session" in problems(tmp_path, one, copying)
 
 
 def test_copiers_and_targets_share_the_session_and_nothing_is_started(tmp_path: Path) -> None:

@@ -89,5 +89,5 @@ def test_the_kind_is_found_by_its_entry_point() -> None:
 
 def test_settings_name_a_bad_address() -> None:
     assert HmsSettings(name="dr", kind="hms", metastore="thrift://h").metastore == "thrift://h:9083"
-    with pytest.raises(ValidationError, match="'hive:9083' is not the address of a metastore"):
+    with pytest.raises(ValidationError, match="'hive:9083' is not a metastore address"):
         HmsSettings(name="dr", kind="hms", metastore="hive:9083")

@@ -108,7 +108,7 @@ def test_what_is_another_source_s_is_treated_as_the_settings_say(on_conflict, ou
 
 def test_what_is_another_source_s_is_refused_by_default(target):
     target.apply(put(source="elsewhere"))
-    with pytest.raises(Rejected, match=r"db\.t is at the target '.*' already"):
+    with pytest.raises(Rejected, match=r"db\.t already exists at the target '.*'"):
         target.apply(put(6))
     assert target.apply(DropDatabase(database="db", mark=mark(7))) is Outcome.FOREIGN
 

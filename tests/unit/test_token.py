@@ -31,13 +31,13 @@ def test_a_token_that_only_its_owner_may_read_is_well(tmp_path):
 
 
 def test_a_missing_token_file_is_named_with_what_makes_one(tmp_path):
-    with pytest.raises(UsageError, match=r"absent does not exist; make one: pysync token .*absent"):
+    with pytest.raises(UsageError, match=r"absent does not exist; create it: pysync token .*absent"):
         read_token(tmp_path / "absent")
 
 
 @pytest.mark.parametrize("mode", [0o644, 0o640, 0o604, 0o610, 0o602])
 def test_a_token_file_that_others_may_use_is_refused(tmp_path, mode):
-    with pytest.raises(UsageError, match="can be read by others; chmod 600"):
+    with pytest.raises(UsageError, match="can be read by other users; chmod 600"):
         read_token(token_file(tmp_path, TOKEN, mode))
 
 
@@ -64,9 +64,11 @@ def test_a_directory_that_others_may_write_in_is_refused(tmp_path, mode, above):
     file = token_file(directory, TOKEN)
     opened = file.parents[above - 1]
     opened.chmod(mode)
-    with pytest.raises(UsageError, match=f"others can replace the token file .* can write in {opened}; chmod go-w"):
+    with pytest.raises(
+        UsageError, match=f"other users can replace the token file .* can write to {opened}; chmod go-w"
+    ):
         read_token(file)
-    with pytest.raises(UsageError, match="others can replace"):
+    with pytest.raises(UsageError, match="other users can replace"):
         write_token(directory / "new")
     assert not (directory / "new").exists()
     opened.chmod(0o1777)  # as /tmp: there nobody replaces what is not theirs
@@ -82,7 +84,7 @@ def test_the_directory_of_a_link_counts_and_that_of_what_it_leads_to(tmp_path):
     assert read_token(links / "token") == TOKEN
     for directory in (real, links):
         directory.chmod(0o777)
-        with pytest.raises(UsageError, match=f"they can write in {directory}"):
+        with pytest.raises(UsageError, match=f"they can write to {directory}"):
             read_token(links / "token")
         directory.chmod(0o755)
 
@@ -105,5 +107,5 @@ def test_a_directory_of_another_user_is_refused(tmp_path, monkeypatch):
         return os.stat_result(found)
 
     monkeypatch.setattr(Path, "stat", stat)
-    with pytest.raises(UsageError, match=f"they can write in {tmp_path}; chmod go-w {tmp_path}, or chown it"):
+    with pytest.raises(UsageError, match=f"they can write to {tmp_path}; chmod go-w {tmp_path}, chown the directory"):
         read_token(file)

@@ -19,7 +19,7 @@ NAME = TableName("db", "t")
 )
 def test_of_both_kinds(parameters: dict[str, str]) -> None:
     of = table(NAME, "file:/t", external=False, parameters=parameters)
-    with pytest.raises(Rejected, match="is transactional: no engine at the target 'dr' can read it rightly"):
+    with pytest.raises(Rejected, match="is transactional: no engine at the target 'dr' can read it correctly"):
         refuse_transactional(settings(), of)
     refuse_transactional(settings(transactional="metadata"), of)
 

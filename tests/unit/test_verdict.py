@@ -52,10 +52,10 @@ def test_all_is_well() -> None:
     ("values", "words"),
     [
         ({"paused": {"reason": "by hand"}}, "target dr is paused: by hand"),
-        ({"parked": 2}, "target dr has 2 parked events: pysync parked list dr"),
+        ({"parked": 2}, "target dr has 2 parked events; see: pysync parked list dr"),
         (
             {"state": "waiting", "waiting_since": NOW - GRACE - 1, "last_error": {"reason": "refused"}},
-            "target dr has been waiting for 5:01: refused",
+            "target dr has been waiting for 5m 1s: refused",
         ),
     ],
 )
@@ -70,7 +70,7 @@ def test_what_is_wrong_with_a_target(values: dict[str, Any], words: str) -> None
         ({"state": "stopped"}, "worker healer is stopped", True),
         (
             {"state": "waiting", "waiting_since": NOW - GRACE - 1, "last_error": {"reason": "refused"}},
-            "worker healer has been waiting for 5:01: refused",
+            "worker healer has been waiting for 5m 1s: refused",
             False,
         ),
     ],
@@ -95,9 +95,9 @@ def test_what_comes_back_by_itself_is_given_its_time(state: str) -> None:
 @pytest.mark.parametrize(
     ("values", "words"),
     [
-        ({"state": "silent", "heard_at": NOW - 90}, ["is lost", "for 1:30", "pysync listener remove jvm"]),
-        ({"state": "silent", "heard_at": None}, ["is lost", "since the start"]),
-        ({"waiting_since": NOW - GRACE - 60, "waiting_bytes": 4096}, ["cannot deliver", "4096 bytes", "6:00"]),
+        ({"state": "silent", "heard_at": NOW - 90}, ["is lost", "for 1m 30s", "pysync listener remove jvm"]),
+        ({"state": "silent", "heard_at": None}, ["is lost", "since the sidecar started"]),
+        ({"waiting_since": NOW - GRACE - 60, "waiting_bytes": 4096}, ["cannot deliver", "4,096 bytes", "6m"]),
     ],
 )
 def test_what_is_wrong_with_a_listener(values: dict[str, Any], words: list[str]) -> None:
@@ -111,14 +111,14 @@ def test_a_listener_that_is_locked_out_is_a_problem_at_once_and_none_a_minute_af
         bridge = {"refused_connections": 9, "refused_last_at": NOW - ago}
         return listening(a_status(bridge=bridge), GRACE, NOW)
 
-    assert "refused a login to the bridge, 9 times" in told(2)[0]
+    assert "the bridge refuses a caller, 9 times" in told(2)[0]
     assert told(61) == []
 
 
 def test_where_no_listener_is_heard_at_all_nothing_comes_in() -> None:
     alone = {"listeners": [], "no_listener_since": NOW - GRACE - 1}
     (line,) = problems(a_status(**alone), GRACE, NOW)
-    assert "no listener has been heard for 5:01" in line
+    assert "no listener has reported for 5m 1s" in line
     assert problems(a_status(**alone, bridge=None), GRACE, NOW) == []
     assert problems(a_status(listeners=[], no_listener_since=NOW - 10), GRACE, NOW) == []
 
@@ -131,16 +131,16 @@ def test_an_open_gap_is_a_problem_for_its_reason() -> None:
 @pytest.mark.parametrize("left", [0, 2**28])
 def test_a_full_disk_is_a_problem_at_once(left: int) -> None:
     (line,) = problems(a_status(queue=queue(free_bytes=left)), GRACE, NOW)
-    assert line == f"no event is taken in: {left // 2**20} MiB are left on the queue's disk, [queue] min_free_mb is 256"
+    assert line == f"the queue takes no events: {left // 2**20} MiB are free on its disk, [queue] min_free_mb is 256"
 
 
 def test_a_drain_that_cannot_write_its_queue_is_told_of_though_its_target_answers() -> None:
     since = {"state": "waiting", "waiting_since": NOW - GRACE - 1, "last_error": {"reason": "read-only"}}
     status = a_status(workers=[worker(name="drain-dr", **since)])
-    assert problems(status, GRACE, NOW) == ["worker drain-dr has been waiting for 5:01: read-only"]
+    assert problems(status, GRACE, NOW) == ["worker drain-dr has been waiting for 5m 1s: read-only"]
 
 
 def test_what_a_drain_waits_for_is_told_once() -> None:
     since = {"state": "waiting", "waiting_since": NOW - GRACE - 1, "last_error": {"reason": "disk full"}}
     status = a_status(workers=[worker(name="drain-dr", **since)], targets=[target(**since)])
-    assert problems(status, GRACE, NOW) == ["target dr has been waiting for 5:01: disk full"]
+    assert problems(status, GRACE, NOW) == ["target dr has been waiting for 5m 1s: disk full"]

@@ -283,10 +283,10 @@ def test_both_ways_a_table_that_is_at_one_end_alone_is_drift_whoever_it_is_of() 
     place.source.add("db.gone").parameters |= AT_WEST.parameters()
     (missing, extra) = (it for it in place.compare() if it.result != EQUAL)
     assert (extra.name, extra.result, extra.drift, extra.fields) == (
-        "db.t", EXTRA, True, ("born at 'west', and not at 'onprem'",),
+        "db.t", EXTRA, True, ("created at 'west', missing at 'onprem'",),
     )  # fmt: skip
     assert (missing.name, missing.result, missing.fields) == (
-        "db.gone", MISSING, ("born at 'west', which does not have it",),
+        "db.gone", MISSING, ("created at 'west', but missing there",),
     )  # fmt: skip
 
 
@@ -299,7 +299,7 @@ def test_both_ways_what_was_born_at_both_ends_is_told_of(on_conflict: str, resul
     assert place.unequal() == {"table db.t": result}
     if on_conflict == "park":
         (found,) = place.compare("db.t")
-        assert found.fields[0] == "stands where ours should be: born at 'west'"
+        assert found.fields[0] == "another object has this name: created at 'west'"
 
 
 def test_both_ways_each_end_counts_its_own_files() -> None:
@@ -353,7 +353,7 @@ def test_a_table_whose_location_leaves_its_prefix_hinders_no_other() -> None:
     place.source.found[TableName("db", "odd")].sd.location = "hdfs://a/wh/../secret"
     found = {it.name: it for it in place.compare() if it.kind == "table"}
     assert sorted(found) == ["db.a", "db.odd", "db.z"]
-    assert "leaves hdfs://a/wh by '..'" in found["db.odd"].told
+    assert "leaves its prefix hdfs://a/wh by '..'" in found["db.odd"].told
     assert not found["db.odd"].drift
 
 
@@ -425,7 +425,7 @@ def test_a_look_without_an_answer_is_tried_again_and_then_the_source_is_unavaila
     place.source.fails = 2
     assert place.unequal() == {}
     place.source.fails = 3
-    with pytest.raises(Unavailable, match="the source cannot be read: nobody there"):
+    with pytest.raises(Unavailable, match="cannot read the source: nobody there"):
         place.compare()
 
 

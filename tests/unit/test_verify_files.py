@@ -45,8 +45,8 @@ def test_extra_files_are_drift_if_drops_are_applied_and_told_if_they_are_suppres
 
 def test_a_directory_that_the_source_does_not_have_is_told_and_takes_nothing_away():
     found = compared(Difference(PAIR, exists=False, extras=["old"]))
-    assert (found.drift, found.told) == (False, "a directory is not at the source")
-    assert found.fields == ("hdfs://a/t is not at the source",)
+    assert (found.drift, found.told) == (False, "a directory is missing at the source")
+    assert found.fields == ("hdfs://a/t is missing at the source",)
 
 
 def test_what_is_told_does_not_hide_drift():

@@ -186,7 +186,7 @@ def test_a_source_that_an_executor_cannot_read_is_told_with_its_host(patch: pyte
         return look(work)
 
     executors.do = cut_off
-    with pytest.raises(Unavailable, match=r"^on \S+: the source cannot be read: nobody there"):
+    with pytest.raises(Unavailable, match=r"^on \S+: cannot read the source: nobody there"):
         executors.compare()
 
 
@@ -195,8 +195,8 @@ def test_another_version_there_is_refused(patch: pytest.MonkeyPatch) -> None:
     other = work.model_copy(update={"job": work.job.model_copy(update={"version": "0.0.1"})})
     answer = Answer.model_validate_json(look(other.model_dump_json()))
     assert answer.failed is not None
-    assert "pysync 0.0.1 asks" in answer.failed[0]
-    with pytest.raises(PysyncError, match=r"0\.0\.1 asks"):
+    assert "the driver has pysync 0.0.1" in answer.failed[0]
+    with pytest.raises(PysyncError, match=r"the driver has pysync 0\.0\.1"):
         raise Unavailable(*answer.failed)
 
 
@@ -207,7 +207,7 @@ def test_what_an_executor_lacks_is_named_with_where(tmp_path) -> None:
     )
     told = _explained(RuntimeError(trace), tmp_path / "spark.log")
     assert isinstance(told, UsageError)
-    assert told.message == "Spark's executor on worker-7 has no Python module pysync"
+    assert told.message == "the Spark executor on worker-7 has no Python module pysync"
     other = _explained(RuntimeError("Caused by: out of disk"), tmp_path / "spark.log")
     assert isinstance(other, Unavailable)
     assert "out of disk" in str(other)

@@ -173,7 +173,7 @@ def test_a_port_that_is_taken_is_told_in_a_line() -> None:
         pytest.raises(PysyncError, match="cannot listen on") as error,
     ):
         WebServer(taken.getsockname()[1], a_status)
-    assert error.value.hint == "name another one: [web] port"
+    assert error.value.hint == "set another [web] port"
 
 
 def hung_up(connection: socket.socket) -> bool:

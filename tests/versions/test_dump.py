@@ -55,7 +55,7 @@ def test_dumps_of_everything_and_of_what_was_touched(tmp_path: Path, report: Rep
             assert ends.unequal() == []
             refused = ends.pysync("load", "-c", ends.there, tmp_path / "one")
             assert refused.returncode == 1
-            assert f"it goes up to notification {first['last_id']}, not " in refused.stderr
+            assert f"it ends at notification {first['last_id']}, not " in refused.stderr
 
 
 def _part(metastore: Metastore, day: str) -> object:

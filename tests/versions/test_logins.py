@@ -59,7 +59,7 @@ def test_a_wrong_password_or_user(guarded: EmbeddedMetastore, ann: LoginSettings
     wrong = LoginSettings(user="ann", password_file=kept(tmp_path / "wrong", "another horse"))
     said = refusal(guarded.uri, wrong)
     assert f"the metastore at {guarded.uri} refuses the login of 'ann': " in said
-    assert f"is this user's password in {wrong.password_file}" in said
+    assert f"the password in {wrong.password_file}" in said
     assert "refuses the login of 'bob'" in refusal(
         guarded.uri, LoginSettings(user="bob", password_file=ann.password_file)
     )
@@ -76,12 +76,17 @@ def test_a_wrong_password_parks_nothing(guarded: EmbeddedMetastore, tmp_path: Pa
 
 
 def test_no_login_where_one_is_asked_for(guarded: EmbeddedMetastore) -> None:
-    assert "asks for a login" in failure(guarded.uri) or "a certificate or a login" in failure(guarded.uri)
+    said = failure(guarded.uri)
+    assert "needs a SASL login" in said or "a client certificate, a login" in said
 
 
 @pytest.mark.parametrize(
     ("text", "mode", "words"),
-    [(SECRET, 0o644, "chmod 600"), ("", 0o600, "is not one line of text"), ("a\nb", 0o600, "is not one line of text")],
+    [
+        (SECRET, 0o644, "chmod 600"),
+        ("", 0o600, "must hold one line of text"),
+        ("a\nb", 0o600, "must hold one line of text"),
+    ],
 )
 def test_a_file_that_will_not_do(guarded: EmbeddedMetastore, tmp_path: Path, text: str, mode: int, words: str) -> None:
     login = LoginSettings(user="ann", password_file=kept(tmp_path / "password", text, mode))

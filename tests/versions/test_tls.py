@@ -29,5 +29,5 @@ def test_hives_own_tls(version: str, tmp_path: Path, report: Report) -> None:
     with make(tmp_path / "hms", overrides=overrides, tls=TlsSettings(ca_file=authority.file)) as server:
         with Metastore(server.access) as metastore:
             assert metastore.databases() == metastore.databases() == ["default"]
-        with Metastore(server.uri) as plain, pytest.raises(MetastoreUnavailable, match="speaks TLS; set tls"):
+        with Metastore(server.uri) as plain, pytest.raises(MetastoreUnavailable, match="needs TLS; set tls"):
             plain.databases()

@@ -97,7 +97,7 @@ def test_a_transactional_table_is_refused_with_the_reason(
         settings = HmsSettings(name="dr", kind="hms", metastore=server.uri, transactional=setting)
         with closing(hms_target(settings)) as target, pytest.raises(Rejected, match=reason) as error:
             target.apply(source.put_table(wanted))
-        assert "exclude it" in str(error.value.hint)
+        assert "exclude the table" in str(error.value.hint)
 
 
 def test_statistics_of_an_added_partition_are_the_sources(

@@ -23,12 +23,12 @@ from pysync.model.names import is_default_catalog
 PAGE = 500
 _DIGEST_BYTES = 8
 _REFUSED = (
-    "let it: hive.metastore.event.db.notification.api.auth=false in its hive-site.xml, or make the user of pysync "
-    "a proxy user (hadoop.proxyuser.USER.hosts)"
+    "set hive.metastore.event.db.notification.api.auth=false in its hive-site.xml, or make the user of pysync a proxy "
+    "user (hadoop.proxyuser.USER.hosts)"
 )
 _NO_LOG = (
     "set hive.metastore.transactional.event.listeners=org.apache.hive.hcatalog.listener.DbNotificationListener in its "
-    "hive-site.xml; if it is set, nothing has changed yet"
+    "hive-site.xml; if it is set already, no change has been made since then"
 )
 
 
@@ -88,7 +88,9 @@ class NotificationLog:
         """As `current`; raises NotificationLogEmpty instead of 0, which says how to have one."""
         current = self.current()
         if not current:
-            raise NotificationLogEmpty(f"the notification log of {self.metastore.uri} is empty", _NO_LOG)
+            raise NotificationLogEmpty(
+                f"the notification log of the metastore at {self.metastore.uri} is empty", _NO_LOG
+            )
         return current
 
     def after(self, id: int, limit: int = PAGE) -> list[Notification]:  # noqa: A002, the log's own word
@@ -116,7 +118,9 @@ class NotificationLog:
         try:
             return self.metastore.call(request)
         except MetastoreUnsupported as error:
-            raise NotificationLogRefused(error.message, "its Hive is too old to have a notification log") from error
+            raise NotificationLogRefused(
+                error.message, "its Hive version is too old to have a notification log"
+            ) from error
         except MetastoreCallFailed as error:
             if isinstance(error.__cause__, TApplicationException):  # it answered, with its "Internal error"
                 raise self._refused("Internal error") from error
@@ -126,7 +130,9 @@ class NotificationLog:
 
     def _refused(self, said: str) -> NotificationLogRefused:
         line = " ".join(said.split())
-        return NotificationLogRefused(f"{self.metastore.uri} does not give its notification log: {line}", _REFUSED)
+        return NotificationLogRefused(
+            f"the metastore at {self.metastore.uri} refuses to read its notification log: {line}", _REFUSED
+        )
 
 
 # --- the call, with the field that hmsclient's struct lacks

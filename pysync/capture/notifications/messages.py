@@ -95,10 +95,10 @@ def unpacked(found: Notification) -> Mapping[str, Any]:
     elif (found.format or "").startswith("json"):
         text = found.message.encode()
     else:
-        raise ValueError(f"its format {(found.format or 'without name')[:40]!r} is not known")
+        raise ValueError(f"the message format {(found.format or 'without name')[:40]!r} is not supported")
     message = json.loads(text)
     if not isinstance(message, dict):
-        raise ValueError("not a JSON object")  # noqa: TRY004, as all that is wrong with a message
+        raise ValueError("the message is not a JSON object")  # noqa: TRY004, as all that is wrong with a message
     return message
 
 
@@ -107,9 +107,9 @@ def _inflated(data: bytes) -> bytes:
     try:
         text = unpacker.decompress(data, LARGEST)
     except zlib.error as error:
-        raise ValueError(f"not gzip: {error}") from error
+        raise ValueError(f"the message is not valid gzip: {error}") from error
     if not unpacker.eof:
-        raise ValueError(f"its gzip is cut off, or holds more than {LARGEST} bytes")
+        raise ValueError(f"the gzip data is cut off, or is larger than {LARGEST} bytes when unpacked")
     return text
 
 
@@ -237,7 +237,7 @@ def _objects(text: str | None) -> tuple[bytes, ...]:
 def _name(message: Mapping[str, Any], key: str) -> str:
     name = message[key]
     if not isinstance(name, str) or not name:
-        raise ValueError(f"it has no {key}")
+        raise ValueError(f"the message has no {key}")
     return name
 
 

@@ -13,6 +13,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from pysync.capture.notifications.log import PAGE, Notification, NotificationLog
+from pysync.text import span
 
 LOOK_BACK = 100
 """Ids: more than there are DDLs at work at one time."""
@@ -53,7 +54,7 @@ class Position:
             told = json.loads(text)
             return cls(int(told["last"]), frozenset((int(id), str(digest)) for id, digest in told["seen"]))  # noqa: A001
         except (TypeError, KeyError) as error:
-            raise ValueError(f"not a position in a notification log: {text[:80]}") from error
+            raise ValueError(f"this is not a position in a notification log: {text[:80]}") from error
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,9 +86,9 @@ def read(log: NotificationLog, position: Position, current: int, page: int = PAG
     """
     rows, full = _rows(log, position, page)
     if not rows and current < position.last:
-        return _anew(log, f"it is at {current}, and was at {position.last}")
+        return _anew(log, f"its newest id is {current}, but pysync has read up to id {position.last}")
     if rows and _is_another(rows, position, full):
-        return _anew(log, f"it has other events than before up to {position.last}")
+        return _anew(log, f"its events up to id {position.last} are not those that pysync has read")
     fresh = [row for row in rows if (row.id, row.digest) not in position.seen]
     after = position.past(fresh)
     missing = _missing(fresh, position.last, after.last if full else current)
@@ -121,8 +122,11 @@ def _missing(fresh: Sequence[Notification], last: int, current: int) -> str | No
 
 
 def _lost(first: int, last: int) -> str:
-    return f"notifications {first} to {last} are no longer in the log: it was not read for longer than it keeps them"
+    return (
+        f"the notification log no longer holds {span('notification', first, last)}: pysync did not read the log for "
+        "longer than the metastore keeps events"
+    )
 
 
 def _anew(log: NotificationLog, why: str) -> Batch:
-    return Batch((), begin(log), f"the notification log was begun anew: {why}")
+    return Batch((), begin(log), f"the notification log was reset: {why}")

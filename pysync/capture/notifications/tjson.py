@@ -53,7 +53,7 @@ def _from_protocol(text: str) -> bytes:
     try:
         _copy(TType.STRUCT, TJSONProtocol(TMemoryBuffer(text.encode())), TBinaryProtocol(buffer), 0)
     except _FAULTS as error:
-        raise UnreadableEvent(f"not an object in thrift's JSON: {type(error).__name__}") from error
+        raise UnreadableEvent(f"cannot decode the object from thrift JSON ({type(error).__name__})") from error
     return bytes(buffer.getvalue())
 
 
@@ -97,7 +97,7 @@ def _put_map(out: bytearray, value: list[Any]) -> None:
 
 def _expect(size: int, items: Any) -> None:
     if size != len(items):
-        raise ValueError(f"{len(items)} items where {size} were promised")
+        raise ValueError(f"the message announces {size} items and has {len(items)}")
 
 
 _CONTAINERS: Mapping[str, Callable[[bytearray, Any], None]] = {
@@ -122,7 +122,7 @@ _FIXED: Mapping[str, Callable[[Any], tuple[Any, ...]]] = {
 
 def _copy(kind: int, source: Any, sink: Any, depth: int) -> None:
     if depth > _DEEPEST:
-        raise ValueError("nested too deep")
+        raise ValueError("the message is nested too deeply")
     if kind in _SCALARS:
         name = _SCALARS[kind]
         getattr(sink, f"write{name}")(getattr(source, f"read{name}")())

@@ -74,7 +74,7 @@ class Athena:
         self._strict.check(operation, request)
         run = self._operations.get(operation)
         if run is None:
-            raise Refusal("UnknownOperationException", f"the embedded Athena cannot {operation}")
+            raise Refusal("UnknownOperationException", f"the embedded Athena does not support {operation}")
         return run(request)
 
     def _start(self, request: dict[str, Any]) -> dict[str, Any]:

@@ -10,7 +10,7 @@ from typing import Any
 
 from pysync.embedded.aws.refusal import Refusal
 
-_REASON = "a fault that was asked for"
+_REASON = "an injected fault"
 
 
 @dataclass(slots=True, kw_only=True)
@@ -57,7 +57,7 @@ def fault_of(values: dict[str, Any]) -> Fault:
     """The fault that was asked for; Refusal if its members are not those of a Fault."""
     known = {item.name for item in fields(Fault)}
     if "target" not in values or not known.issuperset(values):
-        raise Refusal("InvalidFault", f"a fault has a target, and may have {', '.join(sorted(known))}")
+        raise Refusal("InvalidFault", f"a fault needs a target, and may have {', '.join(sorted(known))}")
     return Fault(**values)
 
 

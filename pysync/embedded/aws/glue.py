@@ -49,7 +49,7 @@ class Glue:
         """Carry out one operation; Refusal if it cannot be. `fault` fails some items of a batch."""
         self._strict.check(operation, request)
         if request.get("CatalogId", ACCOUNT) != ACCOUNT:
-            raise Refusal("AccessDeniedException", f"{request['CatalogId']} is not the account {ACCOUNT}")
+            raise Refusal("AccessDeniedException", f"the catalog {request['CatalogId']} is not the account {ACCOUNT}")
         with self._lock:
             try:
                 return self._run(operation, _folded(operation, request), fault)
@@ -63,7 +63,7 @@ class Glue:
             return self._batches[operation](request, fault)
         run = self._operations.get(operation)
         if run is None:
-            raise Refusal("UnknownOperationException", f"the embedded Glue cannot {operation}")
+            raise Refusal("UnknownOperationException", f"the embedded Glue does not support {operation}")
         answer = run(request)
         if operation == "DeleteDatabase":
             self._functions.drop_database(request["Name"])

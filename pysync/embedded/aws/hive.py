@@ -132,7 +132,7 @@ def _compiled(directory: Path) -> Path:
     javac = shutil.which("javac", path=str(java.find_java().parent)) or shutil.which("javac")
     if javac is None:
         raise PysyncError(
-            "Athena's DDL needs a Java compiler and finds no javac", "install a JDK, or do without Athena"
+            "the embedded Athena needs a Java compiler, but there is no javac", "install a JDK, or use Glue only"
         )
     classes, sources = directory / "classes", directory / "sources"
     files = [str(path) for path in sorted(_SOURCES.glob("*.java"))] + [str(path) for path in java_sources(sources)]
@@ -150,7 +150,7 @@ def _compiled(directory: Path) -> Path:
     command += ["-cp", f"{java.find_spark_jars()}/*", "-d", str(classes), *files]
     done = subprocess.run(command, capture_output=True, text=True, check=False)
     if done.returncode:
-        raise PysyncError("Athena's DDL cannot start: javac failed", f"{done.stdout}{done.stderr}")
+        raise PysyncError("the embedded Athena cannot start: javac failed", f"{done.stdout}{done.stderr}")
     return classes
 
 

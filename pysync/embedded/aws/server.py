@@ -81,13 +81,13 @@ class EmbeddedAws:
     def pid(self) -> int:
         """The id of its process; PysyncError if it does not run."""
         if self._process is None or not self._process.running:
-            raise PysyncError("the embedded AWS does not run")
+            raise PysyncError("the embedded AWS is not running")
         return self._process.pid
 
     def start(self) -> EmbeddedAws:
         """Start it and return when it answers; PysyncError, with the end of its log, if it does not."""
         if self.running:
-            raise PysyncError(f"the embedded AWS runs already, at {self._url}")
+            raise PysyncError(f"the embedded AWS is already running, at {self._url}")
         _need_packages()
         self.directory.mkdir(parents=True, exist_ok=True)
         url_file = self.directory / "url"
@@ -167,16 +167,16 @@ class EmbeddedAws:
                 return json.load(answer)
         except urllib.error.HTTPError as error:
             with error:
-                raise PysyncError(f"the embedded AWS refuses: {error.read().decode()}") from error
+                raise PysyncError(f"the embedded AWS refuses the request: {error.read().decode()}") from error
 
     def _wait_for(self, url_file: Path, process: BoundProcess) -> None:
         deadline = time.monotonic() + self._timeout
         while not url_file.exists():
             late = time.monotonic() > deadline
             if late or not process.running:
-                what = f"did not answer within {self._timeout:g} s" if late else "ended while it was starting"
+                what = f"did not answer within {self._timeout:g} s" if late else "ended during its start"
                 end = tail(self.log_file, _TAIL_LINES)
-                raise PysyncError(f"the embedded AWS {what}", f"the end of its log, {self.log_file}:\n{end}")
+                raise PysyncError(f"the embedded AWS {what}", f"see the end of its log, {self.log_file}:\n{end}")
             time.sleep(_POLL)
 
 

@@ -38,7 +38,7 @@ class Strict:
     def check(self, operation: str, request: dict[str, Any]) -> None:
         """Refusal with all that is wrong with the request; UnknownOperationException if there is no such operation."""
         if operation not in self._model.operation_names:
-            raise Refusal("UnknownOperationException", f"{operation} is no operation of this service")
+            raise Refusal("UnknownOperationException", f"{operation} is not an operation of this service")
         shape = self._model.operation_model(operation).input_shape
         broken = list(_broken(shape, request, "")) if shape else []
         if broken:
@@ -50,7 +50,7 @@ def _broken(shape: Any, value: Any, path: str) -> Iterator[str]:
     """What is wrong with a value and with what is in it, in the services' words."""
     kinds = _KINDS.get(shape.type_name)
     if kinds is not None and not isinstance(value, kinds):
-        raise Refusal("SerializationException", f"{path or 'the request'} is no {shape.type_name}")
+        raise Refusal("SerializationException", f"{path or 'the request'} is not a {shape.type_name}")
     yield from _broken_here(shape, value, path)
     yield from _broken_inside(shape, value, path)
 

@@ -75,7 +75,7 @@ class Application:
         elif what == "GET /_bench/calls":
             return {"calls": self._calls.counted(), "statements": self._statements.counted()}
         else:
-            raise Refusal("UnknownOperationException", f"{what} is nothing that the bench knows")
+            raise Refusal("UnknownOperationException", f"the embedded AWS does not know {what}")
         return {}
 
     def _call(self, service: str, operation: str, environ: Environ, start_response: StartResponse) -> Iterable[bytes]:
@@ -92,12 +92,12 @@ class Application:
             return _refuse(refusal, start_response)
         except Exception:
             _logger.exception("%s failed", name)
-            return _refuse(Refusal("InternalServiceException", "see the log of the bench"), start_response)
+            return _refuse(Refusal("InternalServiceException", "see the log of the embedded AWS"), start_response)
         return _respond(200, answer, start_response)
 
     def _answer(self, service: str, operation: str, request: dict[str, Any], fault: Fault | None) -> dict[str, Any]:
         if service not in self._services:
-            raise Refusal("UnknownOperationException", f"this bench runs without {service}")
+            raise Refusal("UnknownOperationException", f"the embedded AWS runs without {service}")
         return self._services[service].answer(operation, request, fault)
 
     def _pass_on(self, environ: Environ, start_response: StartResponse) -> Iterable[bytes]:
@@ -141,9 +141,9 @@ def _json(environ: Environ) -> dict[str, Any]:
     try:
         read: Any = json.loads(environ["wsgi.input"].read(length) or b"{}")
     except ValueError as error:
-        raise Refusal("SerializationException", f"the request is no JSON: {error}") from error
+        raise Refusal("SerializationException", f"the request is not JSON: {error}") from error
     if not isinstance(read, dict):
-        raise Refusal("SerializationException", "the request is no JSON object")
+        raise Refusal("SerializationException", "the request is not a JSON object")
     return read
 
 
@@ -169,5 +169,5 @@ def _send(status: int, body: bytes, kind: str, start_response: StartResponse) ->
 
 def _seconds(value: object) -> float:
     if not isinstance(value, datetime):
-        raise TypeError(f"{value!r} has no place in JSON")
+        raise TypeError(f"{value!r} cannot be written as JSON")
     return value.timestamp()

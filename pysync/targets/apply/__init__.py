@@ -70,7 +70,7 @@ def apply(store: Store, operation: Operation) -> Outcome:
         return Outcome.UNSUPPORTED
     do = (both_ways.APPLY if store.settings.both_ways else _APPLY).get(type(operation))
     if do is None:
-        raise Rejected(f"a target of kind {store.settings.kind} cannot do {type(operation).__name__}")
+        raise Rejected(f"a target of kind {store.settings.kind} does not support {type(operation).__name__}")
     here = store.on_behalf_of(operation.visited)
     # The last try is outside the loop: its error counts, race or not.
     for _ in range(store.decisions - 1):

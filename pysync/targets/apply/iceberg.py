@@ -37,9 +37,8 @@ def stays(settings: TargetSettings, operation: TableOperation, wanted: Parameter
         return False
     if settings.on_conflict == "park":
         raise Rejected(
-            f"somebody has committed to the Iceberg table {name} at the target {settings.name!r}: "
-            f"it is at {its}, where the source has not been",
-            'bring that commit to the source, or give it up: on_conflict = "adopt", pysync parked retry',
+            f"the Iceberg table {name} at the target {settings.name!r} has a commit that is not from the source: {its}",
+            'bring the commit to the source, or discard it: on_conflict = "adopt", then pysync parked retry',
         )
     log.warning("conflict_found", target=settings.name, table=str(name), pointer=its, wanted=pointer(wanted))
     return settings.on_conflict == "skip"

@@ -14,6 +14,7 @@ from pysync.targets.base import Outcome, Rejected, total
 from pysync.targets.diff import differences, same
 from pysync.targets.hive import slices
 from pysync.targets.store import Exists, Refused, Store, refused_as_one
+from pysync.text import count
 
 Values = tuple[str, ...]
 
@@ -63,7 +64,10 @@ def drop_partitions(store: Store, operation: DropPartitions) -> Outcome:
 def fitting(name: TableName, keys: Sequence[Any], values: Sequence[str]) -> None:
     """Raise Rejected where a partition's values do not fit its table's partition keys."""
     if len(keys) != len(values):
-        raise Rejected(f"a partition of {name} has {len(values)} values where the table has {len(keys)} partition keys")
+        raise Rejected(
+            f"a partition of {name} has {count(len(values), 'value')}, but the table has "
+            f"{count(len(keys), 'partition key')}"
+        )
 
 
 def as_kept(

@@ -28,6 +28,7 @@ from pysync.targets.base import Outcome, Rejected, Unavailable
 from pysync.targets.diff import same
 from pysync.targets.hive import is_another, name_of
 from pysync.targets.store import Capability, Store, refused_as_one
+from pysync.text import count
 
 RENAMING_KEY = "pysync.renaming"
 
@@ -82,7 +83,8 @@ def _rename_own(store: Store, operation: RenameTable, old: Any, new: Any) -> Out
         if store.settings.on_conflict == "skip":
             return Outcome.FOREIGN
         raise Rejected(
-            f"table {operation.table} cannot become {operation.new_name}, which is there and not from this source",
+            f"cannot rename table {operation.table}: the target has a table {operation.new_name} that is not from "
+            "this source",
             f"drop or rename {operation.new_name} at the target {store.settings.name!r}",
         )
     if stays(store.settings, operation, operation.definition.parameters, old.parameters):
@@ -127,7 +129,8 @@ def _make_anew(store: Store, operation: RenameTable, old: Any, new: Any | None) 
     there = len(store.partition_names(made)) if copied and made is not None else 0
     if there < copied:
         raise Unavailable(
-            f"{operation.new_name} has {there:,} of the {copied:,} partitions of {operation.table}: copied again"
+            f"{operation.new_name} has only {there:,} of the {count(copied, 'partition')} of {operation.table}; they "
+            "are copied again"
         )
     bring_to(store, operation, operation.definition, made)
     _drop(store, old)

@@ -103,8 +103,8 @@ def _make(store: Store, operation: TableOperation, kept: Any, there: Any | None,
     if there is not None:
         if ownership_of(True, there.parameters, operation.mark) is Ownership.FOREIGN:
             raise Rejected(
-                f"table {name} has other partition keys, or is a view where a table is wanted, and is not from this "
-                "source",
+                f"the target has a table {name} that is not from this source, with other partition keys or of another "
+                "type",
                 f"drop it at the target {store.settings.name!r}",
             )
         store.replace_table(kept, there)

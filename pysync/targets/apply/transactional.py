@@ -17,6 +17,6 @@ def refuse_transactional(settings: TargetSettings, table: Any) -> None:
     if is_one and settings.transactional == "refuse":
         raise Rejected(
             f"table {table.dbName}.{table.tableName} is transactional: no engine at the target {settings.name!r} can "
-            "read it rightly",
-            'exclude it, make it an external one, or set transactional = "metadata"',
+            "read it correctly",
+            'exclude the table, make it external, or set transactional = "metadata"',
         )

@@ -47,8 +47,8 @@ def conflict(store: Store, what: str) -> Outcome | None:
     if store.settings.on_conflict == "skip":
         return Outcome.FOREIGN
     raise Rejected(
-        f"{what} is at the target {store.settings.name!r} already and not from this source",
-        'drop it there, or set on_conflict = "adopt" or "skip"',
+        f"{what} already exists at the target {store.settings.name!r} and is not from this source",
+        'drop it at the target, or set on_conflict = "adopt" or "skip"',
     )
 
 

@@ -62,7 +62,7 @@ class Properties:
 
     def leftovers(self) -> list[Leftover]:
         """The part that no statement can say."""
-        found = [Leftover(f"the removal of {some_of(self.removed)}")] if self.removed else []
+        found = [Leftover(f"the removal of properties ({some_of(self.removed)})")] if self.removed else []
         return [*found, Leftover("statistics", harmless=True)] if self.counted else found
 
 

@@ -18,7 +18,7 @@ def decision_of(
 ) -> Decision:
     """What it would do to bring the object that is `there` to `kept`, whoever owns it."""
     if isinstance(kept, hive.Function):
-        return Decision((), (Leftover("a function of Hive's"),))
+        return Decision((), (Leftover("a Hive function"),))
     if isinstance(kept, hive.Database):
         return decide_database(_marked(with_owner(kept), there), with_owner(there))
     if isinstance(kept, hive.Table):

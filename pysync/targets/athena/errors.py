@@ -12,8 +12,8 @@ from pysync.targets.aws.errors import of_code
 from pysync.targets.base import Forbidden, Missing, OutcomeUnknown, Rejected, Unavailable
 
 _VERSIONS = 1402  # too many versions of a table, which waiting does not cure
-_VERSIONS_HINT = "statements keep every version of a table: delete old ones, or leave alters to the Glue API"
-_DENIED_HINT = "grant it to the role that pysync works as"
+_VERSIONS_HINT = "Athena DDL keeps every table version: delete old versions, or have the Glue API alter tables"
+_DENIED_HINT = "grant the permission to the role of pysync"
 
 _WRAPPED = re.compile(r"Error Code: (\w+)[;)]")
 

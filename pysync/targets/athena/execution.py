@@ -47,8 +47,8 @@ class Athena:
         with classified(f"cannot see the work group {group!r} of {self._where}", reading=True):
             found = client(self._settings, "athena").get_work_group(WorkGroup=group)["WorkGroup"]
         if found.get("State", "ENABLED") != "ENABLED":
-            raise Unavailable(f"the work group {group!r} of {self._where} is disabled", "enable it")
-        return f"Athena's work group {group}"
+            raise Unavailable(f"the work group {group!r} of {self._where} is disabled", "enable the work group")
+        return f"Athena work group {group}"
 
     def run(self, statement: str, database: str | None = None) -> None:
         """Run a statement, with this database as the current one, until Athena has done it.
@@ -78,7 +78,7 @@ class Athena:
         log.debug("statement_finished", statement=summary(statement), query=query, state=ending.state)
         if not ending.is_final:
             waited = time.monotonic() - started
-            raise OutcomeUnknown(f"{what}: query {query} did not end within {waited:.0f} s, and was cancelled")
+            raise OutcomeUnknown(f"{what}: query {query} did not finish within {waited:.0f} s and was cancelled")
         if not ending.succeeded:
             raise failure(ending, f"{what}: query {query}")
 
@@ -97,7 +97,7 @@ class Athena:
         except FutureTimeout:
             return _cancelled(cursor, query)
         except pyathena.Error as error:
-            raise OutcomeUnknown(f"{what}: nobody can say what became of query {query}: {error}"[:500]) from error
+            raise OutcomeUnknown(f"{what}: the result of query {query} is unknown: {error}"[:500]) from error
 
     def _settle(self, cursor: Any) -> None:
         """Make sure that the statement before this one has ended. Raises Unavailable while Athena does not tell."""
@@ -110,7 +110,7 @@ class Athena:
         except pyathena.Error as error:
             raise _cause(error, what, reading=True) from error
         if not ending.is_final:
-            raise Unavailable(f"{what} was cancelled, and has not ended yet")
+            raise Unavailable(f"{what} was cancelled but has not ended yet")
         self._unfinished = None
 
     def _cursor(self, database: str | None) -> Any:

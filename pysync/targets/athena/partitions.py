@@ -62,9 +62,9 @@ def _moves(
 def _beyond(item: Any, storage: Any, parameters: Mapping[str, str]) -> Iterator[Leftover]:
     """How a partition differs from this storage and these parameters in what no statement can say."""
     if not same_columns(item.sd.cols, storage.cols):
-        yield Leftover("columns of its own")
+        yield Leftover("columns that differ from those of the table")
     if not same_format(item.sd, storage):
-        yield Leftover("a serde or format of its own")
+        yield Leftover("a serde or format that differs from that of the table")
     properties = Properties.between(item.parameters, parameters)
     if properties.changed or properties.removed:
         yield Leftover("parameters")

@@ -51,9 +51,9 @@ def identifier(name: str) -> str:
     if name[0] == name[-1] == "`":
         raise UnsayableError(f"the name {name!r} begins and ends with a backtick")
     if "." in name or ":" in name:
-        raise UnsayableError(f"the name {name!r} has a dot or a colon in it")
+        raise UnsayableError(f"the name {name!r} contains a dot or a colon")
     if "\x00" in name:
-        raise UnsayableError(f"the name {name!r} has a NUL in it")
+        raise UnsayableError(f"the name {name!r} contains a NUL character")
     return "`" + name.replace("`", "``") + "`"
 
 
@@ -61,7 +61,7 @@ def place(*names: str) -> str:
     """A database's or table's name, quoted part by part. Raises UnsayableError unless Athena documents such names."""
     for name in names:
         if not _PLACE.fullmatch(name):
-            raise UnsayableError(f"the name {name!r} has other characters than a-z, 0-9 and _")
+            raise UnsayableError(f"the name {name!r} contains characters other than a-z, 0-9 and _")
     return ".".join(f"`{name}`" for name in names)
 
 
@@ -84,7 +84,7 @@ def fitting(statement: str) -> str:
     """The statement. Raises UnsayableError when Athena would not take it for its length."""
     length = size(statement)
     if length > MAX_BYTES:
-        raise UnsayableError(f"the statement of {length} bytes is longer than the {MAX_BYTES} that Athena takes")
+        raise UnsayableError(f"the statement has {length} bytes; Athena accepts {MAX_BYTES}")
     return statement
 
 
@@ -92,4 +92,4 @@ def _encodable(text: str) -> None:
     try:
         text.encode()
     except UnicodeEncodeError:
-        raise UnsayableError(f"{text!r:.80} has half a surrogate pair in it") from None
+        raise UnsayableError(f"{text!r:.80} contains half of a surrogate pair") from None

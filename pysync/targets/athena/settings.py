@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from typing import Any, Literal
+from typing import Annotated, Any, Literal
 
 from pydantic import Field, model_validator
 
 from pysync.targets.aws.settings import AwsSettings
 from pysync.targets.glue.settings import GlueSettings
+from pysync.validation import matching
 
 PRIMARY = "primary"
 """The work group that Athena uses where none is named."""
@@ -17,39 +18,44 @@ class AthenaSettings(AwsSettings):
     """A `[[targets]]` table of `kind = "athena"`."""
 
     kind: Literal["athena"]
-    staging: str | None = Field(
-        default=None,
-        pattern=r"^s3://[^/\s]+(/.*)?$",
-        description="where Athena writes the results of statements, s3://bucket/prefix/; unset: the work group's place",
+    staging: Annotated[str, matching(r"s3://[^/\s]+(/.*)?", 'an S3 location; write "s3://bucket/prefix/"')] | None = (
+        Field(
+            default=None,
+            description="Location for query results, s3://bucket/prefix/. Default: the location of the work group.",
+        )
     )
-    work_group: str | None = Field(
-        default=None, pattern=r"^[\w.-]{1,128}$", description="the work group that statements run in; unset: primary"
-    )
-    catalog: str | None = Field(
+    work_group: (
+        Annotated[str, matching(r"[\w.-]{1,128}", "a work group; use letters, digits, underscores, dots and hyphens")]
+        | None
+    ) = Field(default=None, description="Athena work group. Default: primary.")
+    catalog: Annotated[str, matching(r"\S{1,255}", "a catalog name; spaces are refused")] | None = Field(
         default=None,
-        pattern=r"^\S{1,255}$",
-        description="the name that Athena has for the Data Catalog; unset: AwsDataCatalog, the caller's own",
+        description="Name of the Data Catalog in Athena. Default: AwsDataCatalog, the catalog of the account.",
     )
     glue_api: Literal["when-needed", "never"] = Field(
-        default="when-needed", description="whether the Glue API does what no statement says; never: that is parked"
+        default="when-needed",
+        description="Whether the Glue API makes changes that Athena DDL cannot express. never: such events are parked.",
     )
     statement_timeout_seconds: float = Field(
-        default=300.0, gt=0, description="the longest wait for the end of a statement, which is then cancelled"
+        default=300.0, gt=0, description="Timeout of a statement. The statement is then cancelled."
     )
-    poll_seconds: float = Field(default=0.5, gt=0, description="how often a statement under way is looked at")
+    poll_seconds: float = Field(default=0.5, gt=0, description="Seconds between two looks at a running statement.")
 
     @model_validator(mode="before")
     @classmethod
     def _has_a_place_for_results(cls, data: Any) -> Any:
         if isinstance(data, dict) and "kind" in data and not (data.get("staging") or data.get("work_group")):
-            raise ValueError("name a staging location, or a work_group that has one: Athena writes results there")
+            raise ValueError("set staging, or a work_group that has a location for query results")
         return data
 
     @model_validator(mode="before")
     @classmethod
     def _has_a_name_for_its_catalog(cls, data: Any) -> Any:
         if isinstance(data, dict) and data.get("catalog_id") and not data.get("catalog"):
-            raise ValueError("catalog_id needs catalog, too: the name that Athena has for the catalog of that account")
+            raise ValueError(
+                "catalog_id is set, but catalog is not; set catalog to the name that Athena has for that account's "
+                "catalog"
+            )
         return data
 
     def of_glue(self) -> GlueSettings:

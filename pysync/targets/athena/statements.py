@@ -24,6 +24,7 @@ from pysync.targets.athena.quoting import (
     string,
 )
 from pysync.targets.athena.types import hive_type, keeps
+from pysync.text import count
 
 PARTITIONS_PER_ADD = 100
 PARTITIONS_PER_DROP = 25
@@ -114,13 +115,17 @@ def spec(table: Any, values: Sequence[str]) -> str:
     """PARTITION (key='value', ...). Values are always quoted, whatever their type."""
     keys = table.partitionKeys or ()
     if len(keys) != len(values):
-        raise UnsayableError(f"{len(values)} values where the table has {len(keys)} partition keys")
+        raise UnsayableError(
+            f"the partition has {count(len(values), 'value')}, but the table has {count(len(keys), 'partition key')}"
+        )
     return f"PARTITION {listed(_assigned(key, value) for key, value in zip(keys, values, strict=True))}"
 
 
 def _assigned(key: Any, value: str) -> str:
     if not keeps(key.type, value):
-        raise UnsayableError(f"the partition value {value!r:.80} of {key.name} would become another in a {key.type}")
+        raise UnsayableError(
+            f"Athena DDL would change the partition value {value!r:.80} of {key.name} (type {key.type})"
+        )
     return f"{identifier(key.name.lower())}={string(value)}"
 
 
@@ -153,14 +158,14 @@ def _format(storage: Any) -> str:
 
 def _location(location: str | None) -> str:
     if not location or not location.startswith(S3):
-        raise UnsayableError(f"the location {location!r:.200} is not an {S3} one")
+        raise UnsayableError(f"the location {location!r:.200} does not begin with {S3}")
     return string(location)
 
 
 def _new_location(location: str | None) -> str:
     """A location for SET LOCATION, which Hive reads as a URI, as it does nowhere else."""
     if location and not _URI.fullmatch(location):
-        raise UnsayableError(f"SET LOCATION takes no {location!r:.200}, which is not a URI")
+        raise UnsayableError(f"SET LOCATION does not accept {location!r:.200}, which is not a URI")
     return _location(location)
 
 

@@ -34,7 +34,7 @@ _BATCH = 100_000
 
 # What Hive's DDL writes into a table that it alters.
 _ENGINES = ("parameters.last_modified_by: ", "parameters.last_modified_time: ")
-_FUNCTION = "a function of Hive's"
+_FUNCTION = "a Hive function"
 
 log = structlog.get_logger(__name__)
 
@@ -164,7 +164,7 @@ class AthenaStore(Store):
         """
         decision = decision_of(kept, there, table, _with_owner)
         if self._only_ddl and decision.needed:
-            raise Rejected(shortened("no statement of Athena says it: " + "; ".join(decision.needed)))
+            raise Rejected(shortened("Athena DDL cannot express this difference: " + "; ".join(decision.needed)))
         if decision.is_nothing or (self._only_ddl and not decision.statements):
             return []
         # Never empty: something would be written, even if all that shows are the engine's own parameters.
@@ -235,7 +235,7 @@ class AthenaStore(Store):
 
     def renaming(self) -> Store:
         """The Glue store: no statement says another name."""
-        return self._by_glue("a rename", ["another name"])
+        return self._by_glue("a rename", ["a new name"])
 
     # --- partitions
 
@@ -295,7 +295,7 @@ class AthenaStore(Store):
             return self.glue.spread_columns(table, columns)
         is_stale = not same_columns(columns, table.sd.cols)
         if not is_stale and any(not same_columns(columns, it.sd.cols) for it in self.partitions(name_of(table))):
-            raise self._unsaid(f"table {name_of(table)}", ["other columns of its partitions"])
+            raise self._unsaid(f"table {name_of(table)}", ["new columns of its partitions"])
         return False
 
     # --- within
@@ -392,17 +392,16 @@ class AthenaStore(Store):
 
     def _insist(self, what: str, rest: Decision) -> None:
         """Refuse what Athena reported as done, but which still differs."""
-        left = [*rest.needed, *(["what its statements said was not taken"] if rest.statements else [])]
+        left = [*rest.needed, *(["the statements ran, but the result still differs"] if rest.statements else [])]
         if left:
             raise self._unsaid(what, left)
 
     def _unsaid(self, what: str, reasons: Sequence[str]) -> Rejected:
         """The refusal of what no statement says."""
         shown = "; ".join(reasons[:_SHOWN]) + (f"; and {len(reasons) - _SHOWN} more" if len(reasons) > _SHOWN else "")
-        where = f"{what} on the target {self.settings.name!r}"
         return Rejected(
-            shortened(f"no statement of Athena says what is wanted of {where}: {shown}"),
-            'glue_api = "when-needed" lets the Glue API do it',
+            shortened(f"Athena DDL cannot express this change ({what}, target {self.settings.name!r}): {shown}"),
+            'set glue_api = "when-needed" so that the Glue API makes the change',
         )
 
 

@@ -76,7 +76,7 @@ def unsayable(table: Any) -> str | None:
     except UnsayableError as error:
         return str(error)
     if not (storage.location or "").startswith(ddl.S3):
-        return f"the location {storage.location!r:.200}, which is not an {ddl.S3} one"
+        return f"the location {storage.location!r:.200}, which does not begin with {ddl.S3}"
     return None
 
 
@@ -142,13 +142,13 @@ def _columns(wanted: Any, there: Any) -> Decision:
         return Decision((), (_DATES,)) if _has_dates(added) else said(lambda: [ddl.add_columns(wanted, added)])
     serde = wanted.sd.serdeInfo and wanted.sd.serdeInfo.serializationLib
     if serde not in _REPLACING_SERDES or not same_format(wanted.sd, there.sd):
-        return Decision((), (Leftover(f"other columns of a table with the serde {serde}"),))
+        return Decision((), (Leftover(f"columns of a table with the serde {serde}"),))
     if not all(is_readable_as(old.type, new.type) for old, new in zip(its, mine)):  # noqa: B905, as far as both reach
-        return Decision((), (Leftover("a column of a type that the old one cannot be read as"),))
+        return Decision((), (Leftover("a column type that cannot read the old type"),))
     return Decision((), (_DATES,)) if _has_dates(mine) else said(lambda: [ddl.replace_columns(wanted)])
 
 
-_DATES = Leftover("columns of type date, which Athena neither adds nor replaces")
+_DATES = Leftover("columns of type date, which Athena can neither add nor replace")
 
 
 def _has_dates(columns: Sequence[Any]) -> bool:
@@ -190,21 +190,21 @@ def _beyond(wanted: Any, there: Any) -> Iterator[Leftover]:
     mine, its = wanted.sd, there.sd
     yield from _owner(wanted.owner, there.owner)
     if not same_format(mine, its):
-        yield Leftover("another serde or format")
+        yield Leftover("a new serde or format")
     if _buckets(mine) != _buckets(its):
-        yield Leftover("other buckets")
+        yield Leftover("new buckets")
     if not _same_key_types(wanted, there):
         yield Leftover("the type of a partition key")
     elif not same_columns(wanted.partitionKeys, there.partitionKeys):
         yield Leftover("the comment of a partition key", harmless=True)
     aspects = {
         "the retention": (wanted.retention, there.retention),
-        "the order in buckets": (mine.sortCols, its.sortCols),
+        "the sort order in buckets": (mine.sortCols, its.sortCols),
         "skewed values": (_skew(mine), _skew(its)),
         "compressed": (mine.compressed, its.compressed),
-        "parameters of the storage": (mine.parameters, its.parameters),
+        "storage parameters": (mine.parameters, its.parameters),
         "stored as subdirectories": (mine.storedAsSubDirectories, its.storedAsSubDirectories),
-        "the serde's name": (mine.serdeInfo.name, its.serdeInfo.name),
+        "the name of the serde": (mine.serdeInfo.name, its.serdeInfo.name),
     }
     for what, (one, other) in aspects.items():
         # What is not set at the source may be anything at the target.

@@ -29,7 +29,7 @@ def hive_type(text: str) -> str:
     tokens = _tokens(text)
     written = _type(tokens, text)
     if tokens:
-        raise UnsayableError(f"{text!r:.80} is no type")
+        raise UnsayableError(f"{text!r:.80} is not a type")
     return written
 
 
@@ -72,7 +72,7 @@ def _tokens(text: str) -> list[str]:
     while at < len(text):
         token = _TOKEN.match(text, at)
         if token is None:
-            raise UnsayableError(f"{text!r:.80} is no type")
+            raise UnsayableError(f"{text!r:.80} is not a type")
         found.append(token[1].strip())
         at = token.end()
     return found[::-1]
@@ -96,7 +96,7 @@ def _primitive(name: str, text: str) -> str:
         return f"decimal({decimal[1] or 10},{decimal[2] or 0})"
     if name in _PLAIN or _SIZED.fullmatch(plain):
         return plain
-    raise UnsayableError(f"{text!r:.80} is no type that Athena takes")
+    raise UnsayableError(f"{text!r:.80} is not a type that Athena supports")
 
 
 def _inner(tokens: list[str], text: str, part: Callable[[list[str], str], str], count: int | None = None) -> str:
@@ -108,21 +108,21 @@ def _inner(tokens: list[str], text: str, part: Callable[[list[str], str], str], 
         found.append(part(tokens, text))
     _expect(tokens, ">", text)
     if count not in {None, len(found)}:
-        raise UnsayableError(f"{text!r:.80} is no type")
+        raise UnsayableError(f"{text!r:.80} is not a type")
     return ",".join(found)
 
 
 def _field(tokens: list[str], text: str) -> str:
     name = tokens.pop() if tokens else ""
     if not _FIELD.fullmatch(name):
-        raise UnsayableError(f"{text!r:.80} has a field that no statement can name")
+        raise UnsayableError(f"{text!r:.80} has a field name that Athena DDL does not accept")
     _expect(tokens, ":", text)
     return f"{identifier(name)}:{_type(tokens, text)}"
 
 
 def _expect(tokens: list[str], token: str, text: str) -> None:
     if not tokens or tokens.pop() != token:
-        raise UnsayableError(f"{text!r:.80} is no type")
+        raise UnsayableError(f"{text!r:.80} is not a type")
 
 
 def _canonical(text: str | None) -> str:

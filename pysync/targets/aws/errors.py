@@ -32,9 +32,12 @@ INVALID = frozenset(
 )
 """Answers that something in a call is wrong or too large; in a batch that may be a single item."""
 
-_CREDENTIALS_HINT = "see the target's profile, assume_role and the environment; renewed credentials are taken up"
+_CREDENTIALS_HINT = (
+    "check profile and assume_role of the target, and the environment; pysync picks up renewed credentials"
+)
 _DENIED_HINT = (
-    "grant it; Lake Formation answers so about what is not there, too, to those who may neither create nor describe it"
+    "grant the permission; Lake Formation also denies access to missing objects if the role may not create or "
+    "describe them"
 )
 _QUOTA_HINT = "ask AWS for a higher quota, then retry"
 _SERVER_ERROR = 500

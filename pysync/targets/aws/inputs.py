@@ -45,7 +45,7 @@ def table_input(table: Any) -> tuple[dict[str, Any], list[str]]:
     """The TableInput of a Table (without its database), and what Glue cannot hold as it is. Raises Rejected."""
     changes = [*_privileges(table), *_of_views(table)]
     if (table.retention or 0) < 0:
-        changes.append(f"retention: {table.retention} is left out, Glue has none below 0")
+        changes.append(f"retention: {table.retention} is left out, Glue does not accept negative values")
     found = {
         "Name": _name(table.tableName, "table"),
         "Owner": checked(limits.OPTIONAL_NAME, table.owner or "", "owner"),
@@ -94,9 +94,9 @@ def _of_views(table: Any) -> list[str]:
     text = table.viewExpandedText or table.viewOriginalText or ""
     changes = []
     if table.tableType == "VIRTUAL_VIEW" and not text.startswith(_PRESTO_VIEW):
-        changes.append("view: its text is kept as it is, HiveQL, which Athena does not run")
+        changes.append("view: its text remains HiveQL, which Athena cannot run")
     if getattr(table, "rewriteEnabled", None):
-        changes.append("materialized view: that queries may be rewritten to use it is not kept")
+        changes.append("materialized view: query rewriting is not kept")
     return changes
 
 
@@ -105,7 +105,7 @@ def _privileges(item: Any) -> list[str]:
     kinds = ("userPrivileges", "groupPrivileges", "rolePrivileges")
     if granted is None or not any(getattr(granted, kind, None) for kind in kinds):
         return []
-    return ["privileges: not kept, grants are Lake Formation's"]
+    return ["privileges: not kept, Lake Formation manages grants"]
 
 
 def _table_type(table: Any) -> str:

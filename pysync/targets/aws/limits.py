@@ -10,6 +10,7 @@ import re
 from dataclasses import dataclass
 
 from pysync.targets.base import Rejected
+from pysync.text import count
 
 # Characters, as they stand between the brackets of a regular expression.
 _LINE = r"\t\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff"
@@ -46,9 +47,11 @@ PARTITION_VALUE = Limit(1024, _ANY, shortest=1)
 def checked(limit: Limit, text: str, what: str) -> str:
     """The text, if Glue takes it. Raises Rejected, which says what it is and what is wrong with it."""
     if not limit.shortest <= length(text) <= limit.longest:
-        raise Rejected(f"{what} has {length(text):,} characters: Glue takes {limit.shortest} to {limit.longest:,}")
+        raise Rejected(
+            f"{what} has {count(length(text), 'character')}; Glue accepts {limit.shortest} to {limit.longest:,}"
+        )
     if not re.fullmatch(f"[{limit.characters}]*", text):
-        raise Rejected(f"{what} has characters that Glue does not take: {shown(text)}")
+        raise Rejected(f"{what} has characters that Glue does not accept: {shown(text)}")
     return text
 
 
@@ -56,7 +59,7 @@ def fitted(limit: Limit, text: str, what: str, changes: list[str]) -> str:
     """The text as Glue takes it, other characters made spaces and the end cut off; what was done goes to `changes`."""
     plain = re.sub(f"[^{limit.characters}]", " ", text)
     if plain != text:
-        changes.append(f"{what}: characters that Glue does not take are spaces")
+        changes.append(f"{what}: characters that Glue does not accept are replaced by spaces")
     if length(plain) <= limit.longest:
         return plain
     changes.append(f"{what}: cut from {length(plain):,} to {limit.longest:,} characters")

@@ -63,7 +63,7 @@ def provide(settings: TargetSettings, **clients: Any) -> None:
     """
     known = getattr(settings, "_clients", None)
     if not isinstance(known, Clients):
-        raise PysyncError(f"target {settings.name!r} is not of AWS", 'kind = "glue" or "athena"')
+        raise PysyncError(f"target {settings.name!r} is not on AWS", 'this needs kind = "glue" or "athena"')
     with known.lock:
         known.built.update(clients)
 

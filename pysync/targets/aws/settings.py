@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Annotated, Any
 
 from pydantic import BaseModel, ConfigDict, Field, PrivateAttr, field_validator, model_validator
 
 from pysync.targets.aws.limits import s3_location
 from pysync.targets.aws.session import Clients
 from pysync.targets.settings import TargetSettings
+from pysync.validation import matching
 
 
 class AssumeRole(BaseModel):
@@ -16,34 +17,43 @@ class AssumeRole(BaseModel):
 
     model_config = ConfigDict(extra="forbid", frozen=True)
 
-    arn: str = Field(pattern=r"^arn:[a-z-]+:iam::\d{12}:role/\S+$", description="arn:aws:iam::ACCOUNT:role/NAME")
-    external_id: str | None = Field(default=None, description="what the role's owner asks for in its trust policy")
-    session_name: str = Field(
-        default="pysync", pattern=r"^[\w+=,.@-]{2,64}$", description="who CloudTrail says that it was"
-    )
+    arn: Annotated[
+        str,
+        matching(r"arn:[a-z-]+:iam::\d{12}:role/\S+", 'the ARN of a role; write "arn:aws:iam::123456789012:role/NAME"'),
+    ] = Field(description="ARN of the role: arn:aws:iam::ACCOUNT:role/NAME.")
+    external_id: str | None = Field(default=None, description="External ID that the role's trust policy asks for.")
+    session_name: Annotated[
+        str, matching(r"[\w+=,.@-]{2,64}", "a session name; use 2 to 64 letters, digits and _+=,.@-")
+    ] = Field(default="pysync", description="Session name that CloudTrail shows.")
 
 
 class AwsSettings(TargetSettings):
     """What `[[targets]]` tables of AWS have in common."""
 
-    region: str | None = Field(default=None, description="the AWS region; unset: the profile's or AWS_REGION")
-    profile: str | None = Field(default=None, description="a profile of ~/.aws/config; unset: the default chain")
-    assume_role: AssumeRole | None = Field(default=None, description="the role to work as: arn, external_id")
-    catalog_id: str | None = Field(
-        default=None, pattern=r"^\S{1,255}$", description="the account whose Data Catalog it is; unset: the caller's"
+    region: str | None = Field(
+        default=None, description="AWS region. Default: the region of the profile, or AWS_REGION."
     )
-    endpoint_url: str | None = Field(
-        default=None, pattern=r"^https?://\S+$", description="another endpoint of the service: a VPC's, or an emulator"
+    profile: str | None = Field(
+        default=None, description="Profile in ~/.aws/config. Default: the default credential chain."
+    )
+    assume_role: AssumeRole | None = Field(default=None, description="IAM role to assume: arn, external_id.")
+    catalog_id: Annotated[str, matching(r"\S{1,255}", "a catalog ID; spaces are refused")] | None = Field(
+        default=None, description="Account of the Data Catalog. Default: the account of the credentials."
+    )
+    endpoint_url: Annotated[str, matching(r"https?://\S+", 'a URL; write "https://host"')] | None = Field(
+        default=None, description="Another endpoint of the service, for example in a VPC, or an emulator."
     )
     create_missing_databases: bool = Field(
-        default=False, description="whether a table whose database is not there gets one, instead of being parked"
+        default=False, description="Whether a missing database is created for a table. Otherwise the event is parked."
     )
-    timeout_seconds: float = Field(default=60.0, gt=0, description="the longest wait for an answer")
-    connect_timeout_seconds: float = Field(default=5.0, gt=0, description="the longest wait for a connection")
+    timeout_seconds: float = Field(default=60.0, gt=0, description="Timeout of a call.")
+    connect_timeout_seconds: float = Field(default=5.0, gt=0, description="Timeout for connecting.")
     max_rate: float | None = Field(
-        default=None, gt=0, description="calls a second of all lanes together; unset: as many as AWS takes"
+        default=None,
+        gt=0,
+        description="Limit of calls per second for all lanes together. Default: as many as AWS takes.",
     )
-    parallel: int = Field(default=4, ge=1, le=32, description="calls of one operation that may be under way at once")
+    parallel: int = Field(default=4, ge=1, le=32, description="Number of parallel calls of one operation.")
 
     # Lanes are opened from one settings object: through it they share their clients, and so one rate and one pool.
     _clients: Clients = PrivateAttr(default_factory=Clients)
@@ -52,7 +62,7 @@ class AwsSettings(TargetSettings):
     @classmethod
     def _has_no_files(cls, value: bool) -> bool:
         if value:
-            raise ValueError("the Glue Data Catalog holds no files, so that pysync cannot delete any there")
+            raise ValueError("the Glue Data Catalog holds no files, so pysync cannot delete data there")
         return value
 
     @model_validator(mode="before")

@@ -14,10 +14,11 @@ class GlueSettings(AwsSettings):
 
     kind: Literal["glue"]
     skip_archive: bool = Field(
-        default=True, description="whether a table's old versions are forgotten; kept ones count against AWS's quota"
+        default=True,
+        description="Whether an update keeps no old table version. Old versions count against the AWS quota.",
     )
     partition_schema: Literal["none", "append", "full"] = Field(
         default="none",
-        description="which partitions get a table's new columns where the source did not cascade: none; append: those "
-        "whose columns are its first ones; full: all",
+        description="Partitions that get new columns of their table if the source did not cascade. none; append: those "
+        "whose columns are the first columns of the table; full: all.",
     )

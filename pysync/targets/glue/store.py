@@ -35,6 +35,7 @@ from pysync.targets.glue.columns import columns_for, same_columns, spread
 from pysync.targets.glue.settings import GlueSettings
 from pysync.targets.hive import name_of
 from pysync.targets.store import Capability, Store, Written
+from pysync.text import count
 
 _TABLES_PER_CALL = 100
 _ROUNDS = 3  # of creating and updating, while somebody else creates and drops the same partitions
@@ -59,9 +60,9 @@ class GlueStore(Store):
     batch: ClassVar[int] = GET_PAGE
     decisions: ClassVar[int] = 3
     lacks: ClassVar[Mapping[Capability, str]] = {
-        Capability.CONSTRAINTS: "Glue has none",
-        Capability.COLUMN_STATISTICS: "not carried: Glue has a form of its own for them",
-        Capability.RENAMES: "Glue has no such call: the table is made anew and filled",
+        Capability.CONSTRAINTS: "Glue has no constraints",
+        Capability.COLUMN_STATISTICS: "Glue stores column statistics in another format",
+        Capability.RENAMES: "Glue has no rename call: pysync creates the new table and copies the partitions",
     }
 
     def __init__(self, settings: GlueSettings) -> None:
@@ -89,7 +90,7 @@ class GlueStore(Store):
 
     def check(self) -> str:
         """`12 databases in the Glue catalog in eu-west-1`."""
-        return f"{len(self.databases())} databases in {self._place}"
+        return f"{count(len(self.databases()), 'database')} in {self._place}"
 
     def close(self) -> None:
         """Close idle connections."""
@@ -235,7 +236,7 @@ class GlueStore(Store):
             new, others = update_partitions(self._send, name, others, failures), []
             if not new:
                 return Written(any=True, refused=failures.as_refused())
-        raise Unavailable(f"partitions of {name} come and go while they are written")
+        raise Unavailable(f"another client creates and deletes partitions of {name} at the same time")
 
     def drop_partitions(self, table: Any, there: Sequence[Any], *, delete_data: bool) -> None:  # noqa: ARG002
         """Delete partitions."""
@@ -343,5 +344,5 @@ def _raise_any(errors: Sequence[Mapping[str, Any]], database: str) -> None:
     for failed in errors:
         detail: Mapping[str, Any] = failed.get("ErrorDetail") or {}
         if detail.get("ErrorCode") != NOT_FOUND:
-            what = f"table {database}.{failed.get('TableName')} cannot be dropped"
+            what = f"cannot drop table {database}.{failed.get('TableName')}"
             raise of_code(detail.get("ErrorCode", ""), detail.get("ErrorMessage", ""), what)

@@ -31,9 +31,9 @@ class Connections:
         if not self._settings.both_ways:
             return ""
         if self._settings.user_for(some) is None:
-            return ", whose sidecar must know our login: [source] replicators"
+            return "; its sidecar must have the login of pysync in [source] replicators"
         self.of(some).databases()
-        return ", which takes our name"
+        return "; it accepts the user name of pysync"
 
     def close(self) -> None:
         """Close all of them; the next call opens one again."""

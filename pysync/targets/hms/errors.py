@@ -26,8 +26,10 @@ REFUSALS = (
 """Answers about the operation itself. Which of them says that something is missing or in the way differs from call to
 call and from version to version: each may be a race with another client, so the operation is decided anew once."""
 
-_NO_TRANSACTIONS = "a transactional table is of no use without its transactions: exclude it, or make it an external one"
-_LOG_HINT = "the metastore's log has more"
+_NO_TRANSACTIONS = (
+    "a transactional table cannot be read without its transactions: exclude the table, or make it external"
+)
+_LOG_HINT = "see the log of the metastore"
 
 
 def _meta(pattern: str) -> Callable[[Exception], bool]:

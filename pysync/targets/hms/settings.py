@@ -8,7 +8,14 @@ from typing import Literal
 from pydantic import Field, model_validator
 
 from pysync.metastore.access import MetastoreAccess
-from pysync.metastore.settings import AddressList, KerberosSettings, LoginSettings, TlsSettings, assert_one_login
+from pysync.metastore.settings import (
+    AddressList,
+    KerberosSettings,
+    LoginSettings,
+    TlsSettings,
+    UserName,
+    assert_one_login,
+)
 from pysync.model.event import replicator
 from pysync.targets.settings import TargetSettings
 
@@ -19,27 +26,27 @@ class HmsSettings(TargetSettings):
     goes_both_ways = True
 
     kind: Literal["hms"]
-    metastore: AddressList = Field(description="its address: thrift://host:port, or several with commas")
-    tls: TlsSettings | None = Field(default=None, description="how to speak TLS with it; plain thrift unless given")
-    kerberos: KerberosSettings | None = Field(default=None, description="how to log in there; no login unless given")
-    login: LoginSettings | None = Field(default=None, description="the same by a password or token (Hive 4)")
-    user: str | None = Field(
+    metastore: AddressList = Field(description="Address of the metastore: thrift://host:port, or several with commas.")
+    tls: TlsSettings | None = Field(default=None, description="TLS settings. Default: plain thrift.")
+    kerberos: KerberosSettings | None = Field(default=None, description="Kerberos login. Default: no login.")
+    login: LoginSettings | None = Field(
+        default=None, description="Login by password or token (Hive 4). Default: no login."
+    )
+    user: UserName | None = Field(
         default=None,
-        min_length=1,
-        pattern=r"^[^\x00-\x1f\x7f]+$",
-        description="who its calls are made as, where nobody logs in; with both_ways unless given pysync-SOURCE",
+        description="User of the calls, if there is no login. Default with both_ways: pysync-SOURCE.",
     )
     statistics: Literal["off", "columns"] = Field(
-        default="off", description="columns: column statistics are carried, too (docs/versions.md)"
+        default="off", description="columns: replicate column statistics, too (docs/versions.md)."
     )
-    timeout_seconds: float = Field(default=120.0, gt=0, description="the longest wait for an answer")
-    connect_timeout_seconds: float = Field(default=5.0, gt=0, description="the longest wait for a connection")
+    timeout_seconds: float = Field(default=120.0, gt=0, description="Timeout of a call.")
+    connect_timeout_seconds: float = Field(default=5.0, gt=0, description="Timeout for connecting.")
 
     @model_validator(mode="after")
     def _logs_in_in_one_way(self) -> HmsSettings:
         assert_one_login(self.metastore, self.kerberos, self.login)
         if self.user is not None and self.logs_in:
-            raise ValueError("user does not go with kerberos or login: its calls are made as who logs in")
+            raise ValueError("user does not work with kerberos or login: calls are made as the user that logs in")
         return self
 
     @property

@@ -21,6 +21,7 @@ from pysync.targets.hive import HiveStore, name_of
 from pysync.targets.hms.connections import Connections
 from pysync.targets.hms.errors import REFUSALS, classified
 from pysync.targets.settings import TargetSettings
+from pysync.text import count
 
 _MANAGED_PLACE = "Unable to create database managed directory"
 
@@ -56,7 +57,7 @@ class HmsStore(HiveStore):
 
     def check(self) -> str:
         """`12 databases at thrift://host:port`. No version: until Hive 4 every HMS says that it is 3.0."""
-        return f"{len(self.hms.databases())} databases at {self.hms.uri}{self._connections.known_by()}"
+        return f"{count(len(self.hms.databases()), 'database')} at {self.hms.uri}{self._connections.known_by()}"
 
     def close(self) -> None:
         """Close the connections."""

@@ -51,8 +51,11 @@ def _database(database: Any) -> Any:
 
 def _table(table: Any) -> Any:
     if table.tableType not in TYPES:
-        what = (table.tableType or "table of no type").lower().replace("_", " ")
-        raise Rejected(f"table {table.dbName}.{table.tableName}: Spark's catalog has no {what}", "exclude it")
+        what = (table.tableType or "none").lower().replace("_", " ")
+        raise Rejected(
+            f"table {table.dbName}.{table.tableName}: Spark's catalog does not support the type {what}",
+            "exclude the table",
+        )
     external = {"EXTERNAL": "TRUE"} if table.tableType == "EXTERNAL_TABLE" else {}
     table.parameters = {**uncounted(table.parameters, "EXTERNAL"), **external}
     table.retention = table.ownerType = table.rewriteEnabled = table.creationMetadata = None

@@ -57,7 +57,9 @@ def speaking(host: SparkHost, session: Any, what: str) -> Iterator[None]:
         yield
     except (Py4JError, PySparkException, OSError) as error:
         if host.failed(session):
-            raise MetastoreCallFailed(f"Spark ended in {what}: {reason(error)}", f"its log: {host.log_file}") from error
+            raise MetastoreCallFailed(
+                f"Spark ended during {what}: {reason(error)}", f"its log: {host.log_file}"
+            ) from error
         raise meant(causes(error), what) from error
 
 
@@ -84,4 +86,4 @@ def meant(found: Sequence[Cause], what: str) -> Exception:
     for pattern, refusal in _KINDS:
         if any(pattern.search(text) for text in told):
             return refusal(said)  # type: ignore[no-any-return]
-    return PysyncError(f"Spark failed in {what}: {found[-1].name}: {said}", "its log has more")
+    return PysyncError(f"Spark failed in {what}: {found[-1].name}: {said}", "see the log of Spark")

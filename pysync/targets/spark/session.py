@@ -51,7 +51,7 @@ log = structlog.get_logger(__name__)
 def assert_spark() -> None:
     """Raises UsageError when pyspark is not installed."""
     if importlib.util.find_spec("pyspark") is None:
-        raise UsageError("Spark is needed, and pyspark is not installed", "pip install 'pysync[spark]'")
+        raise UsageError("pysync needs Spark, but pyspark is not installed", "pip install 'pysync[spark]'")
 
 
 class SparkHost:
@@ -79,7 +79,7 @@ class SparkHost:
                 try:
                     self._session = self._start()
                 except Exception as error:
-                    raise Unavailable(f"Spark does not start: {reason(error)}", f"its log: {self.log_file}") from error
+                    raise Unavailable(f"Spark cannot start: {reason(error)}", f"its log: {self.log_file}") from error
             # `close` gave up waiting for this start.
             if self._session is not None and self._closed:
                 _end(self._session)
@@ -122,7 +122,7 @@ class SparkHost:
 
         running = SparkContext._active_spark_context
         if running is not None and running.getConf().get(_MARK) != self._mark:
-            raise RuntimeError("another Spark session runs in this process, and a process can have one")
+            raise RuntimeError("another Spark session runs in this process, but a process can have only one")
         settings = self._all_settings()
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", ResourceWarning)  # pyspark leaves its launcher's pipes open

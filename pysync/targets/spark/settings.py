@@ -35,12 +35,12 @@ class SparkSettings(TargetSettings):
 
     kind: Literal["spark"]
     master: str | None = Field(
-        default=None, description="Spark's: yarn, spark://host:7077, …; unset: threads of the sidecar's own machine"
+        default=None, description="Spark master: yarn, spark://host:7077, … Default: threads of this machine."
     )
     metastore: AddressList | None = Field(
-        default=None, description="the metastore that Spark uses; unset: the one of its hive-site.xml or of `spark`"
+        default=None, description="Metastore of the Spark session. Default: the one in its hive-site.xml or in `spark`."
     )
-    spark: SparkConf = Field(default={}, description="further settings of Spark: spark.… = text")
+    spark: SparkConf = Field(default={}, description="More Spark properties: spark.… = text.")
 
     _shared: _Shared = PrivateAttr(default_factory=_Shared)
 
@@ -48,7 +48,7 @@ class SparkSettings(TargetSettings):
     @classmethod
     def _is_hives(cls, value: dict[str, str]) -> dict[str, str]:
         if value.get(_CATALOG, "hive") != "hive":
-            raise ValueError(f"{_CATALOG} must be hive: a catalog in memory ends with the session")
+            raise ValueError(f"{_CATALOG} must be hive; an in-memory catalog ends with the session")
         return value
 
     @model_validator(mode="after")
@@ -56,10 +56,11 @@ class SparkSettings(TargetSettings):
         copy = self.copy_files
         if copy is not None and (copy.master or copy.spark):
             raise ValueError(
-                "copy.master, copy.spark: files are copied by the target's own session: set master and spark"
+                "copy.master and copy.spark are not allowed here: the session of the target copies the files; set "
+                "master and spark instead"
             )
         if self.metastore and _URIS in self.spark:
-            raise ValueError(f"metastore and {_URIS} say the same: leave one of them out")
+            raise ValueError(f"metastore and {_URIS} are both set; set only one of them")
         return self
 
     def spark_wish(self) -> SparkWish:

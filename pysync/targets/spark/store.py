@@ -15,15 +15,16 @@ from pysync.targets.spark.as_kept import as_kept
 from pysync.targets.spark.catalog import SparkCatalog
 from pysync.targets.spark.settings import SparkSettings
 from pysync.targets.store import Capability
+from pysync.text import count
 
 
 class SparkStore(HiveStore):
     """The catalog of the process's Spark session, which starts at the first call, and again after its death."""
 
     lacks: ClassVar[Mapping[Capability, str]] = {
-        Capability.CONSTRAINTS: "Spark's catalog has no place for them",
-        Capability.COLUMN_STATISTICS: "Spark writes those that it has counted itself, in a form of its own",
-        Capability.FILE_STATISTICS: "Spark's metastore counts by itself at every change, and cannot be told not to",
+        Capability.CONSTRAINTS: "Spark's catalog has no constraints",
+        Capability.COLUMN_STATISTICS: "Spark writes only statistics that it computed itself, in another format",
+        Capability.FILE_STATISTICS: "Spark's metastore recomputes them at every change",
         Capability.OWN_PARTITION_COLUMNS: "Spark reads all partitions with the columns of their table",
     }
 
@@ -43,7 +44,7 @@ class SparkStore(HiveStore):
 
     def check(self) -> str:
         """`12 databases in the catalog of Spark`."""
-        return f"{len(self.catalog.databases())} databases in the catalog of Spark"
+        return f"{count(len(self.catalog.databases()), 'database')} in the catalog of Spark"
 
     # --- what is there
 

@@ -102,5 +102,5 @@ def _verdict_of_birth(store: Store, operation: DropTable, there: Any) -> Verdict
 def _drop_another(store: Store, operation: Operation, there: Any) -> None:
     """Drop a table that no alter turns into the wanted one. Only the table's home may do so."""
     if judge_of(store).home(there) != operation.mark.source:
-        raise parked(store, f"table {operation.key}, of other partition keys or a view,")
+        raise parked(store, f"table {operation.key} (with other partition keys, or a view at one end)")
     store.drop_tables([there], delete_data=False)

@@ -44,8 +44,8 @@ def settled(store: Store, operation: Operation, verdict: Verdict, there: Any) ->
 def parked(store: Store, what: str) -> Rejected:
     """The error for an object that was born at both ends, so that a person has to decide."""
     return Rejected(
-        f"{what} was born at the target {store.settings.name!r}, too, and differs from what was born at the source",
-        'drop it at one end, or set on_conflict = "adopt": then that of the cluster with the smaller name stays',
+        f"{what} was created both at the source and at the target {store.settings.name!r}, and the two differ",
+        'drop it at one end, or set on_conflict = "adopt": then the one of the cluster with the smaller name wins',
     )
 
 
