@@ -17,7 +17,7 @@ NAMED = ("dr", "lake")
 @pytest.fixture
 def queue(reopen) -> EventQueue:
     made = reopen()
-    made.register("dr")
+    made.target("dr").register()
     fill(made, 1, 6)
     return made
 
@@ -27,17 +27,17 @@ def test_a_target_that_the_queue_never_had_is_not_renamed(queue: EventQueue) -> 
     with pytest.raises(PysyncError) as error:
         registry.rename(queue, NAMED, "nope", "dr")
     assert str(error.value) == "the queue has no target 'nope' to rename; its targets: dr"
-    assert (error.value.exit_code, queue.acts(), queue.positions()) == (1, [], {"dr": 0})
+    assert (error.value.exit_code, queue.notes.acts(), queue.positions()) == (1, [], {"dr": 0})
 
 
 def test_a_rename_that_is_on_record_may_be_asked_for_again(queue: EventQueue) -> None:
     done = [registry.rename(queue, ("lake",), "dr", "lake") for _ in range(3)]
     assert done == [registry.Kept("lake", 6, 0, None)] * 3
-    assert [(it["act"], it["target"], it["to"]) for it in queue.acts()] == [("renamed", "dr", "lake")]
+    assert [(it["act"], it["target"], it["to"]) for it in queue.notes.acts()] == [("renamed", "dr", "lake")]
 
 
 def test_a_later_rename_of_others_does_not_hide_it(queue: EventQueue) -> None:
-    queue.register("west")
+    queue.target("west").register()
     registry.rename(queue, ("lake", "west"), "dr", "lake")
     registry.rename(queue, ("lake", "east"), "west", "east")
     assert registry.rename(queue, ("lake", "east"), "dr", "lake").target == "lake"
@@ -50,14 +50,14 @@ def test_a_rename_on_record_does_not_count_once_its_target_is_another(queue: Eve
         registry.remove(queue, (), "lake")
     else:
         registry.rename(queue, ("west",), "lake", "west")
-    queue.register("lake")
+    queue.target("lake").register()
     with pytest.raises(PysyncError, match="no target 'dr' to rename; its targets: lake"):
         registry.rename(queue, ("lake",), "dr", "lake")
 
 
 def test_the_command_ends_with_1_and_names_the_targets(reopen, tmp_path) -> None:
     queue = reopen()
-    queue.register("dr")
+    queue.target("dr").register()
     queue.close()
     file = tmp_path / "pysync.toml"
     file.write_text(
