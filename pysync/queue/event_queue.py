@@ -142,7 +142,9 @@ class EventQueue(ParkedEvents):
             with self._transaction() as connection:
                 found = gaps.add(connection, key, reason, self._now_ms())
             self._remember_gaps()
-            return found
+        if found:
+            log.warning("gap_opened", reason=reason)
+        return found
 
     def gaps(self, limit: int = 100) -> list[Gap]:
         """The newest gaps, newest first, closed ones among them."""

@@ -59,8 +59,8 @@ class GlueStore(Store):
     batch: ClassVar[int] = GET_PAGE
     decisions: ClassVar[int] = 3
     lacks: ClassVar[Mapping[Capability, str]] = {
-        Capability.CONSTRAINTS: "Glue has none",
-        Capability.COLUMN_STATISTICS: "not carried: Glue has a form of its own for them",
+        Capability.CONSTRAINTS: "Glue has no constraints",
+        Capability.COLUMN_STATISTICS: "Glue keeps column statistics in a form of its own, which pysync does not write",
         Capability.RENAMES: "Glue has no such call: the table is made anew and filled",
         Capability.CALLER: "Glue has no listeners",
     }

@@ -21,8 +21,8 @@ class SparkStore(HiveStore):
     """The catalog of the process's Spark session, which starts at the first call, and again after its death."""
 
     lacks: ClassVar[Mapping[Capability, str]] = {
-        Capability.CONSTRAINTS: "Spark's catalog has no place for them",
-        Capability.COLUMN_STATISTICS: "Spark writes those that it has counted itself, in a form of its own",
+        Capability.CONSTRAINTS: "Spark's catalog has no constraints",
+        Capability.COLUMN_STATISTICS: "Spark keeps only column statistics that it has computed itself",
         Capability.FILE_STATISTICS: "Spark's metastore counts by itself at every change, and cannot be told not to",
         Capability.OWN_PARTITION_COLUMNS: "Spark reads all partitions with the columns of their table",
         Capability.CALLER: "Spark's calls carry no EnvironmentContext",
