@@ -1,13 +1,17 @@
 """Logs: structured lines on standard error, for people or (json) machines; never a payload, never a secret.
 
-docs/logs.md lists every event. What libraries log comes as `library_logged`, from level `warning` on.
+docs/logs.md lists every event. What libraries log comes as `library_logged`, from level `warning` on, and what nobody
+catches as an event, too: with `json` every line is an object.
 """
 
 from __future__ import annotations
 
 import logging
 import sys
+import threading
+import traceback
 from collections.abc import Sequence
+from types import TracebackType
 from typing import Any, Literal
 
 import structlog
@@ -16,6 +20,15 @@ from structlog.typing import EventDict, Processor
 from pysync.text import plain
 
 _LIBRARIES = logging.WARNING  # what they say below that may hold payloads, and the keys of requests
+_SILENT = ("py4j", "pyathena")
+"""py4j logs whole commands, payload included, and tracebacks of what is normal. pyathena logs each error that it
+raises as well, and each call that it tries again at whatever level it was given: a level silences neither.
+"""
+_FIRST = ("timestamp", "level", "event", "target", "worker", "source", "instance")
+_LAST = ("reason", "hint", "message", "traceback")
+"""What may be long."""
+
+log = structlog.get_logger(__name__)
 
 
 def configure(level: str, form: Literal["console", "json"]) -> None:
@@ -25,15 +38,26 @@ def configure(level: str, form: Literal["console", "json"]) -> None:
         structlog.processors.add_log_level,
         structlog.processors.TimeStamper(fmt="iso", utc=True),
     ]
-    rendered: list[Processor] = [structlog.processors.JSONRenderer()]
+    rendered: list[Processor] = [_ordered, structlog.processors.JSONRenderer()]
     if form == "console":
-        rendered = [_plain, structlog.dev.ConsoleRenderer(colors=sys.stderr.isatty())]
+        rendered = [_ordered, _plain, structlog.dev.ConsoleRenderer(colors=sys.stderr.isatty(), sort_keys=False)]
     structlog.configure(
         processors=[structlog.contextvars.merge_contextvars, *stamped, *rendered],
         wrapper_class=structlog.make_filtering_bound_logger(number),
         logger_factory=structlog.PrintLoggerFactory(sys.stderr),
     )
     _configure_libraries(max(number, _LIBRARIES), [*stamped, _from_library], rendered)
+    _catch_what_nobody_catches()
+
+
+class Forwarding(logging.Handler):
+    """Lets the root logger write what a logger says that does not propagate, in place of a handler of its own."""
+
+    def emit(self, record: logging.LogRecord) -> None:
+        """Write the record, if its level is wanted."""
+        root = logging.getLogger()
+        if root.isEnabledFor(record.levelno):
+            root.handle(record)
 
 
 def _configure_libraries(number: int, before: Sequence[Processor], rendered: Sequence[Processor]) -> None:
@@ -46,6 +70,37 @@ def _configure_libraries(number: int, before: Sequence[Processor], rendered: Seq
     )
     # `force`: else this does nothing once a library, or an earlier call, has set a handler.
     logging.basicConfig(level=number, handlers=[handler], force=True)
+    logging.captureWarnings(True)
+    for name in _SILENT:
+        silent = logging.getLogger(name)
+        silent.propagate = False
+        # Without any handler Python itself prints the bare text from level `warning` on.
+        silent.handlers[:] = [logging.NullHandler()]
+
+
+def _catch_what_nobody_catches() -> None:
+    """Log what Python would print by itself, in lines of its own."""
+    sys.excepthook = _uncaught
+    threading.excepthook = _uncaught_in_thread
+    sys.unraisablehook = _ignored
+
+
+def _uncaught(kind: type[BaseException], error: BaseException, trace: TracebackType | None) -> None:
+    told = "".join(traceback.format_exception(kind, error, trace))
+    log.error("exception_uncaught", thread=threading.current_thread().name, traceback=told)
+
+
+def _uncaught_in_thread(args: threading.ExceptHookArgs) -> None:
+    # By SystemExit a thread ends itself: Python does not print that either.
+    if args.exc_type is not SystemExit and args.exc_value is not None:
+        _uncaught(args.exc_type, args.exc_value, args.exc_traceback)
+
+
+def _ignored(args: sys.UnraisableHookArgs) -> None:
+    told = "".join(traceback.format_exception(args.exc_type, args.exc_value, args.exc_traceback))
+    # A name, and not the object's own text, which could be anything.
+    where = getattr(args.object, "__qualname__", type(args.object).__name__)
+    log.warning("exception_ignored", where=where, traceback=told)
 
 
 def _from_library(_: Any, __: str, event: EventDict) -> EventDict:
@@ -56,6 +111,13 @@ def _from_library(_: Any, __: str, event: EventDict) -> EventDict:
     if exception:
         found["traceback"] = logging.Formatter().formatException(exception)
     return found
+
+
+def _ordered(_: Any, __: str, event: EventDict) -> EventDict:
+    """Whom it is about first, and what may be long last; what is between stays in the order of the call."""
+    first = {key: event[key] for key in _FIRST if key in event}
+    last = {key: event[key] for key in _LAST if key in event}
+    return first | {key: it for key, it in event.items() if key not in last} | last
 
 
 def _plain(_: Any, __: str, event: EventDict) -> EventDict:

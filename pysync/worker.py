@@ -113,7 +113,10 @@ class Worker:
 
     def well(self) -> None:
         """Say, within a turn, that what may fail has succeeded: an earlier error is over."""
+        errors, since = self._errors, self._waiting_since
         self._state, self._errors, self._waiting_since = WorkerState.RUNNING, 0, None
+        if since is not None:
+            log.info("worker_recovered", worker=self.name, attempts=errors, seconds=round(time.time() - since, 1))
 
     def waits(self, reason: str) -> None:
         """Say, within a turn that tries again by itself, that what it needs is away."""

@@ -5,8 +5,10 @@ A start of a real metastore takes some 3 s, so share one where a test allows it.
 
 from __future__ import annotations
 
+import logging
 import os
 import socket
+import sys
 import threading
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack, closing
@@ -14,6 +16,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+import structlog
 from hypothesis import settings as hypothesis_settings
 
 from pysync.embedded import EmbeddedMetastore, ports
@@ -72,6 +75,24 @@ def no_thread_goes_on() -> Iterator[None]:
     for thread in left:
         thread.join(10)
     assert not [thread.name for thread in left if thread.is_alive()]
+
+
+@pytest.fixture
+def logging_restored() -> Iterator[None]:
+    """For a test that configures pysync's logging: afterwards Python, pytest and libraries log as before."""
+    root, silent = logging.getLogger(), [logging.getLogger(name) for name in ("py4j", "pyathena")]
+    handlers, level = list(root.handlers), root.level
+    hooks = sys.excepthook, threading.excepthook, sys.unraisablehook
+    root.handlers.clear()
+    yield
+    logging.captureWarnings(False)
+    sys.excepthook, threading.excepthook, sys.unraisablehook = hooks
+    root.handlers[:] = handlers
+    root.setLevel(level)
+    for logger in silent:
+        logger.propagate = True
+        logger.handlers.clear()
+    structlog.reset_defaults()
 
 
 @pytest.fixture

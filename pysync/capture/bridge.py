@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import base64
 import binascii
-import logging
 import threading
 from collections import Counter
 from collections.abc import Callable, Sequence
@@ -191,7 +190,6 @@ class Bridge:
 
     def start(self) -> int:
         """Listen; returns the port. Raises PysyncError when the port is taken."""
-        _silence_py4j()
         server_started.connect(self._raise_backlog, sender=self._server)
         server_stopped.connect(self._stopped, sender=self._server)
         try:
@@ -241,11 +239,6 @@ class Bridge:
     def _stopped(self, **_: Any) -> None:
         if not self._closing:
             self._on_stopped()
-
-
-def _silence_py4j() -> None:
-    """py4j logs whole commands, payload included, and tracebacks of what is normal; we say what matters ourselves."""
-    logging.getLogger("py4j").setLevel(logging.CRITICAL + 1)
 
 
 def _reason(error: Py4JNetworkError) -> str:

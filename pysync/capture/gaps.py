@@ -13,8 +13,6 @@ import threading
 from dataclasses import dataclass, field
 from typing import Any
 
-import structlog
-
 from pysync.capture.roll import Roll
 from pysync.model.event import SIDECAR
 from pysync.queue import EventQueue, Instance
@@ -27,8 +25,6 @@ MOST = 2**53
 """The largest number of an event, or of bytes, that is believed."""
 _MOST_LISTENERS = 10_000
 """How many listeners may report to one sidecar: whoever has the token can make names up."""
-
-log = structlog.get_logger(__name__)
 
 
 @dataclass(slots=True)
@@ -174,10 +170,7 @@ class GapWatch:
         return sum(self._record(key, reason) for key, reason in zip(keys, told, strict=True))
 
     def _record(self, key: str, reason: str) -> int:
-        new = self.queue.gaps.open(key, reason)
-        if new:
-            log.warning("gap_opened", reason=reason)
-        return int(new)
+        return int(self.queue.gaps.open(key, reason))
 
 
 def _number(told: object) -> int:

@@ -36,6 +36,7 @@ class _Entry:
     waiting: int = 0  # bytes
     lost: int = 0
     behind_ms: int | None = None  # when the oldest change that has not come happened, as far as known
+    lost_told: bool = False  # its silence is in the log, and no sign of life since
 
 
 @dataclass(slots=True)
@@ -97,7 +98,10 @@ class Roll:
     def strike(self, instance: str) -> bool:
         """Strike off a listener that has ended; False if it was not on the roll. Durable with the next `save`."""
         with self._lock:
-            return self._strike(instance)
+            found = self._strike(instance)
+        if found:
+            log.info("listener_ended", instance=instance)
+        return found
 
     def save(self) -> None:
         """Keep for the next sidecar who is on the roll, if that has changed. Raises QueueFull and QueueFailed."""
@@ -105,6 +109,7 @@ class Roll:
             for name in [name for name in self._entries if self._is_replaced(name)]:
                 log.info("listener_replaced", instance=name)
                 self._strike(name)
+            self._tell_lost()
             text = json.dumps({name: entry.source for name, entry in self._entries.items()})
         if text != self._saved:
             self.queue.notes.put(_NOTE, text)
@@ -129,6 +134,9 @@ class Roll:
             if len(self._entries) < _MOST:
                 self._entries[instance] = entry
             self._empty_since = None
+        if (entry.last is None or entry.lost_told) and instance in self._entries:
+            log.info("listener_connected", instance=instance, source=entry.source)
+        entry.lost_told = False
         entry.last = self.clock()
         entry.first = entry.last if entry.first is None else entry.first
         entry.heard_at = time.time()
@@ -142,8 +150,18 @@ class Roll:
             self._empty_since = time.time()
         return True
 
+    def _silence(self, entry: _Entry) -> float:
+        return self.clock() - (self._began if entry.last is None else entry.last)
+
     def _is_silent(self, entry: _Entry) -> bool:
-        return self.clock() - (self._began if entry.last is None else entry.last) > self.silence_seconds
+        return self._silence(entry) > self.silence_seconds
+
+    def _tell_lost(self) -> None:
+        for name, entry in self._entries.items():
+            if self._is_silent(entry) and not entry.lost_told:
+                seconds = round(self._silence(entry), 1)
+                log.warning("listener_lost", instance=name, source=entry.source, seconds=seconds)
+                entry.lost_told = True
 
     def _is_replaced(self, name: str) -> bool:
         entry = self._entries[name]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import typer
 
+from pysync import logs
 from pysync.cli.output import AsJson, ConfigFile, print_json, print_table
 from pysync.config import load_config
 from pysync.jobs.check import Finding, check_config
@@ -23,7 +24,9 @@ def check(config: ConfigFile, as_json: AsJson = False) -> None:
     Exit code 0 if there is no problem, 1 if there is one. Exit code 2 if the sidecar cannot run: the configuration is
     wrong, or the queue keeps a target that pysync.toml does not name (see pysync target --help).
     """
-    findings = check_config(load_config(config))
+    loaded = load_config(config)
+    logs.configure("error", "console")  # what is wrong is among the findings
+    findings = check_config(loaded)
     if as_json:
         print_json([{"what": f.what, "ok": f.ok, "detail": f.detail} for f in findings])
     else:

@@ -4,12 +4,16 @@ from __future__ import annotations
 
 from typing import Annotated
 
+import structlog
 import typer
 
 from pysync import logs
 from pysync.cli.output import ConfigFile
 from pysync.config import load_config
+from pysync.errors import PysyncError
 from pysync.sidecar.process import run as run_sidecar
+
+log = structlog.get_logger(__name__)
 
 
 def register(app: typer.Typer) -> None:
@@ -31,4 +35,11 @@ def run(
     """
     loaded = load_config(config)
     logs.configure(loaded.log.level, loaded.log.format)
-    run_sidecar(loaded, quarantine=quarantine)
+    try:
+        run_sidecar(loaded, quarantine=quarantine)
+    except PysyncError as error:
+        if loaded.log.format != "json":
+            raise
+        # What reads JSON from standard error must learn of the end, too.
+        log.error("sidecar_failed", reason=error.message, hint=error.hint)
+        raise typer.Exit(error.exit_code) from error

@@ -76,12 +76,11 @@ def verify(
     Exit code 0 if there is no drift (or none after --repair), 1 if there is drift, 2 for wrong arguments.
     """
     loaded = load_config(config)
+    logs.configure("error", "console")
     selection = Selection.parse(names or [])
     targets = _targets(config, loaded, target)
     if data:
         targets = _copying(config, targets)
-    if data or on_spark:
-        logs.configure("error", "console")
     if fix:
         ask(loaded.queue.directory, "status")  # there must be one to do it: better told now than after the comparison
     reports = [_verified(Look(loaded, it, data=data, spread=on_spark), selection, fix=fix) for it in targets]

@@ -5,10 +5,14 @@ from __future__ import annotations
 import sqlite3
 from collections.abc import Iterable
 
+import structlog
+
 from pysync.queue import losses
 from pysync.queue.store import QueueFile
 from pysync.queue.targets import Targets
 from pysync.queue.values import Gap
+
+log = structlog.get_logger(__name__)
 
 _READ = "SELECT key, reason, found_at_ms, upto, closed_at_ms FROM gaps"
 
@@ -30,7 +34,9 @@ class Gaps:
                 if upto is not None:
                     _heal(connection, [key], upto)
             self._file.remember_gaps()
-            return is_new
+        if is_new:
+            log.warning("gap_opened", reason=reason)
+        return is_new
 
     def latest(self, limit: int = 100) -> list[Gap]:
         """The newest gaps, newest first, closed ones among them."""

@@ -49,13 +49,18 @@ def tell_lost(connection: sqlite3.Connection, file: Path, epoch: int, *, answere
     _add_epoch(connection, file, max(at_ms, epoch + 1))
     losses.add_gap(connection, f"damaged:log:{epoch}:{answered}:{at_ms}", reason, at_ms)
     connection.execute("COMMIT")
-    log.error("queue_damaged", reason=reason)
+    _log(reason)
 
 
 def _tell(connection: sqlite3.Connection, key: str, reason: str, data: bytes, at_ms: int) -> None:
     losses.keep_unreadable(connection, data, reason, at_ms)
     losses.add_gap(connection, key, reason, at_ms)
+    _log(reason)
+
+
+def _log(reason: str) -> None:
     log.error("queue_damaged", reason=reason)
+    log.warning("gap_opened", reason=reason)
 
 
 def _add_epoch(connection: sqlite3.Connection, file: Path, epoch: int) -> None:

@@ -181,13 +181,9 @@ class Applier:
 
     def _tell(self, error: Exception, tries: int, *, away: bool) -> None:
         if away:
-            self._progress.waits(error)
-        if tries & (tries - 1) == 0:  # the 1st, 2nd, 4th, 8th …: said, not shouted
-            name, reason = self._settings.name, str(error)
-            if away:
-                log.warning("target_unavailable", target=name, reason=reason, attempt=tries)
-            else:
-                log.warning("operation_failed", target=name, reason=reason, attempt=tries)
+            self._progress.waits(error, tries)
+        elif tries & (tries - 1) == 0:  # the 1st, 2nd, 4th, 8th …: said, not shouted
+            log.warning("operation_failed", target=self._settings.name, reason=str(error), attempt=tries)
 
 
 class Shadow:

@@ -7,6 +7,10 @@ import time
 from enum import Enum
 from typing import Any
 
+import structlog
+
+log = structlog.get_logger(__name__)
+
 
 class State(str, Enum):
     """What a drain is doing."""
@@ -35,6 +39,8 @@ class Progress:
         self._last_error: dict[str, Any] | None = None
         self._last_done: dict[str, Any] | None = None
         self._waiting_since: float | None = None
+        self._away_since: float | None = None  # as the log says
+        self._told = 0  # the last attempt that the log has told of since then
 
     def count(self, what: str, number: int = 1) -> None:
         """Count outcomes, or skipped or parked events."""
@@ -55,14 +61,33 @@ class Progress:
         with self._lock:
             self._last_done = {"position": position, "at": now, "seconds_after": now - at_ms / 1000}
 
-    def waits(self, error: BaseException) -> None:
-        """The target is unavailable."""
+    def waits(self, error: BaseException, attempt: int = 1) -> None:
+        """The target is unavailable for an operation, at this attempt of the operation's.
+
+        Logged at the 1st, 2nd, 4th, 8th … attempt, once for all operations.
+        """
         self.failed(State.WAITING, str(error))
+        with self._lock:
+            # Where many operations wait, each meets the same outage: only the one that was tried most is of interest.
+            new = attempt > self._told and attempt & (attempt - 1) == 0
+            if new:
+                self._told, self._away_since = attempt, self._away_since or time.time()
+        if new:
+            log.warning("target_unavailable", target=self.name, attempt=attempt, reason=str(error))
 
     def succeeds(self) -> None:
         """The target has answered an operation: it is available."""
         self.state = State.RUNNING
         self._waiting_since = None
+        if self._told:
+            self._is_back()
+
+    def _is_back(self) -> None:
+        with self._lock:
+            since, self._away_since, self._told = self._away_since, None, 0
+        # Another lane may have told of it.
+        if since is not None:
+            log.info("target_available", target=self.name, seconds=round(time.time() - since, 1))
 
     def failed(self, state: State, reason: str) -> None:
         """Nothing goes on; `state` is waiting or failing."""

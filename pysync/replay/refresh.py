@@ -99,7 +99,8 @@ class Refresher:
         if refresh.statistics and not wants_statistics(target):
             return Outcome.UNCHANGED
         if self._source is None:
-            log.warning("refresh_skipped", key=refresh.key, reason="[source] metastore is not set")
+            name, reason = self._translator.policy.target, "[source] metastore is not set"
+            log.warning("refresh_skipped", target=name, key=refresh.key, reason=reason)
             return Outcome.UNCHANGED
         outcomes: set[Outcome] = set()
         drops: list[Operation] = []
@@ -109,7 +110,7 @@ class Refresher:
                 drops += more
                 if more and not self._allow(drops, refresh.mark.position):
                     raise Stopped
-                outcomes.add(_apply(target, operation))
+                outcomes.add(self._apply(target, operation))
                 crash_point("apply.done")
                 if Outcome.CONFLICT in outcomes and refresh.table is not None:
                     break  # the home says the whole table again, so the rest would be in vain
@@ -118,6 +119,11 @@ class Refresher:
                 self._count(refresh, Count(0, partitions))
         self._count(refresh, Count(1, partitions))
         return total(outcomes)
+
+    def _apply(self, target: Target, operation: Operation) -> Outcome:
+        if isinstance(operation, PutStatistics):
+            return put_statistics(target, operation, self._translator.policy.target)
+        return target.apply(operation)
 
     def placed(self, operation: Operation) -> Operation:
         """A change of a function, with the home of its database at the source, which no event tells."""
@@ -189,10 +195,6 @@ class Refresher:
 
 def _dropping(operations: Sequence[Operation]) -> list[Operation]:
     return [it for it in operations if it.drops]
-
-
-def _apply(target: Target, operation: Operation) -> Outcome:
-    return put_statistics(target, operation) if isinstance(operation, PutStatistics) else target.apply(operation)
 
 
 def _kind_of(operation: Operation) -> Kind:

@@ -92,12 +92,12 @@ class Counts:
         return {}
 
 
-def put_statistics(target: Target, operation: PutStatistics) -> Outcome:
+def put_statistics(target: Target, operation: PutStatistics, name: str | None) -> Outcome:
     """Apply the operation; UNSUPPORTED if the target refuses it. Raises Unavailable and OutcomeUnknown."""
     try:
         return target.apply(operation)
     except (Unavailable, OutcomeUnknown):
         raise
     except PysyncError as error:
-        log.warning("statistics_omitted", table=operation.key, reason=str(error))
+        log.warning("statistics_omitted", target=name, table=operation.key, reason=str(error))
         return Outcome.UNSUPPORTED

@@ -115,6 +115,7 @@ class Bootstrapper:
             self._retries.clear()
             reached = {name: Reached() for name in wanted}
             self._checkpoints.keep(Checkpoint(of=source.id, targets=wanted, started_at=time.time(), reached=reached))
+        log.info("bootstrap_started", targets=list(wanted))
         return True
 
     def heals(self, gap: Gap) -> bool:

@@ -70,10 +70,11 @@ class Healer:
         self._due: dict[TableName, None] = {}  # tables that are to be refreshed as soon as the source can be read
         self._careful_until = 0.0
         self._unsettled_since = 0.0
+        self._begun: set[str] = set()  # the keys of the gaps that the log says are being closed
         self._certain = int(queue.notes.get(_CERTAIN) or 0)
         self._note_at = 0.0
         self._looked_at = time.monotonic()
-        self.worker = Worker("healer", self._look, every=_LOOK_SECONDS, retry=_LOOK_SECONDS)
+        self.worker = Worker("gap-resync", self._look, every=_LOOK_SECONDS, retry=_LOOK_SECONDS)
         self._feed = Feed(refreshes, self.worker.stopping, done, tables_per_second, meanwhile=self._notice)
 
     def start(self) -> None:
@@ -134,8 +135,17 @@ class Healer:
             self._unsettled_since = self._unsettled_since if waiting else now
             if waiting and (self._watch.is_settled() or now - self._unsettled_since > _PATIENCE_SECONDS):
                 self._heal(self._source, waiting)
-        self._queue.gaps.close_passed()
+        self._close()
         self._keep_certain(now)
+
+    def _close(self) -> None:
+        """Close the gaps that every target is past."""
+        before = self._queue.gaps.unclosed()
+        if self._queue.gaps.close_passed():
+            left = {gap.key for gap in self._queue.gaps.unclosed()}
+            for gap in before:
+                if gap.key not in left:
+                    log.info("gap_closed", reason=gap.reason, seconds=round(time.time() - gap.found_at_ms / 1000, 1))
 
     def _keep_certain(self, now: float) -> None:
         """Note, now and then, the id of the notification log up to which nothing is missing."""
@@ -171,12 +181,19 @@ class Healer:
         log.info("overlap_found", tables=names[:10])
 
     def _heal(self, where: Where, found: Sequence[Gap]) -> None:
-        log.warning("healing_started", gaps=len(found))
         with reading(where) as source:
+            self._tell_begun({gap.key for gap in found})
             fed = self._feed.queue(self._wanted(source, found), goes_on=lambda: not all(map(self._elsewhere, found)))
         if fed.whole:
             self._queue.gaps.healed_by([gap.key for gap in found], fed.upto)
-            log.info("comparison_queued", refreshes=fed.refreshes, upto=fed.upto)
+            self._begun.clear()
+            log.info("resync_queued", refreshes=fed.refreshes, upto=fed.upto)
+
+    def _tell_begun(self, keys: set[str]) -> None:
+        """Log that a resync begins; not when it is tried again."""
+        if not keys <= self._begun:
+            log.info("resync_started", gaps=len(keys))
+        self._begun = keys
 
     def _wanted(self, source: Metastore, found: Sequence[Gap]) -> Iterator[Names]:
         """The objects that the notification log names since the last certain id, if it can tell; else everything."""

@@ -165,7 +165,7 @@ class Rescoper:
             self._refreshes.ask([self._of_target({"former": json.dumps(kept.former), "upto": "0"})])
         self._queue.gaps.healed_by([gap.key for gap in _gaps(self._queue, self._target)], self._queue.last)
         _keep(self._queue, self._target, kept.model_copy(update={"asked": None}))
-        log.info("comparison_queued", target=self._target, upto=self._queue.last)
+        log.info("resync_queued", target=self._target, upto=self._queue.last)
 
     def _wanted(self, source: Metastore, kept: KeptScope) -> Iterator[Names]:
         """Everything in scope, in the order of `place`; before that the databases that have come into scope."""

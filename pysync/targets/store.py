@@ -116,7 +116,8 @@ class Store(ABC):
         """Log, once per connection, that the target goes on without this capability."""
         if lacking not in self._omitted:
             self._omitted.add(lacking)
-            log.warning("property_omitted", target=self.settings.name, change=f"{lacking}: {self.lacks[lacking]}")
+            name = self.settings.name
+            log.warning("feature_unsupported", target=name, feature=str(lacking), reason=self.lacks[lacking])
 
     @property
     def cluster(self) -> str:

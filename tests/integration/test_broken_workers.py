@@ -32,7 +32,7 @@ from tests.support.sidecars import FaultyPlace, unused_port
 
 WORKERS: dict[str, tuple[type[Any], str]] = {
     "drain-try": (Drain, "_turn"),
-    "healer": (Healer, "_turn"),
+    "gap-resync": (Healer, "_turn"),
     "bootstrap": (Bootstrapper, "_turn"),
     "scope-try": (Rescoper, "_turn"),
     "verify-try": (Verifier, "_is_due"),

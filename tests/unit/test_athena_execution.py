@@ -2,15 +2,19 @@
 
 from __future__ import annotations
 
+import json
 import threading
 import time
 from collections import Counter
 
 import pytest
 from botocore.exceptions import ClientError, EndpointConnectionError, ReadTimeoutError
+from structlog.testing import capture_logs
 
+from pysync import logs
 from pysync.targets.athena import AthenaSettings
-from pysync.targets.athena.execution import Athena, summary
+from pysync.targets.athena.execution import Athena
+from pysync.targets.athena.statements import summary
 from pysync.targets.aws.session import provide
 from pysync.targets.base import Missing, OutcomeUnknown, Rejected, Unavailable
 
@@ -226,7 +230,24 @@ def test_a_statement_is_named_without_its_strings():
     assert "secret" not in str(error.value)
 
 
-def test_pyathena_logs_nothing_of_it(caplog):
+@pytest.mark.usefixtures("logging_restored")
+def test_pyathena_logs_nothing_of_a_refused_or_a_throttled_call(capfd):
+    """It logs errors that it raises, and a call that it may try again at whatever level it has."""
+    logs.configure("info", "json")
     with pytest.raises(Rejected):
         athena(Scripted(start=[refused("InvalidRequestException")])).run("ALTER TABLE x SET ('secret'='1')", "db")
-    assert caplog.records == []
+    with pytest.raises(Unavailable):
+        athena(Scripted(start=[refused("ThrottlingException")])).run(DDL, "db")
+    with pytest.raises(OutcomeUnknown):
+        athena(Scripted([RUNNING, refused("ThrottlingException")])).run(DDL, "db")
+    lines = [json.loads(line) for line in capfd.readouterr().err.splitlines()]
+    assert [(it["event"], it["level"]) for it in lines] == [("statement_unconfirmed", "info")]
+
+
+def test_a_lost_answer_is_logged_with_its_target_and_statement():
+    with capture_logs() as lines, pytest.raises(OutcomeUnknown):
+        athena(Scripted([RUNNING, refused("ThrottlingException")])).run(f"{DDL} ('secret')", "db")
+    (line,) = lines
+    assert (line["event"], line["target"], line["statement"]) == ("statement_unconfirmed", "lake", DDL)
+    assert line["query"] == "q1"
+    assert "secret" not in repr(line)

@@ -7,6 +7,7 @@ from copy import deepcopy
 
 import pytest
 from hmsclient.genthrift.hive_metastore import ttypes as hive
+from structlog.testing import capture_logs
 
 from pysync.model.names import DEFAULT_PARTITION, TableName
 from pysync.targets.athena import AthenaSettings, AthenaStore, statements
@@ -205,6 +206,21 @@ def test_a_refused_statement_is_left_to_glue_if_it_may(source, kind):
         else:
             assert bench.apply(source.put_table(plain())) == Outcome.APPLIED
         assert len(bench.glue.applied) == (glue_api != "never")
+
+
+def test_a_refused_statement_is_logged_with_its_target_and_without_its_values(source):
+    bench, what = Bench(), plain()
+    bench.apply(source.put_table(what))
+    bench.athena.refusal = Rejected("no")
+    with capture_logs() as lines:
+        bench.apply(source.put_table(plain(parameters={"password": "secret"})))
+        bench.apply(source.drop_table(name_of(what)))
+    table_name = f"`{what.dbName}`.`{what.tableName}`"
+    assert [(it["event"], it["target"], it["statement"], it["fallback"], it["reason"]) for it in lines] == [
+        ("statement_refused", "dr", f"ALTER TABLE {table_name} SET TBLPROPERTIES", "Glue API", "no"),
+        ("statement_refused", "dr", f"DROP TABLE IF EXISTS {table_name}", "Glue API", "no"),
+    ]
+    assert "secret" not in repr(lines)
 
 
 def test_an_athena_that_cannot_now_is_waited_for(source):

@@ -150,6 +150,21 @@ def test_a_target_gets_everything_in_scope_and_it_is_counted(stands) -> None:
     assert (kept["tables"], kept["partitions"]) == (66, 132), "also by a process that begins later"
 
 
+def test_a_bootstrap_is_logged_when_it_begins_and_when_it_is_finished(stands) -> None:
+    stand = stands(Source("db"))
+    with structlog.testing.capture_logs() as lines:
+        assert stand.bootstrapper.begin(["dr"])
+        assert not stand.bootstrapper.begin(["dr"])
+        stand.start("dr")
+        stand.wait_for("finished")
+        stand.stop()
+    told = [it for it in lines if it["event"].startswith("bootstrap_")]
+    assert [(it["event"], it["log_level"], it["targets"]) for it in told] == [
+        ("bootstrap_started", "info", ["dr"]),
+        ("bootstrap_finished", "info", ["dr"]),
+    ]
+
+
 def test_another_target_gets_none_of_it(stands) -> None:
     stand = stands(Source("db"), dr={}, other={})
     stand.bootstrapper.begin(["dr"])

@@ -6,12 +6,16 @@ import threading
 from contextlib import closing
 
 import pytest
+from structlog.testing import capture_logs
 
 from pysync.model.event import Event, Kind
 from pysync.queue import QueueFull
 from pysync.replay import drain
+from pysync.replay.brake import Brake
 from pysync.replay.drain import Drain
+from pysync.replay.progress import Progress
 from pysync.replay.translate import Translator
+from pysync.targets.base import OutcomeUnknown, Unavailable
 from tests.support import wait_until
 from tests.support.drains import ATTEMPTS, NEVER, FaultyDrain, create, create_database, drop_database
 from tests.support.events import event, settings
@@ -254,3 +258,47 @@ def test_no_thread_is_left(bench):
     bench.run()
     bench.stop()
     assert [thread.name for thread in threading.enumerate() if thread.name == "drain-dr"] == []
+
+
+def test_that_a_target_is_away_and_back_is_logged_once_for_all_its_tables(bench):
+    bench.target.unavailable = NEVER
+    tables = [f"db.t{number}" for number in range(20)]
+    bench.append(*map(create, tables))
+    with capture_logs() as lines:
+        bench.start()
+        wait_until(lambda: all(bench.target.tries[name] >= 9 for name in tables), what="trying each again and again")
+        bench.target.unavailable = 0
+        bench.finish()
+    away = [it for it in lines if it["event"] == "target_unavailable"]
+    attempts = [it["attempt"] for it in away]
+    assert attempts == [2**number for number in range(len(attempts))], "each attempt once, whatever the table"
+    assert attempts[:4] == [1, 2, 4, 8]
+    assert {(it["target"], it["reason"]) for it in away} == {("dr", "the target is away")}
+    (back,) = [it for it in lines if it["event"] == "target_available"]
+    assert (back["target"], back["log_level"]) == ("dr", "info")
+    assert 0 <= back["seconds"] < 60
+
+
+def test_a_table_that_fails_alone_does_not_make_its_target_come_and_go(bench):
+    """The others succeed between its tries."""
+    progress = Progress("dr", "hms")
+    with capture_logs() as lines:
+        for attempt in range(1, 100):
+            progress.waits(OutcomeUnknown("no answer came"), attempt)
+            progress.succeeds()
+    assert [it["event"] for it in lines] == ["target_unavailable", "target_available"] * 7
+
+
+def test_a_target_that_cannot_say_how_many_tables_it_has_is_away_in_the_log_too(benches, monkeypatch):
+    bench = benches(max_drop_share=0.5)
+    monkeypatch.setattr(Brake, "holds", lambda *_: is_away())
+    bench.append(create("db.t"))
+    with capture_logs() as lines:
+        bench.start()
+        wait_until(lambda: bench.status()["state"] == "waiting", what="its waiting")
+        bench.stop()
+    assert [it["target"] for it in lines if it["event"] == "target_unavailable"] == ["dr"]
+
+
+def is_away():
+    raise Unavailable("the target is away")

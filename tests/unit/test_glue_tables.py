@@ -426,7 +426,9 @@ def test_constraints_are_left_out_and_that_is_said_once(bench: Bench, source: So
     add, drop = source.put_constraint(name, primary_key(name, "pk", "a")), source.drop_constraint(name, "pk")
     with capture_logs() as logs:
         assert [target.apply(it) for it in (add, add, drop)] == [Outcome.UNSUPPORTED] * 3
-    assert [line["change"] for line in logs] == ["constraints: Glue has no constraints"]
+    (line,) = logs
+    assert (line["event"], line["target"], line["feature"]) == ("feature_unsupported", "lake", "constraints")
+    assert line["reason"] == "Glue has no constraints"
     assert bench.calls == []
 
 

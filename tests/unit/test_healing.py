@@ -23,7 +23,7 @@ from pysync.resync.healing import Healer
 from pysync.resync.refreshes import Refreshes
 from tests.support import table, wait_until
 from tests.support.events import create_table, rename_table
-from tests.support.queues import Reopener
+from tests.support.queues import Reopener, park
 
 URI = "thrift://127.0.0.1:1"
 
@@ -65,8 +65,9 @@ class Source:
 class Stand:
     """A healer on a real queue with one target, whose position the test moves."""
 
-    def __init__(self, queue: EventQueue, stack: ExitStack, source: Source | None) -> None:
+    def __init__(self, queue: EventQueue, stack: ExitStack, source: Source | None, lines: list[dict[str, Any]]) -> None:
         self.queue, self.source = queue, source
+        self._lines = lines
         self.overlaps = Overlaps()
         self.is_held = False
         self._stack = stack
@@ -96,6 +97,9 @@ class Stand:
     def states(self) -> list[str]:
         return [_state(gap) for gap in self.queue.gaps.latest()]
 
+    def logged(self, event: str) -> list[dict[str, Any]]:
+        return [line for line in self._lines if line["event"] == event]
+
     def wait_for(self, *states: str) -> None:
         wait_until(lambda: self.states() == list(states), seconds=60, what=f"gaps {states}, not {self.states()}")
 
@@ -109,12 +113,12 @@ def stands(reopen: Reopener, monkeypatch: pytest.MonkeyPatch) -> Iterator[Callab
     """Each call is a new sidecar on the same queue; no look and no try waits long."""
     monkeypatch.setattr(healing, "_LOOK_SECONDS", 0.01)
     monkeypatch.setattr(healing, "_RETRY_SECONDS", 0.05)
-    with ExitStack() as stack, structlog.testing.capture_logs():
+    with ExitStack() as stack, structlog.testing.capture_logs() as lines:
 
         def stand(source: Source | None = None) -> Stand:
             if source is not None:
                 monkeypatch.setattr(healing, "Metastore", source)
-            return Stand(reopen(), stack, source)
+            return Stand(reopen(), stack, source, lines)
 
         yield stand
 
@@ -174,6 +178,80 @@ def test_a_source_that_goes_away_in_the_middle_is_begun_anew(stands) -> None:
     stand.wait_for("closing")
     assert failed.is_set()
     assert set(source.names) == set(stand.tables())
+
+
+def test_a_gap_is_logged_when_it_opens_when_its_resync_begins_and_when_it_closes(stands) -> None:
+    stand = stands(Source(3))
+    stand.queue.open_gap("a", "a listener is lost")
+    stand.queue.open_gap("a", "a listener is lost")
+    stand.start()
+    stand.wait_for("closing")
+    assert stand.logged("gap_closed") == [], "the target is not past it"
+    stand.queue.advance("dr", stand.queue.last)
+    stand.wait_for("closed")
+    wait_until(lambda: stand.logged("gap_closed") != [], what="the line")
+    told = [(it["event"], it["log_level"]) for it in stand._lines]
+    assert told == [
+        ("gap_opened", "warning"),
+        ("resync_started", "info"),
+        ("resync_queued", "info"),
+        ("gap_closed", "info"),
+    ]
+    assert [stand.logged(it)[0]["reason"] for it in ("gap_opened", "gap_closed")] == ["a listener is lost"] * 2
+    assert stand.logged("gap_closed")[0]["seconds"] >= 0
+
+
+def test_a_gap_that_stays_open_is_not_logged_as_closed_with_another(stands) -> None:
+    source = Source(3)
+    stand = stands(source)
+    stand.queue.open_gap("a", "the first")
+    stand.start()
+    stand.wait_for("closing")
+    source.away = True
+    stand.queue.open_gap("b", "the second")
+    stand.queue.advance("dr", stand.queue.last)
+    stand.wait_for("open", "closed")
+    wait_until(lambda: stand.logged("gap_closed") != [], what="the line")
+    assert [it["reason"] for it in stand.logged("gap_closed")] == ["the first"]
+
+
+def test_a_gap_that_a_parked_event_opens_anew_is_logged_as_a_resync_of_its_own(stands) -> None:
+    stand = stands(Source(3))
+    stand.queue.open_gap("a", "why")
+    stand.start()
+    stand.wait_for("closing")
+    stand.queue.advance("dr", stand.queue.last, [park(1)])
+    time.sleep(0.2)
+    assert len(stand.logged("resync_started")) == 1, "it waits for what is parked"
+    stand.queue.unpark_positions("dr", [1])
+    wait_until(lambda: len(stand.logged("resync_queued")) == 2, what="the resync")
+    assert len(stand.logged("resync_started")) == 2
+
+
+def test_a_resync_begins_once_in_the_log_however_often_it_is_tried(stands) -> None:
+    source = Source(120)
+    read, left = source.tables_by_name, iter(range(4))
+
+    def fails_often(of: str, names: list[str]) -> list[Any]:
+        if names[0] == "t0100" and next(left, None) is not None:
+            raise MetastoreUnavailable("it went away")
+        return read(of, names)
+
+    source.tables_by_name = fails_often
+    source.away = True
+    stand = stands(source)
+    stand.queue.open_gap("a", "why")
+    stand.start()
+    wait_until(lambda: source.opened >= 3, what="three tries")
+    assert stand.logged("resync_started") == [], "nothing has begun while the source is away"
+    source.away = False
+    stand.wait_for("closing")
+    wait_until(lambda: stand.logged("worker_recovered") != [], what="the worker being well")
+    assert [it["gaps"] for it in stand.logged("resync_started")] == [1]
+    assert {it["worker"] for it in stand.logged("worker_waiting")} == {"gap-resync"}
+    stand.queue.open_gap("b", "why")
+    stand.wait_for("closing", "closing")
+    assert len(stand.logged("resync_started")) == 2, "another gap is another resync"
 
 
 def test_without_the_source_s_address_the_gap_stays_open(stands) -> None:

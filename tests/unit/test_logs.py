@@ -6,19 +6,29 @@ import ast
 import json
 import logging
 import re
-from collections.abc import Iterator
+import shlex
+import shutil
+import subprocess
+import sys
+import threading
+import warnings
+from collections.abc import Callable, Iterator
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 import structlog
+from pyspark.errors import PySparkException
 
 import pysync
 from pysync import logs
+from pysync.targets.spark.session import adopt_loggers
 
 ROOT = Path(pysync.__file__).parent
 _LEVELS = {"debug", "info", "warning", "error", "critical", "exception"}
 TREES = {file: ast.parse(file.read_text()) for file in sorted(ROOT.rglob("*.py"))}
 _BY_ITSELF = "library_logged"
+DOCS = (ROOT.parent / "docs" / "logs.md").read_text()
 
 
 def calls() -> Iterator[tuple[Path, ast.Call]]:
@@ -42,25 +52,15 @@ def events_in_code() -> dict[str, tuple[set[str], set[str]]]:
 
 
 def rows_in_docs() -> list[list[str]]:
-    lines = (ROOT.parent / "docs" / "logs.md").read_text().splitlines()
-    rows = [[cell.strip() for cell in line.strip("|").split("|")] for line in lines if line.startswith("| `")]
+    rows = [
+        [cell.strip() for cell in line.strip("|").split("|")] for line in DOCS.splitlines() if line.startswith("| `")
+    ]
     assert all(len(row) == 5 for row in rows)
     return rows
 
 
 def words(cell: str) -> set[str]:
     return {word.strip() for word in cell.split(",") if word.strip()}
-
-
-@pytest.fixture
-def restored() -> Iterator[None]:
-    root = logging.getLogger()
-    handlers, level = list(root.handlers), root.level
-    root.handlers.clear()
-    yield
-    root.handlers[:] = handlers
-    root.setLevel(level)
-    structlog.reset_defaults()
 
 
 def test_every_event_is_a_key_that_can_be_searched_for() -> None:
@@ -101,7 +101,7 @@ def test_no_event_is_listed_twice_and_each_says_what_it_means_and_what_to_do() -
     assert [row[0] for row in rows if not (row[3] and row[4])] == []
 
 
-@pytest.mark.usefixtures("restored")
+@pytest.mark.usefixtures("logging_restored")
 def test_what_a_library_logs_is_json_too(capsys: pytest.CaptureFixture[str]) -> None:
     logs.configure("info", "json")
     structlog.get_logger("pysync").info("sidecar_started", pid=1)
@@ -112,10 +112,10 @@ def test_what_a_library_logs_is_json_too(capsys: pytest.CaptureFixture[str]) -> 
     assert (its["event"], its["level"], its["logger"]) == ("library_logged", "warning", "botocore.retries")
     assert its["message"] == "tried 3 times"
     assert its["traceback"].endswith("OSError: down")
-    assert its.keys() == {"event", "level", "timestamp", "logger", "message", "traceback"}
+    assert list(its) == ["timestamp", "level", "event", "logger", "message", "traceback"]
 
 
-@pytest.mark.usefixtures("restored")
+@pytest.mark.usefixtures("logging_restored")
 def test_on_a_terminal_a_library_cannot_make_a_line_of_its_own(capsys: pytest.CaptureFixture[str]) -> None:
     logs.configure("info", "console")
     logging.getLogger("botocore").error("one\ntwo \x1b[31m")
@@ -126,7 +126,7 @@ def test_on_a_terminal_a_library_cannot_make_a_line_of_its_own(capsys: pytest.Ca
     assert "\x1b" not in line
 
 
-@pytest.mark.usefixtures("restored")
+@pytest.mark.usefixtures("logging_restored")
 @pytest.mark.parametrize(("level", "told"), [("debug", 1), ("info", 1), ("warning", 1), ("error", 0)])
 def test_debug_and_info_of_libraries_are_never_logged(
     capsys: pytest.CaptureFixture[str], level: str, told: int
@@ -136,3 +136,122 @@ def test_debug_and_info_of_libraries_are_never_logged(
         say("a header with a key in it")
     logging.getLogger("botocore").warning("well")
     assert len(capsys.readouterr().err.splitlines()) == told
+
+
+def dying() -> None:
+    raise KeyError("a bug")
+
+
+class Bad:
+    def __del__(self) -> None:
+        dying()
+
+
+def dies_in_a_thread() -> None:
+    thread = threading.Thread(target=dying, name="a library's")
+    thread.start()
+    thread.join()
+
+
+def dies_in_a_finalizer() -> None:
+    Bad()
+
+
+def warns() -> None:
+    with warnings.catch_warnings():
+        warnings.simplefilter("default")
+        warnings.warn("old ways", FutureWarning, stacklevel=1)
+
+
+@pytest.mark.usefixtures("logging_restored")
+@pytest.mark.parametrize(
+    ("does", "event", "level", "told"),
+    [
+        (warns, "library_logged", "warning", {"logger": "py.warnings", "message": "FutureWarning: old ways"}),
+        (dies_in_a_thread, "exception_uncaught", "error", {"thread": "a library's", "traceback": "KeyError: 'a bug'"}),
+        (dies_in_a_finalizer, "exception_ignored", "warning", {"where": "Bad.__del__", "traceback": "a bug"}),
+    ],
+)
+def test_what_python_would_print_by_itself_is_one_json_line(
+    capfd: pytest.CaptureFixture[str], does: Callable[[], None], event: str, level: str, told: dict[str, str]
+) -> None:
+    logs.configure("info", "json")
+    does()
+    (line,) = map(json.loads, capfd.readouterr().err.splitlines())
+    assert (line["event"], line["level"]) == (event, level)
+    assert {key: text in line[key] for key, text in told.items()} == dict.fromkeys(told, True)
+
+
+@pytest.mark.usefixtures("logging_restored")
+def test_a_thread_that_ends_itself_is_no_event(capfd: pytest.CaptureFixture[str]) -> None:
+    logs.configure("info", "json")
+    thread = threading.Thread(target=sys.exit)
+    thread.start()
+    thread.join()
+    assert capfd.readouterr().err == ""
+
+
+def test_a_process_that_dies_of_a_bug_ends_with_a_json_line() -> None:
+    code = "from pysync import logs; logs.configure('info', 'json'); {}['a bug']"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=60, check=False)
+    (line,) = map(json.loads, done.stderr.splitlines())
+    assert (done.returncode, line["event"], line["thread"]) == (1, "exception_uncaught", "MainThread")
+    assert line["traceback"].strip().endswith("KeyError: 'a bug'")
+
+
+@pytest.mark.usefixtures("logging_restored")
+@pytest.mark.parametrize("name", ["py4j.java_gateway", "py4j.clientserver", "pyathena.common"])
+def test_libraries_that_log_payloads_say_nothing_bridge_or_not(capfd: pytest.CaptureFixture[str], name: str) -> None:
+    logs.configure("debug", "json")
+    logging.getLogger(name).critical("a payload")
+    assert capfd.readouterr().err == ""
+
+
+@pytest.mark.usefixtures("logging_restored")
+@pytest.mark.parametrize("kind", ["SQL", "DataFrame"])
+def test_an_exception_that_pyspark_logs_itself_has_the_form_of_ours(
+    capfd: pytest.CaptureFixture[str], kind: str
+) -> None:
+    place = SimpleNamespace(contextType=lambda: SimpleNamespace(name=kind), callSite=lambda: "a.py:1", fragment=str)
+    logs.configure("info", "json")
+    adopt_loggers()
+    PySparkException("no such type", "AN_ERROR", {}, [place])._log_exception()
+    (line,) = map(json.loads, capfd.readouterr().err.splitlines())
+    assert (line["event"], line["level"], line["logger"]) == ("library_logged", "error", f"{kind}QueryContextLogger")
+    assert "no such type" in line["message"]
+    assert line.keys() <= {"timestamp", "level", "event", "logger", "message", "traceback"}
+
+
+@pytest.mark.usefixtures("logging_restored")
+def test_whom_a_line_is_about_comes_before_what_is_long(capsys: pytest.CaptureFixture[str]) -> None:
+    for form in ("console", "json"):
+        logs.configure("info", form)
+        log = structlog.get_logger("pysync")
+        log.warning("target_unavailable", reason="a long story", attempt=2, zone="z", target="lake")
+        log.warning("worker_waiting", traceback="t", attempt=1, worker="drain-lake", source="onprem")
+    text, json_ = capsys.readouterr().err.split("{", 1)
+    assert [re.findall(r"(\w+)=", line) for line in text.splitlines()] == [
+        ["target", "attempt", "zone", "reason"],
+        ["worker", "source", "attempt", "traceback"],
+    ]
+    assert list(json.loads("{" + json_.splitlines()[0]))[:4] == ["timestamp", "level", "event", "target"]
+
+
+@pytest.mark.skipif(shutil.which("jq") is None, reason="jq is not installed")
+def test_the_filter_in_the_docs_survives_lines_that_are_no_json() -> None:
+    (line,) = [it.strip() for it in DOCS.splitlines() if " | jq " in it]
+    shown = "".join(
+        f"{it}\n"
+        for it in ('{"event": "event_parked", "target": "lake"}', "WARNING: Using incubator modules", "5", '"text"')
+    )
+    other = '{"event": "sidecar_stopped"}\n{"event": "event_parked", "target": "dr"}\n{"event": "cut of'
+    done = subprocess.run(
+        shlex.split(line.split(" | ", 1)[1]),
+        input=shown + other,
+        capture_output=True,
+        text=True,
+        timeout=60,
+        check=False,
+    )
+    assert (done.returncode, done.stderr) == (0, "")
+    assert [json.loads(it)["target"] for it in done.stdout.splitlines()] == ["lake", "dr"]

@@ -6,6 +6,7 @@ import shutil
 import sqlite3
 
 import pytest
+from structlog.testing import capture_logs
 
 from pysync.queue import Entry, EventQueue, migration, schema
 from tests.support import format1
@@ -169,6 +170,21 @@ def test_what_was_answered_and_is_not_there_any_more_is_a_gap_and_a_new_epoch(qu
         assert [("has confirmed events up to 5, but its last" in it) for it in told] == ([] if cut == 0 else [True])
 
 
+@pytest.mark.parametrize("damage", ["UPDATE queue_events SET data = x'37' WHERE _id = 1", SEALED["targets"], None])
+def test_a_gap_by_damage_is_logged_as_every_other(queue, tmp_path, damage):
+    directory = copy(tmp_path, "damaged")
+    if damage is None:
+        (directory / "queue.db-wal").unlink()
+    else:
+        edit(directory, damage)
+    with capture_logs() as lines, opened(directory) as again:
+        again.target("dr").register()
+        again.target("dr").window(10, 10**6)
+        told = reasons(again)
+    assert told
+    assert [it["reason"] for it in lines if it["event"] == "gap_opened"] == told
+
+
 def test_a_gap_that_was_recorded_and_is_lost_is_one_again(queue, tmp_path):
     before = copy(tmp_path, "before")
     queue.gaps.open("ended:jvm:5", "it ended")
@@ -201,15 +217,13 @@ def test_an_event_that_comes_again_with_other_bytes_is_a_gap(reopen):
     queue = reopen()
     assert queue.intake.append_all([entry(n, b"%d" % n) for n in (8, 2, 4)]) == [False, False, True]
     assert reasons(queue) == []
-    assert queue.intake.append_all([entry(7, b"true"), entry(4, b"4"), entry(5, b"5"), entry(5, b"other")]) == [
-        False,
-        False,
-        True,
-        False,
-    ]
-    assert reasons(queue) == ["event 7 of metastore jvm arrived again with different content"]
-    assert queue.intake.append_all([entry(4, b"other"), entry(3, b"other", "new")]) == [False, True]
-    assert len(queue.gaps.unclosed()) == 2
+    with capture_logs() as lines:
+        again = [entry(7, b"true"), entry(4, b"4"), entry(5, b"5"), entry(5, b"other")]
+        assert queue.append_all(again) == [False, False, True, False]
+    assert reasons(queue) == ["event 7 of metastore jvm came again, not as it came before"]
+    assert [it["reason"] for it in lines if it["event"] == "gap_opened"] == reasons(queue)
+    assert queue.append_all([entry(4, b"other"), entry(3, b"other", "new")]) == [False, True]
+    assert len(queue.open_gaps()) == 2
 
 
 def test_the_newest_numbers_of_a_listener_are_remembered(reopen, monkeypatch):

@@ -294,7 +294,8 @@ def test_without_the_source_s_address_nothing_is_done() -> None:
     with structlog.testing.capture_logs() as logs:
         refresher = Refresher(None, translator, lambda *_: True)
         assert refresher.apply(Target(), refreshing(T, translator)) is Outcome.UNCHANGED
-    assert (logs[0]["event"], logs[0]["reason"]) == ("refresh_skipped", "[source] metastore is not set")
+    (line,) = logs
+    assert (line["event"], line["target"], line["reason"]) == ("refresh_skipped", "dr", "[source] metastore is not set")
 
 
 def test_the_brake_is_asked_before_anything_is_dropped() -> None:

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import pytest
+from structlog.testing import capture_logs
 
 from pysync.capture.roll import Roll
 from pysync.model.event import Event, Kind
@@ -155,3 +156,58 @@ def test_nobody_fills_it_without_end(desk: Desk) -> None:
     for number in range(1100):
         desk.tell(f"made up {number}")
     assert len(desk.all()) == 1000
+
+
+def logged(lines: Sequence[Mapping[str, Any]]) -> list[tuple[str, str, str]]:
+    return [(it["event"], it["instance"], it["log_level"]) for it in lines]
+
+
+def test_that_a_listener_is_connected_lost_and_back_is_logged_once_each(desk: Desk) -> None:
+    with capture_logs() as lines:
+        for _ in range(3):
+            desk.tell()
+            desk.take(1)
+        for _ in range(3):
+            desk.wait(SILENCE + 1)
+        for _ in range(3):
+            desk.tell()
+            desk.wait(1)
+    assert logged(lines) == [
+        ("listener_connected", "jvm", "info"),
+        ("listener_lost", "jvm", "warning"),
+        ("listener_connected", "jvm", "info"),
+    ]
+    assert [it["source"] for it in lines] == ["onprem"] * 3
+    assert lines[1]["seconds"] == SILENCE + 1
+
+
+def test_one_that_the_last_sidecar_knew_is_connected_or_lost_again(desk: Desk) -> None:
+    desk.tell("heard")
+    desk.tell("gone")
+    desk.wait(1)
+    desk.reopen()
+    with capture_logs() as lines:
+        for _ in range(2):
+            desk.wait(SILENCE)
+            desk.tell("heard")
+    assert logged(lines) == [("listener_connected", "heard", "info"), ("listener_lost", "gone", "warning")]
+
+
+def test_one_that_has_ended_is_logged_and_not_as_lost(desk: Desk) -> None:
+    desk.tell()
+    desk.tell("killed")
+    desk.wait(SILENCE + 1)
+    desk.tell("killed's next")
+    with capture_logs() as lines:
+        desk.roll.taken(event_of(3, kind=Kind.GOODBYE))
+        desk.roll.taken(event_of(3, kind=Kind.GOODBYE))
+        desk.wait(1)
+    assert logged(lines) == [("listener_ended", "jvm", "info"), ("listener_replaced", "killed", "info")]
+
+
+def test_made_up_listeners_beyond_the_bound_do_not_fill_the_log(desk: Desk) -> None:
+    with capture_logs() as lines:
+        for _ in range(2):
+            for number in range(1010):
+                desk.tell(f"made up {number}")
+    assert len(lines) == 1000

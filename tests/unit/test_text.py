@@ -70,13 +70,7 @@ def test_no_escape_reaches_the_terminal(capsys: pytest.CaptureFixture[str]) -> N
     assert told.out.count("\\x1b[31m\\x1b]0;title\\x07") == 3
 
 
-@pytest.fixture
-def _logging(capsys: pytest.CaptureFixture[str]):
-    yield
-    structlog.reset_defaults()
-
-
-@pytest.mark.usefixtures("_logging")
+@pytest.mark.usefixtures("logging_restored")
 def test_a_log_line_has_no_escape_and_begins_no_other(capsys: pytest.CaptureFixture[str]) -> None:
     logs.configure("info", "console")
     structlog.get_logger().info("event_parked", reason=f"{ESCAPE}\n2026-01-01T00:00:00Z [info] forged")
@@ -85,7 +79,7 @@ def test_a_log_line_has_no_escape_and_begins_no_other(capsys: pytest.CaptureFixt
     assert [line for line in told.splitlines() if line.startswith("2026-01-01")] == []
 
 
-@pytest.mark.usefixtures("_logging")
+@pytest.mark.usefixtures("logging_restored")
 def test_json_keeps_the_text_whole(capsys: pytest.CaptureFixture[str]) -> None:
     logs.configure("info", "json")
     structlog.get_logger().info("event_parked", reason=ESCAPE)

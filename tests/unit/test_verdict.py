@@ -22,7 +22,7 @@ def queue(**values: Any) -> dict[str, Any]:
 
 
 def worker(**values: Any) -> dict[str, Any]:
-    return {"name": "healer", "state": "running", "waiting_since": None, "last_error": None, **values}
+    return {"name": "gap-resync", "state": "running", "waiting_since": None, "last_error": None, **values}
 
 
 def listener(**values: Any) -> dict[str, Any]:
@@ -66,11 +66,15 @@ def test_what_is_wrong_with_a_target(values: dict[str, Any], words: str) -> None
 @pytest.mark.parametrize(
     ("values", "words", "is_failing"),
     [
-        ({"state": "failing", "last_error": {"reason": "KeyError: 1"}}, "worker healer is failing: KeyError: 1", True),
-        ({"state": "stopped"}, "worker healer is stopped", True),
+        (
+            {"state": "failing", "last_error": {"reason": "KeyError: 1"}},
+            "worker gap-resync is failing: KeyError: 1",
+            True,
+        ),
+        ({"state": "stopped"}, "worker gap-resync is stopped", True),
         (
             {"state": "waiting", "waiting_since": NOW - GRACE - 1, "last_error": {"reason": "refused"}},
-            "worker healer has been waiting for 5m 1s: refused",
+            "worker gap-resync has been waiting for 5m 1s: refused",
             False,
         ),
     ],

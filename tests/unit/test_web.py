@@ -55,7 +55,7 @@ def a_status(**values: Any) -> dict[str, Any]:
         "gaps": [{"state": "open"}, {"state": "closed"}, {"state": "closed"}],
         "instances": [{"received": 10, "missing": [[3, 4], [9, 9]]}, {"received": 5, "missing": []}],
         "queue": {"events": 100, "history": {"events": 40, "bytes": 512}, "free_bytes": 2048, "unreadable": 0},
-        "workers": [worker("drain-dr"), worker("healer", state="waiting")],
+        "workers": [worker("drain-dr"), worker("gap-resync", state="waiting")],
         "targets": [target("dr"), target("lake", state="waiting", verify={"drift": 6})],
         "copy": {"lake": {"files": 2, "bytes": 300, "removed": 1, "files_left": 4, "bytes_left": 500}},
         **values,
@@ -104,8 +104,8 @@ def test_the_values_are_those_of_the_status(web: WebServer) -> None:
     assert value("pysync_bridge_differing_total") == 3
     assert value("pysync_missing_events") == 3
     assert value("pysync_well") == 0
-    assert value("pysync_worker_state", worker="healer", state="waiting") == 1
-    assert value("pysync_worker_state", worker="healer", state="running") == 0
+    assert value("pysync_worker_state", worker="gap-resync", state="waiting") == 1
+    assert value("pysync_worker_state", worker="gap-resync", state="running") == 0
     listener = {"instance": "jvm", "source": "onprem"}
     shown = ("silent", "heard_at_seconds", "waiting_bytes", "waiting_events", "lost_events_total")
     assert [value(f"pysync_listener_{it}", **listener) for it in shown] == [1, 1e9, 4096, 7, 3]

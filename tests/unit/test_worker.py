@@ -132,11 +132,31 @@ def test_errors_in_a_row_are_logged_ever_more_seldom() -> None:
     with structlog.testing.capture_logs() as lines:
         worker.start()
         assert worker.join(60)
-    assert [(it["event"], it["log_level"], it["attempt"]) for it in lines] == [
+    assert [(it["event"], it["log_level"], it.get("attempt")) for it in lines] == [
         *[("worker_failed", "error", attempt) for attempt in (1, 2, 4, 8)],
+        ("worker_recovered", "info", None),
         *[("worker_waiting", "warning", attempt) for attempt in (1, 2)],
     ]
     assert "KeyError: 'x'" in lines[0]["traceback"]
+
+
+@pytest.mark.parametrize("error", [PysyncError("away"), KeyError("x")])
+def test_that_an_error_is_over_is_logged_once_with_what_it_took(error: Exception) -> None:
+    left = iter([None, None, *[error] * 3, None, None, None, Finished()])
+
+    def turn() -> None:
+        told = next(left)
+        if told is not None:
+            raise told
+        worker.well()
+
+    worker = Worker("job", turn, every=0.0, retry=0.01)
+    with structlog.testing.capture_logs() as lines:
+        worker.start()
+        assert worker.join(60)
+    (line,) = [it for it in lines if it["event"] == "worker_recovered"]
+    assert (line["worker"], line["attempts"], line["log_level"]) == ("job", 3, "info")
+    assert 0 <= line["seconds"] < 60
 
 
 @pytest.mark.parametrize(("end", "state"), [(Finished(), "finished"), (QueueClosed("closed"), "stopped")])

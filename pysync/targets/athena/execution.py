@@ -6,8 +6,6 @@ if its results cannot be read. Its AsyncCursor gives the query's id, by which At
 
 from __future__ import annotations
 
-import logging
-import re
 import time
 from concurrent.futures import Future
 from concurrent.futures import TimeoutError as FutureTimeout
@@ -22,6 +20,7 @@ from pyathena.util import RetryConfig
 from pysync.errors import PysyncError
 from pysync.targets.athena.errors import Ending, failure
 from pysync.targets.athena.settings import PRIMARY, AthenaSettings
+from pysync.targets.athena.statements import summary
 from pysync.targets.aws.errors import classified
 from pysync.targets.aws.session import client
 from pysync.targets.base import OutcomeUnknown, Unavailable
@@ -39,6 +38,7 @@ class Athena:
         self._settings = settings
         self._connection: Any = None
         self._unfinished: str | None = None
+        self._name = settings.name
         self._where = f"target {settings.name!r}"
 
     def check(self) -> str:
@@ -69,20 +69,21 @@ class Athena:
         self._connection = None
 
     def _run(self, cursor: Any, statement: str) -> None:
-        what = f"{summary(statement)} on {self._where}"
+        short = summary(statement)
+        what = f"{short} on {self._where}"
         started = time.monotonic()
         query, future = _start(cursor, statement, what)
         self._unfinished = query
-        ending = self._ending(cursor, query, future, what)
+        ending = self._ending(cursor, query, future, short)
         self._unfinished = None if ending.is_final else query
-        log.debug("statement_finished", statement=summary(statement), query=query, state=ending.state)
+        log.debug("statement_finished", target=self._name, statement=short, query=query, state=ending.state)
         if not ending.is_final:
             waited = time.monotonic() - started
             raise OutcomeUnknown(f"{what}: query {query} did not finish within {waited:.0f} s and was cancelled")
         if not ending.succeeded:
             raise failure(ending, f"{what}: query {query}")
 
-    def _ending(self, cursor: Any, query: str, future: Future[Any], what: str) -> Ending:
+    def _ending(self, cursor: Any, query: str, future: Future[Any], statement: str) -> Ending:
         """How the query ended, as its result set says, or else as Athena says when it is asked by the query's id."""
         deadline = time.monotonic() + self._settings.statement_timeout_seconds
         try:
@@ -90,13 +91,15 @@ class Athena:
         except FutureTimeout:
             return _cancelled(cursor, query)
         except pyathena.Error as lost:
-            log.info("statement_lost", query=query, reason=str(lost)[:200])
+            told = str(lost)[:200]
+            log.info("statement_unconfirmed", target=self._name, statement=statement, query=query, reason=told)
         try:
             # A second at least, for an end that has come already to be seen.
             return _seen(cursor.poll(query).result(timeout=max(deadline - time.monotonic(), 1.0)))
         except FutureTimeout:
             return _cancelled(cursor, query)
         except pyathena.Error as error:
+            what = f"{statement} on {self._where}"
             raise OutcomeUnknown(f"{what}: the result of query {query} is unknown: {error}"[:500]) from error
 
     def _settle(self, cursor: Any) -> None:
@@ -121,8 +124,6 @@ class Athena:
 
     def _connect(self) -> Any:
         settings = self._settings
-        # It logs a traceback for every error that it raises as well; whoever catches the error reports it.
-        logging.getLogger("pyathena").setLevel(logging.CRITICAL)
         with classified(f"{self._where} cannot use Athena", reading=True):
             return pyathena.connect(
                 session=_Clients(settings),
@@ -150,11 +151,6 @@ class _Clients:
     def client(self, service: str, **_: Any) -> Any:
         """The target's client of that service."""
         return client(self._settings, service)
-
-
-def summary(statement: str) -> str:
-    """The beginning of a statement without anything quoted as a string: values may be secret."""
-    return re.split(r"[('\n]", statement, maxsplit=1)[0].strip()[:120]
 
 
 def _start(cursor: Any, statement: str, what: str) -> tuple[str, Future[Any]]:

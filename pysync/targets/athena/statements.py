@@ -35,6 +35,11 @@ S3 = "s3://"
 _URI = re.compile(r"(?:[A-Za-z0-9_.!~*'();/?:@&=+$,#-]|%[0-9A-Fa-f]{2}|[^\x00-\xa0\s])+")
 
 
+def summary(statement: str) -> str:
+    """The beginning of a statement without anything quoted as a string: values may be secret."""
+    return re.split(r"[('\n]", statement, maxsplit=1)[0].strip()[:120]
+
+
 def create_database(name: str, comment: str | None, location: str | None, pairs: Mapping[str, str]) -> str:
     """CREATE DATABASE."""
     parts = [f"CREATE DATABASE IF NOT EXISTS {place(name)}"]

@@ -366,21 +366,19 @@ class AthenaStore(Store):
     def _run(self, statements: Sequence[str], database: str | None) -> None:
         """Run them up to the first that Athena refuses. The Glue API does that one and the rest, if it may."""
         for statement in statements:
-            try:
+            if self._only_ddl:
                 self._athena.run(statement, database)
-            except Rejected as error:
-                if self._only_ddl:
-                    raise
-                log.warning("statement_refused", reason=str(error))
+            elif self._refusal(statement, database) is not None:
                 return
 
-    def _refusal(self, statement: str, database: str) -> str | None:
+    def _refusal(self, statement: str, database: str | None) -> str | None:
         """Run a statement; why Athena refuses it, if it does."""
         try:
             self._athena.run(statement, database)
         except Rejected as error:
             if not self._only_ddl:
-                log.warning("statement_refused", reason=str(error))
+                name, short = self.settings.name, ddl.summary(statement)
+                log.warning("statement_refused", target=name, statement=short, fallback="Glue API", reason=str(error))
             return error.message
         return None
 

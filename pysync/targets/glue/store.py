@@ -61,7 +61,7 @@ class GlueStore(Store):
     decisions: ClassVar[int] = 3
     lacks: ClassVar[Mapping[Capability, str]] = {
         Capability.CONSTRAINTS: "Glue has no constraints",
-        Capability.COLUMN_STATISTICS: "Glue stores column statistics in another format",
+        Capability.COLUMN_STATISTICS: "Glue stores column statistics in another format, which pysync does not write",
         Capability.RENAMES: "Glue has no rename call: pysync creates the new table and copies the partitions",
     }
 

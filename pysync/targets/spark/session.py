@@ -19,6 +19,7 @@ from typing import TYPE_CHECKING, Any
 
 import structlog
 
+from pysync import logs
 from pysync.errors import UsageError
 from pysync.targets.base import Unavailable
 from pysync.targets.settings import SparkWish
@@ -38,12 +39,23 @@ _MARK = "spark.pysync.session"
 _LOG4J = """\
 rootLogger.level = warn
 rootLogger.appenderRef.file.ref = file
-appender.file.type = File
+appender.file.type = RollingFile
 appender.file.name = file
 appender.file.fileName = {file}
+appender.file.filePattern = {file}.%i
+appender.file.policies.type = Policies
+appender.file.policies.size.type = SizeBasedTriggeringPolicy
+appender.file.policies.size.size = {megabytes}MB
+appender.file.strategy.type = DefaultRolloverStrategy
+appender.file.strategy.fileIndex = min
+appender.file.strategy.max = {older}
 appender.file.layout.type = PatternLayout
 appender.file.layout.pattern = %d %p %c{{1}}: %m%n%ex
 """
+_LOG_MEGABYTES = 10
+_OLDER_LOGS = 3
+_LOGGERS = ("DataFrameQueryContextLogger", "SQLQueryContextLogger")
+"""To these pyspark logs each exception of the JVM's that has a place in a query, with its traceback."""
 
 log = structlog.get_logger(__name__)
 
@@ -58,7 +70,7 @@ class SparkHost:
     """A Spark session for any number of threads. Nothing is started before it is wanted."""
 
     def __init__(self, wish: SparkWish, directory: Path | None = None, jars: Sequence[Path] = ()) -> None:
-        """`directory` is for Spark's log and its scratch files; a temporary one unless given.
+        """`directory` is for Spark's logs and its scratch files; a temporary one unless given.
 
         Raises UsageError when pyspark is not installed.
         """
@@ -68,6 +80,8 @@ class SparkHost:
         self._jars = list(jars)
         self._directory = directory or self._temporary()
         self.log_file = self._directory / "spark.log"
+        self.output_file = self._directory / "spark.out"
+        """What the JVM and spark-submit print, before there is a log and beside it; that of the last start has `.1`."""
         self._lock = threading.Lock()
         self._session: SparkSession | None = None
         self._closed = False
@@ -79,7 +93,8 @@ class SparkHost:
                 try:
                     self._session = self._start()
                 except Exception as error:
-                    raise Unavailable(f"Spark cannot start: {reason(error)}", f"its log: {self.log_file}") from error
+                    its = f"its log: {self.log_file}, and what it printed: {self.output_file}"
+                    raise Unavailable(f"Spark cannot start: {reason(error)}", its) from error
             # `close` gave up waiting for this start.
             if self._session is not None and self._closed:
                 _end(self._session)
@@ -128,11 +143,25 @@ class SparkHost:
             warnings.simplefilter("ignore", ResourceWarning)  # pyspark leaves its launcher's pipes open
             at_launch = [(key, value) for key, value in settings.items() if key.startswith(_AT_LAUNCH)]
             # This launches the JVM; the builder then brings all the other settings, off the command line.
-            SparkContext._ensure_initialized(conf=SparkConf().setAll(at_launch))
+            if SparkContext._gateway is None:
+                self._launch(SparkConf().setAll(at_launch))
             builder: Any = SparkSession.builder.config(conf=SparkConf().setAll(list(settings.items())))
             session: SparkSession = builder.getOrCreate()
         log.info("spark_started", master=session.sparkContext.master, application=session.sparkContext.applicationId)
         return session
+
+    def _launch(self, settings: Any) -> None:
+        """Start the JVM. What it prints goes to a file: on the sidecar's standard error it would be no log line."""
+        from pyspark import SparkContext  # noqa: PLC0415 - an extra
+        from pyspark.java_gateway import launch_gateway  # noqa: PLC0415
+
+        adopt_loggers()
+        if self.output_file.exists():
+            # It may tell why the last one has died.
+            self.output_file.replace(self.output_file.with_suffix(".out.1"))
+        with self.output_file.open("wb") as output:
+            gateway = launch_gateway(settings, {"stdout": output, "stderr": output})
+        SparkContext._ensure_initialized(gateway=gateway, conf=settings)
 
     def _all_settings(self) -> dict[str, str]:
         master = self._wish.master or f"local[{self._wish.threads}]"
@@ -162,10 +191,20 @@ class SparkHost:
         return _joined(found, dict(self._wish.settings))
 
 
+def adopt_loggers() -> None:
+    """Have pyspark's own loggers write as all libraries do. Each comes with a handler that writes JSON of its own."""
+    with suppress(ImportError):  # before pyspark 4 there are none
+        from pyspark.logger import PySparkLogger  # noqa: PLC0415 - an extra
+
+        for name in _LOGGERS:
+            PySparkLogger.getLogger(name).handlers[:] = [logs.Forwarding()]
+
+
 def log_settings(directory: Path) -> Path:
-    """A file in `directory` by which Spark logs to spark.log beside it."""
+    """A file in `directory` by which Spark logs to spark.log beside it, which is bounded: older ones have a number."""
     file = directory / "spark-log4j2.properties"
-    file.write_text(_LOG4J.format(file=directory / "spark.log"), encoding="utf-8")
+    text = _LOG4J.format(file=directory / "spark.log", megabytes=_LOG_MEGABYTES, older=_OLDER_LOGS)
+    file.write_text(text, encoding="utf-8")
     return file.absolute()
 
 
