@@ -406,5 +406,5 @@ def test_a_refusal_of_many_tables_names_a_few(source):
     bench.athena.refusal = Rejected("no")
     with pytest.raises(Rejected) as caught:
         bench.apply(source.drop_database("db"))
-    assert "the drop of db.t0000, db.t0001, db.t0002, db.t0003, db.t0004 and 995 more on" in caught.value.message
+    assert "the drop of db.t0000, db.t0001, db.t0002, db.t0003, db.t0004 and 995 more, target" in caught.value.message
     assert len(caught.value.message) <= LONGEST

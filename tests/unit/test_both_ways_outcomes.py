@@ -53,5 +53,5 @@ def test_an_alter_that_wrote_nothing_is_told_as_unchanged(
 def test_partitions_that_are_refused_are_told(target: MemoryTarget, monkeypatch: pytest.MonkeyPatch) -> None:
     refused = Written(any=False, refused=[Refused(("1",), Rejected("the day is not known"))])
     monkeypatch.setattr(HmsStore, "put_partitions", lambda *_: refused)
-    with pytest.raises(Rejected, match=r"1 partitions of db.t failed: the day is not known"):
+    with pytest.raises(Rejected, match=r"1 partition of db.t failed: the day is not known"):
         target.apply(put("partition", 3))

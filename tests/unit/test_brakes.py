@@ -216,8 +216,8 @@ def test_a_share_that_is_held_is_told_of_when_more_has_come():
     assert brake.holds(window(9, *TABLES[:4]))
     brake.look_again(window(10, *TABLES[:5]))
     assert brake.held.reason == (
-        "brake: events 10 to 10 would drop 5 databases, tables and partitions; 4 of the 6 tables of db are gone then, "
-        "max_drop_share is 0.5; look at `pysync plan`, then `pysync resume`"
+        "brake: event 10 would drop 5 databases, tables and partitions; 4 of the 6 tables of db would be gone, "
+        "max_drop_share is 0.5; look at `pysync plan`, then run `pysync resume`"
     )
 
 

@@ -182,12 +182,12 @@ def test_a_source_that_goes_away_in_the_middle_is_begun_anew(stands) -> None:
 
 def test_a_gap_is_logged_when_it_opens_when_its_resync_begins_and_when_it_closes(stands) -> None:
     stand = stands(Source(3))
-    stand.queue.open_gap("a", "a listener is lost")
-    stand.queue.open_gap("a", "a listener is lost")
+    stand.queue.gaps.open("a", "a listener is lost")
+    stand.queue.gaps.open("a", "a listener is lost")
     stand.start()
     stand.wait_for("closing")
     assert stand.logged("gap_closed") == [], "the target is not past it"
-    stand.queue.advance("dr", stand.queue.last)
+    stand.queue.target("dr").advance(stand.queue.last)
     stand.wait_for("closed")
     wait_until(lambda: stand.logged("gap_closed") != [], what="the line")
     told = [(it["event"], it["log_level"]) for it in stand._lines]
@@ -204,12 +204,12 @@ def test_a_gap_is_logged_when_it_opens_when_its_resync_begins_and_when_it_closes
 def test_a_gap_that_stays_open_is_not_logged_as_closed_with_another(stands) -> None:
     source = Source(3)
     stand = stands(source)
-    stand.queue.open_gap("a", "the first")
+    stand.queue.gaps.open("a", "the first")
     stand.start()
     stand.wait_for("closing")
     source.away = True
-    stand.queue.open_gap("b", "the second")
-    stand.queue.advance("dr", stand.queue.last)
+    stand.queue.gaps.open("b", "the second")
+    stand.queue.target("dr").advance(stand.queue.last)
     stand.wait_for("open", "closed")
     wait_until(lambda: stand.logged("gap_closed") != [], what="the line")
     assert [it["reason"] for it in stand.logged("gap_closed")] == ["the first"]
@@ -217,13 +217,13 @@ def test_a_gap_that_stays_open_is_not_logged_as_closed_with_another(stands) -> N
 
 def test_a_gap_that_a_parked_event_opens_anew_is_logged_as_a_resync_of_its_own(stands) -> None:
     stand = stands(Source(3))
-    stand.queue.open_gap("a", "why")
+    stand.queue.gaps.open("a", "why")
     stand.start()
     stand.wait_for("closing")
-    stand.queue.advance("dr", stand.queue.last, [park(1)])
+    stand.queue.target("dr").advance(stand.queue.last, [park(1)])
     time.sleep(0.2)
     assert len(stand.logged("resync_started")) == 1, "it waits for what is parked"
-    stand.queue.unpark_positions("dr", [1])
+    stand.queue.target("dr").parked.remove_at([1])
     wait_until(lambda: len(stand.logged("resync_queued")) == 2, what="the resync")
     assert len(stand.logged("resync_started")) == 2
 
@@ -240,7 +240,7 @@ def test_a_resync_begins_once_in_the_log_however_often_it_is_tried(stands) -> No
     source.tables_by_name = fails_often
     source.away = True
     stand = stands(source)
-    stand.queue.open_gap("a", "why")
+    stand.queue.gaps.open("a", "why")
     stand.start()
     wait_until(lambda: source.opened >= 3, what="three tries")
     assert stand.logged("resync_started") == [], "nothing has begun while the source is away"
@@ -249,7 +249,7 @@ def test_a_resync_begins_once_in_the_log_however_often_it_is_tried(stands) -> No
     wait_until(lambda: stand.logged("worker_recovered") != [], what="the worker being well")
     assert [it["gaps"] for it in stand.logged("resync_started")] == [1]
     assert {it["worker"] for it in stand.logged("worker_waiting")} == {"gap-resync"}
-    stand.queue.open_gap("b", "why")
+    stand.queue.gaps.open("b", "why")
     stand.wait_for("closing", "closing")
     assert len(stand.logged("resync_started")) == 2, "another gap is another resync"
 

@@ -219,11 +219,11 @@ def test_an_event_that_comes_again_with_other_bytes_is_a_gap(reopen):
     assert reasons(queue) == []
     with capture_logs() as lines:
         again = [entry(7, b"true"), entry(4, b"4"), entry(5, b"5"), entry(5, b"other")]
-        assert queue.append_all(again) == [False, False, True, False]
-    assert reasons(queue) == ["event 7 of metastore jvm came again, not as it came before"]
+        assert queue.intake.append_all(again) == [False, False, True, False]
+    assert reasons(queue) == ["event 7 of metastore jvm arrived again with different content"]
     assert [it["reason"] for it in lines if it["event"] == "gap_opened"] == reasons(queue)
-    assert queue.append_all([entry(4, b"other"), entry(3, b"other", "new")]) == [False, True]
-    assert len(queue.open_gaps()) == 2
+    assert queue.intake.append_all([entry(4, b"other"), entry(3, b"other", "new")]) == [False, True]
+    assert len(queue.gaps.unclosed()) == 2
 
 
 def test_the_newest_numbers_of_a_listener_are_remembered(reopen, monkeypatch):
