@@ -50,16 +50,6 @@ def configure(level: str, form: Literal["console", "json"]) -> None:
     _catch_what_nobody_catches()
 
 
-class Forwarding(logging.Handler):
-    """Lets the root logger write what a logger says that does not propagate, in place of a handler of its own."""
-
-    def emit(self, record: logging.LogRecord) -> None:
-        """Write the record, if its level is wanted."""
-        root = logging.getLogger()
-        if root.isEnabledFor(record.levelno):
-            root.handle(record)
-
-
 def _configure_libraries(number: int, before: Sequence[Processor], rendered: Sequence[Processor]) -> None:
     handler = logging.StreamHandler(sys.stderr)
     handler.setFormatter(

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import hashlib
 import importlib.util
+import logging
 import shutil
 import tempfile
 import threading
@@ -19,7 +20,6 @@ from typing import TYPE_CHECKING, Any
 
 import structlog
 
-from pysync import logs
 from pysync.errors import UsageError
 from pysync.targets.base import Unavailable
 from pysync.targets.settings import SparkWish
@@ -155,7 +155,7 @@ class SparkHost:
         from pyspark import SparkContext  # noqa: PLC0415 - an extra
         from pyspark.java_gateway import launch_gateway  # noqa: PLC0415
 
-        adopt_loggers()
+        silence_loggers()
         if self.output_file.exists():
             # It may tell why the last one has died.
             self.output_file.replace(self.output_file.with_suffix(".out.1"))
@@ -191,13 +191,13 @@ class SparkHost:
         return _joined(found, dict(self._wish.settings))
 
 
-def adopt_loggers() -> None:
-    """Have pyspark's own loggers write as all libraries do. Each comes with a handler that writes JSON of its own."""
+def silence_loggers() -> None:
+    """Keep pyspark from logging what it raises as well: the text may quote a query, and so a value of a table."""
     with suppress(ImportError):  # before pyspark 4 there are none
         from pyspark.logger import PySparkLogger  # noqa: PLC0415 - an extra
 
         for name in _LOGGERS:
-            PySparkLogger.getLogger(name).handlers[:] = [logs.Forwarding()]
+            PySparkLogger.getLogger(name).handlers[:] = [logging.NullHandler()]
 
 
 def log_settings(directory: Path) -> Path:
