@@ -64,7 +64,11 @@ class BothWays:
         if there is None or its is None:
             return Verdict.DO
         if its == home:
-            return _OF_HOME[ownership_of(True, there.parameters, operation.mark)]
+            return (
+                Verdict.DO
+                if _is_passed_on(operation)
+                else _OF_HOME[ownership_of(True, there.parameters, operation.mark)]
+            )
         if its in operation.visited:  # that cluster passed this on, so its own object of the name is gone
             return Verdict.DO
         if home > its:  # the smaller name stays; of a third cluster's object only that cluster may decide
@@ -221,6 +225,14 @@ class BothWays:
         if wanted is None or there is None:
             return wanted is there
         return self.same(wanted, there)
+
+
+def _is_passed_on(operation: Operation) -> bool:
+    """Whether a cluster on the way from the home has read the state anew, so that no event of the home's orders it.
+
+    Everything of that home comes by that way, so what comes now is newer than what is there.
+    """
+    return operation.mark.epoch == 0
 
 
 def _has_parts(table: Any) -> bool:

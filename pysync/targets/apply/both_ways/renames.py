@@ -52,9 +52,11 @@ def _as_told(store: Store, operation: RenameTable, old: Any, new: Any) -> Outcom
 def _as_asked(store: Store, operation: RenameTable, old: Any, new: Any) -> Outcome:
     """A request that finds another state: tables of both names stay, and both ends get both of them."""
     outcomes = [Outcome.UNCHANGED]
-    if old is not None:
+    # Without the old table no rename is told from here: the home would never hear what became of it.
+    if old is not None or operation.mark.source != store.cluster:
         outcomes.append(ask_for_table(store, operation, old))
-    if new is not None and not _is_so(operation, new):
+    # One that looks alike, but was born elsewhere, is another table, too.
+    if new is not None and not (_is_so(operation, new) and judge_of(store).home(new) == operation.mark.source):
         outcomes.append(ask_for_table(store, operation, new))
     if new is None:
         # Not parked: the replay reads the table of the new name whole at the source, so that both ends have both
