@@ -132,7 +132,9 @@ def _source(config: Config) -> Iterator[Finding]:
 
 def _reach(access: MetastoreAccess) -> str:
     with closing(Metastore(access)) as metastore:
-        return f"{metastore.uri}, {count(len(metastore.databases()), 'database')}"
+        # Before the address, which is that of the first server that answers.
+        databases = count(len(metastore.databases()), "database")
+        return f"{metastore.uri}, {databases}"
 
 
 def _targets(config: Config) -> Iterator[Finding]:

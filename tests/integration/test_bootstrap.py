@@ -144,7 +144,7 @@ def configured(directory: Path, source: str, target: str) -> Path:
 def test_what_cannot_be_ends_in_one_line(stage: Stage, tmp_path: Path) -> None:
     there, away = stage.source.uri, "thrift://127.0.0.1:1"
     cases = [
-        (f'metastore = "{away}"', stage.target.uri, f"the source at {away} cannot be read"),
+        (f'metastore = "{away}"', stage.target.uri, f"cannot read the source at {away}"),
         (f'metastore = "{there}"', away, "'dr'"),
     ]
     for number, (source, target, words) in enumerate(cases):

@@ -256,7 +256,9 @@ def test_a_refusal_is_one_line_with_a_hint(source, call, error):
     source.refuse = error
     with Metastore(source.uri, timeout=5) as metastore, pytest.raises(NotificationLogRefused) as caught:
         call(NotificationLog(metastore))
-    assert str(caught.value).startswith(f"{source.uri} refuses to read its notification log: Internal error; ")
+    assert str(caught.value).startswith(
+        f"the metastore at {source.uri} refuses to read its notification log: Internal error; "
+    )
     assert "notification.api.auth=false" in str(caught.value)
     assert "\n" not in str(caught.value)
 

@@ -44,7 +44,7 @@ def test_every_line_of_a_sidecar_is_json_and_tells_what_it_is_about(place: Place
         wait_until(lambda: "target_unavailable" in running.log(), what="the target being away")
         assert running.stop() == 0
     told = {it["event"]: it for it in lines(running.log())}
-    assert told["gap_opened"]["reason"] == "target dr is new: it is compared with the source"
+    assert told["gap_opened"]["reason"] == "target dr is new: pysync compares it with the source"
     assert (told["listener_connected"]["source"], told["target_unavailable"]["target"]) == ("onprem", "dr")
     assert list(told["target_unavailable"]) == ["timestamp", "level", "event", "target", "attempt", "reason"]
     assert list(told)[-1] == "sidecar_stopped"

@@ -47,7 +47,7 @@ def test_a_target_that_waits_for_longer_than_the_grace(tmp_path: Path) -> None:
         since = running.status()["targets"][0]["waiting_since"]
         assert 2 < time.time() - since < 600
         code, text = shown(place)
-        assert (code, text.startswith("1 problem:"), "target dr has been waiting" in text) == (1, True, True)
+        assert (code, "problem" in text.splitlines()[0], "target dr has been waiting" in text) == (1, True, True)
 
 
 def test_a_target_that_waits_within_the_grace_is_no_problem(tmp_path: Path) -> None:

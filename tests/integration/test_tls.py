@@ -145,7 +145,7 @@ def test_plain_thrift_to_a_server_of_tls(server: EmbeddedMetastore) -> None:
 
 def test_tls_to_a_server_of_plain_thrift(shared_metastore: EmbeddedMetastore, tls: TlsSettings) -> None:
     said = refusal(shared_metastore.uri, tls)
-    assert said.startswith(f"the TLS connection to the metastore at {shared_metastore.uri}: ")
+    assert said.startswith(f"the TLS connection to the metastore at {shared_metastore.uri} failed: ")
     assert said.endswith("remove tls if its hive.metastore.use.SSL is not true")
 
 

@@ -8,6 +8,7 @@ import signal
 import subprocess
 import sys
 from collections.abc import Callable, Mapping
+from contextlib import suppress
 from pathlib import Path
 
 from pysync.embedded import free_port, java
@@ -175,7 +176,10 @@ class Place:
         return sum(self._size(name) for name in self.files())
 
     def _size(self, name: str) -> int:
-        return (self.spool / name).stat().st_size
+        """0 for a file that is gone by now: the listener renames each one that it has begun."""
+        with suppress(FileNotFoundError):
+            return (self.spool / name).stat().st_size
+        return 0
 
     def log_lines(self, words: str = "") -> list[str]:
         """The listener's own lines."""
