@@ -219,7 +219,8 @@ def read_tables(path: Path) -> dict[str, Any]:
         tables: dict[str, Any] = tomllib.loads(path.read_text(encoding="utf-8"))
     except OSError as error:
         raise UsageError(
-            f"cannot read {path}: {error.strerror}", "name the configuration file: -c pysync.toml"
+            f"cannot read {path}: {error.strerror}",
+            "name the configuration file: -c FILE, or PYSYNC_CONFIG in the environment",
         ) from error
     except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
         raise UsageError(f"{path} is not TOML: {error}") from error

@@ -38,9 +38,13 @@ def read_token(path: Path) -> str:
 
 
 def write_token(path: Path) -> None:
-    """Write a new secret, mode 0600. Raises UsageError where it exists, cannot be written, or could be replaced."""
+    """Write a new secret, mode 0600, and make the directories above it that are missing, mode 0755.
+
+    Raises UsageError where it exists, cannot be written, or could be replaced.
+    """
     assert_unreachable(path)
     try:
+        _make(path.absolute().parent)
         descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
     except FileExistsError:
         raise UsageError(
@@ -50,6 +54,12 @@ def write_token(path: Path) -> None:
         raise UsageError(f"cannot write {path}: {error.strerror}") from error
     with os.fdopen(descriptor, "w", encoding="ascii") as handle:
         handle.write(secrets.token_hex(_BYTES) + "\n")
+
+
+def _make(directory: Path) -> None:
+    missing = [it for it in (directory, *directory.parents) if not it.exists()]
+    for it in reversed(missing):
+        it.mkdir(mode=0o755, exist_ok=True)  # one by one: `parents` would leave those above to the umask
 
 
 def assert_unreachable(path: Path) -> None:

@@ -26,7 +26,7 @@ app = typer.Typer(
 @app.callback(invoke_without_command=True)
 def root(
     context: typer.Context,
-    version: bool = typer.Option(False, "--version", help="Print the version and exit."),
+    version: bool = typer.Option(False, "-V", "--version", help="Print the version and exit."),
 ) -> None:
     """Take the options of pysync itself."""
     if version:

@@ -16,9 +16,18 @@ from pysync.errors import UsageError
 from pysync.sections import load_outline
 from pysync.text import plain
 
+DEFAULT_CONFIG = Path("/etc/pysync/pysync.toml")
 ConfigFile = Annotated[
     Path,
-    typer.Option("-c", "--config", metavar="FILE", help="Configuration file. conf/pysync.toml explains every key."),
+    typer.Option(
+        "-c",
+        "--config",
+        metavar="FILE",
+        envvar="PYSYNC_CONFIG",
+        default_factory=lambda: DEFAULT_CONFIG,
+        show_default=str(DEFAULT_CONFIG),
+        help="Configuration file. conf/pysync.toml explains every key.",
+    ),
 ]
 AsJson = Annotated[bool, typer.Option("--json", help="Print JSON instead of a table.")]
 

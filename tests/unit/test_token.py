@@ -109,3 +109,20 @@ def test_a_directory_of_another_user_is_refused(tmp_path, monkeypatch):
     monkeypatch.setattr(Path, "stat", stat)
     with pytest.raises(UsageError, match=f"they can write to {tmp_path}; chmod go-w {tmp_path}, chown the directory"):
         read_token(file)
+
+
+def test_the_directories_of_a_new_token_are_made_for_its_owner_alone(tmp_path):
+    """Also with a umask that would let a group write in them, for which the token would be refused afterwards."""
+    before = os.umask(0o002)
+    try:
+        write_token(tmp_path / "etc" / "pysync" / "token")
+    finally:
+        os.umask(before)
+    assert [oct(it.stat().st_mode & 0o777) for it in (tmp_path / "etc", tmp_path / "etc" / "pysync")] == ["0o755"] * 2
+    assert len(read_token(tmp_path / "etc" / "pysync" / "token")) == 64
+
+
+def test_a_directory_that_cannot_be_made_is_named(tmp_path):
+    (tmp_path / "file").write_text("")
+    with pytest.raises(UsageError, match=r"cannot write .*/file/token: "):
+        write_token(tmp_path / "file" / "token")
