@@ -13,6 +13,7 @@ from pysync.errors import UsageError
 from pysync.metastore.access import MetastoreAccess
 from pysync.metastore.settings import AddressList, KerberosSettings, LoginSettings, TlsSettings, assert_one_login
 from pysync.targets.settings import Name, SparkConf
+from pysync.toml_places import place_of, places
 from pysync.validation import matching, readable
 
 if sys.version_info >= (3, 11):
@@ -241,13 +242,16 @@ def checked(model: type[M], table: dict[str, Any], where: str, problems: list[st
     try:
         return model.model_validate(table)
     except ValidationError as error:
-        problems += [f"{_key(where, item['loc'])}: {readable(item)}" for item in error.errors()]
+        problems += [f"{_key(where, item['loc'])}: {readable(item, model)}" for item in error.errors()]
         return None
 
 
 def refusal(path: Path, problems: list[str]) -> UsageError:
-    """All of the problems of a file, one a line."""
-    return UsageError("\n".join(f"{path}: {problem}" for problem in problems))
+    """All of the problems of a file, one a line, in the order of the file: `pysync.toml:7:1: targets[0].lanes: …`."""
+    found = places(path.read_text(encoding="utf-8"))
+    placed = [(place_of(problem.partition(": ")[0], found), problem) for problem in problems]
+    placed.sort(key=lambda it: it[0] or (sys.maxsize, 0))
+    return UsageError("\n".join(f"{path}{''.join(f':{n}' for n in at or ())}: {problem}" for at, problem in placed))
 
 
 def _table(value: Any) -> dict[str, Any]:

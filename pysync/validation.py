@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
-from typing import Any
+from collections.abc import Mapping, Sequence
+from difflib import get_close_matches
+from typing import Any, get_args
 
-from pydantic import AfterValidator
+from pydantic import AfterValidator, BaseModel
 
 _LONGEST = 80
 
@@ -56,9 +57,24 @@ def matching(pattern: str, form: str) -> AfterValidator:
     return AfterValidator(check)
 
 
-def readable(fault: Mapping[str, Any]) -> str:
-    """What one of a ValidationError's `errors()` says, without its key."""
+def readable(fault: Mapping[str, Any], model: type[BaseModel]) -> str:
+    """What one of the `errors()` of the model's ValidationError says, without its key."""
     text = _TEXTS.get(fault["type"])
     if text is None:
         return str(fault["msg"]).removeprefix("Value error, ")
-    return text.format(**{**fault.get("ctx", {}), "input": f"{fault['input']!r:.{_LONGEST}}"})
+    said = text.format(**{**fault.get("ctx", {}), "input": f"{fault['input']!r:.{_LONGEST}}"})
+    *above, key = fault["loc"] or ("",)
+    near = get_close_matches(str(key), _keys(model, above), n=1) if fault["type"] == "extra_forbidden" else []
+    return f"{said}; did you mean {near[0]}?" if near else said
+
+
+def _keys(model: type[BaseModel], above: Sequence[int | str]) -> list[str]:
+    """The keys of the table at this place in the model; none if the place is not a table with keys of its own."""
+    for part in above:
+        field = model.model_fields.get(str(part))
+        kinds = [] if field is None else [field.annotation, *get_args(field.annotation)]
+        tables = [it for it in kinds if isinstance(it, type) and issubclass(it, BaseModel)]
+        if not tables:
+            return []
+        model = tables[0]
+    return [field.alias or name for name, field in model.model_fields.items()]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 
 import pytest
@@ -42,15 +43,15 @@ def load(tmp_path):
 
 @pytest.fixture
 def problems(load, tmp_path):
-    """What is said of a text, without the file's name that begins each line."""
+    """What is said of a text, without the file's name and the place that begin each line."""
 
     def refused(text):
         with pytest.raises(UsageError) as error:
             load(text)
         lines = str(error.value).splitlines()
-        start = f"{tmp_path / 'pysync.toml'}: "
-        assert [line for line in lines if not line.startswith(start)] == []
-        return [line.removeprefix(start) for line in lines]
+        start = re.compile(rf"{re.escape(str(tmp_path / 'pysync.toml'))}(:\d+:\d+)?: ")
+        assert [line for line in lines if not start.match(line)] == []
+        return [start.sub("", line, count=1) for line in lines]
 
     return refused
 
@@ -101,9 +102,9 @@ def test_what_the_shipped_file_shows_as_default_is_the_default():
     ("text", "problem"),
     [
         (SOURCE + "colour = 1\n" + TARGET, "source.colour: unknown key"),
-        (SOURCE + "[bridge]\nprot = 1\n" + TARGET, "bridge.prot: unknown key"),
-        (SOURCE + "[sauce]\nname = 'x'\n" + TARGET, "sauce: unknown key"),
-        (SOURCE + TARGET + "polcy = 'a'\n", "targets[0].polcy: unknown key"),
+        (SOURCE + "[bridge]\nprot = 1\n" + TARGET, "bridge.prot: unknown key; did you mean port?"),
+        (SOURCE + "[sauce]\nname = 'x'\n" + TARGET, "sauce: unknown key; did you mean source?"),
+        (SOURCE + TARGET + "polcy = 'a'\n", "targets[0].polcy: unknown key; did you mean policy?"),
         (TARGET, "source: missing"),
         ("[source]\n" + TARGET, "source.name: missing"),
         (SOURCE + "[[targets]]\nkind = 'fake'\n", "targets[0].name: missing"),
@@ -273,6 +274,29 @@ kind = "oracle"
         "targets",
     ]
     assert sorted(keys) == sorted(expected)
+
+
+def test_a_problem_is_told_with_its_line_and_column_in_the_order_of_the_file(load, tmp_path):
+    with pytest.raises(UsageError) as error:
+        load(f"{SOURCE}  colour = 1\n{TARGET}lanes = 99\n")
+    file = tmp_path / "pysync.toml"
+    assert str(error.value).splitlines() == [
+        f"{file}:3:3: source.colour: unknown key",
+        f"{file}:7:1: targets[0].lanes: 99 is too large; the maximum is 64",
+    ]
+
+
+@pytest.mark.parametrize(
+    ("text", "meant"),
+    [
+        ("[source]\nname = 'a'\nmetastor = 'thrift://a:1'\n" + TARGET, "metastore"),
+        ("[sorce]\n" + SOURCE + TARGET, "source"),
+        (SOURCE + TARGET + "incldue = []\n", "include"),
+        (SOURCE + TARGET.replace("fake", "hms") + "metastore = 'thrift://a:1'\ntls = { cafile = 'x' }\n", "ca_file"),
+    ],
+)
+def test_a_key_that_is_misspelt_is_told_with_the_one_that_is_meant(problems, text, meant):
+    assert [line for line in problems(text) if line.endswith(f": unknown key; did you mean {meant}?")] != []
 
 
 def test_two_targets_without_a_name_are_not_said_to_have_the_same(problems):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 
 import pytest
@@ -29,7 +30,7 @@ def file(tmp_path):
 def refused(load, file):
     with pytest.raises(UsageError) as error:
         load(file)
-    return str(error.value).replace(f"{file}: ", "").splitlines()
+    return re.sub(rf"{re.escape(str(file))}(:\d+:\d+)?: ", "", str(error.value)).splitlines()
 
 
 def test_it_is_what_the_configuration_says():
