@@ -8,7 +8,7 @@ import typer
 
 from pysync import __version__
 from pysync.cli.commands import Commands
-from pysync.cli.output import say
+from pysync.cli.output import print_json, say
 from pysync.errors import PysyncError
 
 app = typer.Typer(
@@ -36,13 +36,21 @@ def root(
         raise typer.Exit(2)
 
 
+def refuse(error: PysyncError, *, as_json: bool) -> None:
+    """Say why: a line on standard error for each problem, or one JSON object on standard output."""
+    if as_json:
+        print_json({"error": {"message": error.message, "hint": error.hint, "exit_code": error.exit_code}})
+        return
+    for line in str(error).splitlines():
+        say(f"pysync: {line}", err=True)
+
+
 def main() -> None:
     """Run the command line; never shows a traceback for what a person can mend."""
     try:
         app()
     except PysyncError as error:
-        for line in str(error).splitlines():
-            say(f"pysync: {line}", err=True)
+        refuse(error, as_json="--json" in sys.argv[1:])
         sys.exit(error.exit_code)
     except KeyboardInterrupt:
         sys.exit(130)

@@ -1,14 +1,15 @@
-"""Which pysync.toml a command reads: that of `-c`, else of PYSYNC_CONFIG, else /etc/pysync/pysync.toml."""
+"""Which pysync.toml a command reads (`-c`, else PYSYNC_CONFIG, else /etc/pysync/pysync.toml), and how it fails."""
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 
 import pytest
 from typer.testing import CliRunner
 
 from pysync.cli import output
-from pysync.cli.app import app
+from pysync.cli.app import app, main
 from pysync.errors import PysyncError
 
 MINIMAL = '[source]\nname = "onprem"\n[queue]\ndirectory = "{queue}"\n[[targets]]\nname = "dr"\nkind = "faulty"\n'
@@ -62,3 +63,27 @@ def test_a_file_that_is_missing_is_named_with_the_ways_to_name_another(monkeypat
 def test_the_version_has_a_short_option(option: str) -> None:
     done = CliRunner().invoke(app, [option])
     assert (done.exit_code, done.output.split()[0]) == (0, "pysync")
+
+
+def test_a_failure_with_json_is_one_json_object(
+    capfd: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("sys.argv", ["pysync", "status", "-c", "/nowhere/pysync.toml", "--json"])
+    with pytest.raises(SystemExit) as ended:
+        main()
+    said = capfd.readouterr()
+    error = json.loads(said.out)["error"]
+    assert (ended.value.code, error["exit_code"], said.err) == (2, 2, "")
+    assert error["message"].startswith("cannot read /nowhere/pysync.toml: ")
+    assert "PYSYNC_CONFIG" in error["hint"]
+
+
+def test_a_failure_without_json_is_a_line_on_standard_error(
+    capfd: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("sys.argv", ["pysync", "status", "-c", "/nowhere/pysync.toml"])
+    with pytest.raises(SystemExit) as ended:
+        main()
+    said = capfd.readouterr()
+    assert (ended.value.code, said.out, len(said.err.splitlines())) == (2, "", 1)
+    assert said.err.startswith("pysync: cannot read /nowhere/pysync.toml: ")
