@@ -42,6 +42,7 @@ from pysync.sidecar.needs import assert_needs
 from pysync.sidecar.registry import assert_named
 from pysync.sidecar.shutdown import Shutdown
 from pysync.sidecar.status import sidecar_status
+from pysync.sidecar.systemd import Systemd
 from pysync.sidecar.tuning import collect_seldom
 from pysync.sidecar.verifying import Verifier
 from pysync.targets.kinds import target_kind
@@ -317,12 +318,20 @@ def run(config: Config, *, quarantine: bool = False) -> None:
     assert_needs(config)
     sidecar = Sidecar(config, quarantine=quarantine)
     sidecar.ending.on_signals()
+    systemd = Systemd()
+
+    def alive() -> bool:
+        systemd.alive()
+        return False
+
     try:
         sidecar.start()
-        sidecar.wait()
+        systemd.ready()
+        sidecar.wait(alive)
     except BaseException:
         sidecar.stop()
         raise
+    systemd.stopping()
     if not sidecar.stop():
         sys.stdout.flush()
         sys.stderr.flush()
