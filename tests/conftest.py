@@ -77,14 +77,15 @@ def no_thread_goes_on() -> Iterator[None]:
     assert not [thread.name for thread in left if thread.is_alive()]
 
 
-@pytest.fixture
-def logging_restored() -> Iterator[None]:
-    """For a test that configures pysync's logging: afterwards Python, pytest and libraries log as before."""
+@pytest.fixture(autouse=True)
+def logging_as_before() -> Iterator[None]:
+    """Commands that run in the test's process configure pysync's logging, which would outlive the test's output."""
     root, silent = logging.getLogger(), [logging.getLogger(name) for name in ("py4j", "pyathena")]
     handlers, level = list(root.handlers), root.level
     hooks = sys.excepthook, threading.excepthook, sys.unraisablehook
-    root.handlers.clear()
     yield
+    if not structlog.is_configured():
+        return
     logging.captureWarnings(False)
     sys.excepthook, threading.excepthook, sys.unraisablehook = hooks
     root.handlers[:] = handlers
@@ -93,6 +94,12 @@ def logging_restored() -> Iterator[None]:
         logger.propagate = True
         logger.handlers.clear()
     structlog.reset_defaults()
+
+
+@pytest.fixture
+def logging_restored(logging_as_before: None) -> None:
+    """For a test that looks at all that is logged: without pytest's own handlers."""
+    logging.getLogger().handlers.clear()
 
 
 @pytest.fixture
