@@ -239,8 +239,8 @@ def test_every_problem_of_the_configuration_is_one_line(place):
     done = pysync("run", "-c", place.file)
     assert done.returncode == 2
     assert done.stderr.splitlines() == [
-        f"pysync: {place.file}: sauce: unknown key",
-        f"pysync: {place.file}: targets[0].polcy: unknown key",
+        f"pysync: {place.file}:15:1: targets[0].polcy: unknown key; did you mean policy?",
+        f"pysync: {place.file}:16:1: sauce: unknown key; did you mean source?",
     ]
 
 
@@ -323,8 +323,9 @@ def test_two_tokens_differ(tmp_path):
     assert (tmp_path / "a").read_text() != (tmp_path / "b").read_text()
 
 
-def test_a_token_in_a_directory_that_is_not_there_is_refused(tmp_path):
-    assert_one_line(pysync("token", tmp_path / "absent" / "token"), 2, "cannot write", "No such file")
+def test_a_token_below_a_file_is_refused(tmp_path):
+    (tmp_path / "file").write_text("")
+    assert_one_line(pysync("token", tmp_path / "file" / "token"), 2, "cannot write", "Not a directory")
 
 
 def test_jar_prints_a_path_or_says_how_to_build_it():
