@@ -49,10 +49,3 @@ def duration(seconds: float) -> str:
         if number or parts:
             parts.append(f"{number}{unit}")
     return " ".join(it for it in parts[:2] if not it.startswith("0"))
-
-
-def clock(seconds: float) -> str:
-    """`1:02:03`, `2:03`."""
-    minutes, rest = divmod(round(seconds), 60)
-    hours, minutes = divmod(minutes, 60)
-    return f"{hours}:{minutes:02d}:{rest:02d}" if hours else f"{minutes}:{rest:02d}"

@@ -19,7 +19,7 @@ from pysync.config import load_config
 from pysync.control.client import NoSidecar
 from pysync.errors import PysyncError, UsageError
 from pysync.jobs.oneoff import is_finished, run_once
-from pysync.text import clock, count, plain
+from pysync.text import count, duration, plain
 
 _POLL_SECONDS = 0.5
 
@@ -133,7 +133,7 @@ def _print(found: Mapping[str, Any]) -> None:
         (it["name"], it["tables"], it["partitions"], f"{it['partitions_per_second']:,.0f}", it["parked"])
         for it in found["targets"]
     ]
-    print_table(f"bootstrap: {clock(found['seconds'])}", columns, rows)
+    print_table(f"bootstrap: {duration(found['seconds'])}", columns, rows)
     for item in found["targets"]:
         if item["parked"]:
             say(

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from pysync.text import clock, count
+from pysync.text import count, duration
 
 
 def told(bootstrap_: Mapping[str, Any]) -> Iterator[str]:
@@ -26,6 +26,6 @@ def so_far(found: Mapping[str, Any], item: Mapping[str, Any]) -> str:
         f"{item['tables']:,} of {count(found['tables'], 'table')}",
         count(item["partitions"], "partition"),
         f"{item['partitions_per_second']:,.0f} partitions/s",
-        "" if left is None else f"{clock(left)} left",
+        "" if left is None else f"{duration(left)} left",
     ]
     return ", ".join(part for part in parts if part)

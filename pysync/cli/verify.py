@@ -69,9 +69,8 @@ def verify(
     With --data every data file is compared, too, as the copy settings of the target say (name and size, and time or
     checksum). A repair then copies files that are missing or differ, and removes extra files if drops are applied.
 
-    With --on-spark each executor of a Spark session compares some tables; all executors share a table with many
-    partitions. Result, repair and exit codes are the same. The executors need pysync, and must reach both ends
-    (docs/verify.md).
+    With --on-spark each executor of a Spark session compares some tables, and all of them share a table with many
+    partitions. The result is the same. The executors need pysync, and must reach both ends (docs/verify.md).
 
     Exit code 0 if there is no drift (or none after --repair), 1 if there is drift, 2 for wrong arguments.
     """

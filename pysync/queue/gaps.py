@@ -14,6 +14,7 @@ from pysync.queue.values import Gap
 
 log = structlog.get_logger(__name__)
 
+_MS = 1000
 _READ = "SELECT key, reason, found_at_ms, upto, closed_at_ms FROM gaps"
 
 
@@ -59,12 +60,18 @@ class Gaps:
         """Close the gaps that every target is past, and gaps of a target's scope that it is past; returns how many."""
         with self._file.lock:
             # Asked at every look of the healer: without an open gap it must not cost an fsync.
-            if not self.unclosed():
+            if not (before := self.unclosed()):
                 return 0
             done, now = self._targets.slowest(default=0), self._file.now_ms()
             with self._file.transaction() as connection:
-                own = sum(_close(connection, it.position, now, of) for of, it in self._targets.rows.items())
-                return own + _close(connection, done, now)
+                for target, it in self._targets.rows.items():
+                    _close(connection, it.position, now, target)
+                _close(connection, done, now)
+            left = {gap.key for gap in self.unclosed()}
+        closed = [gap for gap in before if gap.key not in left]
+        for gap in closed:
+            log.info("gap_closed", reason=gap.reason, seconds=round((now - gap.found_at_ms) / _MS, 1))
+        return len(closed)
 
 
 def scope_gaps(target: str) -> str:
@@ -76,8 +83,8 @@ def _heal(connection: sqlite3.Connection, keys: Iterable[str], upto: int) -> Non
     connection.executemany("UPDATE gaps SET upto = ? WHERE key = ?", [(upto, key) for key in keys])
 
 
-def _close(connection: sqlite3.Connection, done: int, at_ms: int, target: str | None = None) -> int:
-    """Close the gaps whose events every target has passed, all being done up to `done`; returns how many.
+def _close(connection: sqlite3.Connection, done: int, at_ms: int, target: str | None = None) -> None:
+    """Close the gaps whose events every target has passed, all being done up to `done`.
 
     With `target`: the gaps of its own scope, and `done` is its own position.
 
@@ -94,4 +101,4 @@ def _close(connection: sqlite3.Connection, done: int, at_ms: int, target: str | 
     again = f"UPDATE gaps SET waited = 0, upto = NULL WHERE {passed} AND waited = 1 AND NOT EXISTS ({held})"  # noqa: S608
     connection.execute(again, values)
     query = f"UPDATE gaps SET closed_at_ms = :at WHERE {passed} AND waited = 0"  # noqa: S608
-    return connection.execute(query, values).rowcount
+    connection.execute(query, values)

@@ -135,17 +135,8 @@ class Healer:
             self._unsettled_since = self._unsettled_since if waiting else now
             if waiting and (self._watch.is_settled() or now - self._unsettled_since > _PATIENCE_SECONDS):
                 self._heal(self._source, waiting)
-        self._close()
+        self._queue.gaps.close_passed()
         self._keep_certain(now)
-
-    def _close(self) -> None:
-        """Close the gaps that every target is past."""
-        before = self._queue.gaps.unclosed()
-        if self._queue.gaps.close_passed():
-            left = {gap.key for gap in self._queue.gaps.unclosed()}
-            for gap in before:
-                if gap.key not in left:
-                    log.info("gap_closed", reason=gap.reason, seconds=round(time.time() - gap.found_at_ms / 1000, 1))
 
     def _keep_certain(self, now: float) -> None:
         """Note, now and then, the id of the notification log up to which nothing is missing."""

@@ -88,7 +88,7 @@ class Sidecar:
         polls = config.source.capture == "notification-log"
         token = read_token(config.bridge.token_file) if bridge and not polls else None
         settings = [it for it in config.targets if not only or it.name in only]
-        translators = [Translator.of(it, config.source.replicators) for it in settings]
+        translated = [(it, Translator.of(it, config.source.replicators)) for it in settings]
         self.queue = EventQueue(
             config.queue.directory,
             min_free_bytes=config.queue.min_free_mb * _MIB,
@@ -104,22 +104,19 @@ class Sidecar:
         self._copies = Copies(settings, listener_jar, config.queue.directory.absolute())
         noted = origin.note if origin else BOOTSTRAP
         self._checkpoints = Checkpoints(self.queue.notes, [it.name for it in settings], noted)
-        self.drains = [self._drain(*both) for both in zip(settings, translators, strict=True)]
+        self.drains = [self._drain(it, translator) for it, translator in translated]
         refreshes = Refreshes(self.queue, config.source.name)
         self.bootstrapper = Bootstrapper(
             self.queue,
             refreshes,
             self.drains,
-            {it.name: translator.policy for it, translator in zip(settings, translators, strict=True)},
+            {it.name: translator.policy for it, translator in translated},
             self._checkpoints,
             source=origin or self._source,
             listens=lambda: self.poller is None or self.poller.status()["position"] is not None,
         )
         self._healer = self._healer_of(watch, overlaps, refreshes)
-        self._rescopers = {
-            it.name: self._rescoper(it, translator, refreshes)
-            for it, translator in zip(settings, translators, strict=True)
-        }
+        self._rescopers = {it.name: self._rescoper(it, translator, refreshes) for it, translator in translated}
         self._heals = bridge  # a one-off job leaves gaps and scopes to the next sidecar
         self._verifiers = {drain.name: self._verifier(drain, watch) for drain in self.drains}
         commands = Commands(self.queue, self.drains, self._healer, self.bootstrapper, watch.roll)

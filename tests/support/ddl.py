@@ -6,6 +6,7 @@ import random
 import threading
 import time
 from collections.abc import Callable
+from contextlib import suppress
 from typing import Any
 
 from hmsclient.genthrift.hive_metastore import ttypes as hive
@@ -52,13 +53,13 @@ class DdlClient(threading.Thread):
             raise self.error
 
     def _once(self) -> None:
+        done = (hive.NoSuchObjectException, hive.AlreadyExistsException, hive.InvalidOperationException)
         try:
-            self._statement()
-            self.done += 1
+            with suppress(*done):  # a call without an answer had been carried out after all
+                self._statement()
+                self.done += 1
         except MetastoreError:
             time.sleep(_RETRY_SECONDS)
-        except (hive.NoSuchObjectException, hive.AlreadyExistsException, hive.InvalidOperationException):
-            pass  # a call without an answer had been carried out after all
 
     def _statement(self) -> None:
         if self._metastore.database(self.database) is None:

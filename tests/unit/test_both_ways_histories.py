@@ -162,6 +162,20 @@ ACTS = {
 CASES = [(way, acts) for way in WAYS for acts in ACTS]
 
 
+RENAMED_IN_A_RING = ("create", "drop", "alter", "rename")
+
+
+@pytest.mark.parametrize(
+    ("seed", "steps"),
+    [(5149, 22), (2351, 30), (4152, 30)],
+    ids=["a look-alike of another home", "passed on by the cluster between", "renamed where nothing is left"],
+)
+def test_renames_in_a_ring_that_once_ended_different_do_so_no_more(seed: int, steps: int) -> None:
+    links, relay = WAYS["ring"]
+    found = history(seed, links, RENAMED_IN_A_RING, steps, relay=relay)
+    assert not found, "\n".join(found)
+
+
 @pytest.mark.parametrize(("way", "acts"), CASES)
 def test_whatever_is_done_at_rest_all_have_the_same(way: str, acts: str) -> None:
     links, relay = WAYS[way]

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, MutableMapping
+from typing import Any
 
 import pytest
 import structlog
@@ -119,8 +120,9 @@ def test_a_turn_that_does_not_say_so_leaves_the_error_standing() -> None:
         assert worker.join(60)
 
 
-def test_errors_in_a_row_are_logged_ever_more_seldom() -> None:
-    left = iter([*[KeyError("x")] * 9, None, *[PysyncError("away")] * 3])
+def logged(*turns: Exception | None) -> list[MutableMapping[str, Any]]:
+    """What a worker logs that fails in these turns, and does well where there is no error."""
+    left = iter(turns)
 
     def turn() -> None:
         error = next(left, Finished())
@@ -132,6 +134,11 @@ def test_errors_in_a_row_are_logged_ever_more_seldom() -> None:
     with structlog.testing.capture_logs() as lines:
         worker.start()
         assert worker.join(60)
+    return lines
+
+
+def test_errors_in_a_row_are_logged_ever_more_seldom() -> None:
+    lines = logged(*[KeyError("x")] * 9, None, *[PysyncError("away")] * 3)
     assert [(it["event"], it["log_level"], it.get("attempt")) for it in lines] == [
         *[("worker_failed", "error", attempt) for attempt in (1, 2, 4, 8)],
         ("worker_recovered", "info", None),
@@ -142,18 +149,7 @@ def test_errors_in_a_row_are_logged_ever_more_seldom() -> None:
 
 @pytest.mark.parametrize("error", [PysyncError("away"), KeyError("x")])
 def test_that_an_error_is_over_is_logged_once_with_what_it_took(error: Exception) -> None:
-    left = iter([None, None, *[error] * 3, None, None, None, Finished()])
-
-    def turn() -> None:
-        told = next(left)
-        if told is not None:
-            raise told
-        worker.well()
-
-    worker = Worker("job", turn, every=0.0, retry=0.01)
-    with structlog.testing.capture_logs() as lines:
-        worker.start()
-        assert worker.join(60)
+    lines = logged(None, None, *[error] * 3, None, None, None)
     (line,) = [it for it in lines if it["event"] == "worker_recovered"]
     assert (line["worker"], line["attempts"], line["log_level"]) == ("job", 3, "info")
     assert 0 <= line["seconds"] < 60
