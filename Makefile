@@ -11,7 +11,7 @@ EXTRAS := spark,aws,web,embedded,embedded-aws,dev
 # Else every one of some hundred processes that a test starts compiles all of pysync anew.
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: help setup jar demo test test-athena test-aws test-spark test-crash simulate test-versions test-kerberos chaos both-ways lint format bench clean doctor
+.PHONY: help setup jar demo test test-athena test-aws test-spark test-crash simulate test-versions test-kerberos chaos both-ways lint format bench pictures clean doctor
 
 help: ## show this help
 	@awk -F ':.*## ' '/^[a-zA-Z_%-]+:.*## / {printf "  %-14s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -92,6 +92,9 @@ bench: setup $(JAR) ## all benchmarks; `make bench-main` runs one
 
 bench-%: setup $(JAR)
 	@$(BIN)/python -m tests.bench $*
+
+pictures: setup $(JAR) ## draw the pictures of README anew, from real runs
+	@$(BIN)/python -m tests.pictures
 
 clean: ## remove what was built (the virtual environment too)
 	rm -rf build dist $(VENV) .mypy_cache .ruff_cache .pytest_cache

@@ -59,11 +59,12 @@ def say(line: str, *, err: bool = False) -> None:
 
 def print_table(title: str, columns: Sequence[str], rows: Iterable[Sequence[Any]]) -> None:
     """A table with a title; None is shown as nothing, and text as it is: brackets are no markup."""
-    from rich.console import Console  # noqa: PLC0415 - slow to load, and with --json nothing needs it
+    from rich.box import ROUNDED  # noqa: PLC0415 - slow to load, and with --json nothing needs it
+    from rich.console import Console  # noqa: PLC0415
     from rich.table import Table  # noqa: PLC0415
     from rich.text import Text  # noqa: PLC0415
 
-    table = Table(title=Text(plain(title)), title_justify="left")
+    table = Table(title=Text(plain(title)), title_justify="left", box=ROUNDED)
     for column in columns:
         table.add_column(column, overflow="fold")
     for row in rows:

@@ -54,8 +54,10 @@ def commands(group, path="pysync"):
 
 
 @pytest.mark.parametrize("command", commands(typer.main.get_command(app)))
-def test_every_command_is_in_the_readme(command):
-    rows = [line for line in (ROOT / "README.md").read_text().splitlines() if line.startswith(f"| `{command}")]
+def test_every_command_is_in_the_table_of_commands(command):
+    rows = [
+        line for line in (ROOT / "docs" / "commands.md").read_text().splitlines() if line.startswith(f"| `{command}")
+    ]
     assert len(rows) == 1
 
 
@@ -69,6 +71,10 @@ def test_every_key_is_in_the_configuration_that_is_shipped(model, key):
 @pytest.mark.parametrize("kind", Fault.model_fields["kind"].annotation.__args__)
 def test_every_fault_is_shown(kind):
     assert f'kind = "{kind}"' in CONF
+
+
+def test_the_readme_is_short():
+    assert len((ROOT / "README.md").read_text().splitlines()) <= 150
 
 
 def test_every_default_that_is_shown_is_the_default():
