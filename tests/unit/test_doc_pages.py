@@ -16,7 +16,7 @@ from pysync.cli.app import app
 ROOT = Path(__file__).parents[2]
 DOCS = sorted((ROOT / "docs").glob("*.md"))
 PAGES = [ROOT / "README.md", *DOCS]
-FOR_CONTRIBUTORS = {"adding-a-target.md", "architecture.md", "simulation.md"}
+FOR_CONTRIBUTORS = {"adding-a-target.md", "architecture.md", "contributing.md", "simulation.md"}
 TESTING = "\n## How this is tested\n"
 _FENCE = re.compile(r"^( *)```(\w*)\n(.*?)^\1```", re.MULTILINE | re.DOTALL)
 _LINK = re.compile(r"\]\(([^)\s]+)\)")
