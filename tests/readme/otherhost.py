@@ -1,0 +1,65 @@
+"""Another host: a metastore in a network namespace of its own, by the name that README calls it."""
+
+from __future__ import annotations
+
+import re
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+from pysync.metastore.access import MetastoreAccess
+from pysync.metastore.client import Metastore
+from pysync.metastore.errors import MetastoreError
+
+NAMESPACE = "pysync-readme"
+NEAR, FAR = "10.213.7.1", "10.213.7.2"
+PORT = 9083
+
+
+@contextmanager
+def metastore_elsewhere(name: str, hosts: Path, directory: Path) -> Iterator[MetastoreAccess]:
+    """A metastore that listens on port 9083 of the host `name`, which `hosts` (a file as /etc/hosts) then knows."""
+    make_network()
+    command = ["ip", "netns", "exec", NAMESPACE, sys.executable, "-m", "pysync", "embedded", str(directory), "--memory"]
+    log = directory.with_suffix(".log").open("wb")
+    process = subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=log, stderr=subprocess.STDOUT)
+    hosts.write_text(re.sub(rf"^.*\b{re.escape(name)}\n", "", hosts.read_text()) + f"{FAR} {name}\n")
+    try:
+        access = MetastoreAccess.of(f"thrift://{FAR}:{PORT}")
+        wait_until_it_answers(access)
+        yield access
+    finally:
+        process.terminate()
+        process.wait(60)
+        log.close()
+        subprocess.run(["ip", "netns", "delete", NAMESPACE], check=True)
+
+
+def make_network() -> None:
+    """A cable between this host and the other one."""
+    lines = f"""\
+        link add pysync-near type veth peer name pysync-far netns {NAMESPACE}
+        addr add {NEAR}/30 dev pysync-near
+        link set pysync-near up
+        -n {NAMESPACE} addr add {FAR}/30 dev pysync-far
+        -n {NAMESPACE} link set pysync-far up
+        -n {NAMESPACE} link set lo up"""
+    subprocess.run(["ip", "netns", "delete", NAMESPACE], check=False, stderr=subprocess.DEVNULL)
+    for line in [f"netns add {NAMESPACE}", *lines.splitlines()]:
+        subprocess.run(["ip", *line.split()], check=True)
+
+
+def wait_until_it_answers(access: MetastoreAccess) -> None:
+    """AssertionError if it does not within two minutes."""
+    deadline = time.monotonic() + 120
+    while time.monotonic() < deadline:
+        try:
+            with Metastore(access) as metastore:
+                metastore.databases()
+                return
+        except MetastoreError:
+            time.sleep(0.2)
+    raise AssertionError("the other metastore does not answer")
