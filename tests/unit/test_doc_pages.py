@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 import shlex
 from collections.abc import Iterator
+from itertools import takewhile
 from pathlib import Path
 from typing import Any
 
@@ -59,8 +60,7 @@ def commands(page: Path) -> Iterator[str]:
 
 def parse(line: str) -> None:
     """Runs nothing; raises click's UsageError if `pysync` does not take the arguments of this command line."""
-    words = [it for it in shlex.split(line, comments=True)[1:] if it != "|"]
-    words = words[: words.index(">")] if ">" in words else words
+    words = list(takewhile(lambda it: it not in {">", "|"}, shlex.split(line, comments=True)[1:]))
     found: Any = typer.main.get_command(app)
     context = found.make_context("pysync", list(words))
     while hasattr(found, "resolve_command"):
