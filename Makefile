@@ -5,22 +5,29 @@ VENV ?= .venv
 BIN := $(VENV)/bin
 JAR := build/pysync-listener.jar
 SETUP := $(VENV)/.setup
+PACKER := build/venv
+PACKER_SETUP := $(PACKER)/.setup
 ARCHIVE := $(VENV)/share/pysync/metastore.jsa
 HISTORIES ?= 10000
 EXTRAS := spark,aws,web,embedded,embedded-aws,dev
 # Else every one of some hundred processes that a test starts compiles all of pysync anew.
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: help setup jar demo test test-athena test-aws test-spark test-crash simulate test-versions test-kerberos chaos both-ways lint format bench pictures clean doctor
+.PHONY: help setup jar dist demo test test-athena test-aws test-spark test-crash simulate test-versions test-kerberos chaos both-ways lint format bench pictures clean doctor doctor-python doctor-build
 
 help: ## show this help
 	@awk -F ':.*## ' '/^[a-zA-Z_%-]+:.*## / {printf "  %-14s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
 
-doctor:
+doctor-python:
 	@command -v $(PYTHON) >/dev/null || { echo "pysync needs Python 3.10 or newer: install it, or name it: make PYTHON=/path/to/python3"; exit 2; }
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 10))' || { echo "pysync needs Python 3.10 or newer, this is $$($(PYTHON) --version): name a newer one: make PYTHON=/path/to/python3"; exit 2; }
 	@$(PYTHON) -c 'import venv, ensurepip' 2>/dev/null || { echo "pysync needs Python's venv module: install it (Debian: apt-get install python3-venv)"; exit 2; }
+
+doctor-build: doctor-python
 	@$(PYTHON) listener-java/build.py --check-jdk
+
+doctor: doctor-python  # pyspark 4 needs Java 17
+	@$(PYTHON) listener-java/build.py --check-jdk 17
 
 $(SETUP): pyproject.toml .ci/constraints.txt
 	@echo "setting up $(VENV) (once; about a minute)"
@@ -29,8 +36,14 @@ $(SETUP): pyproject.toml .ci/constraints.txt
 	@$(BIN)/python -m pip install --quiet -c .ci/constraints.txt -e '.[$(EXTRAS)]'
 	@touch $@
 
-$(JAR): $(SETUP) $(shell find listener-java -type f 2>/dev/null)
-	@$(BIN)/python listener-java/build.py --output $@
+$(PACKER_SETUP): .ci/constraints.txt
+	@echo "setting up $(PACKER), which builds jar and packages (once; some seconds)"
+	@$(PYTHON) -m venv $(PACKER)
+	@$(PACKER)/bin/python -m pip install --quiet -c .ci/constraints.txt build hatchling py4j
+	@touch $@
+
+$(JAR): $(PACKER_SETUP) pyproject.toml $(wildcard listener-java/*.py) $(shell find listener-java/src -type f 2>/dev/null)
+	@$(PACKER)/bin/python listener-java/build.py --output $@
 
 $(ARCHIVE): $(SETUP)
 	@echo "keeping the classes of the embedded metastore (once; a third of each of its starts)"
@@ -38,7 +51,12 @@ $(ARCHIVE): $(SETUP)
 
 setup: doctor $(SETUP) ## make the virtual environment with all packages
 
-jar: setup $(JAR) ## build the listener: build/pysync-listener.jar
+jar: doctor-build $(JAR) ## build the listener: build/pysync-listener.jar (JDK 9 or newer)
+
+dist: doctor-build $(PACKER_SETUP) ## wheel and sdist into dist/, the listener in both; the same sources give the same bytes
+	@rm -f dist/pysync-*.whl dist/pysync-*.tar.gz
+	@$(PACKER)/bin/python -m build --no-isolation --outdir dist . >build/dist.log 2>&1 || { cat build/dist.log >&2; exit 1; }
+	@cd dist && sha256sum pysync-*.whl pysync-*.tar.gz
 
 demo: setup $(JAR) ## two real metastores, the sidecar killed half-way, the end states compared
 	@$(BIN)/pysync demo $(ARGS)

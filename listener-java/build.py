@@ -1,12 +1,11 @@
-"""Builds the listener jar with javac alone: no Maven, nothing downloaded.
+"""Builds the listener jar with javac and the package py4j alone: no Maven, no Hive, nothing downloaded.
 
-The sources are compiled for Java 8 against pyspark's own Hive jars and the stubs of newer event types (not packaged),
-and packed with the few py4j classes that a pure client needs. The same sources and jars give the same bytes.
+The sources are compiled for Java 8 against stubs of what they use of Hive, Hadoop, thrift and slf4j (not packaged), and
+packed with the few py4j classes that a pure client needs. Those get a package of our own: a metastore may have another
+py4j. The same sources, py4j and JDK give the same bytes.
 """
 
 import argparse
-import importlib.metadata
-import importlib.util
 import os
 import re
 import shutil
@@ -14,15 +13,20 @@ import subprocess
 import sys
 import tempfile
 import zipfile
+from collections.abc import Sequence
+from importlib.metadata import Distribution, PackageNotFoundError
 from pathlib import Path
+
+from relocate import RelocationError, relocate
 
 HERE = Path(__file__).resolve().parent
 SOURCES = HERE / "src" / "main" / "java"
-STUBS = HERE / "src" / "stubs" / "java"
-OLDEST_JDK = 17  # pyspark 4's jars are Java 17; javac reads nothing newer than itself
-JDK_HELP = "install a JDK 17 or newer (Debian: apt-get install openjdk-17-jdk-headless) or set JAVA_HOME to one"
+STUBS = (HERE / "src" / "stubs" / "common", HERE / "src" / "stubs" / "newer")
+OLDEST_JDK = 9  # the first whose javac has --release
+JDK_HELP = "install JDK {} or newer (Debian: apt-get install default-jdk-headless), or set JAVA_HOME to one"
 LINT = "-Xlint:all,-options,-path,-classfile,-processing"
 FIXED_TIME = (1980, 1, 1, 0, 0, 0)
+PY4J, OUR_PY4J = "py4j", "org/pysync/py4j"
 # What a pure client needs. py4j's servers, gateway and reflection stay out of the metastore.
 PY4J_CLASSES = (
     "Base64",
@@ -44,7 +48,7 @@ class BuildError(Exception):
     """Something is missing or javac said no; the message is for the person at the terminal."""
 
 
-def find_javac() -> str:
+def find_javac(oldest: int = OLDEST_JDK) -> str:
     """The javac of JAVA_HOME, or else of PATH."""
     home = os.environ.get("JAVA_HOME")
     if home:
@@ -53,51 +57,28 @@ def find_javac() -> str:
             return str(javac)
     found = shutil.which("javac")
     if found is None:
-        raise BuildError(f"pysync needs a Java compiler and finds no javac: {JDK_HELP}")
+        raise BuildError(f"there is no Java compiler (javac): {JDK_HELP.format(oldest)}")
     return found
 
 
-def check_jdk(javac: str) -> None:
-    """Refuses a JDK that cannot read the jars."""
+def check_jdk(javac: str, oldest: int = OLDEST_JDK) -> int:
+    """Its version, which is not older than that."""
     said = subprocess.run([javac, "-version"], capture_output=True, text=True, check=False)
     words = (said.stdout + said.stderr).strip()
     version = re.search(r"javac (?:1\.)?(\d+)", words)
     if version is None:
-        raise BuildError(f"{javac} -version says {words!r}: {JDK_HELP}")
-    if int(version[1]) < OLDEST_JDK:
-        raise BuildError(f"pysync needs JDK {OLDEST_JDK} or newer and {javac} is {version[1]}: {JDK_HELP}")
+        raise BuildError(f"{javac} -version says {words!r}: {JDK_HELP.format(oldest)}")
+    if int(version[1]) < oldest:
+        raise BuildError(f"{javac} is of JDK {version[1]}: {JDK_HELP.format(oldest)}")
+    return int(version[1])
 
 
-def pyspark_jars() -> Path:
-    """The jars of pyspark, found without importing it."""
-    spec = importlib.util.find_spec("pyspark")
-    if spec is None or spec.origin is None:
-        raise BuildError("the Hive jars come with pyspark, which is not installed: pip install pyspark, or --hive-jars")
-    return Path(spec.origin).parent / "jars"
-
-
-def py4j_jar(jars: Path) -> Path:
-    """The py4j jar beside Hive's, or else the one that comes with the Python package."""
-    found = [*jars.glob("py4j-*.jar"), *(Path(sys.prefix) / "share" / "py4j").glob("py4j*.jar")]
-    if not found:
-        raise BuildError(f"no py4j jar in {jars} nor in {sys.prefix}/share/py4j: pip install py4j")
-    return found[0]
-
-
-def compile_sources(javac: str, jars: Path, classes: Path) -> None:
-    """The stubs first, into a folder of their own, so that they cannot get into the jar."""
-    stubs = classes.with_name("stubs")
-    run_javac(javac, STUBS, stubs, f"{jars}/*")
-    run_javac(javac, SOURCES, classes, f"{stubs}:{jars}/*")
-
-
-def run_javac(javac: str, sources: Path, output: Path, class_path: str) -> None:
-    """Compiles for Java 8; warnings are errors."""
-    output.mkdir(parents=True)
-    options = ["--release", "8", LINT, "-Werror", "-proc:none", "-encoding", "UTF-8", "-g"]
-    files = sorted(str(path) for path in sources.rglob("*.java"))
-    command = [javac, *options, "-cp", class_path, "-d", str(output), *files]
-    done = subprocess.run(command, capture_output=True, text=True, check=False)
+def run_javac(javac: str, output: Path, class_path: str, stubs: Sequence[Path] = STUBS) -> None:
+    """Compiles the sources for Java 8; warnings are errors. Nothing is made of the stubs."""
+    options = ["--release", "8", LINT, "-Werror", "-proc:none", "-encoding", "UTF-8", "-g", "-implicit:none"]
+    files = sorted(str(path) for path in SOURCES.rglob("*.java"))
+    paths = ["-cp", class_path, "-sourcepath", os.pathsep.join(map(str, stubs)), "-d", str(output)]
+    done = subprocess.run([javac, *options, *paths, *files], capture_output=True, text=True, check=False)
     if done.returncode:
         raise BuildError(f"{done.stdout}{done.stderr}javac failed")
 
@@ -107,38 +88,57 @@ def class_files(classes: Path) -> dict[str, bytes]:
     return {path.relative_to(classes).as_posix(): path.read_bytes() for path in classes.rglob("*.class")}
 
 
-def py4j_files(jar: Path) -> dict[str, bytes]:
-    """The client's classes and the license they come under."""
-    with zipfile.ZipFile(jar) as packed:
-        files = {f"py4j/{name}.class": packed.read(f"py4j/{name}.class") for name in PY4J_CLASSES}
-    files["META-INF/LICENSE-py4j.txt"] = py4j_license()
-    return files
-
-
-def py4j_license() -> bytes:
-    """As the installed package carries it."""
+def py4j_package() -> Distribution:
+    """The installed Python package: it comes with py4j's jar."""
     try:
-        package = importlib.metadata.distribution("py4j")
-    except importlib.metadata.PackageNotFoundError:
-        raise BuildError(
-            "the license of py4j comes with its package, which is not installed: pip install py4j"
-        ) from None
+        return Distribution.from_name("py4j")
+    except PackageNotFoundError:
+        raise BuildError("the package py4j, which holds its jar, is not installed: pip install py4j") from None
+
+
+def py4j_file(package: Distribution, pattern: str) -> Path:
+    """One of its files, wherever it was installed to."""
     for file in package.files or []:
-        if file.name.startswith("LICENSE"):
-            return Path(str(file.locate())).read_bytes()
-    raise BuildError("the installed py4j has no license file: pip install --force-reinstall py4j")
+        path = Path(str(file.locate()))
+        if file.match(pattern) and path.is_file():
+            return path
+    raise BuildError(f"the installed py4j has no {pattern}: pip install --force-reinstall py4j")
 
 
-def own_files() -> dict[str, bytes]:
+def py4j_classes(jar: Path) -> dict[str, bytes]:
+    """Those that a client needs."""
+    with zipfile.ZipFile(jar) as packed:
+        names = [f"{PY4J}/{name}.class" for name in PY4J_CLASSES]
+        missing = sorted({*names} - {*packed.namelist()})
+        if missing:
+            raise BuildError(f"{jar} has no {', '.join(missing)}: it is not a py4j that pysync knows")
+        return {name: packed.read(name) for name in names}
+
+
+def relocated(classes: dict[str, bytes]) -> dict[str, bytes]:
+    """The classes with py4j where it is ours."""
+    try:
+        return {
+            re.sub(f"^{PY4J}/", f"{OUR_PY4J}/", name): relocate(code, PY4J, OUR_PY4J) for name, code in classes.items()
+        }
+    except RelocationError as error:
+        raise BuildError(f"py4j cannot get a package of ours: {error}") from None
+
+
+def own_files(jdk: int) -> dict[str, bytes]:
     """The manifest and our license."""
     pyproject = (HERE.parent / "pyproject.toml").read_text(encoding="utf-8")
     version = re.search(r'^version = "([^"]+)"', pyproject, re.MULTILINE)
     if version is None:
         raise BuildError("pyproject.toml says no version")
-    title = "Implementation-Title: pysync-listener"
-    manifest = f"Manifest-Version: 1.0\r\n{title}\r\nImplementation-Version: {version[1]}\r\n\r\n"
+    lines = [
+        "Manifest-Version: 1.0",
+        "Implementation-Title: pysync-listener",
+        f"Implementation-Version: {version[1]}",
+        f"Build-Jdk-Spec: {jdk}",
+    ]
     return {
-        "META-INF/MANIFEST.MF": manifest.encode(),
+        "META-INF/MANIFEST.MF": "".join(f"{line}\r\n" for line in [*lines, ""]).encode(),
         "META-INF/LICENSE": (HERE.parent / "LICENSE").read_bytes(),
     }
 
@@ -155,32 +155,39 @@ def write_jar(files: dict[str, bytes], output: Path) -> None:
     unfinished.replace(output)
 
 
-def build(output: Path, hive_jars: Path | None) -> None:
+def build(output: Path) -> None:
     """Compiles and packs."""
     javac = find_javac()
-    check_jdk(javac)
-    jars = hive_jars or pyspark_jars()
-    with tempfile.TemporaryDirectory() as work:
-        classes = Path(work) / "classes"
-        compile_sources(javac, jars, classes)
-        write_jar({**own_files(), **class_files(classes), **py4j_files(py4j_jar(jars))}, output)
-    print(f"built {output}")
+    jdk = check_jdk(javac)
+    package = py4j_package()
+    jar, license_ = py4j_file(package, "share/py4j/py4j*.jar"), py4j_file(package, "LICENSE*")
+    with tempfile.TemporaryDirectory() as classes:
+        run_javac(javac, Path(classes), str(jar))
+        code = relocated({**class_files(Path(classes)), **py4j_classes(jar)})
+    write_jar({**own_files(jdk), **code, "META-INF/LICENSE-py4j.txt": license_.read_bytes()}, output)
 
 
 def main() -> int:
     """The command line."""
     parser = argparse.ArgumentParser(description="Build the listener jar.")
-    parser.add_argument("--check-jdk", action="store_true", help="only look whether there is a JDK that can")
+    parser.add_argument(
+        "--check-jdk",
+        type=int,
+        nargs="?",
+        const=OLDEST_JDK,
+        metavar="VERSION",
+        help="only look for a JDK of that version",
+    )
     parser.add_argument("--output", type=Path, default=Path("build") / "pysync-listener.jar")
-    parser.add_argument("--hive-jars", type=Path, help="folder with the jars of another Hive (default: pyspark's)")
     arguments = parser.parse_args()
     try:
         if arguments.check_jdk:
-            check_jdk(find_javac())
+            check_jdk(find_javac(arguments.check_jdk), arguments.check_jdk)
         else:
-            build(arguments.output, arguments.hive_jars)
+            build(arguments.output)
+            print(f"built {arguments.output}")
     except BuildError as error:
-        print(error, file=sys.stderr)
+        print(f"pysync: {error}", file=sys.stderr)
         return 2
     return 0
 

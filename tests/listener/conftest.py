@@ -17,7 +17,7 @@ from tests.support.tmpfs import CannotMount
 @pytest.fixture(scope="session")
 def jar() -> Path:
     """The jar of `make jar`, built anew if a source is newer."""
-    sources = [BUILD, *BUILD.parent.rglob("*.java")]
+    sources = [*BUILD.parent.glob("*.py"), *BUILD.parent.rglob("*.java")]
     if not JAR.is_file() or max(source.stat().st_mtime for source in sources) > JAR.stat().st_mtime:
         build_jar(JAR)
     return JAR

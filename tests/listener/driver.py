@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import importlib.util
 import os
 import signal
 import subprocess
@@ -12,9 +11,10 @@ from contextlib import suppress
 from pathlib import Path
 
 from pysync.embedded import free_port, java
-from tests.listener.stand import BUILD, DEADLINE, ROOT, SPOOL_HEADER, TOKEN, Bridge, Event, records
+from tests.listener.stand import DEADLINE, ROOT, SPOOL_HEADER, TOKEN, Bridge, Event, records
 from tests.support import wait_until
 from tests.support.hanging import hang
+from tests.support.listener_java import build
 
 SOURCE = Path(__file__).with_name("Driver.java")
 MIB = 1 << 20
@@ -37,11 +37,6 @@ appender.console.layout.pattern = %d{ISO8601} %p %c{1} [%t] %m%n%throwable
 
 def compile_driver(classes: Path, jar: Path) -> None:
     """With the javac that builds the jar."""
-    spec = importlib.util.spec_from_file_location("listener_build", BUILD)
-    assert spec is not None
-    assert spec.loader is not None
-    build = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(build)
     command = [
         build.find_javac(),
         "-d",

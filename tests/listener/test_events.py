@@ -19,6 +19,7 @@ from hmsclient.genthrift.hive_metastore import ttypes
 from tests.listener.driver import Place
 from tests.listener.stand import TOKEN, Event, Stand, decode, listening_ports
 from tests.support import partition, table
+from tests.support.listener_java import build
 
 OVERRIDES = {"pysync.synchronous": "true"}
 """So that an event is there when the call returns."""
@@ -235,14 +236,24 @@ def test_no_secret_and_no_payload_in_the_log(stand: Stand, database: str) -> Non
 def test_every_class_is_of_java_8_and_none_is_a_stub(jar: Path) -> None:
     with zipfile.ZipFile(jar) as packed:
         classes = {name: packed.read(name) for name in packed.namelist() if name.endswith(".class")}
-    ours = {name: data for name, data in classes.items() if not name.startswith("py4j/")}
+    py4js = {name: data for name, data in classes.items() if name.startswith("org/pysync/py4j/")}
+    ours = {name: data for name, data in classes.items() if name not in py4js}
     assert {int.from_bytes(data[6:8], "big") for data in ours.values()} == {52}
+    assert max(int.from_bytes(data[6:8], "big") for data in py4js.values()) <= 52
     assert {name.rpartition("/")[0] for name in ours} == {"org/pysync/copy", "org/pysync/listener"}
-    assert not {"py4j/GatewayServer.class", "py4j/ClientServer.class", "py4j/Gateway.class"} & set(classes)
+    assert {name.rpartition("/")[2] for name in py4js} == {f"{name}.class" for name in build.PY4J_CLASSES}
+
+
+def test_no_class_of_the_jar_names_a_py4j_that_is_not_ours(jar: Path) -> None:
+    """Else it would be run, in a metastore that has one: its gateway lets the caller run Java."""
+    with zipfile.ZipFile(jar) as packed:
+        for name in packed.namelist():
+            if name.endswith(".class"):
+                assert b"py4j/" not in packed.read(name).replace(b"org/pysync/py4j/", b""), name
 
 
 def test_the_py4j_classes_of_the_jar_are_enough(place: Place, jar: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    # Pyspark's own py4j comes later on this class path, and would fill what is missing.
+    # Pyspark's own py4j comes later on this class path, and is left alone.
     classes = place.directory / "classes.log"
     monkeypatch.setenv("JDK_JAVA_OPTIONS", f"-Xlog:class+load:file={classes}:none:filecount=0 -Xverify:all")
     place.bridge.start()
@@ -250,9 +261,21 @@ def test_the_py4j_classes_of_the_jar_are_enough(place: Place, jar: Path, monkeyp
     place.wait_for_direct()
     driver.create("one")
     place.wait_for_count(1)
-    loaded = [line.split() for line in classes.read_text().splitlines() if line.startswith("py4j.")]
+    loaded = [line.split() for line in classes.read_text().splitlines() if "py4j" in line.split()[0]]
     assert loaded
+    assert {words[0].rpartition(".")[0] for words in loaded} == {"org.pysync.py4j"}
     assert {words[-1] for words in loaded} == {f"file:{jar}"}
+
+
+def test_another_py4j_of_the_metastore_is_left_alone(place: Place, tmp_path: Path) -> None:
+    """One that comes first, and of which no class can be loaded."""
+    place.classes = shutil.copytree(place.classes, tmp_path / "classes")
+    (place.classes / "py4j").mkdir()
+    for name in build.PY4J_CLASSES:
+        (place.classes / "py4j" / f"{name}.class").write_bytes(b"no class file")
+    place.bridge.start()
+    place.driver().create("one")
+    place.wait_for_count(1)
 
 
 def test_where_hadoop_tells_no_user_the_event_comes_without_one(place: Place, tmp_path: Path) -> None:

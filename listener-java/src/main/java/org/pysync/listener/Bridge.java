@@ -24,7 +24,7 @@ import py4j.StringUtil;
  */
 final class Bridge {
     /** py4j logs every payload. Held here, because the log manager forgets levels of loggers that nobody holds. */
-    private static final java.util.logging.Logger PY4J_LOG = java.util.logging.Logger.getLogger("py4j");
+    private static final java.util.logging.Logger PY4J_LOG = java.util.logging.Logger.getLogger(py4jPackage());
 
     private static final long IDLE_SECONDS = 30;
 
@@ -42,6 +42,12 @@ final class Bridge {
         guard.setKeepAliveTime(IDLE_SECONDS, TimeUnit.SECONDS);
         guard.allowCoreThreadTimeOut(true);
         guard.setRemoveOnCancelPolicy(true);
+    }
+
+    /** The jar has py4j in another package than these sources. */
+    private static String py4jPackage() {
+        String name = Py4JException.class.getName();
+        return name.substring(0, name.lastIndexOf('.'));
     }
 
     static Thread daemon(Runnable task, String name) {

@@ -1,0 +1,7 @@
+package org.apache.hadoop.fs;
+
+/** Stub. */
+public enum CreateFlag {
+    CREATE,
+    OVERWRITE
+}

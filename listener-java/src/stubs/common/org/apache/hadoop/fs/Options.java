@@ -1,0 +1,9 @@
+package org.apache.hadoop.fs;
+
+/** Stub. */
+public abstract class Options {
+    /** Stub. */
+    public enum Rename {
+        OVERWRITE
+    }
+}

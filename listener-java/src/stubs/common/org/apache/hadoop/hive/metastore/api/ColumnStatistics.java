@@ -1,0 +1,6 @@
+package org.apache.hadoop.hive.metastore.api;
+
+/** Stub. */
+public abstract class ColumnStatistics {
+    public native ColumnStatisticsDesc getStatsDesc();
+}

@@ -1,0 +1,4 @@
+package org.apache.hadoop.hive.metastore.api;
+
+/** Stub. */
+public class Table {}

@@ -1,0 +1,8 @@
+package org.apache.hadoop.hive.metastore.events;
+
+import org.apache.hadoop.hive.metastore.api.Table;
+
+/** Stub. */
+public abstract class CreateTableEvent extends ListenerEvent {
+    public native Table getTable();
+}

@@ -1,0 +1,4 @@
+package org.apache.hadoop.util;
+
+/** Stub. */
+public interface Progressable {}

@@ -1,0 +1,4 @@
+package org.apache.thrift.transport;
+
+/** Stub. */
+public abstract class TTransport {}
