@@ -1,28 +1,210 @@
-"""The wheel: it carries the listener jar, and finds it once it is installed."""
+"""Wheel and sdist: both carry the listener jar, are always the same bytes, and install where no JDK is."""
 
 from __future__ import annotations
 
+import hashlib
+import os
+import shutil
 import subprocess
 import sys
+import tarfile
+import venv
 import zipfile
+from collections.abc import Mapping
+from dataclasses import dataclass
 from pathlib import Path
 
+import pytest
+
 ROOT = Path(__file__).parents[2]
+PARTS = ("pysync", "listener-java", "conf", "docs", "tests", ".ci")
+FILES = ("pyproject.toml", "Makefile", "README.md", "CHANGELOG.md", "LICENSE", ".gitignore")
+LEFT_OUT = shutil.ignore_patterns("__pycache__", ".*cache", "target", "jars", "*.jar")
+IN_WHEEL = "pysync/jars/pysync-listener.jar"
+IN_SDIST = "listener-java/pysync-listener.jar"
+NO_JDK = "pysync: there is no Java compiler (javac): install JDK 9 or newer"
 
 
-def run(*command: str, **options: object) -> str:
-    done = subprocess.run([sys.executable, *command], check=False, capture_output=True, text=True, **options)  # type: ignore[call-overload]
-    assert done.returncode == 0, done.stderr
+@dataclass(frozen=True, slots=True)
+class Packages:
+    """What one build made."""
+
+    wheel: Path
+    sdist: Path
+
+    def hashes(self) -> list[str]:
+        return [hashlib.sha256(path.read_bytes()).hexdigest() for path in (self.wheel, self.sdist)]
+
+
+def environment(**changes: str) -> dict[str, str]:
+    """Ours, without what would point to a JDK or shift times."""
+    kept = {name: value for name, value in os.environ.items() if name not in {"JAVA_HOME", "SOURCE_DATE_EPOCH"}}
+    return {**kept, **changes}
+
+
+@pytest.fixture(scope="module")
+def no_jdk(tmp_path_factory: pytest.TempPathFactory) -> dict[str, str]:
+    """The environment of a machine without one: nothing at all is on PATH."""
+    return environment(PATH=str(tmp_path_factory.mktemp("bin")))
+
+
+def run(*command: str | Path, fails: bool = False, **options: object) -> str:
+    """What Python says, on both streams."""
+    words = [str(word) for word in command]
+    done = subprocess.run(words, check=False, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, **options)  # type: ignore[call-overload]
+    assert bool(done.returncode) == fails, done.stdout
     return str(done.stdout)
 
 
-def test_an_installed_wheel_finds_its_listener_jar(tmp_path: Path) -> None:
-    run("-m", "pip", "wheel", "-q", "--no-deps", "--no-build-isolation", "-w", str(tmp_path), ".", cwd=ROOT)
-    (wheel,) = tmp_path.glob("pysync-*.whl")
+def checkout(at: Path) -> Path:
+    """The files of this checkout, without what was built in it."""
+    at.mkdir(parents=True)
+    for part in PARTS:
+        shutil.copytree(ROOT / part, at / part, ignore=LEFT_OUT, copy_function=shutil.copy)
+    for file in FILES:
+        shutil.copy(ROOT / file, at / file)
+    return at
+
+
+def hatchling(tree: Path, output: Path, *targets: str, **options: object) -> Packages:
+    """Wheel and sdist as `make dist` and pip have them made, with the packages that this environment has."""
+    words = [word for target in targets or ("wheel", "sdist") for word in ("-t", target)]
+    run(sys.executable, "-m", "hatchling", "build", "-d", output, *words, cwd=tree, **options)
+    return Packages(output / "pysync-0.1.0-py3-none-any.whl", output / "pysync-0.1.0.tar.gz")
+
+
+@pytest.fixture(scope="module")
+def built(tmp_path_factory: pytest.TempPathFactory) -> Packages:
+    """Of a fresh checkout."""
+    at = tmp_path_factory.mktemp("first")
+    return hatchling(checkout(at / "pysync"), at / "dist", env=environment())
+
+
+def unpacked(packages: Packages, at: Path) -> Path:
+    with tarfile.open(packages.sdist) as files:
+        files.extractall(at, filter="data")
+    return at / "pysync-0.1.0"
+
+
+def jar_of_wheel(wheel: Path) -> bytes:
+    with zipfile.ZipFile(wheel) as files:
+        return files.read(IN_WHEEL)
+
+
+def test_both_carry_one_jar(built: Packages, tmp_path: Path) -> None:
+    jar = unpacked(built, tmp_path) / IN_SDIST
+    assert jar.read_bytes() == jar_of_wheel(built.wheel)
+    with zipfile.ZipFile(jar) as files:
+        assert "org/pysync/listener/SidecarListener.class" in files.namelist()
+
+
+def test_the_sdist_has_no_more_than_the_project(built: Packages, tmp_path: Path) -> None:
+    tree = unpacked(built, tmp_path)
+    files = {path.relative_to(tree).as_posix() for path in tree.rglob("*") if path.is_file()}
+    known = set(run("git", "ls-files", cwd=ROOT).splitlines())
+    untracked = set(run("git", "ls-files", "--others", "--exclude-standard", cwd=ROOT).splitlines())
+    assert files - known - untracked == {IN_SDIST, "PKG-INFO"}
+    assert known - files <= {path for path in known if not (ROOT / path).exists()}
+
+
+def test_another_build_elsewhere_gives_the_same_bytes(built: Packages, tmp_path: Path) -> None:
+    """In another directory, at another time, under another umask, with other hashes in Python."""
+    tree = checkout(tmp_path / "an other place" / "of pysync")
+    for path in tree.rglob("*"):
+        path.chmod(path.stat().st_mode & 0o700)
+        os.utime(path, (10**9, 10**9))
+    again = hatchling(tree, tmp_path / "dist", umask=0o077, env=environment(PYTHONHASHSEED="7", LC_ALL="C"))
+    assert again.hashes() == built.hashes()
+
+
+def test_where_no_jdk_is_the_sdist_gives_the_same_wheel_and_itself(
+    built: Packages, tmp_path: Path, no_jdk: Mapping[str, str]
+) -> None:
+    again = hatchling(unpacked(built, tmp_path), tmp_path / "dist", env=no_jdk)
+    assert again.hashes() == built.hashes()
+
+
+def test_where_a_jdk_is_the_sdist_s_jar_is_built_from_its_sources(built: Packages, tmp_path: Path) -> None:
+    tree = unpacked(built, tmp_path)
+    (tree / IN_SDIST).write_bytes(b"an old one")
+    again = hatchling(tree, tmp_path / "dist", "wheel", env=environment())
+    assert jar_of_wheel(again.wheel) == jar_of_wheel(built.wheel)
+
+
+def test_a_checkout_without_jdk_says_so_in_one_line(tmp_path: Path, no_jdk: Mapping[str, str]) -> None:
+    tree = checkout(tmp_path / "pysync")
+    (tree / "build").mkdir()
+    (tree / "build" / "pysync-listener.jar").write_bytes(b"of who knows which sources")
+    pip = [sys.executable, "-m", "pip", "--disable-pip-version-check", "wheel", "--no-deps", "--no-build-isolation"]
+    said = run(*pip, "-w", tmp_path, ".", cwd=tree, env=no_jdk, fails=True)
+    assert said.count(NO_JDK) == 1
+    assert "Traceback" not in said
+    assert not list(tmp_path.glob("*.whl"))
+
+
+def test_a_build_leaves_nothing_in_the_checkout(built: Packages) -> None:
+    tree = built.wheel.parents[1] / "pysync"
+    assert not (tree / "build").exists()
+    assert [path for path in tree.rglob("*.jar") if "tests" not in path.parts] == []
+
+
+def test_an_installed_wheel_finds_its_listener_jar(built: Packages, tmp_path: Path, no_jdk: Mapping[str, str]) -> None:
     installed = tmp_path / "installed"
-    run("-m", "pip", "install", "-q", "--no-deps", "--target", str(installed), str(wheel))
+    run(sys.executable, "-m", "pip", "install", "-q", "--no-deps", "--target", installed, built.wheel)
     code = f"import sys; sys.path.insert(0, {str(installed)!r}); from pysync.cli import main; main()"
-    found = Path(run("-c", code, "jar", cwd=tmp_path).strip())
-    assert found == installed / "pysync" / "jars" / "pysync-listener.jar"
-    with zipfile.ZipFile(found) as jar:
-        assert "org/pysync/listener/SidecarListener.class" in jar.namelist()
+    found = Path(run(sys.executable, "-c", code, "jar", cwd=tmp_path, env=no_jdk).strip())
+    assert found == installed / IN_WHEEL
+    assert found.read_bytes() == jar_of_wheel(built.wheel)
+
+
+class Machine:
+    """One with a fresh Python, and without JDK and pyspark."""
+
+    def __init__(self, at: Path, env: Mapping[str, str]) -> None:
+        self.at, self.env = at, env
+        venv.create(at / "venv", with_pip=True)
+
+    def run(self, command: str, *arguments: str | Path, fails: bool = False) -> str:
+        return run(self.at / "venv" / "bin" / command, *arguments, cwd=self.at, env=self.env, fails=fails)
+
+    def install(self, package: Path) -> None:
+        constraints = ROOT / ".ci" / "constraints.txt"
+        self.run("python", "-m", "pip", "--disable-pip-version-check", "install", "-q", "-c", constraints, package)
+
+    def packages(self) -> set[str]:
+        said = self.run("python", "-m", "pip", "--disable-pip-version-check", "list", "--format", "freeze")
+        return {line.partition("=")[0] for line in said.splitlines()}
+
+
+@pytest.mark.crash  # asks the index for some twenty packages
+@pytest.mark.parametrize("kind", ["wheel", "sdist"])
+def test_it_installs_and_works_without_jdk_and_pyspark(
+    built: Packages, tmp_path: Path, no_jdk: Mapping[str, str], kind: str
+) -> None:
+    machine = Machine(tmp_path, no_jdk)
+    machine.install(built.wheel if kind == "wheel" else built.sdist)
+    assert not {"pyspark", "boto3", "starlette", "hatchling"} & machine.packages()
+    jar = Path(machine.run("pysync", "jar").strip())
+    assert jar.read_bytes() == jar_of_wheel(built.wheel)
+    assert "Usage: pysync" in machine.run("pysync", "--help")
+    machine.run("pysync", "token", tmp_path / "etc" / "token")
+    assert (tmp_path / "etc" / "token").stat().st_mode & 0o777 == 0o600
+    config = tmp_path / "pysync.toml"
+    config.write_text(
+        f'[source]\nname = "a"\nmetastore = "thrift://127.0.0.1:1"\n[bridge]\ntoken_file = "{tmp_path}/etc/token"\n'
+        f'[queue]\ndirectory = "{tmp_path}/queue"\n'
+        '[[targets]]\nname = "b"\nkind = "hms"\nmetastore = "thrift://127.0.0.1:2"\n'
+    )
+    said = machine.run("pysync", "check", "-c", config, fails=True)
+    assert "127.0.0.1:1" in said
+    assert "Traceback" not in said
+
+
+@pytest.mark.crash  # fetches the build's own packages anew
+def test_pip_builds_a_checkout_in_an_environment_of_its_own(tmp_path: Path, built: Packages) -> None:
+    """The packages that it builds with are not where Python is: py4j's jar is found all the same."""
+    machine = Machine(tmp_path, environment())
+    tree = checkout(tmp_path / "pysync")
+    machine.run("python", "-m", "pip", "wheel", "-q", "--no-deps", "-w", tmp_path, tree)
+    (wheel,) = tmp_path.glob("*.whl")
+    assert jar_of_wheel(wheel) == jar_of_wheel(built.wheel)

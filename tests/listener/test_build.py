@@ -1,4 +1,4 @@
-"""The build of the jar: javac and py4j's jar are enough, and the bytes are those that real Hive and Hadoop would give."""
+"""The build of the jar: javac and py4j's jar are enough, and the bytes are those that real Hive and Hadoop give."""
 
 from __future__ import annotations
 
