@@ -77,8 +77,9 @@ def run_javac(javac: str, output: Path, class_path: str, stubs: Sequence[Path] =
     """Compiles the sources for Java 8; warnings are errors. Nothing is made of the stubs."""
     options = ["--release", "8", LINT, "-Werror", "-proc:none", "-encoding", "UTF-8", "-g", "-implicit:none"]
     files = sorted(str(path) for path in SOURCES.rglob("*.java"))
-    paths = ["-cp", class_path, "-sourcepath", os.pathsep.join(map(str, stubs)), "-d", str(output)]
-    done = subprocess.run([javac, *options, *paths, *files], capture_output=True, text=True, check=False)
+    beside = os.pathsep.join(os.path.relpath(folder, HERE) for folder in stubs)  # a colon above HERE would divide paths
+    paths = ["-cp", class_path, "-sourcepath", beside, "-d", str(output)]
+    done = subprocess.run([javac, *options, *paths, *files], capture_output=True, text=True, check=False, cwd=HERE)
     if done.returncode:
         raise BuildError(f"{done.stdout}{done.stderr}javac failed")
 
@@ -186,7 +187,7 @@ def main() -> int:
         else:
             build(arguments.output)
             print(f"built {arguments.output}")
-    except BuildError as error:
+    except (BuildError, OSError, zipfile.BadZipFile) as error:
         print(f"pysync: {error}", file=sys.stderr)
         return 2
     return 0

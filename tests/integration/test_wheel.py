@@ -67,17 +67,18 @@ def checkout(at: Path) -> Path:
 
 
 def hatchling(tree: Path, output: Path, *targets: str, **options: object) -> Packages:
-    """Wheel and sdist as `make dist` and pip have them made, with the packages that this environment has."""
+    """As `make dist` and pip have them made, with the packages that this environment has."""
     words = [word for target in targets or ("wheel", "sdist") for word in ("-t", target)]
     run(sys.executable, "-m", "hatchling", "build", "-d", output, *words, cwd=tree, **options)
     return Packages(output / "pysync-0.1.0-py3-none-any.whl", output / "pysync-0.1.0.tar.gz")
 
 
 @pytest.fixture(scope="module")
-def built(tmp_path_factory: pytest.TempPathFactory) -> Packages:
-    """Of a fresh checkout."""
+def built(tmp_path_factory: pytest.TempPathFactory, no_jdk: Mapping[str, str]) -> Packages:
+    """The sdist of a fresh checkout, and the wheel of that sdist, made where no JDK is."""
     at = tmp_path_factory.mktemp("first")
-    return hatchling(checkout(at / "pysync"), at / "dist", env=environment())
+    packages = hatchling(checkout(at / "pysync"), at / "dist", "sdist", env=environment())
+    return hatchling(unpacked(packages, at / "unpacked"), at / "dist", "wheel", env=no_jdk)
 
 
 def unpacked(packages: Packages, at: Path) -> Path:
@@ -108,8 +109,8 @@ def test_the_sdist_has_no_more_than_the_project(built: Packages, tmp_path: Path)
 
 
 def test_another_build_elsewhere_gives_the_same_bytes(built: Packages, tmp_path: Path) -> None:
-    """In another directory, at another time, under another umask, with other hashes in Python."""
-    tree = checkout(tmp_path / "an other place" / "of pysync")
+    """Both of a checkout in another directory, at another time, under another umask, with other hashes in Python."""
+    tree = checkout(tmp_path / "another: place" / "of pysync")
     for path in tree.rglob("*"):
         path.chmod(path.stat().st_mode & 0o700)
         os.utime(path, (10**9, 10**9))
@@ -117,18 +118,18 @@ def test_another_build_elsewhere_gives_the_same_bytes(built: Packages, tmp_path:
     assert again.hashes() == built.hashes()
 
 
-def test_where_no_jdk_is_the_sdist_gives_the_same_wheel_and_itself(
+def test_where_no_jdk_is_an_sdist_makes_itself_again(
     built: Packages, tmp_path: Path, no_jdk: Mapping[str, str]
 ) -> None:
-    again = hatchling(unpacked(built, tmp_path), tmp_path / "dist", env=no_jdk)
-    assert again.hashes() == built.hashes()
+    again = hatchling(unpacked(built, tmp_path), tmp_path / "dist", "sdist", env=no_jdk)
+    assert again.sdist.read_bytes() == built.sdist.read_bytes()
 
 
 def test_where_a_jdk_is_the_sdist_s_jar_is_built_from_its_sources(built: Packages, tmp_path: Path) -> None:
     tree = unpacked(built, tmp_path)
     (tree / IN_SDIST).write_bytes(b"an old one")
-    again = hatchling(tree, tmp_path / "dist", "wheel", env=environment())
-    assert jar_of_wheel(again.wheel) == jar_of_wheel(built.wheel)
+    again = hatchling(tree, tmp_path / "dist", "sdist", env=environment())
+    assert again.sdist.read_bytes() == built.sdist.read_bytes()
 
 
 def test_a_checkout_without_jdk_says_so_in_one_line(tmp_path: Path, no_jdk: Mapping[str, str]) -> None:
@@ -155,6 +156,25 @@ def test_an_installed_wheel_finds_its_listener_jar(built: Packages, tmp_path: Pa
     found = Path(run(sys.executable, "-c", code, "jar", cwd=tmp_path, env=no_jdk).strip())
     assert found == installed / IN_WHEEL
     assert found.read_bytes() == jar_of_wheel(built.wheel)
+
+
+def test_make_sets_up_no_pyspark_for_jar_and_packages(tmp_path: Path) -> None:
+    said = run("make", "-n", "jar", "dist", cwd=checkout(tmp_path / "pysync"))
+    assert "pip install" in said
+    assert "spark" not in said
+
+
+@pytest.mark.crash  # fetches what it builds with
+def test_make_dist_makes_both_and_prints_their_hashes(built: Packages, tmp_path: Path) -> None:
+    tree = checkout(tmp_path / "pysync")
+    (tree / "dist").mkdir()
+    (tree / "dist" / "pysync-0.0.9-py3-none-any.whl").write_bytes(b"of an older release")
+    said = run("make", "dist", f"PYTHON={sys.executable}", cwd=tree, env=environment())
+    expected = [
+        f"{digest}  {path.name}" for digest, path in zip(built.hashes(), (built.wheel, built.sdist), strict=True)
+    ]
+    assert said.splitlines()[-2:] == expected
+    assert {path.name for path in (tree / "dist").iterdir()} == {built.wheel.name, built.sdist.name}
 
 
 class Machine:

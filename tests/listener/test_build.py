@@ -136,6 +136,13 @@ def test_a_py4j_that_lacks_a_class_is_refused(tmp_path: Path) -> None:
         build.py4j_classes(tmp_path / "py4j.jar")
 
 
+def test_a_jar_that_cannot_be_written_is_told_in_one_line(tmp_path: Path) -> None:
+    (tmp_path / "file").write_text("no directory")
+    done = run_build("--output", str(tmp_path / "file" / "a.jar"), PATH=os.environ["PATH"])
+    assert done.returncode == 2
+    assert re.fullmatch(r"pysync: .*(Not a directory|File exists): .*\n", done.stderr)
+
+
 def test_every_build_takes_the_same_py4j() -> None:
     """The one that is tested: of the packages, of Maven, and of `make`."""
     package = build.py4j_package().version
@@ -145,7 +152,7 @@ def test_every_build_takes_the_same_py4j() -> None:
 
 
 def test_a_copy_elsewhere_with_other_times_and_modes_gives_the_same_bytes(jar: Path, tmp_path: Path) -> None:
-    copy = tmp_path / "another place" / "of the sources"
+    copy = tmp_path / "another: place" / "of the sources"
     shutil.copytree(BUILD.parent, copy / "listener-java", copy_function=shutil.copyfile)
     for name in ("pyproject.toml", "LICENSE"):
         shutil.copyfile(ROOT / name, copy / name)
