@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import shutil
-import struct
 import subprocess
 import sys
 import zipfile
@@ -23,6 +22,11 @@ def classes(jar: Path) -> dict[str, bytes]:
         return {name: packed.read(name) for name in packed.namelist() if name.endswith(".class")}
 
 
+def version(code: bytes) -> int:
+    """Of the class file."""
+    return int.from_bytes(code[6:8], "big")
+
+
 @pytest.mark.timeout(SECONDS + 60)
 def test_maven_runs_the_junit_tests_and_makes_the_same_jar(tmp_path: Path, report: Report) -> None:
     if shutil.which("mvn") is None:
@@ -40,4 +44,6 @@ def test_maven_runs_the_junit_tests_and_makes_the_same_jar(tmp_path: Path, repor
     (theirs,) = root.glob("target/pysync-listener-*.jar")
     mine, its = classes(ours), classes(theirs)
     assert mine.keys() == its.keys()
-    assert {struct.unpack_from(">H", code, 6)[0] for name, code in its.items() if "pysync" in name} == {JAVA_8}
+    assert {name: version(code) for name, code in mine.items()} == {name: version(code) for name, code in its.items()}
+    assert {version(code) for name, code in its.items() if "py4j" not in name} == {JAVA_8}
+    assert [name for name, code in its.items() if b"py4j/" in code.replace(b"org/pysync/py4j/", b"")] == []
