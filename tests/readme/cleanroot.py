@@ -1,7 +1,7 @@
 """A fresh Debian in a directory of its own: what a new machine has, and nothing of ours.
 
-debootstrap fills it with Debian's packages. Programs in it see processes and mounts of their own, and this machine's network,
-with the certificates and the package index that this machine is configured for.
+debootstrap fills it with Debian's packages. Programs in it see processes and mounts of their own, and this machine's
+network, with the certificates and the package index that this machine is configured for.
 """
 
 from __future__ import annotations
@@ -28,7 +28,10 @@ NETWORK_VARIABLES = (
     "SSL_CERT_",
 )
 # The first process collects those whose parents have ended, as init does.
-BOOT = 'mount -t proc proc "$1/proc" && mount --rbind /dev "$1/dev" && exec chroot "$1" bash -c "sleep infinity & while :; do wait; done"'
+BOOT = (
+    'mount -t proc proc "$1/proc" && mount --rbind /dev "$1/dev" && '
+    'exec chroot "$1" bash -c "sleep infinity & while :; do wait; done"'
+)
 PATH = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"
 
 
@@ -40,7 +43,7 @@ def missing() -> list[str]:
 
 
 class CleanRoot:
-    """The machine: `build` fills its directory, and as a context manager it is switched on; in the end all of it is killed."""
+    """The machine: `build` fills its directory; as a context manager it runs, and in the end all of it is killed."""
 
     def __init__(self, directory: Path) -> None:
         self.path = directory

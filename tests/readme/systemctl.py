@@ -1,9 +1,8 @@
 #!/usr/bin/env python3
 """What stands for systemd in a root without one: `systemctl start|stop|restart|enable [--now]|daemon-reload UNIT`.
 
-It does what the unit's lines say that decide whether a service works: its user, its state directory, its command, and with
-Type=notify that it is there only once it says so. It does not confine the service: tests/integration/test_service.py looks
-at that.
+It obeys the lines of a unit that decide whether the service works: its user, its state directory, its command, and with
+Type=notify that it is there only once it says so. It does not confine the service.
 """
 
 from __future__ import annotations

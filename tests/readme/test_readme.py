@@ -1,4 +1,4 @@
-"""A stranger's first ten minutes: README's blocks of "Set it up", run as they stand on a machine that has nothing of ours."""
+"""README's blocks of "Set it up", run as they stand, on a machine that has nothing of ours."""
 
 from __future__ import annotations
 
