@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import re
 
 _STEPS = {"y": 31536000, "d": 86400, "h": 3600, "m": 60, "s": 1}
@@ -49,3 +50,9 @@ def duration(seconds: float) -> str:
         if number or parts:
             parts.append(f"{number}{unit}")
     return " ".join(it for it in parts[:2] if not it.startswith("0"))
+
+
+def toml_string(value: str) -> str:
+    """The text as TOML writes it, in quotes."""
+    # JSON leaves DEL as it is, and TOML forbids it.
+    return json.dumps(value, ensure_ascii=False).replace("\x7f", "\\u007f")

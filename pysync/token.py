@@ -37,9 +37,10 @@ def read_token(path: Path) -> str:
     return token
 
 
-def write_token(path: Path) -> None:
+def write_token(path: Path, owner: tuple[int, int] | None = None) -> None:
     """Write a new secret, mode 0600, and make the directories above it that are missing, mode 0755.
 
+    `owner` are the ids of a user and a group that get it; else it is ours.
     Raises UsageError where it exists, cannot be written, or could be replaced.
     """
     assert_unreachable(path)
@@ -53,6 +54,8 @@ def write_token(path: Path) -> None:
     except OSError as error:
         raise UsageError(f"cannot write {path}: {error.strerror}") from error
     with os.fdopen(descriptor, "w", encoding="ascii") as handle:
+        if owner is not None:
+            os.fchown(descriptor, *owner)
         handle.write(secrets.token_hex(_BYTES) + "\n")
 
 

@@ -15,6 +15,8 @@ from typer.core import TyperGroup
 
 SECTIONS: Mapping[str, Mapping[str, tuple[str, str]]] = {
     "Set up": {
+        "init": ("init", "create everything that a sidecar needs, and add the listener to HMS"),
+        "uninstall": ("uninstall", "remove what pysync init made"),
         "token": ("install", "create the secret that the listener and the sidecar share"),
         "jar": ("install", "print the path of the listener jar"),
         "hive-site": ("install", "print the properties for hive-site.xml"),

@@ -2,15 +2,24 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from pathlib import Path
 from typing import Annotated
 
 import typer
 
-from pysync.cli.output import ConfigFile
+from pysync.cli.output import ConfigFile, print_changes, say
 from pysync.config import load_config
-from pysync.install import hive_site_for, listener_jar
+from pysync.errors import UsageError
+from pysync.hive_site import files, to_xml
+from pysync.hive_site.document import Document
+from pysync.hive_site.merge import Edited
+from pysync.install import listener_jar, listener_settings
+from pysync.install.plan import merging
+from pysync.install.removal import take_back
 from pysync.token import write_token
+
+_SPOOL = Path("/var/lib/pysync/spool")
 
 
 def register(app: typer.Typer) -> None:
@@ -40,8 +49,37 @@ def jar() -> None:
 def hive_site(
     config: ConfigFile,
     spool: Annotated[
-        Path, typer.Option(help="Directory where the listener keeps events until the sidecar has them.")
-    ] = Path("/var/lib/pysync/spool"),
+        Path | None,
+        typer.Option(
+            help="Directory where the listener keeps events until the sidecar has them. Default: the one in the merged "
+            "file, or /var/lib/pysync/spool."
+        ),
+    ] = None,
+    merge: Annotated[
+        Path | None, typer.Option(metavar="FILE", help="Add them to this hive-site.xml. A backup is kept.")
+    ] = None,
+    unmerge: Annotated[
+        Path | None, typer.Option(metavar="FILE", help="Remove them from this hive-site.xml. A backup is kept.")
+    ] = None,
 ) -> None:
-    """Print the properties that the hive-site.xml of HMS needs."""
-    typer.echo(hive_site_for(load_config(config), spool))
+    """Print the properties that the hive-site.xml of HMS needs, or add them to the file.
+
+    All else in the file stays as it is: other listeners, comments, order and encoding. Merging twice changes nothing.
+    """
+    if merge and unmerge:
+        raise UsageError("--merge and --unmerge exclude each other", "give one of them")
+    if unmerge:
+        _rewrite(unmerge, take_back)
+        return
+    settings = listener_settings(load_config(config), spool or _SPOOL)
+    if merge:
+        _rewrite(merge, merging(settings, spool_is_given=spool is not None))
+    else:
+        typer.echo(to_xml(settings))
+
+
+def _rewrite(path: Path, edit: Callable[[Document, str], Edited]) -> None:
+    rewrite = files.plan(path, edit)
+    backup = files.apply(rewrite)
+    print_changes(rewrite.path, rewrite.changes)
+    say(f"what it was before: {backup}" if backup else f"{rewrite.path}: nothing to do")

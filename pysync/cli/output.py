@@ -72,6 +72,12 @@ def print_table(title: str, columns: Sequence[str], rows: Iterable[Sequence[Any]
     Console().print(table)
 
 
+def print_changes(path: Path, changes: Iterable[object]) -> None:
+    """What an edit of a file changes, a line each."""
+    for change in changes:
+        say(f"{path}: {change}")
+
+
 @contextmanager
 def progress(what: str) -> Iterator[Callable[[str], None]]:
     """A line on standard error that tells, while the block runs, what it was told last."""

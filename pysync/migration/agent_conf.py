@@ -16,6 +16,7 @@ from xml.etree import ElementTree
 
 from pysync.errors import UsageError
 from pysync.metastore.addresses import parse_addresses
+from pysync.text import toml_string
 
 LISTENER = "com.amazonaws.services.glue.catalog.HiveGlueCatalogSyncAgent"
 
@@ -98,8 +99,8 @@ def _read(path: Path) -> dict[str, str]:
 
 def _source(agent: Agent, name: str) -> list[str]:
     uris = agent.properties.get("hive.metastore.uris") or agent.properties.get("metastore.thrift.uris") or ""
-    found = ["[source]", f"name = {_text(name)}"]
-    return [*found, f"metastore = {_text(where)}"] if (where := _addresses(uris)) else found
+    found = ["[source]", f"name = {toml_string(name)}"]
+    return [*found, f"metastore = {toml_string(where)}"] if (where := _addresses(uris)) else found
 
 
 def _addresses(uris: str) -> str:
@@ -122,7 +123,7 @@ def _target(agent: Agent) -> list[str]:
     found["drops"] = "suppress" if agent.flag("glue.catalog.athena.suppressAllDropEvents", False) else "apply"
     found["on_conflict"] = "adopt" if agent.flag("glue.catalog.dropTableIfExists", False) else "park"
     creates = str(agent.flag("glue.catalog.createMissingDB", True)).lower()
-    lines = [f"{key} = {_text(value)}" for key, value in found.items()]
+    lines = [f"{key} = {toml_string(value)}" for key, value in found.items()]
     return ["[[targets]]", *lines, f"create_missing_databases = {creates}"]
 
 
@@ -162,9 +163,3 @@ def _conflict_note(agent: Agent) -> str:
     if agent.flag("glue.catalog.dropTableIfExists", False):
         return 'on_conflict = "adopt" alters them; pysync does not drop and create them again.'
     return 'Their events are parked until on_conflict is "adopt".'
-
-
-def _text(value: str) -> str:
-    """A TOML string."""
-    # JSON leaves DEL as it is, and TOML forbids it.
-    return json.dumps(value, ensure_ascii=False).replace("\x7f", "\\u007f")

@@ -1,4 +1,4 @@
-"""Install: the token, the listener jar, and the properties that go into HMS's hive-site.xml."""
+"""The listener: its jar, and the properties that go into HMS's hive-site.xml."""
 
 from __future__ import annotations
 
@@ -7,11 +7,10 @@ from pathlib import Path
 from pysync.capture.connections import HOST
 from pysync.config import Config
 from pysync.errors import PysyncError
-from pysync.hive_site import to_xml
 
 LISTENER = "org.pysync.listener.SidecarListener"
 
-_PACKAGE = Path(__file__).resolve().parent
+_PACKAGE = Path(__file__).resolve().parents[1]
 _JARS = (_PACKAGE / "jars" / "pysync-listener.jar", _PACKAGE.parent / "build" / "pysync-listener.jar")
 
 
@@ -33,8 +32,3 @@ def listener_settings(config: Config, spool: Path) -> dict[str, str]:
         "pysync.bridge.token.file": str(config.bridge.token_file.absolute()),
         "pysync.spool.dir": str(spool.absolute()),
     }
-
-
-def hive_site_for(config: Config, spool: Path) -> str:
-    """The same as XML, to be pasted."""
-    return to_xml(listener_settings(config, spool))

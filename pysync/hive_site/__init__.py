@@ -23,8 +23,8 @@ def to_xml(properties: Mapping[str, str]) -> str:
     """
     lines = ['<?xml version="1.0" encoding="UTF-8"?>', "<configuration>"]
     for name, value in properties.items():
-        lines += ["  <property>", f"    {_element('name', name, name)}"]
-        lines += [f"    {_element('value', value, name)}", "  </property>"]
+        lines += ["  <property>", f"    {element('name', name, name)}"]
+        lines += [f"    {element('value', value, name)}", "  </property>"]
     return "\n".join([*lines, "</configuration>", ""])
 
 
@@ -33,7 +33,8 @@ def write(path: Path, properties: Mapping[str, str]) -> None:
     path.write_text(to_xml(properties), encoding="utf-8", newline="\n")
 
 
-def _element(tag: str, text: str, setting: str) -> str:
+def element(tag: str, text: str, setting: str) -> str:
+    """`<tag>text</tag>`, escaped. UsageError for a character that XML cannot hold, which names the setting."""
     bad = _NOT_XML.search(text)
     if bad:
         raise UsageError(

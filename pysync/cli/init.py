@@ -1,0 +1,208 @@
+"""`pysync init`: everything that a sidecar needs on the host of HMS, made at once."""
+
+from __future__ import annotations
+
+import os
+import pwd
+import shlex
+import shutil
+import sys
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+from pysync.cli.asking import Asker
+from pysync.cli.output import DEFAULT_CONFIG, AsJson, print_changes, print_json, print_table, say
+from pysync.errors import PysyncError, UsageError
+from pysync.hive_site import to_xml
+from pysync.install.config_text import config_text
+from pysync.install.plan import CONFIG, Places, Plan, first_problems, plan
+from pysync.install.questions import KINDS, locations, wish
+from pysync.install.record import read_record
+from pysync.install.shipped import shipped
+from pysync.install.steps import File, HiveSite, State
+
+_UNITS = Path("/etc/systemd/system")
+_DONE: Mapping[State, str] = {"create": "created", "change": "changed", "unchanged": "unchanged", "kept": "kept"}
+
+Text = str | None
+DryRun = Annotated[bool, typer.Option("--dry-run", help="Show what would be done. Change nothing.")]
+ConfigDir = Annotated[Path, typer.Option(metavar="DIR", help="Directory of pysync.toml and the token.")]
+User = Annotated[Text, typer.Option(metavar="USER", help="User that HMS runs as. Default: hive.")]
+SourceName = Annotated[Text, typer.Option(metavar="NAME", help="Name of this cluster. Choose it once.")]
+SourceMetastore = Annotated[
+    Text, typer.Option(metavar="ADDRESS", help="Address of the source. Default: thrift://localhost:9083.")
+]
+Kind = Annotated[Text, typer.Option(metavar="|".join(KINDS), help="Kind of target.")]
+TargetName = Annotated[Text, typer.Option(metavar="NAME", help="Name of the target. Default: by its kind.")]
+TargetMetastore = Annotated[Text, typer.Option(metavar="ADDRESS", help="Address of the target (hms, spark).")]
+Region = Annotated[Text, typer.Option(help="AWS region (glue, athena). Default: AWS_REGION.")]
+Staging = Annotated[Text, typer.Option(metavar="S3", help="Location for query results (athena).")]
+Locations = Annotated[
+    list[str] | None,
+    typer.Option("--location", metavar="SOURCE=TARGET", help="Location prefix at source and target. Repeatable."),
+]
+Port = Annotated[int, typer.Option(min=1, max=65535, help="Port on 127.0.0.1 that the listener calls.")]
+HiveSiteFile = Annotated[
+    Path | None, typer.Option(metavar="FILE", help="Add the listener to this hive-site.xml. A backup is kept.")
+]
+HiveLib = Annotated[Path | None, typer.Option(metavar="DIR", help="Copy the listener jar to this directory.")]
+StateDir = Annotated[Path, typer.Option(metavar="DIR", help="Directory of the queue, on a local disk.")]
+SpoolDir = Annotated[
+    Path | None, typer.Option(metavar="DIR", help="Directory of the listener's spool. Default: STATE_DIR/spool.")
+]
+UnitDir = Annotated[Path, typer.Option(metavar="DIR", help="Directory for the systemd unit.")]
+NoSystemd = Annotated[bool, typer.Option("--no-systemd", help="Write no systemd unit.")]
+
+
+def register(app: typer.Typer) -> None:
+    """Add this command to `app`."""
+    app.command()(init)
+
+
+def init(
+    *,
+    user: User = None,
+    source_name: SourceName = None,
+    source_metastore: SourceMetastore = None,
+    target_kind: Kind = None,
+    target_name: TargetName = None,
+    target_metastore: TargetMetastore = None,
+    region: Region = None,
+    staging: Staging = None,
+    location: Locations = None,
+    bridge_port: Port = 25333,
+    merge_hive_site: HiveSiteFile = None,
+    hive_lib: HiveLib = None,
+    config_dir: ConfigDir = DEFAULT_CONFIG.parent,
+    state_dir: StateDir = Path("/var/lib/pysync"),
+    spool_dir: SpoolDir = None,
+    unit_dir: UnitDir = _UNITS,
+    no_systemd: NoSystemd = False,
+    dry_run: DryRun = False,
+    as_json: AsJson = False,
+) -> None:
+    """Create the directories, token, pysync.toml and service of a sidecar, and add the listener to HMS.
+
+    On a terminal the command asks for what no option says. Without a terminal it takes the defaults, and names the
+    options that are missing. Run it on the host of HMS, as root or as the user of HMS.
+
+    Nothing that exists is overwritten: a token, a pysync.toml or a unit that differs is kept. In hive-site.xml only the
+    properties of pysync and the list of listeners change. A second run changes nothing. pysync uninstall undoes it.
+    """
+    config_dir = config_dir.absolute()
+    asker = Asker(read_record(config_dir), [])
+    user = asker.user(user)
+    said = {"source_name": source_name, "source_metastore": source_metastore, "target_kind": target_kind}
+    said |= {"target_name": target_name, "target_metastore": target_metastore, "region": region, "staging": staging}
+    given = {key: value for key, value in said.items() if value is not None}
+    text = _text(asker, config_dir, given, pairs=location, port=bridge_port, state=state_dir.absolute())
+    site, lib = asker.hive_site(merge_hive_site), asker.hive_lib(hive_lib)
+    units = unit_dir.absolute() if unit_dir.is_dir() and not no_systemd else None
+    places = Places(config_dir, spool_dir and spool_dir.absolute(), units, site, lib)
+    if problems := [*asker.problems, *first_problems(places, user)]:
+        raise UsageError("\n".join(problems))
+    executable = _executable()
+    found = plan(places, user, text, executable)
+    if found.problems:
+        raise UsageError("\n".join(found.problems))
+    _do(found, list(_next(found, places, user, executable)), dry_run=dry_run, as_json=as_json)
+
+
+def _text(
+    asker: Asker, directory: Path, given: Mapping[str, str], *, pairs: list[str] | None, port: int, state: Path
+) -> str:
+    """What pysync.toml shall say. One that is there is not asked about: it stays as it is."""
+    file = directory / CONFIG
+    if file.exists() and not {"source_name", "target_kind"} <= given.keys():
+        try:
+            return file.read_text(encoding="utf-8")
+        except (OSError, UnicodeDecodeError):
+            return ""  # loading it says what is wrong
+    answers = asker.answers(given if pairs is None else {**given, "location": ""})
+    try:
+        found = locations([*(pairs or []), *([answers["location"]] if answers.get("location") else [])])
+    except UsageError as error:
+        asker.problems.append(f"--location: {error}")
+        found = {}
+    if asker.problems:
+        return ""
+    return config_text(shipped(CONFIG), wish(answers, found, token=directory / "token", port=port, state=state))
+
+
+def _executable() -> Path | None:
+    """The command `pysync` of this very installation."""
+    beside = Path(sys.executable).with_name("pysync")
+    found = str(beside) if beside.exists() else shutil.which("pysync")
+    return Path(found).absolute() if found else None
+
+
+def _do(found: Plan, next_: list[str], *, dry_run: bool, as_json: bool) -> None:
+    states: list[State] = [step.state() for step in found.steps]
+    for step in found.steps if not dry_run else ():
+        try:
+            step.apply()
+        except OSError as error:
+            told = f"cannot write {step.path}: {error.strerror}"
+            raise PysyncError(told, "run the same command again once it can be written") from error
+    if as_json:
+        print_json(_as_json(found, states, next_, dry_run=dry_run))
+    else:
+        _print(found, states, next_, dry_run=dry_run)
+
+
+def _as_json(found: Plan, states: list[State], next_: list[str], *, dry_run: bool) -> dict[str, Any]:
+    steps = [
+        {"what": step.what, "path": str(step.path), "state": state}
+        for step, state in zip(found.steps, states, strict=True)
+    ]
+    return {
+        "dry_run": dry_run,
+        "changed": any(state in {"create", "change"} for state in states),
+        "steps": steps,
+        "hive_site": found.properties,
+        "notes": list(found.notes),
+        "next": next_,
+    }
+
+
+def _print(found: Plan, states: list[State], next_: list[str], *, dry_run: bool) -> None:
+    words = {state: state for state in states} if dry_run else _DONE
+    rows = [(words[state], step.what, step.path) for step, state in zip(found.steps, states, strict=True)]
+    print_table("pysync init, dry run: nothing is written" if dry_run else "pysync init", ("", "what", "path"), rows)
+    if not any(state in {"create", "change"} for state in states):
+        say("nothing to do: everything is there already")
+    for step in found.steps:
+        if isinstance(step, HiveSite):
+            print_changes(step.path, step.rewrite.changes)
+        if dry_run and isinstance(step, File) and step.path.name != "pysync-listener.jar" and step.state() == "create":
+            say(f"\n--- {step.path}\n{step.content.decode()}")
+    for note in found.notes:
+        say(f"note: {note}")
+    if found.properties and not any(isinstance(step, HiveSite) for step in found.steps):
+        say(f"\nhive-site.xml of HMS needs these properties:\n\n{to_xml(found.properties)}")
+    say("\nNext:\n")
+    for line in next_:
+        say(f"  {line}")
+
+
+def _next(found: Plan, places: Places, user: str, executable: Path | None) -> Iterator[str]:
+    """What a person does then, as commands that can be pasted."""
+    pysync = shlex.quote(str(executable or "pysync"))
+    if pwd.getpwnam(user).pw_uid != os.geteuid():
+        pysync = f"runuser -u {shlex.quote(user)} -- {pysync}"
+    config = "" if found.config == DEFAULT_CONFIG else f" -c {shlex.quote(str(found.config))}"
+    yield f"{pysync} check{config}"
+    if places.units == _UNITS:
+        yield "systemctl daemon-reload && systemctl enable --now pysync"
+    else:
+        yield f"{pysync} run{config} &"
+    if found.properties:
+        if not places.hive_lib:
+            yield f'cp "$({pysync} jar)" "$HIVE_HOME/lib/"'
+        if not places.hive_site:
+            yield "# put the properties above into the hive-site.xml of HMS"
+        yield "systemctl restart hive-metastore    # or as HMS is restarted on this host"
+    yield f"{pysync} status{config}"

@@ -1,0 +1,115 @@
+"""`pysync uninstall`: what `pysync init` made is taken back."""
+
+from __future__ import annotations
+
+from typing import Annotated, Any
+
+import typer
+
+from pysync import logs
+from pysync.cli.init import ConfigDir, DryRun
+from pysync.cli.output import DEFAULT_CONFIG, AsJson, print_changes, print_json, print_table, say
+from pysync.errors import PysyncError, UsageError
+from pysync.install.record import NAME, Record, read_record
+from pysync.install.removal import Uninstall, finish
+from pysync.install.removal import uninstall as plan
+from pysync.jobs.uninstalling import assert_stopped, behind
+
+Purge = Annotated[bool, typer.Option("--purge", help="Also remove the queue, spool, token, pysync.toml and backups.")]
+Yes = Annotated[bool, typer.Option("--yes", help="Do not ask for confirmation.")]
+Force = Annotated[bool, typer.Option("--force", help="With --purge: also if targets have not taken all events.")]
+
+
+def register(app: typer.Typer) -> None:
+    """Add this command to `app`."""
+    app.command()(uninstall)
+
+
+def uninstall(
+    *,
+    config_dir: ConfigDir = DEFAULT_CONFIG.parent,
+    purge: Purge = False,
+    yes: Yes = False,
+    force: Force = False,
+    dry_run: DryRun = False,
+    as_json: AsJson = False,
+) -> None:
+    """Remove what pysync init made: the listener from hive-site.xml, the jar, and the systemd unit.
+
+    The sidecar must be stopped. The queue, the spool, the token, pysync.toml and the backups of hive-site.xml are left,
+    and the output says how to remove them. With --purge they are removed, too, after a question. A file that was
+    changed since pysync init wrote it is left, and so is a directory that was there before.
+    """
+    record = read_record(config_dir.absolute())
+    if record is None:
+        hint = "name the directory that pysync init used: --config-dir DIR"
+        raise UsageError(f"pysync init has left no record in {config_dir / NAME}", hint)
+    logs.configure("warning", "console")
+    assert_stopped(record.queue)
+    found = plan(record, purge=purge)
+    if purge and not force and (waiting := behind(record.queue)):
+        told = "\n".join([*waiting[:-1], f"{waiting[-1]}: these changes would be lost"])
+        raise PysyncError(told, "start the sidecar until they are applied, or give --force")
+    if problems := [problem for it in found.removals for problem in it.problems()]:
+        raise UsageError("\n".join(problems))
+    if purge and not (yes or dry_run or typer.confirm(_question(found), err=True)):
+        raise typer.Exit(1)
+    if not dry_run:
+        _apply(found, record, purge=purge)
+    if as_json:
+        print_json(_as_json(found, dry_run=dry_run))
+    else:
+        _print(found, dry_run=dry_run)
+
+
+def _question(found: Uninstall) -> str:
+    paths = "".join(f"\n  {it.path}" for it in found.removals)
+    return f"Remove all this for good?{paths}\n"
+
+
+def _apply(found: Uninstall, record: Record, *, purge: bool) -> None:
+    for it in found.removals:
+        try:
+            it.apply()
+        except OSError as error:
+            raise PysyncError(f"cannot remove {it.path}: {error.strerror}", "run the command again") from error
+    if purge:
+        finish(record)
+
+
+def _as_json(found: Uninstall, *, dry_run: bool) -> dict[str, Any]:
+    return {
+        "dry_run": dry_run,
+        "removed": [{"what": it.what, "path": str(it.path)} for it in found.removals],
+        "left": [{"path": str(it.path), "why": it.why, "command": it.command} for it in found.left],
+        "next": list(_next(found)),
+    }
+
+
+def _print(found: Uninstall, *, dry_run: bool) -> None:
+    rows = [("remove" if dry_run else "removed", it.what, it.path) for it in found.removals]
+    if rows:
+        title = "pysync uninstall, dry run: nothing is removed" if dry_run else "pysync uninstall"
+        print_table(title, ("", "what", "path"), rows)
+    else:
+        say("nothing to do: everything is removed already")
+    for it in found.removals:
+        if it.rewrite is not None:
+            print_changes(it.path, it.rewrite.changes)
+    if found.left:
+        say("\nLeft, with the command that removes it:\n")
+    for left in found.left:
+        say(f"  {left.command}    # {left.why}")
+    if lines := list(_next(found)):
+        say("\nNext:\n")
+    for line in lines:
+        say(f"  {line}")
+
+
+def _next(found: Uninstall) -> list[str]:
+    """What a person does then."""
+    done = {it.what for it in found.removals}
+    lines = ["systemctl daemon-reload"] if "systemd unit" in done else []
+    if "properties in hive-site.xml" in done:
+        lines.append("systemctl restart hive-metastore    # or as HMS is restarted on this host")
+    return lines

@@ -1,0 +1,127 @@
+"""A hive-site.xml on its disk: replaced as a whole or not at all, with what it was beside it.
+
+Owner, group, mode and extended attributes (ACLs, SELinux) stay. A symbolic link leads to the file that is edited.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable
+from contextlib import suppress
+from dataclasses import dataclass
+from itertools import count
+from pathlib import Path
+
+from pysync.drafts import draft, sync
+from pysync.errors import PysyncError, UsageError
+from pysync.hive_site.document import Document, parse
+from pysync.hive_site.merge import LISTENERS, PREFIX, Change, Edited
+
+BACKUP = ".pysync-backup"
+
+
+@dataclass(frozen=True, slots=True)
+class Rewrite:
+    """An edit that was looked at and is still to be done: the real file, its content now, and what it shall be."""
+
+    path: Path
+    before: bytes
+    edited: Edited
+
+    @property
+    def changes(self) -> tuple[Change, ...]:
+        """What differs then; empty if nothing does."""
+        return self.edited.changes
+
+
+def plan(path: Path, edit: Callable[[Document, str], Edited]) -> Rewrite:
+    """What `edit` makes of the file at `path`, which is not changed. UsageError where that cannot be done."""
+    real = path.resolve()
+    before = _read(real)
+    document = parse(before, str(real))
+    for href in document.includes:
+        _assert_unconcerned(real, href)
+    return Rewrite(real, before, edit(document, str(real)))
+
+
+def backups(path: Path) -> list[Path]:
+    """The backups of the file at `path`, the oldest first."""
+    real = path.resolve()
+    found = [it for it in real.parent.glob(f"{real.name}{BACKUP}*") if it.is_file()]
+    return sorted(found, key=lambda it: (len(it.name), it.name))
+
+
+def assert_replaceable(path: Path) -> None:
+    """Raises UsageError where this user could not replace the file and leave its owner as it is."""
+    real = path.resolve()
+    owner = real.stat().st_uid
+    if os.geteuid() not in {0, owner}:
+        raise UsageError(f"{real} belongs to another user", "run the command as root, or as that user")
+    if not os.access(real.parent, os.W_OK | os.X_OK):
+        raise UsageError(f"cannot write to {real.parent}", "run the command as root, or make the directory writable")
+
+
+def apply(rewrite: Rewrite) -> Path | None:
+    """Do it, and return the backup; None if there is nothing to do. Raises PysyncError, and then nothing is changed."""
+    if not rewrite.changes:
+        return None
+    assert_replaceable(rewrite.path)
+    if _read(rewrite.path) != rewrite.before:
+        raise PysyncError(f"{rewrite.path} was changed by somebody else", "run the command again")
+    try:
+        return _replace(rewrite.path, rewrite.before, rewrite.edited.content)
+    except OSError as error:
+        raise PysyncError(f"cannot replace {rewrite.path}: {error.strerror}", "nothing was changed") from error
+
+
+def _read(path: Path) -> bytes:
+    try:
+        return path.read_bytes()
+    except OSError as error:
+        raise UsageError(f"cannot read {path}: {error.strerror}") from error
+
+
+def _assert_unconcerned(path: Path, href: str) -> None:
+    """A file that is included may hold a list of listeners, which one of ours would replace."""
+    included = path.parent / href.removeprefix("file://")
+    try:
+        document = parse(included.read_bytes(), str(included))
+    except (OSError, ValueError, UsageError) as error:
+        raise UsageError(
+            f"{path} includes {href!r}, which cannot be read", "paste what pysync hive-site prints by hand"
+        ) from error
+    ours = [it.name for it in document.properties if it.name in LISTENERS or it.name.startswith(PREFIX)]
+    if ours or document.includes:
+        why = f"sets {ours[0]}" if ours else "includes other files"
+        raise UsageError(f"{path} includes {href}, which {why}", "paste what pysync hive-site prints by hand")
+
+
+def _replace(path: Path, before: bytes, content: bytes) -> Path:
+    found = path.stat()
+    made = draft(path, content, mode=found.st_mode & 0o7777, owner=(found.st_uid, found.st_gid), like=path)
+    kept = _kept(path, before)
+    backup = kept or _second_name(path)
+    try:
+        made.replace(path)
+    except BaseException:
+        made.unlink()
+        if kept is None:
+            backup.unlink()  # it is the very file, which somebody may edit in place
+        raise
+    sync(path.parent)
+    return backup
+
+
+def _kept(path: Path, before: bytes) -> Path | None:
+    """A backup that has this content already."""
+    return next((it for it in backups(path) if not it.is_symlink() and it.read_bytes() == before), None)
+
+
+def _second_name(path: Path) -> Path:
+    """The file as it is now under another name, so with its owner and mode, too."""
+    for number in count():
+        backup = path.with_name(f"{path.name}{BACKUP}{f'.{number}' if number else ''}")
+        with suppress(FileExistsError):
+            os.link(path, backup)
+            return backup
+    raise AssertionError

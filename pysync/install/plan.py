@@ -1,0 +1,210 @@
+"""The plan of `pysync init`: everything that is to be made, and every problem, before anything is written."""
+
+from __future__ import annotations
+
+import grp
+import os
+import pwd
+import re
+import subprocess
+import tempfile
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from functools import partial
+from pathlib import Path
+
+from pysync.config import Config, load_config
+from pysync.drafts import Owner
+from pysync.errors import UsageError
+from pysync.hive_site import files as hive_site
+from pysync.hive_site.document import Document
+from pysync.hive_site.merge import Edited, merge
+from pysync.install import unit
+from pysync.install.listener import listener_jar, listener_settings
+from pysync.install.record import NAME, Record, read_record
+from pysync.install.shipped import shipped
+from pysync.install.steps import Directory, File, HiveSite, Step, Token
+
+CONFIG = "pysync.toml"
+SPOOL = "pysync.spool.dir"
+
+# What neither a unit, nor hive-site.xml (`${…}`), nor a shell needs quoted.
+_PLAIN = re.compile(r"/[\w./+@,=-]*")
+_MANAGERS = (b"Cloudera Manager", b"Ambari")
+
+
+@dataclass(frozen=True, slots=True)
+class Places:
+    """Where things go; None: not at all. The state and spool directories are those of pysync.toml if that is there."""
+
+    config: Path
+    spool: Path | None = None  # None: what hive-site.xml says, or else below the state directory
+    units: Path | None = None
+    hive_site: Path | None = None
+    hive_lib: Path | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Plan:
+    """Steps in the order in which they are done; none of them is, if there are `problems`."""
+
+    steps: tuple[Step, ...]
+    problems: tuple[str, ...]
+    notes: tuple[str, ...]
+    config: Path
+    properties: dict[str, str]  # what hive-site.xml must say; empty if there is to be no listener
+
+
+def plan(places: Places, user: str, text: str, executable: Path | None) -> Plan:
+    """What to do for a sidecar of `user`; `text` is what pysync.toml shall say, unless it is there.
+
+    Raises UsageError, a line for each problem, where there is no telling what the rest would be.
+    """
+    file = places.config / CONFIG
+    if problems := first_problems(places, user):
+        raise UsageError("\n".join(problems))
+    config = _config(file, text)
+    account = pwd.getpwnam(user)
+    owner = (account.pw_uid, account.pw_gid)
+    spool, listener = _listener(places, config)
+    spool = spool or config.queue.directory.absolute() / "spool"
+    made: list[Step] = [
+        Directory(places.config, "configuration directory", 0o755),
+        Directory(config.queue.directory.absolute(), "state directory", 0o700, owner),
+        Directory(spool, "spool directory", 0o700, owner),
+        Token(config.bridge.token_file.absolute(), owner),
+        File(file, "configuration", text.encode()),
+        *_unit(places, config, user, executable),
+        *listener,
+    ]
+    record = _record(places, config, user, spool, made)
+    steps = (made[0], record, *made[1:])
+    problems = [problem for step in steps for problem in step.problems()]
+    problems += _unrunnable(executable, owner) if places.units else []
+    properties = listener_settings(config, spool) if config.source.capture == "listener" else {}
+    return Plan(steps, tuple(dict.fromkeys(problems)), tuple(_notes(steps, places, config)), file, properties)
+
+
+def merging(settings: dict[str, str], *, spool_is_given: bool) -> partial[Edited]:
+    """The edit of a hive-site.xml. A spool that it names stays, as events may wait there, unless one is given."""
+    return partial(_merged, settings=settings, spool_is_given=spool_is_given)
+
+
+def _merged(document: Document, name: str, *, settings: dict[str, str], spool_is_given: bool) -> Edited:
+    there = document.values().get(SPOOL)
+    return merge(document, settings if spool_is_given or not there else {**settings, SPOOL: there}, name)
+
+
+def first_problems(places: Places, user: str) -> list[str]:
+    """What is wrong with the user and the places, whatever else there is to do."""
+    return [*user_problems(user), *_of_paths(places)]
+
+
+def user_problems(user: str) -> Iterator[str]:
+    """Why nothing can be set up for that user."""
+    try:
+        account = pwd.getpwnam(user)
+    except KeyError:
+        yield f"this machine has no user {user!r}; name the user that HMS runs as: --user NAME"
+        return
+    if os.geteuid() not in {0, account.pw_uid}:
+        yield f"only root can set up pysync for the user {user}; run the command as root, or as {user}"
+
+
+def _of_paths(places: Places) -> Iterator[str]:
+    for path in (places.config, places.spool, places.units, places.hive_lib):
+        yield from [f"{problem}; name another directory" for problem in path_problems(path)] if path else ()
+    if places.hive_lib and not places.hive_lib.is_dir():
+        yield f"there is no directory {places.hive_lib}; name the one with the jars of Hive: --hive-lib DIR"
+
+
+def path_problems(path: Path) -> Iterator[str]:
+    """Why a directory will not do: it must be absolute, and need no quotes anywhere."""
+    if not _PLAIN.fullmatch(str(path)) or ".." in path.parts:
+        yield f"{str(path)!r} is not an absolute path of letters, digits and ./_+@,=-"
+
+
+def _config(file: Path, text: str) -> Config:
+    if file.exists():
+        return load_config(file)
+    with tempfile.TemporaryDirectory() as directory:
+        draft = Path(directory) / CONFIG
+        draft.write_text(text, encoding="utf-8")
+        try:
+            return load_config(draft)
+        except UsageError as error:
+            told = re.sub(rf"^{re.escape(str(draft))}:[\d:]* ", "", error.message, flags=re.MULTILINE)
+            raise UsageError(told, error.hint) from error
+
+
+def _listener(places: Places, config: Config) -> tuple[Path | None, list[Step]]:
+    """The spool, if hive-site.xml or a flag names one, and what is to be done in HMS."""
+    if config.source.capture != "listener":
+        return places.spool, []
+    steps, spool = list[Step](), places.spool
+    if places.hive_site:
+        settings = listener_settings(config, spool or config.queue.directory / "spool")
+        rewrite = hive_site.plan(places.hive_site, merging(settings, spool_is_given=spool is not None))
+        spool = spool or Path(rewrite.edited.values[SPOOL])
+        steps.append(HiveSite(rewrite))
+    if places.hive_lib:
+        jar = listener_jar()
+        steps.insert(0, File(places.hive_lib / jar.name, "listener jar", jar.read_bytes(), replaces=True))
+    return spool, steps
+
+
+def _unit(places: Places, config: Config, user: str, executable: Path | None) -> list[Step]:
+    if places.units is None or executable is None:
+        return []
+    group = _group(user)
+    has_spark = any(target.spark_wish() for target in config.targets)
+    state = config.queue.directory.absolute()
+    service = unit.Service(executable, places.config / CONFIG, state, user, group, has_spark)
+    content = unit.unit_text(shipped(unit.NAME), service).encode()
+    return [File(places.units / unit.NAME, "systemd unit", content)]
+
+
+def _group(user: str) -> str:
+    return grp.getgrgid(pwd.getpwnam(user).pw_gid).gr_name
+
+
+def _record(places: Places, config: Config, user: str, spool: Path, made: Sequence[Step]) -> File:
+    """What is ours: all that is written, but neither what was there nor what a person keeps (pysync.toml)."""
+    files = {it.path: it.sum for it in made if isinstance(it, File) and it.path.name != CONFIG and it.state() != "kept"}
+    found = Record(
+        user=user,
+        config=places.config / CONFIG,
+        token=config.bridge.token_file.absolute(),
+        queue=config.queue.directory.absolute(),
+        spool=spool,
+        files=files,
+        hive_sites=tuple(it.path for it in made if isinstance(it, HiveSite)),
+        directories=tuple(it.path for it in made if isinstance(it, Directory) and it.state() == "create"),
+    )
+    content = found.after(read_record(places.config)).content()
+    return File(places.config / NAME, "record for pysync uninstall", content, replaces=True)
+
+
+def _unrunnable(executable: Path | None, owner: Owner) -> list[str]:
+    """Whether the service's user can run pysync at all: it may be installed in somebody's home."""
+    if executable is None:
+        return ["the command pysync is not installed; pip install pysync, or give --no-systemd"]
+    found = [f"{problem}; install pysync elsewhere, or give --no-systemd" for problem in path_problems(executable)]
+    try:
+        who = {} if os.geteuid() == owner[0] else {"user": owner[0], "group": owner[1], "extra_groups": []}
+        done = subprocess.run([executable, "--version"], capture_output=True, check=False, cwd="/", timeout=60, **who)  # type: ignore[call-overload]
+        is_well = done.returncode == 0
+    except (OSError, subprocess.SubprocessError):
+        is_well = False
+    hint = "install pysync where that user may read it (python3 -m venv /opt/pysync), or give --no-systemd"
+    return found if is_well else [*found, f"the user {pwd.getpwuid(owner[0]).pw_name} cannot run {executable}; {hint}"]
+
+
+def _notes(steps: Sequence[Step], places: Places, config: Config) -> Iterator[str]:
+    for step in steps:
+        if step.state() == "kept":
+            yield f"{step.path} is there and differs from what pysync init would write: it is kept as it is"
+        if isinstance(step, HiveSite) and any(it in step.rewrite.before for it in _MANAGERS):
+            yield f"{step.path} is written by a cluster manager: set the properties there, too, or it removes them"
+    if config.source.capture != "listener" and (places.hive_site or places.hive_lib):
+        yield "pysync.toml polls the notification log: HMS needs no listener, and is left as it is"

@@ -1,0 +1,18 @@
+"""The files of conf/, beside the package in a checkout and within it once it is installed."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from pysync.errors import PysyncError
+
+_PACKAGE = Path(__file__).resolve().parents[1]
+_PLACES = (_PACKAGE / "conf", _PACKAGE.parent / "conf")
+
+
+def shipped(name: str) -> str:
+    """The text of conf/NAME. Raises PysyncError where it is not there."""
+    for place in _PLACES:
+        if (place / name).is_file():
+            return (place / name).read_text(encoding="utf-8")
+    raise PysyncError(f"conf/{name} is not installed", "install pysync again")

@@ -1,0 +1,55 @@
+"""The systemd unit of the sidecar, made of conf/pysync.service."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+
+NAME = "pysync.service"
+
+_STATE = Path("/var/lib/pysync")
+_HOMES = tuple(map(Path, ("/home", "/root", "/run/user")))
+
+
+@dataclass(frozen=True, slots=True)
+class Service:
+    """What runs: `state` is the one directory that the sidecar writes to."""
+
+    executable: Path
+    config: Path
+    state: Path
+    user: str
+    group: str
+    has_spark: bool = False
+
+
+def unit_text(reference: str, service: Service) -> str:
+    """The text of the unit; `reference` is that of conf/pysync.service. The paths need no quotes in a unit."""
+    lines = {
+        "User": f"User={service.user}",
+        "Group": f"Group={service.group}",
+        "ExecStart": f"ExecStart={service.executable} run -c {service.config}",
+    }
+    if service.state != _STATE:
+        lines |= {"StateDirectory": f"ReadWritePaths={service.state}", "StateDirectoryMode": ""}
+    if any(home in it.parents for it in (service.executable, service.config, service.state) for home in _HOMES):
+        lines["ProtectHome"] = "ProtectHome=read-only"
+    if service.has_spark:  # the JVM compiles while it runs
+        lines |= {"MemoryDenyWriteExecute": "MemoryDenyWriteExecute=false", "ProcSubset": "ProcSubset=all"}
+    explained = {"/opt/pysync": _environment(service), "/etc/pysync": service.config.parent, str(_STATE): service.state}
+    found = (_line(line, lines, explained) for line in reference.splitlines())
+    return "".join(f"{line}\n" for line in found if line is not None)
+
+
+def _line(line: str, lines: Mapping[str, str], explained: Mapping[str, Path]) -> str | None:
+    """The line as it shall be; None: it is left out."""
+    if line.startswith("#   "):
+        path, _, what = line[4:].partition(" ")
+        return f"#   {str(explained[path]).ljust(len(path))} {what}" if path in explained else line
+    return lines.get(line.partition("=")[0], line) or (None if line else "")
+
+
+def _environment(service: Service) -> Path:
+    """The virtual environment, or where the executable is."""
+    return service.executable.parents[1] if service.executable.parent.name == "bin" else service.executable.parent

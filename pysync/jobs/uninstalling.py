@@ -1,0 +1,35 @@
+"""Whether a sidecar may be taken away: what would be lost with its queue."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from pysync.control.client import NoSidecar, ask
+from pysync.errors import PysyncError
+from pysync.queue.store import FILE
+from pysync.sidecar.registry import kept, resting
+from pysync.text import count
+
+
+def assert_stopped(directory: Path) -> None:
+    """Raises PysyncError where a sidecar runs on the queue in `directory`."""
+    try:
+        pid = ask(directory, "status")["pid"]
+    except NoSidecar:
+        return
+    raise PysyncError(
+        f"a sidecar runs on the queue in {directory}, pid {pid}", "stop it: systemctl disable --now pysync"
+    )
+
+
+def behind(directory: Path) -> list[str]:
+    """The targets that have not taken all events of the queue in `directory`, which nobody may use, each with what."""
+    if not (directory / FILE).exists():
+        return []
+    with resting(directory) as queue:
+        found = [it for name in sorted(queue.positions()) if (it := kept(queue, name))]
+    return [
+        f"target {it.target}: {count(it.queued, 'event')} waiting, {it.parked:,} parked"
+        for it in found
+        if it.queued or it.parked
+    ]
