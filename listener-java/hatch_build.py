@@ -1,6 +1,6 @@
-"""Build hook of wheel and sdist: puts the listener jar into them.
+"""Build hook of wheel and sdist: puts the listener jar into them, and conf/ into the wheel, for `pysync init`.
 
-It is built from the sources. Where no JDK is, the jar is taken that an sdist brings along.
+The jar is built from the sources. Where no JDK is, the jar is taken that an sdist brings along.
 """
 
 import subprocess
@@ -22,7 +22,10 @@ class ListenerJarHook(BuildHookInterface[Any]):
         """An editable install takes the jar from build/, so it needs none here."""
         if version != "editable":
             self.work = TemporaryDirectory(prefix="pysync-build-")
-            build_data["force_include"][str(self.jar(Path(self.work.name)))] = PLACES[self.target_name]
+            included = build_data["force_include"]
+            included[str(self.jar(Path(self.work.name)))] = PLACES[self.target_name]
+            if self.target_name == "wheel":
+                included[str(Path(self.root) / "conf")] = "pysync/conf"
 
     def finalize(self, version: str, _build_data: dict[str, Any], _artifact_path: str) -> None:
         """It is in the archive now."""

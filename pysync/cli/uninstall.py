@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Annotated, Any
 
 import typer
@@ -56,6 +57,7 @@ def uninstall(
         raise typer.Exit(1)
     if not dry_run:
         _apply(found, record, purge=purge)
+        found = replace(found, left=plan(record, purge=purge).left)  # a backup more
     if as_json:
         print_json(_as_json(found, dry_run=dry_run))
     else:

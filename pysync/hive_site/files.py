@@ -99,13 +99,13 @@ def _assert_unconcerned(path: Path, href: str) -> None:
 def _replace(path: Path, before: bytes, content: bytes) -> Path:
     found = path.stat()
     made = draft(path, content, mode=found.st_mode & 0o7777, owner=(found.st_uid, found.st_gid), like=path)
-    kept = _kept(path, before)
-    backup = kept or _second_name(path)
+    backup = kept = _kept(path, before)
     try:
+        backup = backup or _second_name(path)
         made.replace(path)
     except BaseException:
         made.unlink()
-        if kept is None:
+        if backup and not kept:
             backup.unlink()  # it is the very file, which somebody may edit in place
         raise
     sync(path.parent)

@@ -126,10 +126,10 @@ def _of_file(path: Path, its_sum: str, removals: list[Removal], left: list[Left]
 def _data(record: Record) -> Iterator[tuple[Path, str, bool]]:
     """What a purge takes: where, what it is, and whether it is all ours. The record is the last."""
     for site in record.hive_sites:
-        yield from ((it, "what hive-site.xml was before", True) for it in hive_site.backups(site))
+        yield from ((it, "backup of hive-site.xml", True) for it in hive_site.backups(site))
     if record.queue not in record.spool.parents:
-        yield record.spool, "events that HMS has not sent yet", record.spool in record.directories
-    yield record.queue, "events that a target may still need", record.queue in record.directories
-    yield record.token, "the secret of listener and sidecar", True
-    yield record.config, "your settings", True
-    yield record.config.parent / NAME, "what pysync uninstall --purge needs to know", True
+        yield record.spool, "spool: events that HMS has not sent yet", record.spool in record.directories
+    yield record.queue, "queue: events that a target may still need", record.queue in record.directories
+    yield record.token, "token: the secret of listener and sidecar", True
+    yield record.config, "configuration", True
+    yield record.config.parent / NAME, "record: what pysync uninstall --purge needs to know", True
