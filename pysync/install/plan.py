@@ -29,7 +29,7 @@ CONFIG = "pysync.toml"
 SPOOL = "pysync.spool.dir"
 
 # What neither a unit, nor hive-site.xml (`${…}`), nor a shell needs quoted.
-_PLAIN = re.compile(r"/[\w./+@,=-]*")
+_PLAIN = re.compile(r"/[\w./+@,=-]*", re.ASCII)
 _MANAGERS = (b"Cloudera Manager", b"Ambari")
 
 

@@ -60,6 +60,8 @@ class Directory:
     def problems(self) -> Iterator[str]:
         """Not a directory, another user's, or not to be made."""
         if not self.path.is_dir():
+            if os.path.lexists(self.path):
+                yield f"{self.path} is not a directory; remove it, or name another directory"
             yield from _unwritable(self.path)
             return
         found = self.path.stat()
