@@ -1,0 +1,193 @@
+"""`pysync init` and `uninstall` as a person and as a script meet them."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import subprocess
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from pysync.config import load_config
+from tests.support.hive_sites import APACHE, CDP, EMR
+from tests.support.installs import ME, Host
+from tests.support.sidecars import command, pysync
+from tests.support.terminal import Terminal, terminal
+
+GIVEN = ["--source-name=east", "--target-kind=hms", "--target-metastore=thrift://b:9083"]
+
+
+@pytest.fixture
+def host(tmp_path: Path) -> Host:
+    return Host(tmp_path)
+
+
+def places(host: Host) -> list[str]:
+    """The options that say where, none that answers a question."""
+    return [f"--config-dir={host.etc}", f"--state-dir={host.var}", f"--unit-dir={host.units}"]
+
+
+@pytest.fixture
+def asked(host: Host) -> Iterator[Terminal]:
+    """A terminal with a running `pysync init`."""
+    environment = {"HIVE_HOME": str(host.root), "HIVE_CONF_DIR": str(host.site.parent), "NO_COLOR": "1"}
+    with terminal(command(["init", *places(host)]), environment) as shown:
+        yield shown
+
+
+def test_it_asks_on_a_terminal_until_each_answer_will_do(host: Host, asked: Terminal) -> None:
+    asked.answer("User that HMS runs as: pysync runs as the same [hive]", "nosuchuser")
+    asked.answer("Error: this machine has no user 'nosuchuser'", ME)
+    asked.answer("Name of this cluster.", "my cluster")
+    asked.answer("Error: 'my cluster' is not a valid name; use up to 64 letters", "onprem")
+    asked.answer("Address of the metastore on this host [thrift://localhost:9083]", "")
+    asked.answer("Kind of target: hms", "hive")
+    asked.answer("Error: 'hive' is not a kind of target; write hms, glue, athena, spark", "hms")
+    asked.answer("Name of the target in status, logs and commands [dr]", "")
+    asked.answer("Address of the target's metastore", "dr-hms")
+    asked.answer("Error: 'dr-hms' is not a metastore address", "thrift://dr-hms")
+    asked.answer("Location prefix, source=target", "hdfs://adh1=hdfs")
+    asked.answer("Error: 'hdfs://adh1=hdfs' is not a pair of locations", "hdfs://adh1/w=hdfs://adh2/w")
+    asked.answer(f"[{host.site}]", str(host.lib))
+    asked.answer(f"Error: cannot read {host.lib}: Is a directory", "")
+    asked.answer(f"[{host.lib}]", "")
+    assert asked.end() == 0, asked.shown
+    config = load_config(host.etc / "pysync.toml")
+    assert (config.source.name, config.source.metastore) == ("onprem", "thrift://localhost:9083")
+    assert [(it.name, it.kind, it.locations) for it in config.targets] == [
+        ("dr", "hms", {"hdfs://adh1/w": "hdfs://adh2/w"})
+    ]
+    assert "pysync.source.name = onprem" in asked.shown
+    assert (host.lib / "pysync-listener.jar").is_file()
+    assert "Next:\n" in asked.shown
+    assert "Traceback" not in asked.shown
+
+
+def test_a_second_run_on_a_terminal_asks_no_more_than_it_must(host: Host) -> None:
+    assert pysync("init", *host.options(), *GIVEN).returncode == 0
+    with terminal(command(["init", *places(host)]), {"NO_COLOR": "1"}) as again:
+        again.answer(f"runs as the same [{ME}]", "")
+        again.answer(f"[{host.site}]", "")
+        again.answer(f"[{host.lib}]", "")
+        assert again.end() == 0, again.shown
+    assert "nothing to do: everything is there already" in again.shown
+
+
+@pytest.mark.parametrize("how", ["end of file", "Ctrl-C"])
+def test_a_person_who_leaves_has_changed_nothing(host: Host, asked: Terminal, how: str) -> None:
+    before = host.tree()
+    asked.answer("User that HMS runs as", ME)
+    asked.expect("Name of this cluster.")
+    if how == "Ctrl-C":
+        asked.process.send_signal(signal.SIGINT)
+    else:
+        asked.answer("", "\x04")
+    assert asked.end() != 0
+    assert (host.tree(), "Traceback" in asked.shown) == (before, False)
+
+
+def test_without_a_terminal_all_that_is_missing_is_named_at_once(host: Host) -> None:
+    before = host.tree()
+    done = pysync("init", *host.options())
+    (line,) = done.stderr.splitlines()
+    assert (done.returncode, done.stdout) == (2, "")
+    assert line == (
+        "pysync: missing options: --source-name, --target-kind, --target-metastore (hms, spark), --region (glue, "
+        "athena), --staging (athena); give them, or run pysync init on a terminal"
+    )
+    for kind, flags in (("hms", "--target-metastore"), ("athena", "--region, --staging"), ("spark", "")):
+        env = {key: it for key, it in os.environ.items() if not key.startswith("AWS_")}
+        line = command(["init", *host.options(), f"--target-kind={kind}"])
+        said = subprocess.run(line, env=env, capture_output=True, text=True, timeout=60, check=False).stderr
+        expected = ", ".join(it for it in ("--source-name", flags) if it)
+        assert f"missing options: {expected}; give them" in said
+    assert host.tree() == before
+
+
+def test_all_that_is_wrong_is_told_at_once(host: Host) -> None:
+    before = host.tree()
+    wrong = ["--user=nosuchuser", "--target-kind=hms", "--source-name=a b", "--target-metastore=x", "--location=hdfs"]
+    done = pysync("init", *host.options(), *wrong, f"--hive-lib={host.root}/no")
+    assert (done.returncode, done.stdout, len(done.stderr.splitlines())) == (2, "", 5)
+    for words in (
+        "--source-name: 'a b' is not a valid name",
+        "--target-metastore: 'x' is not a metastore address",
+        "--location: 'hdfs' is not a pair of locations",
+        "no user 'nosuchuser'",
+        f"there is no directory {host.root}/no",
+    ):
+        assert words in done.stderr
+    assert host.tree() == before
+
+
+@pytest.mark.parametrize("kind", ["glue", "athena", "spark"])
+def test_every_kind_can_be_chosen(host: Host, kind: str) -> None:
+    given = {"glue": ["--region=eu-west-1"], "athena": ["--region=eu-west-1", "--staging=s3://b/x/"], "spark": []}
+    done = pysync("init", *host.options(), "--source-name=east", f"--target-kind={kind}", *given[kind])
+    assert done.returncode == 0, done.stderr
+    (target,) = load_config(host.etc / "pysync.toml").targets
+    assert (target.kind, target.name) == (kind, {"glue": "catalog"}.get(kind, "lake"))
+
+
+def test_as_json_it_tells_what_was_done_and_what_comes_next(host: Host) -> None:
+    found = json.loads(pysync("init", *host.options(), *GIVEN, "--json").stdout)
+    assert (found["changed"], found["dry_run"], found["notes"]) == (True, False, [])
+    assert {it["state"] for it in found["steps"]} == {"create", "change"}
+    assert found["hive_site"]["pysync.bridge.token.file"] == str(host.etc / "token")
+    assert [line.split("/")[-1] for line in found["next"] if " check " in line] == ["pysync.toml"]
+    again = json.loads(pysync("init", *host.options(), *GIVEN, "--json").stdout)
+    assert (again["changed"], {it["state"] for it in again["steps"]}) == (False, {"unchanged"})
+
+
+def test_a_dry_run_shows_every_file_and_writes_none(host: Host) -> None:
+    before = host.tree()
+    done = pysync("init", *host.options(), *GIVEN, "--dry-run")
+    assert (done.returncode, host.tree()) == (0, before)
+    for words in ("nothing is written", 'name = "east"', f"ExecStart={Path(command([])[0]).parent}/pysync run -c"):
+        assert words in done.stdout
+    assert f"{host.site}: pysync.source.name = east" in done.stdout
+
+
+def test_without_a_hive_site_the_properties_are_printed(host: Host) -> None:
+    done = pysync("init", *places(host), f"--user={ME}", *GIVEN, "--no-systemd")
+    assert done.returncode == 0, done.stderr
+    assert "hive-site.xml of HMS needs these properties:\n\n<?xml" in done.stdout
+    assert f"<value>{host.etc}/token</value>" in done.stdout
+    assert list(host.units.iterdir()) == []
+    assert host.site.read_text() == EMR
+
+
+def test_the_token_is_never_shown(host: Host) -> None:
+    done = pysync("init", *host.options(), *GIVEN)
+    token = (host.etc / "token").read_text().strip()
+    again = pysync("init", *host.options(), "--dry-run")
+    shown = done.stdout + done.stderr + again.stdout + (host.etc / "installed.json").read_text() + host.site.read_text()
+    assert (len(token), token in shown) == (64, False)
+
+
+@pytest.mark.parametrize("form", [APACHE, EMR, CDP])
+def test_hive_site_merges_and_unmerges_as_init_does(host: Host, form: str) -> None:
+    host.init()
+    host.site.write_bytes(form.encode())
+    file = host.etc / "pysync.toml"
+    merged = pysync("hive-site", "-c", file, "--merge", host.site)
+    assert (merged.returncode, "what it was before: " in merged.stdout) == (0, True), merged.stderr
+    assert "<value>/var/lib/pysync/spool</value>" in host.site.read_text()
+    again = pysync("hive-site", "-c", file, "--merge", host.site)
+    assert again.stdout == f"{host.site}: nothing to do\n"
+    assert pysync("hive-site", "-c", file, "--unmerge", host.site).returncode == 0
+    assert host.site.read_bytes() == form.replace("<value/>", "<value></value>").encode()
+    both = pysync("hive-site", "-c", file, "--merge", host.site, "--unmerge", host.site)
+    assert (both.returncode, both.stderr) == (2, "pysync: --merge and --unmerge exclude each other; give one of them\n")
+
+
+def test_a_malformed_hive_site_is_named_with_line_and_column(host: Host) -> None:
+    host.site.write_text("<configuration>\n  <property>\n</configuration>\n")
+    before = host.tree()
+    done = pysync("init", *host.options(), *GIVEN)
+    assert (done.returncode, done.stdout) == (2, "")
+    assert done.stderr == f"pysync: {host.site}:3:3: mismatched tag; repair the XML; nothing was changed\n"
+    assert host.tree() == before
