@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import os
+import pwd
 import shutil
 import subprocess
 import sys
@@ -149,13 +150,20 @@ def test_a_build_leaves_nothing_in_the_checkout(built: Packages) -> None:
     assert [path for path in tree.rglob("*.jar") if "tests" not in path.parts] == []
 
 
-def test_an_installed_wheel_finds_its_listener_jar(built: Packages, tmp_path: Path, no_jdk: Mapping[str, str]) -> None:
+def test_an_installed_wheel_finds_its_listener_jar_and_its_texts(built: Packages, tmp_path: Path, no_jdk: Mapping[str, str]) -> None:
     installed = tmp_path / "installed"
     run(sys.executable, "-m", "pip", "install", "-q", "--no-deps", "--target", installed, built.wheel)
     code = f"import sys; sys.path.insert(0, {str(installed)!r}); from pysync.cli import main; main()"
     found = Path(run(sys.executable, "-c", code, "jar", cwd=tmp_path, env=no_jdk).strip())
     assert found == installed / IN_WHEEL
     assert found.read_bytes() == jar_of_wheel(built.wheel)
+    # conf/ is in it, too: `pysync init` writes its files by it.
+    assert {it.name for it in (installed / "pysync" / "conf").iterdir()} >= {"pysync.toml", "pysync.service"}
+    me, etc = pwd.getpwuid(os.geteuid()).pw_name, tmp_path / "etc"
+    given = [f"--user={me}", f"--config-dir={etc}", f"--state-dir={tmp_path}/var", "--no-systemd"]
+    given += ["--source-name=east", "--target-kind=hms", "--target-metastore=thrift://b:9083"]
+    run(sys.executable, "-c", code, "init", *given, cwd=tmp_path)
+    assert 'metastore = "thrift://b:9083"' in (etc / "pysync.toml").read_text()
 
 
 def test_make_sets_up_no_pyspark_for_jar_and_packages(tmp_path: Path) -> None:
