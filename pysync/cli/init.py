@@ -118,7 +118,7 @@ def _text(
     file = directory / CONFIG
     if file.exists() and not {"source_name", "target_kind"} <= given.keys():
         try:
-            return file.read_text(encoding="utf-8")
+            return file.read_bytes().decode("utf-8")
         except (OSError, UnicodeDecodeError):
             return ""  # loading it says what is wrong
     answers = asker.answers(given if pairs is None else {**given, "location": ""})

@@ -75,6 +75,8 @@ def apply(rewrite: Rewrite) -> Path | None:
 
 
 def _read(path: Path) -> bytes:
+    if path.exists() and not path.is_file():
+        raise UsageError(f"cannot read {path}: it is not a file")
     try:
         return path.read_bytes()
     except OSError as error:

@@ -9,6 +9,7 @@ import re
 import subprocess
 import tempfile
 from collections.abc import Iterator, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
@@ -17,8 +18,8 @@ from pysync.config import Config, load_config
 from pysync.drafts import Owner
 from pysync.errors import UsageError
 from pysync.hive_site import files as hive_site
-from pysync.hive_site.document import Document
-from pysync.hive_site.merge import Edited, merge
+from pysync.hive_site.document import Document, parse
+from pysync.hive_site.merge import LISTENERS, Edited, merge
 from pysync.install import unit
 from pysync.install.listener import listener_jar, listener_settings
 from pysync.install.record import NAME, Record, read_record
@@ -30,6 +31,7 @@ SPOOL = "pysync.spool.dir"
 
 # What neither a unit, nor hive-site.xml (`${…}`), nor a shell needs quoted.
 _PLAIN = re.compile(r"/[\w./+@,=-]*", re.ASCII)
+_LATER = ("hivemetastore-site.xml", "metastore-site.xml")
 _MANAGERS = (b"Cloudera Manager", b"Ambari")
 
 
@@ -165,7 +167,10 @@ def _unit(places: Places, config: Config, user: str, executable: Path | None) ->
 
 
 def _group(user: str) -> str:
-    return grp.getgrgid(pwd.getpwnam(user).pw_gid).gr_name
+    number = pwd.getpwnam(user).pw_gid
+    with suppress(KeyError):
+        return grp.getgrgid(number).gr_name
+    return str(number)
 
 
 def _record(places: Places, config: Config, user: str, spool: Path, made: Sequence[Step]) -> File:
@@ -200,11 +205,21 @@ def _unrunnable(executable: Path | None, owner: Owner) -> list[str]:
     return found if is_well else [*found, f"the user {pwd.getpwuid(owner[0]).pw_name} cannot run {executable}; {hint}"]
 
 
+def _overruling(site: Path) -> Iterator[str]:
+    """Files beside hive-site.xml that HMS reads after it, and that have a list of listeners of their own."""
+    for other in (site.with_name(name) for name in _LATER):
+        with suppress(OSError, UsageError):
+            if key := next((it for it in LISTENERS if it in parse(other.read_bytes(), str(other)).values()), None):
+                yield f"{other} sets {key}, and HMS reads it after {site.name}: add the listener there, too"
+
+
 def _notes(steps: Sequence[Step], places: Places, config: Config) -> Iterator[str]:
     for step in steps:
         if step.state() == "kept":
             yield f"{step.path} is there and differs from what pysync init would write: it is kept as it is"
         if isinstance(step, HiveSite) and any(it in step.rewrite.before for it in _MANAGERS):
             yield f"{step.path} is written by a cluster manager: set the properties there, too, or it removes them"
+        if isinstance(step, HiveSite):
+            yield from _overruling(step.path)
     if config.source.capture != "listener" and (places.hive_site or places.hive_lib):
         yield "pysync.toml polls the notification log: HMS needs no listener, and is left as it is"

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from pydantic import BaseModel, TypeAdapter, ValidationError
+from pydantic import TypeAdapter, ValidationError
 
 from pysync.errors import UsageError
 from pysync.install.config_text import Wish
@@ -61,7 +61,7 @@ def questions(answers: Mapping[str, str]) -> Iterator[Question]:
     for it in _QUESTIONS:
         kind = answers.get("target_kind", "")
         if it.key not in answers and (not it.kinds or kind in it.kinds):
-            yield Question(it.key, it.text, it.kinds, _default(it, kind))
+            yield Question(it.key, it.text, it.kinds, _default_of(it.key, kind))
 
 
 def missing(answers: Mapping[str, str]) -> list[str]:
@@ -83,13 +83,8 @@ def problem(key: str, value: str, kind: str) -> str | None:
             return _kind_problem(value)
         if key == "location":
             locations([value] if value else [])
-            return None
-        if not value and key == "target_metastore" and kind == "spark":
-            return None
-        model, field = _field(key, kind)
-        TypeAdapter(model.model_fields[field].rebuild_annotation()).validate_python(value)
-    except ValidationError as error:
-        return readable(error.errors()[0], model)
+        elif value or _default_of(key, kind) != "":
+            return _field_problem(key, value, kind)
     except UsageError as error:
         return str(error)
     return None
@@ -120,14 +115,14 @@ def wish(answers: Mapping[str, str], prefixes: Mapping[str, str], *, token: Path
     )
 
 
-def _default(question: Question, kind: str) -> str | None:
-    if question.key == "target_name":
+def _default_of(key: str, kind: str) -> str | None:
+    if key == "target_name":
         return _NAMES.get(kind)
-    if question.key == "region":
+    if key == "target_metastore":
+        return "" if kind == "spark" else None
+    if key == "region":
         return os.environ.get("AWS_REGION") or os.environ.get("AWS_DEFAULT_REGION")
-    if question.key == "target_metastore" and kind == "spark":
-        return ""
-    return question.default
+    return next(it.default for it in _QUESTIONS if it.key == key)
 
 
 def _kind_problem(value: str) -> str | None:
@@ -137,8 +132,14 @@ def _kind_problem(value: str) -> str | None:
     return None
 
 
-def _field(key: str, kind: str) -> tuple[type[BaseModel], str]:
-    if key.startswith("source_"):
-        return SourceConfig, key.removeprefix("source_")
-    model: Any = target_kind(kind).settings
-    return model, key.removeprefix("target_")
+def _field_problem(key: str, value: str, kind: str) -> str | None:
+    """By the model that checks pysync.toml."""
+    model: Any = SourceConfig if key.startswith("source_") else target_kind(kind).settings
+    field = key.removeprefix("source_").removeprefix("target_")
+    if field not in model.model_fields:
+        return f"a target of kind {kind} has no such setting"
+    try:
+        TypeAdapter(model.model_fields[field].rebuild_annotation()).validate_python(value)
+    except ValidationError as error:
+        return readable(error.errors()[0], model)
+    return None

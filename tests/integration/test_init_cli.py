@@ -123,6 +123,12 @@ def test_all_that_is_wrong_is_told_at_once(host: Host) -> None:
     assert host.tree() == before
 
 
+def test_an_option_of_another_kind_is_refused(host: Host) -> None:
+    done = pysync("init", *host.options(), *GIVEN, "--region=eu-west-1")
+    assert (done.returncode, done.stderr) == (2, "pysync: --region: a target of kind hms has no such setting\n")
+    assert not host.etc.exists()
+
+
 @pytest.mark.parametrize("kind", ["glue", "athena", "spark"])
 def test_every_kind_can_be_chosen(host: Host, kind: str) -> None:
     given = {"glue": ["--region=eu-west-1"], "athena": ["--region=eu-west-1", "--staging=s3://b/x/"], "spark": []}

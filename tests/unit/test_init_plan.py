@@ -9,7 +9,9 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
+from typer.testing import CliRunner
 
+from pysync.cli.app import app
 from pysync.config import load_config
 from pysync.errors import UsageError
 from pysync.install import steps
@@ -166,6 +168,28 @@ def test_a_file_of_a_cluster_manager_is_merged_with_a_warning(host: Host) -> Non
     host.site.write_text(CDP)
     (note,) = host.init().notes
     assert note.startswith(f"{host.site} is written by a cluster manager: set the properties there, too")
+
+
+@pytest.mark.parametrize("name", ["hivemetastore-site.xml", "metastore-site.xml"])
+def test_a_list_that_hms_reads_later_is_told_of(host: Host, name: str) -> None:
+    later = host.site.with_name(name)
+    later.write_text(
+        "<configuration><property><name>metastore.event.listeners</name><value/></property></configuration>"
+    )
+    (note,) = host.plan().notes
+    assert note == (
+        f"{later} sets metastore.event.listeners, and HMS reads it after hive-site.xml: add the listener there, too"
+    )
+    later.write_text("<configuration")
+    assert host.plan().notes == ()
+
+
+def test_line_ends_of_pysync_toml_are_no_difference(host: Host) -> None:
+    host.init()
+    file = host.etc / "pysync.toml"
+    file.write_bytes(file.read_bytes().replace(b"\n", b"\r\n"))
+    found = CliRunner().invoke(app, ["init", *host.options(), "--no-systemd", "--json"])
+    assert (found.exit_code, json.loads(found.stdout)["notes"]) == (0, [])
 
 
 def test_the_record_knows_what_was_made_and_not_what_was_there(host: Host) -> None:
