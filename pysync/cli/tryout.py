@@ -18,6 +18,7 @@ from pysync.demo.stage import Stage
 from pysync.embedded import EmbeddedMetastore
 from pysync.embedded.aws import EmbeddedAws
 from pysync.errors import UsageError
+from pysync.hive_site.document import parse
 from pysync.sidecar.shutdown import Shutdown
 from pysync.text import count
 from pysync.verify.compare import EQUAL
@@ -143,6 +144,10 @@ def embedded(
     jar: Annotated[
         list[Path] | None, typer.Option(help="Jar for the class path of the metastore. May be repeated.")
     ] = None,
+    site: Annotated[
+        Path | None,
+        typer.Option("--hive-site", metavar="FILE", help="File with properties, such as pysync hive-site prints."),
+    ] = None,
     setting: Annotated[
         list[str] | None,
         typer.Option("--set", metavar="KEY=VALUE", help="Property for hive-site.xml. May be repeated."),
@@ -159,7 +164,7 @@ def embedded(
         return
     if directory is None:
         raise UsageError("the embedded metastore needs a directory", "name a DIRECTORY for its settings, log and data")
-    overrides = dict(_pair(text) for text in setting or [])
+    overrides = {**_properties(site), **dict(_pair(text) for text in setting or [])}
     database: Literal["memory", "disk"] = "memory" if memory else "disk"
     with EmbeddedMetastore(
         directory,
@@ -191,6 +196,13 @@ In pysync.toml, a target of kind "athena" or "glue":
 
 It runs until you press Ctrl-C. Then all its data is gone.""")
         _until_interrupted()
+
+
+def _properties(site: Path | None) -> dict[str, str]:
+    try:
+        return parse(site.read_bytes(), str(site)).values() if site else {}
+    except OSError as error:
+        raise UsageError(f"cannot read {site}: {error.strerror}") from error
 
 
 def _pair(text: str) -> tuple[str, str]:

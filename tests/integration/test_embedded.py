@@ -11,8 +11,10 @@ from pathlib import Path
 import pytest
 from hmsclient.genthrift.hive_metastore import ttypes
 
+from pysync import hive_site
 from pysync.embedded import EmbeddedMetastore, archive, java
 from pysync.errors import PysyncError, UsageError
+from pysync.hive_site.document import parse
 from pysync.metastore.client import Metastore
 from pysync.metastore.errors import MetastoreUnavailable
 from tests.conftest import Metastores
@@ -198,3 +200,36 @@ def test_functions_and_types_are_whole(shared_metastore: EmbeddedMetastore) -> N
         metastore.call(lambda client: client.create_function(function))
         assert [found.className for found in metastore.functions(name)] == ["some.Class"]
         assert metastore.function(name, "g") is None
+
+
+def test_the_command_takes_a_hive_site_and_single_properties_win(tmp_path: Path) -> None:
+    site = tmp_path / "given.xml"
+    hive_site.write(site, {"pysync.source.name": "onprem", "hive.metastore.client.socket.timeout": "11s"})
+    command = [
+        "embedded",
+        tmp_path / "hms",
+        "--memory",
+        "--port=0",
+        f"--hive-site={site}",
+        "--set=pysync.source.name=b",
+    ]
+    started = subprocess.Popen(
+        [sys.executable, "-m", "pysync", *command], stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True
+    )
+    assert started.stdout is not None
+    with started.stdout as output:
+        assert output.readline().startswith("thrift://127.0.0.1:")
+        started.terminate()
+        assert started.wait(60) == 0, output.read()
+    written = parse((tmp_path / "hms" / "hive-site.xml").read_bytes(), "hive-site.xml").values()
+    assert written["hive.metastore.client.socket.timeout"] == "11s"
+    assert written["pysync.source.name"] == "b"
+
+
+def test_the_command_refuses_a_hive_site_that_cannot_be_read(tmp_path: Path) -> None:
+    command = [sys.executable, "-m", "pysync", "embedded", tmp_path / "hms", "--hive-site", tmp_path / "none.xml"]
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    assert (done.returncode, done.stderr) == (
+        2,
+        f"pysync: cannot read {tmp_path}/none.xml: No such file or directory\n",
+    )

@@ -150,7 +150,9 @@ def test_a_build_leaves_nothing_in_the_checkout(built: Packages) -> None:
     assert [path for path in tree.rglob("*.jar") if "tests" not in path.parts] == []
 
 
-def test_an_installed_wheel_finds_its_listener_jar_and_its_texts(built: Packages, tmp_path: Path, no_jdk: Mapping[str, str]) -> None:
+def test_an_installed_wheel_finds_its_listener_jar_and_its_texts(
+    built: Packages, tmp_path: Path, no_jdk: Mapping[str, str]
+) -> None:
     installed = tmp_path / "installed"
     run(sys.executable, "-m", "pip", "install", "-q", "--no-deps", "--target", installed, built.wheel)
     code = f"import sys; sys.path.insert(0, {str(installed)!r}); from pysync.cli import main; main()"
