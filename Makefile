@@ -9,11 +9,15 @@ PACKER := build/venv
 PACKER_SETUP := $(PACKER)/.setup
 ARCHIVE := $(VENV)/share/pysync/metastore.jsa
 HISTORIES ?= 10000
+TOOLS := build/release/tools
+RUNTIME := build/release/runtime
+RELEASE := PYTHONPATH=.ci $(TOOLS)/bin/python -m release
+SUITES ?= test test-athena test-spark test-crash test-versions test-kerberos
 EXTRAS := spark,aws,web,embedded,embedded-aws,dev
 # Else every one of some hundred processes that a test starts compiles all of pysync anew.
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: help setup jar dist demo test test-athena test-aws test-spark test-crash simulate test-versions test-kerberos chaos both-ways lint format bench pictures clean doctor doctor-python doctor-build
+.PHONY: help setup jar dist demo test test-athena test-aws test-spark test-crash simulate test-versions test-kerberos chaos both-ways lint format bench pictures clean doctor doctor-python doctor-build pins sbom licences audit release
 
 help: ## show this help
 	@awk -F ':.*## ' '/^[a-zA-Z_%-]+:.*## / {printf "  %-14s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -113,6 +117,45 @@ bench-%: setup $(JAR)
 
 pictures: setup $(JAR) ## draw the pictures of README anew, from real runs
 	@$(BIN)/python -m tests.pictures
+
+$(TOOLS)/.setup: pyproject.toml .ci/constraints.txt
+	@echo "installing the tools of a release (once; half a minute)"
+	@rm -rf $(TOOLS)
+	@$(PYTHON) -m venv $(TOOLS)
+	@$(TOOLS)/bin/python -m pip install --quiet --upgrade -c .ci/constraints.txt pip
+	@$(TOOLS)/bin/python -m pip install --quiet -c .ci/constraints.txt --group release
+	@touch $@
+
+# What users install and nothing else, not even pip.
+$(RUNTIME)/.setup: .ci/requirements.txt | $(TOOLS)/.setup
+	@echo "installing what users install (once; two minutes)"
+	@rm -rf $(RUNTIME)
+	@$(PYTHON) -m venv --without-pip $(RUNTIME)
+	@$(TOOLS)/bin/python -m pip --python $(RUNTIME)/bin/python install --quiet --require-hashes -r .ci/requirements.txt || \
+		{ echo "if it is gssapi that fails: it is compiled, and needs gcc and MIT's library (Debian: apt-get install gcc libkrb5-dev)"; exit 2; }
+	@touch $@
+
+pins: $(TOOLS)/.setup ## write .ci/constraints.txt and .ci/requirements.txt anew; lines that were deleted get the newest version
+	@$(RELEASE) pins
+
+sbom: $(RUNTIME)/.setup $(JAR) ## what users install, as CycloneDX: dist/pysync-VERSION.cdx.json (needs gcc, libkrb5-dev)
+	@$(RELEASE) sbom $(RUNTIME)/bin/python
+
+licences: $(RUNTIME)/.setup ## the licences of what users install; one that is not allowed is an error (needs gcc, libkrb5-dev)
+	@$(RELEASE) licences $(RUNTIME)/bin/python
+
+audit: $(TOOLS)/.setup ## whether vulnerabilities are known of what users install: asks PyPI (ARGS='-s osv': another service)
+	@$(RELEASE) audit $(ARGS)
+
+release: setup $(TOOLS)/.setup ## everything that a release needs, in dist/; publishes nothing (docs/compatibility.md)
+	@$(RELEASE) check
+	@rm -rf dist
+	@$(MAKE) --no-print-directory lint
+	@for suite in $(SUITES); do $(MAKE) --no-print-directory $$suite ARGS= || exit 1; done
+	@$(MAKE) --no-print-directory dist
+	@$(MAKE) --no-print-directory sbom licences
+	@$(MAKE) --no-print-directory audit
+	@$(RELEASE) finish $(SUITES)
 
 clean: ## remove what was built (the virtual environment too)
 	rm -rf build dist $(VENV) .mypy_cache .ruff_cache .pytest_cache

@@ -1,0 +1,89 @@
+"""`python -m release STEP`, one step of a release; the Makefile says in which order."""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from collections.abc import Sequence
+from importlib.metadata import Distribution, distributions
+from pathlib import Path
+
+from release.audit import write_audit
+from release.finish import finish
+from release.licences import as_json, as_text, assert_allowed, licences
+from release.pins import write_pins
+from release.project import REQUIREMENTS, ReleaseError, artifact
+from release.sbom import write_sbom
+from release.schema import assert_valid
+from release.versions import assert_releasable
+
+JAR = Path("build") / "pysync-listener.jar"
+
+
+def main() -> int:
+    """Do one step, and return the exit code."""
+    try:
+        _do(_arguments())
+    except ReleaseError as error:
+        print(error, file=sys.stderr)
+        return 1
+    return 0
+
+
+def _arguments() -> argparse.Namespace:
+    parser = argparse.ArgumentParser(prog="release", description="One step of a release of pysync.")
+    steps = parser.add_subparsers(dest="step", required=True)
+    steps.add_parser("pins", help="write .ci/constraints.txt and .ci/requirements.txt anew")
+    steps.add_parser("check", help="whether this can be a release: versions, changelog, git")
+    for name in ("sbom", "licences"):
+        step = steps.add_parser(name, help=f"write the {name} of the packages in an environment")
+        step.add_argument("python", type=Path, help="its interpreter")
+    steps.add_parser("audit", help="ask whether vulnerabilities are known")
+    steps.add_parser("finish", help="write checksums").add_argument("suites", nargs="*", help="that have passed")
+    # What begins with - is pip-audit's.
+    arguments, more = parser.parse_known_args()
+    if more and arguments.step != "audit":
+        parser.error(f"unknown: {' '.join(more)}")
+    arguments.more = more
+    return arguments
+
+
+def _do(arguments: argparse.Namespace) -> None:
+    if arguments.step == "pins":
+        write_pins()
+    elif arguments.step == "check":
+        print(f"pysync {assert_releasable()}")
+    elif arguments.step == "sbom":
+        told = write_sbom(arguments.python, JAR)
+        assert_valid(artifact(".cdx.json"))
+        print(told)
+    elif arguments.step == "licences":
+        print(write_licences(_packages(arguments.python)))
+    elif arguments.step == "audit":
+        print(write_audit(REQUIREMENTS.read_text(encoding="utf-8"), arguments.more))
+    else:
+        print(finish(JAR, arguments.suites), end="")
+
+
+def _packages(python: Path) -> list[Distribution]:
+    """What is installed for that interpreter, which need not be the one that runs this."""
+    places = [str(path) for path in python.parents[1].glob("lib/python3*/site-packages")]
+    found = list(distributions(path=places))
+    if not found:
+        raise ReleaseError(f"{python} has no packages")
+    return found
+
+
+def write_licences(packages: Sequence[Distribution]) -> str:
+    """Write the lists if every licence is allowed; returns the one for people."""
+    found = licences(packages)
+    assert_allowed(found)
+    for ending, text in (("-licences.txt", as_text(found)), ("-licences.json", as_json(found))):
+        file = artifact(ending)
+        file.parent.mkdir(exist_ok=True)
+        file.write_text(text, encoding="utf-8")
+    return as_text(found)
+
+
+if __name__ == "__main__":
+    sys.exit(main())

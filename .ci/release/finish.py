@@ -1,0 +1,63 @@
+"""The end of a release: what is in dist/ is checked, pinned and summed up, and a person is told what to do next."""
+
+from __future__ import annotations
+
+import hashlib
+import zipfile
+from collections.abc import Sequence
+from pathlib import Path
+
+from release.project import DIST, REQUIREMENTS, ReleaseError, artifact, version
+
+SUMS = "SHA256SUMS"
+_IN_WHEEL = "pysync/jars/pysync-listener.jar"
+_ENDINGS = ("-py3-none-any.whl", ".tar.gz", ".cdx.json", "-licences.json", "-licences.txt", "-audit.json")
+SUITES = ("test", "test-athena", "test-spark", "test-crash", "test-versions", "test-kerberos")
+
+
+def finish(jar: Path, suites: Sequence[str]) -> str:
+    """Write the pins with our own hashes, and the checksums; returns what to do with them."""
+    _assert_whole(jar)
+    packages = [artifact(ending) for ending in _ENDINGS[:2]]
+    own = " \\\n".join([f"pysync=={version()}", *(f"    --hash=sha256:{sha256(file)}" for file in packages)])
+    pins = artifact("-requirements.txt")
+    pins.write_text(f"{REQUIREMENTS.read_text(encoding='utf-8')}{own}\n", encoding="utf-8")
+    files = sorted(file for file in DIST.iterdir() if file.name != SUMS)
+    sums = "".join(f"{sha256(file)}  {file.name}\n" for file in files)
+    (DIST / SUMS).write_text(sums, encoding="utf-8")
+    return f"{sums}\n{_next(packages, suites)}"
+
+
+def sha256(file: Path) -> str:
+    """In hex."""
+    return hashlib.sha256(file.read_bytes()).hexdigest()
+
+
+def _assert_whole(jar: Path) -> None:
+    """ReleaseError if a file of this version is missing or one of another is there, or the SBOM is of another jar."""
+    wanted = {artifact(ending).name for ending in _ENDINGS}
+    there = {file.name for file in DIST.iterdir()} if DIST.is_dir() else set()
+    strange = there - wanted - {SUMS, artifact("-requirements.txt").name}
+    wrong = [f"dist/{name} is missing" for name in sorted(wanted - there)]
+    wrong += [f"dist/{name} is not of this release" for name in sorted(strange)]
+    if not wrong:
+        with zipfile.ZipFile(artifact(_ENDINGS[0])) as wheel:
+            if hashlib.sha256(wheel.read(_IN_WHEEL)).hexdigest() != sha256(jar):
+                wrong.append(f"the jar in the wheel is not {jar}, of which the SBOM tells")
+    if wrong:
+        raise ReleaseError("\n".join(wrong))
+
+
+def _next(packages: Sequence[Path], suites: Sequence[str]) -> str:
+    left_out = [it for it in SUITES if it not in suites]
+    tests = f"tests that passed: {', '.join(suites) or 'none'}"
+    if left_out:
+        tests += f"\nNOT RUN: {', '.join(left_out)} (run `make release` without SUITES=…)"
+    names = " ".join(f"dist/{file.name}" for file in packages)
+    return f"""{tests}
+Nothing is published. What is left to you:
+  git tag --sign v{version()}
+  gpg --armor --detach-sign dist/{SUMS}
+  twine upload {names}
+  beside them, for those who ask: everything else in dist/
+"""
