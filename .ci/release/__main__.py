@@ -5,14 +5,14 @@ from __future__ import annotations
 import argparse
 import sys
 from collections.abc import Sequence
-from importlib.metadata import Distribution, distributions
+from importlib.metadata import Distribution
 from pathlib import Path
 
 from release.audit import write_audit
 from release.finish import finish
 from release.licences import as_json, as_text, assert_allowed, licences
 from release.pins import write_pins
-from release.project import REQUIREMENTS, ReleaseError, artifact
+from release.project import REQUIREMENTS, ReleaseError, artifact, packages_of
 from release.sbom import write_sbom
 from release.schema import assert_valid
 from release.versions import assert_releasable
@@ -58,20 +58,11 @@ def _do(arguments: argparse.Namespace) -> None:
         assert_valid(artifact(".cdx.json"))
         print(told)
     elif arguments.step == "licences":
-        print(write_licences(_packages(arguments.python)))
+        print(write_licences(packages_of(arguments.python)))
     elif arguments.step == "audit":
         print(write_audit(REQUIREMENTS.read_text(encoding="utf-8"), arguments.more))
     else:
         print(finish(JAR, arguments.suites), end="")
-
-
-def _packages(python: Path) -> list[Distribution]:
-    """What is installed for that interpreter, which need not be the one that runs this."""
-    places = [str(path) for path in python.parents[1].glob("lib/python3*/site-packages")]
-    found = list(distributions(path=places))
-    if not found:
-        raise ReleaseError(f"{python} has no packages")
-    return found
 
 
 def write_licences(packages: Sequence[Distribution]) -> str:

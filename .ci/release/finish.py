@@ -60,4 +60,6 @@ Nothing is published. What is left to you:
   gpg --armor --detach-sign dist/{SUMS}
   twine upload {names}
   beside them, for those who ask: everything else in dist/
+To install exactly this, each package checked by its hash (pip 26.1 or newer):
+  pip install --require-hashes --find-links dist -c dist/pysync-{version()}-requirements.txt 'pysync[aws,web]=={version()}'
 """

@@ -5,11 +5,11 @@ from __future__ import annotations
 import subprocess
 import sys
 from collections.abc import Sequence
+from importlib.metadata import Distribution, distributions
 from pathlib import Path
 from typing import Any
 
 from packaging.requirements import Requirement
-from packaging.utils import canonicalize_name
 
 if sys.version_info >= (3, 11):
     import tomllib
@@ -55,14 +55,22 @@ def extras() -> list[str]:
     return sorted(set(project()["optional-dependencies"]) - {NOT_SHIPPED})
 
 
-def needed(extra: str | None) -> set[str]:
-    """The canonical names of what pysync itself asks for on this Python: for an extra, or without any (None)."""
+def needed(extra: str | None) -> list[Requirement]:
+    """What pysync itself asks for on this Python: for an extra, or without any (None)."""
     table = project()
     lines = table["dependencies"] if extra is None else table["optional-dependencies"][extra]
     found = [it for it in map(Requirement, lines) if it.marker is None or it.marker.evaluate()]
-    names = {str(canonicalize_name(it.name)) for it in found} - {"pysync"}
-    own = [name for it in found if it.name == "pysync" for name in it.extras]
-    return names.union(*(needed(name) for name in own))
+    own = sorted(name for it in found if it.name == "pysync" for name in it.extras)
+    return [*(it for it in found if it.name != "pysync"), *(it for name in own for it in needed(name))]
+
+
+def packages_of(python: Path) -> list[Distribution]:
+    """What is installed for that interpreter, which need not be the one that runs this. ReleaseError for nothing."""
+    places = [str(path) for path in python.parents[1].glob("lib/python3*/site-packages")]
+    found = list(distributions(path=places))
+    if not found:
+        raise ReleaseError(f"{python} has no packages")
+    return found
 
 
 def run(command: Sequence[str | Path], *, check: bool = True) -> str:

@@ -12,13 +12,15 @@ import json
 import re
 import sys
 import zipfile
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
+from importlib.metadata import Distribution
 from pathlib import Path
 from typing import Any
 
 from packaging.utils import canonicalize_name
 
-from release.project import CONSTRAINTS, ReleaseError, artifact, extras, needed, run, version
+from release.graph import Graph, graph
+from release.project import CONSTRAINTS, ReleaseError, artifact, packages_of, run, version
 
 SPEC = "1.6"
 _PROPERTIES = re.compile(r"META-INF/maven/([^/]+)/([^/]+)/pom\.properties")
@@ -31,7 +33,8 @@ def write_sbom(python: Path, jar: Path) -> str:
     cyclonedx = Path(sys.executable).with_name("cyclonedx-py")
     words = ("--pyproject", "pyproject.toml", "--spec-version", SPEC, "--output-reproducible")
     told = json.loads(run([cyclonedx, "environment", *words, python]))
-    bom = completed(told, python.parents[1].glob("lib/python3*/site-packages/pyspark/jars/*.jar"), jar)
+    jars = python.parents[1].glob("lib/python3*/site-packages/pyspark/jars/*.jar")
+    bom = completed(told, packages_of(python), jars, jar)
     file = artifact(".cdx.json")
     file.parent.mkdir(exist_ok=True)
     file.write_text(json.dumps(bom, indent=1, sort_keys=True) + "\n", encoding="utf-8")
@@ -40,45 +43,28 @@ def write_sbom(python: Path, jar: Path) -> str:
     return f"{file.name}: {size}, {len(bom['components'])} components, {inside} more inside of them"
 
 
-def completed(bom: dict[str, Any], pyspark_jars: Iterable[Path], listener: Path) -> dict[str, Any]:
-    """The SBOM of an environment, with all that cyclonedx-py cannot see. ReleaseError if the environment is another."""
-    packages, edges = bom["components"], bom["dependencies"]
-    refs = {str(canonicalize_name(it["name"])): it["bom-ref"] for it in packages}
-    ways = {extra or "always": needed(extra) for extra in (None, *extras())}
-    missing = sorted(set().union(*ways.values()) - refs.keys())
-    if missing:
-        raise ReleaseError(f"not in the environment of the SBOM: {', '.join(missing)}")
-    own = {way: {refs[name] for name in names} for way, names in ways.items()}
-    jars = [_jar(file) for file in sorted(pyspark_jars)]
-    told = [_with_extras(it, own, {it["ref"]: it.get("dependsOn", []) for it in edges}) for it in packages]
-    told = [{**it, "components": jars} if it["name"] == "pyspark" else it for it in told]
-    # cyclonedx-py takes the extra `dev` for one of the others.
-    root = {"ref": _ROOT, "dependsOn": [*sorted(set().union(*own.values())), _LISTENER]}
-    ours = [root, {"ref": _LISTENER, "dependsOn": [f"{_LISTENER}/py4j"]}]
-    edges = [*(it for it in edges if it["ref"] != _ROOT), *ours]
-    return {**bom, "components": [*told, _listener(listener)], "dependencies": edges}
-
-
-def _with_extras(
-    package: dict[str, Any], own: Mapping[str, set[str]], edges: Mapping[str, list[str]]
+def completed(
+    bom: dict[str, Any], packages: Iterable[Distribution], pyspark_jars: Iterable[Path], listener: Path
 ) -> dict[str, Any]:
-    """With a note of the extras by which it comes, or that it always does; ReleaseError for one that comes by none."""
-    found = [way for way, refs in own.items() if package["bom-ref"] in _reached(refs, edges)]
-    if not found:
-        raise ReleaseError(f"{package['name']} is in the environment of the SBOM, but nothing of pysync needs it")
-    told = {"name": "pysync:installed", "value": "always" if "always" in found else ", ".join(found)}
-    return {**package, "properties": [*package.get("properties", ()), told]}
+    """The SBOM of an environment, with all that cyclonedx-py cannot see. ReleaseError if the environment is another."""
+    known = graph(packages)
+    refs = {str(canonicalize_name(it["name"])): it["bom-ref"] for it in bom["components"]}
+    jars = [_jar(file) for file in sorted(pyspark_jars)]
+    parts = [_with_extras(it, known) for it in bom["components"]]
+    parts = [{**it, "components": jars} if it["name"] == "pyspark" else it for it in parts]
+    edges = [{"ref": refs[name], "dependsOn": sorted(refs[it] for it in needs)} for name, needs in known.needs.items()]
+    edges += [
+        {"ref": _ROOT, "dependsOn": [_LISTENER, *sorted(refs[name] for name in known.own)]},
+        {"ref": _LISTENER, "dependsOn": [f"{_LISTENER}/py4j"]},
+    ]
+    edges.sort(key=lambda it: it["ref"])
+    return {**bom, "components": [*parts, _listener(listener)], "dependencies": edges}
 
 
-def _reached(refs: Iterable[str], edges: Mapping[str, list[str]]) -> set[str]:
-    seen: set[str] = set()
-    left = list(refs)
-    while left:
-        ref = left.pop()
-        if ref not in seen:
-            seen.add(ref)
-            left += edges.get(ref, [])
-    return seen
+def _with_extras(package: dict[str, Any], known: Graph) -> dict[str, Any]:
+    """With a note of the extras by which it comes, or that it always does."""
+    ways = ", ".join(known.comes_by[str(canonicalize_name(package["name"]))])
+    return {**package, "properties": [*package.get("properties", ()), {"name": "pysync:installed", "value": ways}]}
 
 
 def _jar(file: Path) -> dict[str, Any]:

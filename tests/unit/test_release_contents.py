@@ -12,11 +12,12 @@ from typing import Any
 
 import pytest
 from packaging.utils import canonicalize_name
-from release import audit, licences, project, sbom
+from release import audit, graph, licences, project, sbom
 from release.project import ReleaseError
 
 from tests.support.pins import CONSTRAINTS, REQUIREMENTS, pinned
 
+ROOT = Path(__file__).parents[2]
 OSI = "License :: OSI Approved"
 
 
@@ -130,16 +131,26 @@ def test_an_audit_that_fails_leaves_no_older_one(tmp_path: Path, monkeypatch: py
     assert file.exists()
 
 
-def an_environment() -> dict[str, Any]:
-    """As cyclonedx-py tells of it: what pysync asks for, and one that pydantic does."""
-    names = {name for extra in (None, *project.extras()) for name in project.needed(extra)}
-    parts = [{"bom-ref": f"{name}==1", "name": name, "version": "1"} for name in sorted({*names, "typing-inspection"})]
-    root = {"ref": "root-component", "dependsOn": ["cryptography==1"]}
-    edges = [{"ref": it["bom-ref"]} for it in parts if it["name"] != "pydantic"]
-    return {
-        "components": parts,
-        "dependencies": [root, {"ref": "pydantic==1", "dependsOn": ["typing-inspection==1"]}, *edges],
-    }
+REQUIRES = {
+    "pydantic": ["typing-inspection>=0.4", "email-validator; extra == 'email'", "old; python_version < '3'"],
+    "starlette": ["anyio"],
+    "moto": ["cryptography", "unwanted; extra == 'server'"],
+    "pyathena": ["boto3"],
+}
+
+
+def an_environment(*more: str, without: str = "") -> list[Any]:
+    """Packages that are installed: what pysync asks for, what that needs, and more."""
+    asked = {it.name for extra in (None, *project.extras()) for it in project.needed(extra)}
+    names = {*asked, "typing-inspection", "anyio", "cryptography", *more} - {without}
+    return [SimpleNamespace(metadata={"Name": name}, requires=REQUIRES.get(name)) for name in sorted(names)]
+
+
+def told_by_cyclonedx(packages: list[Any]) -> dict[str, Any]:
+    """Its edges are too many: it takes those of all extras."""
+    names = [it.metadata["Name"] for it in packages]
+    parts = [{"bom-ref": f"{name}==1", "name": name, "version": "1"} for name in names]
+    return {"components": parts, "dependencies": [{"ref": "pydantic==1", "dependsOn": [f"{it}==1" for it in names]}]}
 
 
 def a_jar(file: Path, *names: str) -> Path:
@@ -154,7 +165,9 @@ def bom(tmp_path: Path) -> dict[str, Any]:
     maven = "META-INF/maven/org.apache.hive/hive-metastore/pom.properties"
     hive = a_jar(tmp_path / "hive-metastore-2.3.10.jar", maven, "META-INF/maven/com.shaded/other/pom.properties")
     plain = a_jar(tmp_path / "scala-xml_2.13-2.4.0.jar")
-    return sbom.completed(an_environment(), [plain, hive], a_jar(tmp_path / "pysync-listener.jar", "x"))
+    packages = an_environment()
+    listener = a_jar(tmp_path / "pysync-listener.jar", "x")
+    return sbom.completed(told_by_cyclonedx(packages), packages, [plain, hive], listener)
 
 
 def part(bom: dict[str, Any], name: str) -> dict[str, Any]:
@@ -184,28 +197,60 @@ def test_the_sbom_has_the_jars_that_pyspark_brings(bom: dict[str, Any]) -> None:
         ("typing-inspection", "always"),
         ("pyathena", "aws, embedded-aws"),
         ("uvicorn", "web"),
+        ("anyio", "web"),
         ("gssapi", "kerberos"),
+        ("cryptography", "embedded-aws"),
     ],
 )
 def test_the_sbom_says_what_brings_a_package(bom: dict[str, Any], name: str, told: str) -> None:
     assert part(bom, name)["properties"] == [{"name": "pysync:installed", "value": told}]
 
 
-def test_pysync_depends_on_what_it_asks_for_and_on_no_tool_of_development(bom: dict[str, Any]) -> None:
-    (root,) = [it for it in bom["dependencies"] if it["ref"] == "root-component"]
-    assert "cryptography==1" not in root["dependsOn"]
-    assert {"thrift==1", "uvicorn==1", "pysync-listener"} <= set(root["dependsOn"])
+def test_a_package_depends_on_what_it_needs_and_on_no_extra_that_nobody_asks_for(
+    bom: dict[str, Any],
+) -> None:
+    edges = {it["ref"]: it["dependsOn"] for it in bom["dependencies"]}
+    assert edges["pydantic==1"] == ["typing-inspection==1"]
+    assert edges["pysync-listener"] == ["pysync-listener/py4j"]
+    assert {"thrift==1", "uvicorn==1", "pysync-listener"} <= set(edges["root-component"])
+    assert "cryptography==1" not in edges["root-component"]
+    assert edges.keys() == {it["bom-ref"] for it in bom["components"]} | {"root-component"}
 
 
-def test_an_environment_that_lacks_something_has_no_sbom(tmp_path: Path) -> None:
-    told = an_environment()
-    told["components"] = [it for it in told["components"] if it["name"] != "gssapi"]
-    with pytest.raises(ReleaseError, match="not in the environment of the SBOM: gssapi"):
-        sbom.completed(told, [], a_jar(tmp_path / "listener.jar"))
+@pytest.mark.parametrize(
+    ("packages", "error"),
+    [
+        (an_environment(without="gssapi"), "not in the environment of the SBOM: gssapi"),
+        (an_environment(without="anyio"), "not in the environment of the SBOM: anyio"),
+        (an_environment("pytest", "ruff"), "but nothing of pysync needs it: pytest, ruff"),
+    ],
+)
+def test_an_environment_that_is_another_has_no_sbom(packages: list[Any], error: str, tmp_path: Path) -> None:
+    with pytest.raises(ReleaseError, match=error):
+        sbom.completed(told_by_cyclonedx(packages), packages, [], a_jar(tmp_path / "listener.jar"))
 
 
-def test_nor_has_one_with_something_else(tmp_path: Path) -> None:
-    told = an_environment()
-    told["components"].append({"bom-ref": "pytest==1", "name": "pytest"})
-    with pytest.raises(ReleaseError, match="pytest is in the environment of the SBOM, but nothing of pysync needs it"):
-        sbom.completed(told, [], a_jar(tmp_path / "listener.jar"))
+def test_a_circle_of_requirements_ends(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(REQUIRES, "anyio", ["starlette"])
+    assert graph.graph(an_environment()).needs["anyio"] == {"starlette"}
+
+
+def test_what_an_extra_of_a_requirement_needs_is_found(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(REQUIRES, "starlette", ["anyio", "moto[server]"])
+    found = graph.graph(an_environment("unwanted"))
+    assert found.comes_by["unwanted"] == ("web",)
+
+
+def test_the_packages_of_an_interpreter_are_found_and_none_are_an_error(tmp_path: Path) -> None:
+    assert "pytest" in {it.metadata["Name"] for it in project.packages_of(Path(sys.executable))}
+    with pytest.raises(ReleaseError, match="has no packages"):
+        project.packages_of(tmp_path / "bin" / "python")
+
+
+def test_the_jar_and_the_packages_say_whose_code_is_in_them() -> None:
+    notice = (ROOT / "NOTICE").read_text()
+    assert "META-INF/LICENSE-py4j.txt" in notice
+    assert project.project()["license-files"] == ["LICENSE", "NOTICE"]
+    with zipfile.ZipFile(ROOT / "build" / "pysync-listener.jar") as jar:
+        assert jar.read("META-INF/NOTICE").decode() == notice
+        assert b"Redistribution and use" in jar.read("META-INF/LICENSE-py4j.txt")
