@@ -53,6 +53,7 @@ def _next(packages: Sequence[Path], suites: Sequence[str]) -> str:
     tests = f"tests that passed: {', '.join(suites) or 'none'}"
     if left_out:
         tests += f"\nNOT RUN: {', '.join(left_out)} (run `make release` without SUITES=…)"
+    pins = artifact("-requirements.txt")
     names = " ".join(f"dist/{file.name}" for file in packages)
     return f"""{tests}
 Nothing is published. What is left to you:
@@ -61,5 +62,5 @@ Nothing is published. What is left to you:
   twine upload {names}
   beside them, for those who ask: everything else in dist/
 To install exactly this, each package checked by its hash (pip 26.1 or newer):
-  pip install --require-hashes --find-links dist -c dist/pysync-{version()}-requirements.txt 'pysync[aws,web]=={version()}'
+  pip install --require-hashes --find-links dist -c dist/{pins.name} 'pysync[aws,web]=={version()}'
 """
