@@ -109,11 +109,7 @@ format: setup ## write the code as ruff would
 	@$(BIN)/ruff format .
 	@$(BIN)/ruff check --fix .
 
-bench: setup $(JAR) ## all benchmarks; `make bench-main` runs one
-	@$(BIN)/python -m tests.bench
-
-bench-%: setup $(JAR)
-	@$(BIN)/python -m tests.bench $*
+.PHONY: pins sbom licences audit release
 
 pictures: setup $(JAR) ## draw the pictures of README anew, from real runs
 	@$(BIN)/python -m tests.pictures
@@ -156,6 +152,12 @@ release: setup $(TOOLS)/.setup ## everything that a release needs, in dist/; pub
 	@$(MAKE) --no-print-directory sbom licences
 	@$(MAKE) --no-print-directory audit
 	@$(RELEASE) finish $(SUITES)
+
+bench: setup $(JAR) ## all benchmarks; `make bench-main` runs one
+	@$(BIN)/python -m tests.bench
+
+bench-%: setup $(JAR)
+	@$(BIN)/python -m tests.bench $*
 
 clean: ## remove what was built (the virtual environment too)
 	rm -rf build dist $(VENV) .mypy_cache .ruff_cache .pytest_cache
