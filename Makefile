@@ -143,14 +143,14 @@ licences: $(RUNTIME)/.setup ## the licences of what users install; one that is n
 audit: $(TOOLS)/.setup ## whether vulnerabilities are known of what users install: asks PyPI (ARGS='-s osv': another service)
 	@$(RELEASE) audit $(ARGS)
 
-release: setup $(TOOLS)/.setup ## everything that a release needs, in dist/; publishes nothing (docs/compatibility.md)
+release: setup $(TOOLS)/.setup ## everything that a release needs, in dist/; publishes nothing (docs/releasing.md)
 	@$(RELEASE) check
 	@rm -rf dist
 	@$(MAKE) --no-print-directory lint
 	@for suite in $(SUITES); do $(MAKE) --no-print-directory $$suite ARGS= || exit 1; done
 	@$(MAKE) --no-print-directory dist
-	@$(MAKE) --no-print-directory sbom licences
-	@$(MAKE) --no-print-directory audit
+	@$(MAKE) --no-print-directory sbom licences ARGS=
+	@$(MAKE) --no-print-directory audit ARGS="$(AUDIT)"
 	@$(RELEASE) finish $(SUITES)
 
 bench: setup $(JAR) ## all benchmarks; `make bench-main` runs one
