@@ -146,11 +146,11 @@ audit: $(TOOLS)/.setup ## whether vulnerabilities are known of what users instal
 release: setup $(TOOLS)/.setup ## everything that a release needs, in dist/; publishes nothing (docs/releasing.md)
 	@$(RELEASE) check
 	@rm -rf dist
-	@$(MAKE) --no-print-directory lint
+	@$(MAKE) --no-print-directory audit ARGS="$(AUDIT)"
+	@$(MAKE) --no-print-directory licences lint
 	@for suite in $(SUITES); do $(MAKE) --no-print-directory $$suite ARGS= || exit 1; done
 	@$(MAKE) --no-print-directory dist
-	@$(MAKE) --no-print-directory sbom licences ARGS=
-	@$(MAKE) --no-print-directory audit ARGS="$(AUDIT)"
+	@$(MAKE) --no-print-directory sbom
 	@$(RELEASE) finish $(SUITES)
 
 bench: setup $(JAR) ## all benchmarks; `make bench-main` runs one

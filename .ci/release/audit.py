@@ -20,7 +20,7 @@ from release.project import ReleaseError, artifact
 
 _HELP = (
     "An index mirror may not tell of vulnerabilities. Name another service: make audit ARGS='-s osv', or another "
-    "place of it: ARGS='-s osv --osv-url URL' (pip-audit --help)."
+    "place of it: ARGS='-s osv --osv-url URL' (pip-audit --help). For make release write AUDIT instead of ARGS."
 )
 
 
