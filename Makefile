@@ -46,7 +46,7 @@ $(PACKER_SETUP): .ci/constraints.txt
 	@$(PACKER)/bin/python -m pip install --quiet -c .ci/constraints.txt build hatchling py4j
 	@touch $@
 
-$(JAR): $(PACKER_SETUP) pyproject.toml $(wildcard listener-java/*.py) $(shell find listener-java/src -type f 2>/dev/null)
+$(JAR): $(PACKER_SETUP) pyproject.toml $(wildcard listener-java/*.py) listener-java/NOTICE $(shell find listener-java/src -type f 2>/dev/null)
 	@$(PACKER)/bin/python listener-java/build.py --output $@
 
 $(ARCHIVE): $(SETUP)

@@ -141,7 +141,7 @@ def own_files(jdk: int) -> dict[str, bytes]:
     return {
         "META-INF/MANIFEST.MF": "".join(f"{line}\r\n" for line in [*lines, ""]).encode(),
         "META-INF/LICENSE": (HERE.parent / "LICENSE").read_bytes(),
-        "META-INF/NOTICE": (HERE.parent / "NOTICE").read_bytes(),
+        "META-INF/NOTICE": (HERE / "NOTICE").read_bytes(),
     }
 
 

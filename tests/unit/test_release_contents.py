@@ -248,9 +248,9 @@ def test_the_packages_of_an_interpreter_are_found_and_none_are_an_error(tmp_path
 
 
 def test_the_jar_and_the_packages_say_whose_code_is_in_them() -> None:
-    notice = (ROOT / "NOTICE").read_text()
+    notice = (ROOT / "listener-java" / "NOTICE").read_text()
     assert "META-INF/LICENSE-py4j.txt" in notice
-    assert project.project()["license-files"] == ["LICENSE", "NOTICE"]
+    assert project.project()["license-files"] == ["LICENSE", "listener-java/NOTICE"]
     with zipfile.ZipFile(ROOT / "build" / "pysync-listener.jar") as jar:
         assert jar.read("META-INF/NOTICE").decode() == notice
         assert b"Redistribution and use" in jar.read("META-INF/LICENSE-py4j.txt")
