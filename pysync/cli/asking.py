@@ -16,9 +16,9 @@ from pysync.install.plan import user_problems
 from pysync.install.questions import Question, missing, problem, questions
 from pysync.install.record import Record
 
-_USER = "User that HMS runs as: pysync runs as the same"
-_HIVE_SITE = "hive-site.xml of HMS, to add the listener to; empty: only print the properties"
-_HIVE_LIB = "Directory with the jars of HMS, to copy the listener to; empty: do not copy"
+_USER = "The user that HMS runs as. pysync runs as the same."
+_HIVE_SITE = "hive-site.xml", "The hive-site.xml of HMS, to add the listener to; empty to print the properties instead."
+_HIVE_LIB = "jar directory", "The directory with the jars of HMS, to copy the listener to; empty for no copy."
 _SITES = ("$HIVE_CONF_DIR/hive-site.xml", "$HIVE_HOME/conf/hive-site.xml", "/etc/hive/conf/hive-site.xml")
 _LIBS = ("$HIVE_HOME/lib", "/usr/lib/hive/lib", "/opt/cloudera/parcels/CDH/lib/hive/lib", "/opt/hive/lib")
 
@@ -33,7 +33,7 @@ class Asker:
     def user(self, given: str | None) -> str:
         """The user of HMS."""
         default = self.former.user if self.former else "hive"
-        return given or self._asked(_USER, default, lambda it: next(user_problems(it), None))
+        return given or self._asked("user", _USER, default, lambda it: next(user_problems(it), None))
 
     def answers(self, given: Mapping[str, str]) -> dict[str, str]:
         """Answers to all `questions`. What was given and will not do, or is missing, is among the problems."""
@@ -65,12 +65,12 @@ class Asker:
 
     def _answer(self, question: Question, found: Mapping[str, str]) -> str:
         kind = found.get("target_kind", "")
-        return self._asked(question.text, question.default, lambda it: problem(question.key, it, kind))
+        return self._asked(question.label, question.text, question.default, lambda it: problem(question.key, it, kind))
 
     def _path(
         self,
         given: Path | None,
-        text: str,
+        question: tuple[str, str],
         places: tuple[str, ...],
         is_there: Callable[[Path], bool],
         check: Callable[[str], str | None],
@@ -79,10 +79,10 @@ class Asker:
             return given and given.absolute()
         likely = (Path(os.path.expandvars(it)) for it in places)
         default = next((str(it) for it in likely if is_there(it)), "")
-        answer = self._asked(text, default, lambda it: check(it) if it else None)
+        answer = self._asked(*question, default, lambda it: check(it) if it else None)
         return Path(answer).absolute() if answer else None
 
-    def _asked(self, text: str, default: str | None, check: Callable[[str], str | None]) -> str:
+    def _asked(self, label: str, text: str, default: str | None, check: Callable[[str], str | None]) -> str:
         """An answer that will do; off a terminal the default. Asked on standard error, which --json leaves free."""
         if not is_terminal():
             return default or ""
@@ -92,7 +92,10 @@ class Asker:
                 raise typer.BadParameter(told)
             return value.strip()
 
-        answer: str = typer.prompt(text, default=default, value_proc=checked, err=True, show_default=bool(default))
+        typer.echo(f"\n{text}", err=True)
+        answer: str = typer.prompt(
+            f"  {label}", default=default, value_proc=checked, err=True, show_default=bool(default)
+        )
         return answer
 
 

@@ -20,9 +20,6 @@ from pysync.validation import readable
 KINDS = ("hms", "glue", "athena", "spark")
 
 _NAMES = {"hms": "dr", "glue": "catalog", "athena": "lake", "spark": "lake"}
-_KIND_TEXTS = (
-    "hms (another Hive Metastore), glue or athena (the AWS Glue Data Catalog), spark (what a Spark session reaches)"
-)
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,20 +36,33 @@ class Question:
         """The option that answers it."""
         return f"--{self.key.replace('_', '-')}"
 
+    @property
+    def label(self) -> str:
+        """What stands before the answer, on a line below the text."""
+        return self.key.replace("_", " ")
+
 
 _QUESTIONS = (
-    Question("source_name", "Name of this cluster. It is written into every object at the target, so choose it once"),
-    Question("source_metastore", "Address of the metastore on this host", default="thrift://localhost:9083"),
-    Question("target_kind", f"Kind of target: {_KIND_TEXTS}"),
-    Question("target_name", "Name of the target in status, logs and commands"),
+    Question("source_name", "The name of this cluster. It is written into every object at the target: choose it once."),
+    Question("source_metastore", "The address of the metastore on this host.", default="thrift://localhost:9083"),
+    Question(
+        "target_kind",
+        "Where changes go: hms (another Hive Metastore), glue or athena (the AWS Glue Data Catalog, by its API or by "
+        "Athena), spark (the catalog of a Spark session).",
+    ),
+    Question("target_name", "The name of the target in status, logs and commands."),
     Question(
         "target_metastore",
-        "Address of the target's metastore: thrift://host:9083 (spark: empty for the one in its hive-site.xml)",
+        "The address of the target's metastore, thrift://host:9083; for spark, empty is the one in its hive-site.xml.",
         ("hms", "spark"),
     ),
-    Question("region", "AWS region of the Data Catalog", ("glue", "athena")),
-    Question("staging", "Location for query results of Athena: s3://bucket/prefix/", ("athena",)),
-    Question("location", "Location prefix, source=target, such as hdfs://a/dir=s3://b/dir; empty: none", default=""),
+    Question("region", "The AWS region of the Data Catalog, such as eu-west-1.", ("glue", "athena")),
+    Question("staging", "The location for query results of Athena, s3://bucket/prefix/.", ("athena",)),
+    Question(
+        "location",
+        "A location prefix at the source and at the target, hdfs://a/dir=hdfs://b/dir; empty for none.",
+        default="",
+    ),
 )
 
 

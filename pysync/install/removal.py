@@ -129,7 +129,7 @@ def _data(record: Record) -> Iterator[tuple[Path, str, bool]]:
         yield from ((it, "backup of hive-site.xml", True) for it in hive_site.backups(site))
     if record.queue not in record.spool.parents:
         yield record.spool, "spool: events that HMS has not sent yet", record.spool in record.directories
-    yield record.queue, "queue: events that a target may still need", record.queue in record.directories
+    yield record.queue, "queue (and spool): events that a target may still need", record.queue in record.directories
     yield record.token, "token: the secret of listener and sidecar", True
     yield record.config, "configuration", True
     yield record.config.parent / NAME, "record: what pysync uninstall --purge needs to know", True

@@ -39,21 +39,29 @@ def asked(host: Host) -> Iterator[Terminal]:
 
 
 def test_it_asks_on_a_terminal_until_each_answer_will_do(host: Host, asked: Terminal) -> None:
-    asked.answer("User that HMS runs as: pysync runs as the same [hive]", "nosuchuser")
-    asked.answer("Error: this machine has no user 'nosuchuser'", ME)
-    asked.answer("Name of this cluster.", "my cluster")
-    asked.answer("Error: 'my cluster' is not a valid name; use up to 64 letters", "onprem")
-    asked.answer("Address of the metastore on this host [thrift://localhost:9083]", "")
-    asked.answer("Kind of target: hms", "hive")
-    asked.answer("Error: 'hive' is not a kind of target; write hms, glue, athena, spark", "hms")
-    asked.answer("Name of the target in status, logs and commands [dr]", "")
-    asked.answer("Address of the target's metastore", "dr-hms")
-    asked.answer("Error: 'dr-hms' is not a metastore address", "thrift://dr-hms")
-    asked.answer("Location prefix, source=target", "hdfs://adh1=hdfs")
-    asked.answer("Error: 'hdfs://adh1=hdfs' is not a pair of locations", "hdfs://adh1/w=hdfs://adh2/w")
-    asked.answer(f"[{host.site}]", str(host.lib))
-    asked.answer(f"Error: cannot read {host.lib}: Is a directory", "")
-    asked.answer(f"[{host.lib}]", "")
+    asked.expect("The user that HMS runs as. pysync runs as the same.\n")
+    asked.answer("  user [hive]", "nosuchuser")
+    asked.expect("Error: this machine has no user 'nosuchuser'")
+    asked.answer("  user [hive]", ME)
+    asked.expect("The name of this cluster.")
+    asked.answer("  source name", "my cluster")
+    asked.expect("Error: 'my cluster' is not a valid name; use up to 64 letters")
+    asked.answer("  source name", "onprem")
+    asked.answer("  source metastore [thrift://localhost:9083]", "")
+    asked.answer("  target kind", "hive")
+    asked.expect("Error: 'hive' is not a kind of target; write hms, glue, athena, spark")
+    asked.answer("  target kind", "hms")
+    asked.answer("  target name [dr]", "")
+    asked.answer("  target metastore", "dr-hms")
+    asked.expect("Error: 'dr-hms' is not a metastore address")
+    asked.answer("  target metastore", "thrift://dr-hms")
+    asked.answer("  location", "hdfs://adh1=hdfs")
+    asked.expect("Error: 'hdfs://adh1=hdfs' is not a pair of locations")
+    asked.answer("  location", "hdfs://adh1/w=hdfs://adh2/w")
+    asked.answer(f"  hive-site.xml [{host.site}]", str(host.lib))
+    asked.expect(f"Error: cannot read {host.lib}: Is a directory")
+    asked.answer(f"  hive-site.xml [{host.site}]", "")
+    asked.answer(f"  jar directory [{host.lib}]", "")
     assert asked.end() == 0, asked.shown
     config = load_config(host.etc / "pysync.toml")
     assert (config.source.name, config.source.metastore) == ("onprem", "thrift://localhost:9083")
@@ -69,9 +77,9 @@ def test_it_asks_on_a_terminal_until_each_answer_will_do(host: Host, asked: Term
 def test_a_second_run_on_a_terminal_asks_no_more_than_it_must(host: Host) -> None:
     assert pysync("init", *host.options(), *GIVEN).returncode == 0
     with terminal(command(["init", *places(host)]), {"NO_COLOR": "1"}) as again:
-        again.answer(f"runs as the same [{ME}]", "")
-        again.answer(f"[{host.site}]", "")
-        again.answer(f"[{host.lib}]", "")
+        again.answer(f"  user [{ME}]", "")
+        again.answer(f"  hive-site.xml [{host.site}]", "")
+        again.answer(f"  jar directory [{host.lib}]", "")
         assert again.end() == 0, again.shown
     assert "nothing to do: everything is there already" in again.shown
 
@@ -79,8 +87,8 @@ def test_a_second_run_on_a_terminal_asks_no_more_than_it_must(host: Host) -> Non
 @pytest.mark.parametrize("how", ["end of file", "Ctrl-C"])
 def test_a_person_who_leaves_has_changed_nothing(host: Host, asked: Terminal, how: str) -> None:
     before = host.tree()
-    asked.answer("User that HMS runs as", ME)
-    asked.expect("Name of this cluster.")
+    asked.answer("  user [hive]", ME)
+    asked.expect("  source name")
     if how == "Ctrl-C":
         asked.process.send_signal(signal.SIGINT)
     else:
