@@ -65,7 +65,7 @@ def _make(directory: Path) -> None:
         it.mkdir(mode=0o755, exist_ok=True)  # one by one: `parents` would leave those above to the umask
 
 
-def assert_unreachable(path: Path) -> None:
+def assert_unreachable(path: Path, what: str = "the token file") -> None:
     """Raises UsageError when somebody but our user and root could put another file in the place of this one."""
     for directory in _above(path):
         try:
@@ -76,8 +76,8 @@ def assert_unreachable(path: Path) -> None:
             raise UsageError(f"cannot read {directory}: {error.strerror}") from error
         if _is_open(found) or _is_others(found):
             raise UsageError(
-                f"other users can replace the token file {path}: they can write to {directory}",
-                f"chmod go-w {directory}, chown the directory, or keep the token in another directory",
+                f"other users can replace {what} {path}: they can write to {directory}",
+                f"chmod go-w {directory}, chown the directory, or keep the file in another directory",
             )
 
 

@@ -17,8 +17,9 @@ from pysync.install.questions import Question, missing, problem, questions
 from pysync.install.record import Record
 
 _USER = "The user that HMS runs as. pysync runs as the same."
-_HIVE_SITE = "hive-site.xml", "The hive-site.xml of HMS, to add the listener to; empty to print the properties instead."
-_HIVE_LIB = "jar directory", "The directory with the jars of HMS, to copy the listener to; empty for no copy."
+_HIVE_SITE = "hive-site.xml", "The hive-site.xml of HMS, to add the listener to. none: print the properties instead."
+_HIVE_LIB = "jar directory", "The directory with the jars of HMS, to copy the listener to. none: do not copy it."
+_NONE = "none"
 _SITES = ("$HIVE_CONF_DIR/hive-site.xml", "$HIVE_HOME/conf/hive-site.xml", "/etc/hive/conf/hive-site.xml")
 _LIBS = ("$HIVE_HOME/lib", "/usr/lib/hive/lib", "/opt/cloudera/parcels/CDH/lib/hive/lib", "/opt/hive/lib")
 
@@ -32,8 +33,11 @@ class Asker:
 
     def user(self, given: str | None) -> str:
         """The user of HMS."""
+        if given is not None:
+            self.problems.extend(user_problems(given))  # before anything is asked
+            return given
         default = self.former.user if self.former else "hive"
-        return given or self._asked("user", _USER, default, lambda it: next(user_problems(it), None))
+        return self._asked("user", _USER, default, lambda it: next(user_problems(it), None))
 
     def answers(self, given: Mapping[str, str]) -> dict[str, str]:
         """Answers to all `questions`. What was given and will not do, or is missing, is among the problems."""
@@ -78,9 +82,9 @@ class Asker:
         if given is not None or not is_terminal() or self.problems:
             return given and given.absolute()
         likely = (Path(os.path.expandvars(it)) for it in places)
-        default = next((str(it) for it in likely if is_there(it)), "")
-        answer = self._asked(*question, default, lambda it: check(it) if it else None)
-        return Path(answer).absolute() if answer else None
+        default = next((str(it) for it in likely if is_there(it)), _NONE)
+        answer = self._asked(*question, default, lambda it: None if it == _NONE else check(it))
+        return None if answer == _NONE else Path(answer).absolute()
 
     def _asked(self, label: str, text: str, default: str | None, check: Callable[[str], str | None]) -> str:
         """An answer that will do; off a terminal the default. Asked on standard error, which --json leaves free."""

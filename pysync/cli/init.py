@@ -102,7 +102,7 @@ def init(
     site, lib = asker.hive_site(merge_hive_site), asker.hive_lib(hive_lib)
     units = unit_dir.absolute() if unit_dir.is_dir() and not no_systemd else None
     places = Places(config_dir, spool_dir and spool_dir.absolute(), units, site, lib)
-    if problems := [*asker.problems, *first_problems(places, user)]:
+    if problems := dict.fromkeys([*asker.problems, *first_problems(places, user)]):
         raise UsageError("\n".join(problems))
     executable = _executable()
     found = plan(places, user, text, executable)

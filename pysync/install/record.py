@@ -5,11 +5,13 @@ It is not among the sidecar's own files: whoever may write there must not tell r
 
 from __future__ import annotations
 
+import os
 from pathlib import Path
 
 from pydantic import BaseModel, ConfigDict, ValidationError
 
 from pysync.errors import UsageError
+from pysync.token import assert_unreachable
 
 NAME = "installed.json"
 
@@ -47,9 +49,15 @@ class Record(BaseModel):
 
 
 def read_record(directory: Path) -> Record | None:
-    """The record in a configuration directory; None where there is none. UsageError where it cannot be read."""
+    """The record in a configuration directory; None where there is none.
+
+    UsageError where it cannot be read, or others could have written it: it tells root what to remove.
+    """
     path = directory / NAME
     try:
+        if path.stat().st_uid not in {0, os.geteuid()}:
+            raise UsageError(f"{path} belongs to another user", "run the command as that user")
+        assert_unreachable(path, "the record")
         return Record.model_validate_json(path.read_bytes())
     except FileNotFoundError:
         return None

@@ -61,6 +61,8 @@ def test_it_asks_on_a_terminal_until_each_answer_will_do(host: Host, asked: Term
     asked.answer(f"  hive-site.xml [{host.site}]", str(host.lib))
     asked.expect(f"Error: cannot read {host.lib}: Is a directory")
     asked.answer(f"  hive-site.xml [{host.site}]", "")
+    asked.answer(f"  jar directory [{host.lib}]", str(host.root / "no"))
+    asked.expect(f"Error: there is no directory {host.root}/no")
     asked.answer(f"  jar directory [{host.lib}]", "")
     assert asked.end() == 0, asked.shown
     config = load_config(host.etc / "pysync.toml")
@@ -72,6 +74,30 @@ def test_it_asks_on_a_terminal_until_each_answer_will_do(host: Host, asked: Term
     assert (host.lib / "pysync-listener.jar").is_file()
     assert "Next:\n" in asked.shown
     assert "Traceback" not in asked.shown
+
+
+def test_none_is_an_answer_too(host: Host) -> None:
+    given = [
+        *places(host),
+        *GIVEN,
+        f"--user={ME}",
+        "--target-name=dr",
+        "--source-metastore=thrift://a:1",
+        "--no-systemd",
+    ]
+    with terminal(
+        command(["init", *given, "--location=hdfs://a/b=hdfs://c/d"]), {"HIVE_HOME": str(host.root)}
+    ) as asked:
+        asked.answer(f"  hive-site.xml [{host.site}]", "none")
+        asked.answer(f"  jar directory [{host.lib}]", "none")
+        assert asked.end() == 0, asked.shown
+    assert (host.site.read_text(), (host.lib / "pysync-listener.jar").exists()) == (EMR, False)
+
+
+def test_a_wrong_option_is_told_before_anything_is_asked(host: Host) -> None:
+    with terminal(command(["init", *places(host), "--user=nosuchuser", "--source-name=a b"])) as asked:
+        assert asked.end() == 2
+    assert len(asked.shown.splitlines()) == 2, asked.shown
 
 
 def test_a_second_run_on_a_terminal_asks_no_more_than_it_must(host: Host) -> None:

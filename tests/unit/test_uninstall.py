@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import shlex
 import subprocess
 from collections.abc import Callable
@@ -14,12 +15,12 @@ from click.testing import Result
 from typer.testing import CliRunner
 
 from pysync.cli.app import app
-from pysync.errors import PysyncError
+from pysync.errors import PysyncError, UsageError
 from pysync.install.record import read_record
 from pysync.jobs import uninstalling
 from pysync.queue import EventQueue
 from tests.support.hive_sites import EMR
-from tests.support.installs import Host
+from tests.support.installs import NOBODY, Host
 from tests.support.queues import fill
 
 
@@ -203,6 +204,18 @@ def test_nothing_is_removed_below_a_running_sidecar(
     found = uninstall(host, *options)
     assert isinstance(found.exception, PysyncError)
     assert "pid 4711; stop it: systemctl disable --now pysync" in str(found.exception)
+    assert host.tree() == before
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="only root may make files of other users: run it as root")
+@pytest.mark.parametrize("which", ["etc", "etc/installed.json"])
+def test_a_record_that_another_user_may_write_is_not_believed(host: Host, which: str) -> None:
+    """It would tell root what to remove."""
+    host.init()
+    os.chown(host.root / which, NOBODY, NOBODY)
+    before = host.tree()
+    found = uninstall(host, "--purge", "--yes")
+    assert isinstance(found.exception, UsageError)
     assert host.tree() == before
 
 
