@@ -81,7 +81,10 @@ def plan(places: Places, user: str, text: str, executable: Path | None) -> Plan:
     ]
     record = _record(places, config, user, spool, made)
     steps = (made[0], record, *made[1:])
-    problems = [problem for step in steps for problem in step.problems()]
+    # Those of a pysync.toml or hive-site.xml that is there were not looked at yet.
+    used = (config.queue.directory, config.bridge.token_file, spool)
+    problems = [f"{problem}; name another place" for path in used for problem in path_problems(path)]
+    problems += [problem for step in steps for problem in step.problems()]
     problems += _unrunnable(executable, owner) if places.units else []
     properties = listener_settings(config, spool) if config.source.capture == "listener" else {}
     return Plan(steps, tuple(dict.fromkeys(problems)), tuple(_notes(steps, places, config)), file, properties)
@@ -114,8 +117,8 @@ def user_problems(user: str) -> Iterator[str]:
 
 
 def _of_paths(places: Places) -> Iterator[str]:
-    for path in (places.config, places.spool, places.units, places.hive_lib):
-        yield from [f"{problem}; name another directory" for problem in path_problems(path)] if path else ()
+    for path in filter(None, (places.config, places.spool, places.units, places.hive_lib)):
+        yield from (f"{problem}; name another place" for problem in path_problems(path))
     if places.hive_lib and not places.hive_lib.is_dir():
         yield f"there is no directory {places.hive_lib}; name the one with the jars of Hive: --hive-lib DIR"
 

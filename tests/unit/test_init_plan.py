@@ -276,6 +276,20 @@ def test_a_path_that_would_need_quotes_is_refused(host: Host, name: str) -> None
         host.plan(replace(host.places, config=host.root / name / "etc", hive_lib=None))
 
 
+@pytest.mark.parametrize("queue", ["queue", "/var/my queue", "/var/../queue"])
+def test_so_is_one_of_a_pysync_toml_that_is_there(host: Host, queue: str) -> None:
+    text = host.text().replace(f'"{host.var}"', f'"{queue}"')
+    assert problems(host.plan(text=text))[0] == (
+        f"{queue!r} is not an absolute path of letters, digits and ./_+@,=-; name another place"
+    )
+
+
+def test_a_spool_in_hive_site_that_only_hadoop_can_find_is_refused(host: Host) -> None:
+    property_ = "<property><name>pysync.spool.dir</name><value>${user.home}/spool</value></property></configuration>"
+    host.site.write_text(host.site.read_text().replace("</configuration>", property_))
+    assert problems(host.plan())[0].startswith("'${user.home}/spool' is not an absolute path")
+
+
 def test_an_unknown_user_and_a_missing_directory_are_told_together(host: Host) -> None:
     with pytest.raises(UsageError) as refused:
         host.plan(replace(host.places, hive_lib=host.root / "no"), user="nosuchuser")
