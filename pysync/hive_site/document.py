@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import codecs
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from xml.parsers import expat
 
 from pysync.errors import UsageError
@@ -25,15 +25,13 @@ Span = tuple[int, int]
 
 @dataclass(frozen=True, slots=True)
 class Property:
-    """One `<property>`; its value is None where it has none."""
+    """One `<property>`; its value is None where it has none, and an empty one is none to Hadoop."""
 
     name: str
     value: str | None
     is_final: bool
     span: Span
-    content: (
-        Span | None
-    )  # of what is within <value>, or of the tag <value/>; None: the value is an attribute (Hadoop 3)
+    content: Span | None  # of what is within <value>; None: it is an attribute (Hadoop 3), or there is none
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,17 +47,20 @@ class Document:
     block: tuple[Span, Span] | None  # the comments around what pysync added
 
     def effective(self) -> dict[str, Property]:
-        """The property that counts, by name."""
+        """The property that counts, by name. One without a value counts where it is final: then no other does."""
         found = dict[str, Property]()
         for it in self.properties:
             before = found.get(it.name)
-            if it.value is not None and not (before and before.is_final):
-                found[it.name] = it
+            if before is None or not before.is_final:
+                if it.value is not None or (it.is_final and before is None):
+                    found[it.name] = it
+                elif it.is_final and before:
+                    found[it.name] = replace(before, is_final=True)
         return found
 
     def values(self) -> dict[str, str]:
         """What Hadoop would read, by name, without white space around it."""
-        return {name: (it.value or "").strip() for name, it in self.effective().items()}
+        return {name: it.value.strip() for name, it in self.effective().items() if it.value is not None}
 
     def before(self, at: int) -> int:
         """Where the white space in front of a place begins."""
@@ -177,8 +178,7 @@ class _Reader:
         if element.name == "property":
             self._take((element.start, end))
         elif self._open and self._open[-1].name == "property":
-            content = (element.start, end) if is_empty else (inside, at)
-            self._fields[element.name] = ("".join(self._text), content)
+            self._fields[element.name] = ("".join(self._text), None if is_empty else (inside, at))
         if not self._open:
             self.root = (element.start, end) if is_empty else (at, end)
 
@@ -186,7 +186,7 @@ class _Reader:
         name, _ = self._fields.get("name", ("", None))
         value, content = self._fields.get("value", (None, None))
         is_final = self._fields.get("final", ("", None))[0] == "true"
-        self.properties.append(Property(name.strip(), value, is_final, span, content))
+        self.properties.append(Property(name.strip(), value or None, is_final, span, content))
         self._fields = {}
 
     def _characters(self, text: str) -> None:

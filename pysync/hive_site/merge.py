@@ -105,11 +105,9 @@ def _joined(listeners: Iterator[str] | list[str]) -> str:
 def _set(document: Document, it: Property, value: str, name: str) -> _Edit:
     """A property of the file with another value."""
     if it.content is None:
-        raise UsageError(f"{name}: the value of {it.name} is an attribute of <property>", _BY_HAND)
+        raise UsageError(f"{name}: {it.name} has no <value> that can be changed", _BY_HAND)
     start, end = it.content
     raw = document.data[start:end].decode("utf-8")
-    if raw.endswith("/>") and raw.startswith("<value"):
-        return _Edit(it.content, element("value", value, it.name))
     old = _listed(it.value or "")
     if it.name in LISTENERS and not (it.value or "").rstrip().endswith(","):
         return _listing(raw, start, _joined(_listed(value)[len(old) :]), is_first=not old)
@@ -128,7 +126,7 @@ def _listing(raw: str, start: int, added: str, *, is_first: bool) -> _Edit:
 def _unlisted(document: Document, it: Property, listener: str, name: str) -> _Edit:
     """A list without our class; the whole property where we added it and nothing else is in it."""
     if it.content is None:
-        raise UsageError(f"{name}: the value of {it.name} is an attribute of <property>", _BY_HAND)
+        raise UsageError(f"{name}: {it.name} has no <value> that can be changed", _BY_HAND)
     if document.is_in_block(it) and _listed(it.value or "") == [listener]:
         return _Edit((document.before(it.span[0]), it.span[1]))
     start, end = it.content

@@ -219,7 +219,7 @@ def test_hive_site_merges_and_unmerges_as_init_does(host: Host, form: str) -> No
     again = pysync("hive-site", "-c", file, "--merge", host.site)
     assert again.stdout == f"{host.site}: nothing to do\n"
     assert pysync("hive-site", "-c", file, "--unmerge", host.site).returncode == 0
-    assert host.site.read_bytes() == form.replace("<value/>", "<value></value>").encode()
+    assert host.site.read_bytes() == form.encode()
     both = pysync("hive-site", "-c", file, "--merge", host.site, "--unmerge", host.site)
     assert (both.returncode, both.stderr) == (2, "pysync: --merge and --unmerge exclude each other; give one of them\n")
 

@@ -215,6 +215,6 @@ def test_a_name_that_a_backup_would_have_may_be_taken(site: Path) -> None:
 def test_a_rewrite_tells_its_changes(site: Path) -> None:
     planned: Rewrite = files.plan(site, edit)
     assert [(it.name, it.old, it.new) for it in planned.changes] == [
-        (LISTENERS, "", "org.pysync.listener.SidecarListener"),
+        (LISTENERS, None, "org.pysync.listener.SidecarListener"),
         ("pysync.source.name", None, "east"),
     ]

@@ -70,7 +70,7 @@ def test_twice_is_once(form: str) -> None:
 def test_taken_out_again_it_is_as_before(form: str) -> None:
     before = FORMS[form].encode()
     after = unmerged(merged(before).content).content
-    assert after == before.replace(b"<value/>", b"<value></value>")
+    assert after == before
     assert (unmerged(after).content, unmerged(after).changes) == (after, ())
 
 
@@ -86,6 +86,15 @@ def test_the_listener_joins_the_list_under_the_name_of_the_file(form: str, key: 
     found = values(merged(form.encode()).content)
     assert [it.strip() for it in found[key].split(",")] == listed
     assert ({OLD, NEW} & found.keys()) == {key}
+
+
+@pytest.mark.parametrize("empty", ["<value></value>", "<value/>", ""])
+def test_an_empty_list_is_none_so_the_other_name_counts(empty: str) -> None:
+    """To Hadoop an empty value is none: one of ours there would take the place of the other list."""
+    before = site(f"<property><name>{NEW}</name>{empty}</property>{one(OLD, 'a.B')}")
+    after = merged(before).content
+    assert {key: it for key, it in values(after).items() if key in {OLD, NEW}} == {OLD: f"a.B,{LISTENER}"}
+    assert unmerged(after).content == before
 
 
 def test_of_two_lists_both_get_it_as_hive_2_and_3_read_different_ones() -> None:
@@ -110,7 +119,6 @@ def test_one_whose_name_begins_as_ours_is_another() -> None:
 @pytest.mark.parametrize(
     ("text", "after"),
     [
-        ("", LISTENER),
         ("  \n ", f"{LISTENER}  \n "),
         ("a.B ", f"a.B,{LISTENER} "),
         ("a.B,", f"a.B,{LISTENER}"),  # an empty name between two commas would keep HMS from its start
@@ -230,10 +238,19 @@ def test_what_is_no_hive_site_is_refused_with_its_place(content: bytes, words: s
 def test_a_list_in_an_attribute_is_refused() -> None:
     """Hadoop 2 does not read it, Hadoop 3 does."""
     before = site(f'<property name="{OLD}" value="a.B"/>')
-    with pytest.raises(UsageError, match=rf"^x: the value of {OLD} is an attribute of <property>; edit"):
+    with pytest.raises(UsageError, match=rf"^x: {OLD} has no <value> that can be changed; edit"):
         merged(before)
     found = values(merged(site(f'<property name="x.y" value="{"a" * 3}"/>')).content)
     assert found["x.y"] == "aaa"
+
+
+def test_one_that_is_final_and_has_no_value_is_refused_as_no_other_counts() -> None:
+    final = f"<property><name>{OLD}</name><final>true</final></property>"
+    with pytest.raises(UsageError, match="has no <value> that can be changed"):
+        merged(site(final + one(OLD, "a.B")))
+    after = merged(site(one(OLD, "a.B") + final + one(OLD, "c.D"))).content
+    assert [value for name, value in read(after) if name == OLD] == [f"a.B,{LISTENER}", "", "c.D"]
+    assert values(merged(site(f"<property><name>{OLD}</name></property>")).content)[OLD] == LISTENER
 
 
 @pytest.mark.parametrize("wrong", [one("a", "2"), one("b", "1"), one("pysync.x", "1"), "<property/>"])
