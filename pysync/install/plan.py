@@ -21,7 +21,7 @@ from pysync.hive_site import files as hive_site
 from pysync.hive_site.document import Document, parse
 from pysync.hive_site.merge import LISTENERS, Edited, merge
 from pysync.install import unit
-from pysync.install.listener import listener_jar, listener_settings
+from pysync.install.listener import LISTENER, listener_jar, listener_settings
 from pysync.install.record import NAME, Record, read_record
 from pysync.install.shipped import shipped
 from pysync.install.steps import Directory, File, HiveSite, Step, Token
@@ -212,7 +212,9 @@ def _overruling(site: Path) -> Iterator[str]:
     """Files beside hive-site.xml that HMS reads after it, and that have a list of listeners of their own."""
     for other in (site.with_name(name) for name in _LATER):
         with suppress(OSError, UsageError):
-            if key := next((it for it in LISTENERS if it in parse(other.read_bytes(), str(other)).values()), None):
+            there = parse(other.read_bytes(), str(other)).values()
+            key = next((it for it in LISTENERS if it in there), "")
+            if LISTENER not in there.get(key, LISTENER):
                 yield f"{other} sets {key}, and HMS reads it after {site.name}: add the listener there, too"
 
 

@@ -15,7 +15,7 @@ from pysync.cli.app import app
 from pysync.config import load_config
 from pysync.errors import UsageError
 from pysync.install import steps
-from pysync.install.listener import listener_jar
+from pysync.install.listener import LISTENER, listener_jar
 from pysync.install.plan import Plan, plan
 from pysync.install.record import read_record
 from pysync.token import read_token
@@ -174,12 +174,14 @@ def test_a_file_of_a_cluster_manager_is_merged_with_a_warning(host: Host) -> Non
 def test_a_list_that_hms_reads_later_is_told_of(host: Host, name: str) -> None:
     later = host.site.with_name(name)
     later.write_text(
-        "<configuration><property><name>metastore.event.listeners</name><value/></property></configuration>"
+        "<configuration><property><name>metastore.event.listeners</name><value>a.B</value></property></configuration>"
     )
     (note,) = host.plan().notes
     assert note == (
         f"{later} sets metastore.event.listeners, and HMS reads it after hive-site.xml: add the listener there, too"
     )
+    later.write_text(later.read_text().replace("a.B", f"a.B,{LISTENER}"))
+    assert host.plan().notes == ()
     later.write_text("<configuration")
     assert host.plan().notes == ()
 
