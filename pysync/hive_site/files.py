@@ -124,6 +124,6 @@ def _second_name(path: Path) -> Path:
     for number in count():
         backup = path.with_name(f"{path.name}{BACKUP}{f'.{number}' if number else ''}")
         with suppress(FileExistsError):
-            os.link(path, backup)
+            os.link(path, backup, follow_symlinks=False)
             return backup
     raise AssertionError
