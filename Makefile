@@ -17,7 +17,7 @@ EXTRAS := spark,aws,web,embedded,embedded-aws,dev
 # Else every one of some hundred processes that a test starts compiles all of pysync anew.
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: help setup jar dist demo test test-athena test-aws test-spark test-crash simulate test-versions test-kerberos chaos both-ways lint format bench pictures clean doctor doctor-python doctor-build pins sbom licences audit release
+.PHONY: help setup jar dist demo test test-athena test-aws test-spark test-crash test-readme simulate test-versions test-kerberos chaos both-ways lint format bench pictures clean doctor doctor-python doctor-build pins sbom licences audit release
 
 help: ## show this help
 	@awk -F ':.*## ' '/^[a-zA-Z_%-]+:.*## / {printf "  %-14s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -79,6 +79,9 @@ test-spark: setup $(JAR) $(ARCHIVE) ## the tests that need a Spark: copying behi
 
 test-crash: setup $(JAR) $(ARCHIVE) ## kills, outages and other long runs on real servers: a quarter of an hour
 	@$(BIN)/python -m pytest -n 2 --dist loadfile -m crash $(ARGS)
+
+test-readme: setup $(JAR) ## README's set-up and docs/quickstart.md, as they stand; the set-up in a fresh Debian (needs root, debootstrap, iproute2)
+	@$(BIN)/python -m pytest -s tests/readme $(ARGS)
 
 chaos: setup $(JAR) $(ARCHIVE) ## the long suite: streams of DDL against kills of everything, and properties with many examples
 	@$(BIN)/python -m tests.chaos

@@ -65,14 +65,13 @@ def furnish(machine: CleanRoot) -> None:
     machine.run(["install", "-d", "-o", "hive", "-g", "hive", "/var/lib/hive", WAREHOUSE])
 
 
-def check_out(machine: CleanRoot, place: str) -> None:
+def copy_checkout(target: Path) -> None:
     """The files of this checkout, those that git knows or would take, without what was built."""
     listed = ["git", "ls-files", "-z", "--cached", "--others", "--exclude-standard"]
     for name in subprocess.run(listed, cwd=ROOT, check=True, stdout=subprocess.PIPE).stdout.decode().split("\0"):
         if name and (ROOT / name).is_file():
-            target = machine.inside(f"{place}/{name}")
-            target.parent.mkdir(parents=True, exist_ok=True)
-            shutil.copy2(ROOT / name, target)
+            (target / name).parent.mkdir(parents=True, exist_ok=True)
+            shutil.copy2(ROOT / name, target / name)
 
 
 def link_or_copy(source: str, target: str) -> None:

@@ -12,7 +12,7 @@ import pytest
 from pysync.metastore.client import Metastore
 from tests.readme.blocks import README, shell_blocks
 from tests.readme.cleanroot import CleanRoot, missing
-from tests.readme.host import HIVE_HOME, SPARK, check_out, furnish
+from tests.readme.host import HIVE_HOME, SPARK, copy_checkout, furnish
 from tests.readme.otherhost import metastore_elsewhere
 
 pytestmark = pytest.mark.timeout(1500)
@@ -45,7 +45,7 @@ def test_the_set_up_of_readme_works_as_it_is_written(tmp_path, capsys):
     with steps.step("(a fresh Debian)"):
         machine.build()
         furnish(machine)
-        check_out(machine, CHECKOUT)
+        copy_checkout(machine.inside(CHECKOUT))
     hosts = machine.inside("/etc/hosts")
     with machine, metastore_elsewhere("dr-hms", hosts, tmp_path / "dr") as target:
         with steps.step("(the metastore of the host, without pysync)"):
