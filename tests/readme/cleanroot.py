@@ -74,7 +74,8 @@ class CleanRoot:
 
     def run(self, command: list[str], *, cwd: str = "/", env: Mapping[str, str] | None = None) -> str:
         """What it printed, on both outputs; AssertionError with that if it ends with another code than 0."""
-        inside = ["nsenter", f"--target={self._pid()}", "--mount", "--pid", "--root", f"--wd={self.inside(cwd)}", "--"]
+        # The directory is entered inside: one of this machine's mounts would have no name there.
+        inside = ["nsenter", f"--target={self._pid()}", "--mount", "--pid", "--root", "--", "env", f"--chdir={cwd}"]
         done = subprocess.run(
             [*inside, *command],
             stdout=subprocess.PIPE,
