@@ -13,11 +13,12 @@ TOOLS := build/release/tools
 RUNTIME := build/release/runtime
 RELEASE := PYTHONPATH=.ci $(TOOLS)/bin/python -m release
 SUITES ?= test test-athena test-spark test-crash test-versions test-kerberos
+CONTAINER_TOOLS := build/container/tools
 EXTRAS := spark,aws,web,embedded,embedded-aws,dev
 # Else every one of some hundred processes that a test starts compiles all of pysync anew.
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: help setup jar dist demo test test-athena test-aws test-spark test-crash test-readme simulate test-versions test-kerberos chaos both-ways lint format bench pictures clean doctor doctor-python doctor-build pins sbom licences audit release
+.PHONY: help setup jar dist demo test test-athena test-aws test-spark test-crash test-readme simulate test-versions test-kerberos chaos both-ways lint format bench pictures clean doctor doctor-python doctor-build pins sbom licences audit release test-container
 
 help: ## show this help
 	@awk -F ':.*## ' '/^[a-zA-Z_%-]+:.*## / {printf "  %-14s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -102,6 +103,18 @@ test-versions: setup $(JAR) ## every pair of Hive versions, PostgreSQL, HDFS, s3
 test-kerberos: setup $(JAR) ## the login by Kerberos, against a real KDC (Debian: krb5-kdc krb5-admin-server krb5-user libkrb5-dev gcc)
 	@$(BIN)/python -c 'import gssapi' 2>/dev/null || $(BIN)/python -m pip install --quiet -c .ci/constraints.txt gssapi >/dev/null 2>&1 || true
 	@$(BIN)/python -m pytest --timeout=600 tests/versions/test_kerberos.py $(ARGS)
+
+$(CONTAINER_TOOLS)/.setup: tests/container/requirements.txt
+	@[ "$$(id -u)" = 0 ] || { echo "the images are built and run as root: sudo make test-container"; exit 2; }
+	@command -v apt-get >/dev/null || { echo "the base of the images is made from Debian's packages: this needs a Debian"; exit 2; }
+	@echo "installing buildah, debootstrap and iproute2, and the checkers of tests/container/requirements.txt"
+	@apt-get install --yes --quiet --quiet --no-install-recommends buildah debootstrap iproute2
+	@$(PYTHON) -m venv $(CONTAINER_TOOLS)
+	@$(CONTAINER_TOOLS)/bin/python -m pip install --quiet -c .ci/constraints.txt -r tests/container/requirements.txt
+	@touch $@
+
+test-container: setup $(CONTAINER_TOOLS)/.setup ## the images, built by buildah and run as the pod of conf/kubernetes (root on a Debian; a quarter of an hour)
+	@$(BIN)/python -m pytest -s --timeout=1800 tests/container $(ARGS)
 
 lint: setup ## ruff and mypy --strict
 	@$(BIN)/ruff format --check .
