@@ -121,7 +121,7 @@ def test_a_set_up_that_was_killed_is_made_good(cluster: Cluster) -> None:
         assert len(token.read_text().strip()) == 64
 
 
-def test_a_secret_of_kubernetes_is_refused_as_it_is_mounted_and_taken_as_it_was_copied(cluster: Cluster) -> None:
+def test_a_secret_is_refused_as_it_is_mounted_and_taken_as_it_was_copied(cluster: Cluster) -> None:
     secret = {"token": "a" * 32, "metastore.password": "swordfish"}
     data = {key: base64.b64encode(text.encode()).decode() for key, text in secret.items()}
     cluster.objects["Secret", "pysync"] = {"data": data}
