@@ -15,7 +15,7 @@ import pytest
 
 from pysync import __version__
 from tests.container.hosts import Container, Mount
-from tests.container.images import ROOT, Image, say
+from tests.container.images import Image, say
 from tests.support import wait_until
 
 ALONE = """
