@@ -74,7 +74,7 @@ class Buildah:
     def __call__(self, *arguments: str, log: Path | None = None) -> str:
         """Run a command of buildah; with `log` all that it says goes there. AssertionError where it fails."""
         storage = [f"--root={self.directory / 'storage'}", f"--runroot={self.directory / 'run'}"]
-        command = ["buildah", "--storage-driver=vfs", *storage, *arguments]
+        command = ["buildah", f"--storage-driver={_driver(self.directory)}", *storage, *arguments]
         if log is None:
             done = subprocess.run(command, capture_output=True, text=True, check=False)
             assert done.returncode == 0, f"{command}: {done.stderr}"
@@ -112,6 +112,13 @@ class Buildah:
             self("add", "--quiet", container, str(base), "/")
             self("commit", "--quiet", "--rm", container, _BASE)
             shutil.rmtree(base)
+
+
+def _driver(directory: Path) -> str:
+    """Overlay, or where that cannot be had (the directory may lie on one itself) vfs, which copies every layer."""
+    known = "overlay" in Path("/proc/filesystems").read_text()
+    lies_on = subprocess.run(["stat", "-f", "-c", "%T", directory], capture_output=True, text=True, check=True).stdout
+    return "overlay" if known and "overlay" not in lies_on else "vfs"
 
 
 def _debian(base: Path, log: Path) -> None:
