@@ -14,6 +14,7 @@ RUNTIME := build/release/runtime
 RELEASE := PYTHONPATH=.ci $(TOOLS)/bin/python -m release
 SUITES ?= test test-athena test-spark test-crash test-versions test-kerberos
 CONTAINER_TOOLS := build/container/tools
+
 EXTRAS := spark,aws,web,embedded,embedded-aws,dev
 # Else every one of some hundred processes that a test starts compiles all of pysync anew.
 unexport PYTHONDONTWRITEBYTECODE
@@ -104,6 +105,8 @@ test-kerberos: setup $(JAR) ## the login by Kerberos, against a real KDC (Debian
 	@$(BIN)/python -c 'import gssapi' 2>/dev/null || $(BIN)/python -m pip install --quiet -c .ci/constraints.txt gssapi >/dev/null 2>&1 || true
 	@$(BIN)/python -m pytest --timeout=600 tests/versions/test_kerberos.py $(ARGS)
 
+CONTAINER_TOOLS := build/container/tools
+
 $(CONTAINER_TOOLS)/.setup: tests/container/requirements.txt
 	@[ "$$(id -u)" = 0 ] || { echo "the images are built and run as root: sudo make test-container"; exit 2; }
 	@command -v apt-get >/dev/null || { echo "the base of the images is made from Debian's packages: this needs a Debian"; exit 2; }
@@ -113,6 +116,7 @@ $(CONTAINER_TOOLS)/.setup: tests/container/requirements.txt
 	@$(CONTAINER_TOOLS)/bin/python -m pip install --quiet -c .ci/constraints.txt -r tests/container/requirements.txt
 	@touch $@
 
+.PHONY: test-container
 test-container: setup $(CONTAINER_TOOLS)/.setup ## the images, built by buildah and run as the pod of conf/kubernetes (root on a Debian; a quarter of an hour)
 	@$(BIN)/python -m pytest -s --timeout=1800 tests/container $(ARGS)
 
