@@ -12,12 +12,14 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
+import yaml
 
 from pysync import __version__
 from tests.container.hosts import Container, Mount
-from tests.container.images import Image, say
+from tests.container.images import ROOT, Image, say
 from tests.support import wait_until
 
+COMPOSE = yaml.safe_load((ROOT / "conf" / "container" / "compose.yaml").read_text())
 ALONE = """
 [source]
 name = "onprem"
@@ -139,6 +141,36 @@ def test_a_wrong_configuration_ends_it_with_2_and_one_line(
     container = contain(sidecar_image, sidecar_image.command, mounts=places)
     assert container.wait() == 2
     assert "web.prot: unknown key" in container.said()
+
+
+def test_the_set_up_of_compose_can_run_again(contain: Contain, sidecar_image: Image, tmp_path: Path) -> None:
+    setup = COMPOSE["services"]["setup"]
+    tmp_path.chmod(0o755)
+    mounts = []
+    for name, target in (text.split(":") for text in setup["volumes"]):
+        (tmp_path / name).mkdir(mode=0o700)  # a new volume gets owner and mode of the image's directory
+        os.chown(tmp_path / name, *sidecar_image.user)
+        mounts.append(Mount(tmp_path / name, target))
+    command = [word.replace("$$", "$") for word in setup["entrypoint"]]
+    found = []
+    for _ in range(2):
+        container = contain(sidecar_image, command, mounts=mounts)
+        assert container.wait() == 0, container.said()
+        jar = tmp_path / "listener" / "pysync-listener.jar"
+        found.append(((tmp_path / "run" / "token").read_text(), jar.stat().st_ino))
+    (token, jar_before), (token_again, jar_after) = found
+    assert len(token.strip()) == 64
+    assert token_again == token  # who runs has read it
+    assert jar_after != jar_before  # beside the one that a running HMS has open
+    assert [path.name for path in (tmp_path / "listener").iterdir()] == ["pysync-listener.jar"]
+
+
+def test_the_owner_of_compose_s_network_ends_at_once(contain: Contain, sidecar_image: Image) -> None:
+    container = contain(sidecar_image, COMPOSE["services"]["pod"]["entrypoint"])
+    wait_until(lambda: Path(f"/proc/{container.pid}/comm").read_text() == "tini\n", what="tini")
+    time.sleep(0.5)
+    container.signal(signal.SIGTERM)
+    assert container.wait(5) == 128 + signal.SIGTERM
 
 
 def test_it_needs_little(contain: Contain, sidecar_image: Image, places: list[Mount]) -> None:
