@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import itertools
 import os
-from collections.abc import Callable, Iterator
+import socket
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -18,6 +19,7 @@ from tests.container.kubelet import Pod
 
 MANIFESTS = ROOT / "conf" / "kubernetes" / "metastore.yaml"
 TARGET = "10.77.0.2"
+_HOSTS = f"127.0.0.1 localhost {socket.gethostname()}\n"  # a runtime tells a container its own name
 
 # Stands for the image apache/hive: a metastore on port 9083 that reads the same environment and the same files.
 _HIVE = """
@@ -70,10 +72,12 @@ def host() -> Iterator[Host]:
 def contain(host: Host, tmp_path: Path) -> Iterator[Callable[..., Container]]:
     """Start a process of an image: `contain(image, command, mounts=[…])`; none is left behind."""
     started: list[Container] = []
+    hosts = Mount(tmp_path / "hosts", "/etc/hosts", read_only=True)
+    hosts.source.write_text(_HOSTS)
 
-    def start(image: Image, command: list[str], **more: Any) -> Container:
+    def start(image: Image, command: list[str], *, mounts: Sequence[Mount] = ()) -> Container:
         log = tmp_path / f"container-{len(started)}.log"
-        started.append(Container(host, image, command, log=log, user=image.user, **more))
+        started.append(Container(host, image, command, log=log, user=image.user, mounts=[*mounts, hosts]))
         return started[-1]
 
     yield start
@@ -111,7 +115,7 @@ def cluster(host: Host, tmp_path: Path, sidecar_image: Image, hive_image: Image)
     data.mkdir()
     os.chown(data, *hive_image.user)
     (tmp_path / "node").mkdir()
-    (tmp_path / "node" / "hosts").write_text(f"127.0.0.1 localhost\n{TARGET} dr-hms\n")
+    (tmp_path / "node" / "hosts").write_text(f"{_HOSTS}{TARGET} dr-hms\n")
     with Host(f"pysync-{os.getpid()}-{next(_numbers)}") as other:
         host.connect(other, "10.77.0.1", TARGET)
         mounts = [Mount(data, "/opt/hive/data")]
