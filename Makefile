@@ -19,7 +19,7 @@ EXTRAS := spark,aws,web,embedded,embedded-aws,dev
 # Else every one of some hundred processes that a test starts compiles all of pysync anew.
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: help setup jar dist demo test test-athena test-aws test-spark test-crash test-readme simulate test-versions test-kerberos chaos both-ways lint format bench pictures clean doctor doctor-python doctor-build pins sbom licences audit release test-container
+.PHONY: help setup jar dist demo test test-athena test-aws test-spark test-crash test-readme simulate test-versions test-kerberos chaos both-ways lint format bench pictures clean doctor doctor-python doctor-build
 
 help: ## show this help
 	@awk -F ':.*## ' '/^[a-zA-Z_%-]+:.*## / {printf "  %-14s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
