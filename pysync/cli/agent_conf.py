@@ -7,6 +7,7 @@ from typing import Annotated
 
 import typer
 
+from pysync.cli.arguments import path
 from pysync.migration.agent_conf import import_agent_conf
 
 
@@ -17,10 +18,12 @@ def register(app: typer.Typer) -> None:
 
 def convert(
     hive_site: Annotated[
-        Path, typer.Argument(metavar="HIVE_SITE", help="The hive-site.xml that configures the agent in HMS.")
+        Path,
+        typer.Argument(metavar="HIVE_SITE", parser=path, help="The hive-site.xml that configures the agent in HMS."),
     ],
     source: Annotated[
-        str, typer.Option(help="Name of this metastore. Every object at the target is marked with it.")
+        str,
+        typer.Option(metavar="NAME", help="Name of this metastore. Every object at the target is marked with it."),
     ] = "onprem",
 ) -> None:
     """Convert the settings of the AWS Glue sync agent for Hive to a pysync.toml, and print it.

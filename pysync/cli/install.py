@@ -7,6 +7,7 @@ from typing import Annotated
 
 import typer
 
+from pysync.cli.arguments import path
 from pysync.cli.output import ConfigFile
 from pysync.config import load_config
 from pysync.install import hive_site_for, listener_jar
@@ -21,7 +22,9 @@ def register(app: typer.Typer) -> None:
 
 
 def token(
-    file: Annotated[Path, typer.Argument(help="File to write. An existing file is never overwritten.")],
+    file: Annotated[
+        Path, typer.Argument(metavar="FILE", parser=path, help="File to write. An existing file is never overwritten.")
+    ],
 ) -> None:
     """Create the secret that the listener and the sidecar share: 256 random bits in a file of mode 0600.
 
@@ -40,7 +43,12 @@ def jar() -> None:
 def hive_site(
     config: ConfigFile,
     spool: Annotated[
-        Path, typer.Option(help="Directory where the listener keeps events until the sidecar has them.")
+        Path,
+        typer.Option(
+            metavar="DIRECTORY",
+            parser=path,
+            help="Directory where the listener keeps events until the sidecar has them.",
+        ),
     ] = Path("/var/lib/pysync/spool"),
 ) -> None:
     """Print the properties that the hive-site.xml of HMS needs."""

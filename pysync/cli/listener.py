@@ -6,6 +6,7 @@ from typing import Annotated
 
 import typer
 
+from pysync.cli.family import Family
 from pysync.cli.output import AsJson, ConfigFile, print_json, say
 from pysync.control.client import ask
 from pysync.sections import load_outline
@@ -13,12 +14,10 @@ from pysync.sections import load_outline
 
 def register(app: typer.Typer) -> None:
     """Add these commands to `app`."""
-    group = typer.Typer(
+    group = Family(
         help="Remove a lost listener. pysync status lists the listeners, one for each metastore process of the source.",
         epilog="A listener that stops reporting is lost until it reports its shutdown, the next listener on its spool "
         "reports that shutdown, or a new listener replaces it.",
-        no_args_is_help=True,
-        rich_markup_mode=None,
     )
     group.callback()(_group)
     group.command()(remove)

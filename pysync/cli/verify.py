@@ -14,7 +14,8 @@ from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn
 
 from pysync import logs
-from pysync.cli.output import AsJson, ConfigFile, print_json, print_table, say
+from pysync.cli.arguments import path
+from pysync.cli.output import AsJson, ConfigFile, assert_target, one_target, print_json, print_table, say
 from pysync.config import Config, load_config
 from pysync.control.client import ask
 from pysync.errors import UsageError
@@ -37,14 +38,10 @@ def verify(
     config: ConfigFile,
     names: Annotated[
         list[str] | None,
-        typer.Argument(
-            metavar="[DATABASE|DATABASE.TABLE]...", help="Compare only these, by their names at the source."
-        ),
+        typer.Argument(metavar="DB|DB.TABLE", help="Compare only these, by their names at the source."),
     ] = None,
     *,
-    target: Annotated[
-        str | None, typer.Option("--target", help="Compare only this target. Default: all targets.")
-    ] = None,
+    target: Annotated[str | None, one_target("Compare only this target. Default: all targets.")] = None,
     data: Annotated[
         bool, typer.Option("--data", help="Also compare the data files of targets with copy = true, with Spark.")
     ] = False,
@@ -55,7 +52,8 @@ def verify(
         bool, typer.Option("--on-spark", help="Run the comparison on the executors of a Spark session ([spark]).")
     ] = False,
     junit_file: Annotated[
-        Path | None, typer.Option("--junit", metavar="FILE", help="Also write the result to FILE, as JUnit XML.")
+        Path | None,
+        typer.Option("--junit", metavar="FILE", parser=path, help="Also write the result to FILE, as JUnit XML."),
     ] = None,
     as_json: AsJson = False,
 ) -> None:
@@ -95,18 +93,15 @@ def verify(
         raise typer.Exit(1)
 
 
-def _targets(path: Path, loaded: Config, name: str | None) -> list[TargetSettings]:
-    found = [it for it in loaded.targets if name in {None, it.name}]
-    if not found:
-        known = ", ".join(it.name for it in loaded.targets)
-        raise UsageError(f"{path} has no target {name!r}", f"its targets: {known}")
-    return found
+def _targets(file: Path, loaded: Config, name: str | None) -> list[TargetSettings]:
+    assert_target(file, name, [it.name for it in loaded.targets])
+    return [it for it in loaded.targets if name in {None, it.name}]
 
 
-def _copying(path: Path, targets: list[TargetSettings]) -> list[TargetSettings]:
+def _copying(file: Path, targets: list[TargetSettings]) -> list[TargetSettings]:
     found = [it for it in targets if it.copy_files is not None]
     if not found:
-        raise UsageError(f"--data: no target in {path} copies files", "set copy = true in a [[targets]] table")
+        raise UsageError(f"--data: no target in {file} copies files", "set copy = true in a [[targets]] table")
     return found
 
 
@@ -163,11 +158,11 @@ def _shown(target: str) -> Iterator[_Bar]:
         yield _Bar(progress, target)
 
 
-def _write(path: Path, data: bytes) -> None:
+def _write(file: Path, data: bytes) -> None:
     try:
-        path.write_bytes(data)
+        file.write_bytes(data)
     except OSError as error:
-        raise UsageError(f"cannot write {path}: {error.strerror}", "give another --junit FILE") from error
+        raise UsageError(f"cannot write {file}: {error.strerror}", "give another --junit FILE") from error
 
 
 def _print(report: Report) -> None:

@@ -1,0 +1,89 @@
+"""What commands take: each kind of value is read here, and refused in words that say what to write instead."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import typer
+
+from pysync.errors import UsageError
+from pysync.model.names import TableName
+from pysync.text import LONGEST, meant, plain, quoted
+
+MOST = 2**63 - 1
+"""The largest position and notification: both are counted in 64 bits."""
+_MOST_DIGITS = 20
+
+
+def path(value: Any) -> Path:
+    """The path of a file or directory."""
+    text = str(value)
+    if not text.strip():
+        raise typer.BadParameter("the path is empty; write the path of a file or directory")
+    if plain(text) != text or "\n" in text:
+        raise typer.BadParameter(f"{quoted(text)} has characters that cannot be printed; rename the file")
+    return Path(text)
+
+
+def table(value: Any) -> TableName:
+    """A table by its name, DB.TABLE."""
+    try:
+        return TableName.parse(str(value))
+    except UsageError as error:
+        raise typer.BadParameter(str(error)) from error
+
+
+def line(value: Any) -> str:
+    """A text that is shown in a line of its own."""
+    text = str(value).strip()
+    if not text or "\n" in text or plain(text) != text:
+        raise typer.BadParameter(f"{quoted(text)} is not a line of text; write a few words")
+    if len(text) > LONGEST:
+        raise typer.BadParameter(f"the text is too long ({len(text):,} characters); the maximum is {LONGEST}")
+    return text
+
+
+def number(least: int, most: int = MOST) -> Callable[[Any], int]:
+    """A whole number within these bounds."""
+
+    def read(value: Any) -> int:
+        text = str(value).strip()
+        # Python's int() takes 1_0, +1 and the digits of all scripts, and refuses thousands of them in words of its own.
+        if not text.removeprefix("-").isascii() or not text.removeprefix("-").isdigit() or len(text) > _MOST_DIGITS:
+            raise typer.BadParameter(f"{quoted(text)} is not a whole number; write {max(least, 1)}, for example")
+        if not least <= int(text) <= most:
+            bound = f"the minimum is {least}" if int(text) < least else f"the maximum is {most}"
+            raise typer.BadParameter(f"{text} is out of range; {bound}")
+        return int(text)
+
+    return read
+
+
+def choice(*known: str) -> Callable[[Any], str]:
+    """One of these words."""
+
+    def read(value: Any) -> str:
+        if value not in known:
+            raise typer.BadParameter(f"{quoted(str(value))} is not allowed; {meant(str(value), known, 'write one of')}")
+        return str(value)
+
+    return read
+
+
+class Setting(NamedTuple):
+    """A property."""
+
+    key: str
+    value: str
+
+
+def setting(value: Any) -> Setting:
+    """A property, written KEY=VALUE."""
+    key, equals, text = str(value).partition("=")
+    if not equals or not key.strip():
+        raise typer.BadParameter(
+            f"{quoted(str(value))} is not a setting; write KEY=VALUE, as in hive.metastore.try.direct.sql=false"
+        )
+    return Setting(key, text)
