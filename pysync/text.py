@@ -44,9 +44,20 @@ def meant(given: str, known: Collection[str], listed: str = "known") -> str:
 
     `did you mean dr?`, `its targets: dr, lake`; `listed` is what stands before all of them.
     """
+    near = nearest(given, known)
+    return f"did you mean {near}?" if near else f"{listed}: {', '.join(known) or 'none'}"
+
+
+def nearest(given: str, known: Collection[str]) -> str | None:
+    """The one of the `known` words that is most like `given`; None if none is."""
     words = {_bare(word): word for word in known}
     near = get_close_matches(_bare(given), words, n=1, cutoff=_NEAR)
-    return f"did you mean {words[near[0]]}?" if near else f"{listed}: {', '.join(known) or 'none'}"
+    return words[near[0]] if near else None
+
+
+def told(error: BaseException) -> str:
+    """What an error says, without Python's words round it: of the system's errors neither number nor file."""
+    return str(getattr(error, "strerror", None) or error or type(error).__name__)
 
 
 def _bare(word: str) -> str:

@@ -11,7 +11,7 @@ from typer.exceptions import TyperException
 from pysync import __version__
 from pysync.cli.commands import Commands
 from pysync.cli.family import Family, name_of, place
-from pysync.cli.output import print_json, say
+from pysync.cli.output import complain, print_json, say
 from pysync.errors import PysyncError, UsageError
 from pysync.text import meant, one_line, quoted
 
@@ -43,8 +43,7 @@ def refuse(error: PysyncError, *, as_json: bool) -> int:
     if as_json:
         print_json({"error": {"message": error.message, "hint": error.hint, "exit_code": error.exit_code}})
     else:
-        for line in str(error).splitlines():
-            say(f"pysync: {line}", err=True)
+        complain(str(error))
     return error.exit_code
 
 

@@ -64,6 +64,12 @@ def print_json(value: Any) -> None:
     typer.echo(json.dumps(value, indent=2))
 
 
+def complain(problems: str) -> None:
+    """Print problems on standard error, one a line."""
+    for line in problems.splitlines():
+        say(f"pysync: {line}", err=True)
+
+
 def say(line: str, *, err: bool = False) -> None:
     """Print a line, on standard error if asked to; what came from outside cannot steer the terminal."""
     typer.echo(plain(line), err=err)

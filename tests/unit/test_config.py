@@ -64,8 +64,8 @@ def test_a_short_file_is_enough(load):
 
 @pytest.mark.parametrize(("text", "seconds"), [("0s", 0), ("90m", 5400), ("7d", 604_800)])
 def test_how_long_history_is_kept(load, text, seconds):
-    assert load(SOURCE + TARGET).queue.retain_seconds == 0
-    assert load(SOURCE + f"[queue]\nretain = '{text}'\n" + TARGET).queue.retain_seconds == seconds
+    assert load(SOURCE + TARGET).queue.retain == 0
+    assert load(SOURCE + f"[queue]\nretain = '{text}'\n" + TARGET).queue.retain == seconds
 
 
 def test_the_file_that_is_shipped_is_right(monkeypatch):
