@@ -55,7 +55,7 @@ def main() -> None:
     except PysyncError as error:
         sys.exit(refuse(error, as_json=as_json))
     except TyperException as error:
-        sys.exit(refuse(_misused(error), as_json=as_json))
+        sys.exit(refuse(explained(error), as_json=as_json))
     except typer.Abort:
         sys.exit(refuse(PysyncError("stopped: the question was not answered", "give --yes"), as_json=as_json))
     except OSError as error:
@@ -64,7 +64,7 @@ def main() -> None:
         sys.exit(130)
 
 
-def _misused(error: Any) -> UsageError:
+def explained(error: Any) -> UsageError:
     """What the library says of arguments, in one line, by the command and the argument that it is about."""
     context = error.ctx
     if hasattr(error, "possibilities"):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -15,6 +16,7 @@ from pysync.text import LONGEST, meant, plain, quoted
 MOST = 2**63 - 1
 """The largest position and notification: both are counted in 64 bits."""
 _MOST_DIGITS = 20
+_LONGEST_PATH = 4095  # Linux's PATH_MAX, without the byte that ends it
 
 
 def path(value: Any) -> Path:
@@ -24,6 +26,8 @@ def path(value: Any) -> Path:
         raise typer.BadParameter("the path is empty; write the path of a file or directory")
     if plain(text) != text or "\n" in text:
         raise typer.BadParameter(f"{quoted(text)} has characters that cannot be printed; rename the file")
+    if len(os.fsencode(text)) > _LONGEST_PATH:
+        raise typer.BadParameter(f"the path is too long; the maximum is {_LONGEST_PATH} bytes")
     return Path(text)
 
 
@@ -33,6 +37,16 @@ def table(value: Any) -> TableName:
         return TableName.parse(str(value))
     except UsageError as error:
         raise typer.BadParameter(str(error)) from error
+
+
+def database_or_table(value: Any) -> str:
+    """A database or table by its name, DB or DB.TABLE."""
+    text = str(value).strip()
+    if not text or text.count(".") > 1 or not all(text.split(".")):
+        raise typer.BadParameter(
+            f"{quoted(text)} is not the name of a database or table; write db or db.table, with the names at the source"
+        )
+    return text
 
 
 def line(value: Any) -> str:

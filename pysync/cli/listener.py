@@ -10,6 +10,7 @@ from pysync.cli.family import Family
 from pysync.cli.output import AsJson, ConfigFile, print_json, say
 from pysync.control.client import ask
 from pysync.sections import load_outline
+from pysync.text import meant, quoted
 
 
 def register(app: typer.Typer) -> None:
@@ -37,8 +38,12 @@ def remove(
 
     This loses no change: pysync opened a gap when the listener stopped reporting, and compares source and targets.
     """
-    answer = ask(load_outline(config).directory, "listener remove", instance=instance)
+    directory = load_outline(config).directory
+    answer = ask(directory, "listener remove", instance=instance)
     if as_json:
         print_json(answer)
+    elif answer["removed"]:
+        say(f"listener {instance} removed")
     else:
-        say(f"listener {instance} removed" if answer["removed"] else f"there is no listener {instance}")
+        known = [it["instance"] for it in ask(directory, "status")["listeners"]]
+        say(f"there is no listener {quoted(instance)}; {meant(instance, known, 'listeners')}")

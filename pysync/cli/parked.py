@@ -123,6 +123,8 @@ def _print_released(answer: dict[str, Any], target: str, as_json: bool) -> None:
         if not answer["finished"] or answer["left"]:
             raise typer.Exit(1)
         return
+    if not (answer["skipped"] or answer["tried"]) and answer["finished"]:
+        say(f"target {target} has no such parked events")
     if answer["skipped"]:
         say(f"skipped: {count(answer['skipped'], 'event')}")
     if not answer["finished"]:

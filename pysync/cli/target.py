@@ -11,7 +11,7 @@ from pysync.cli.family import Family
 from pysync.cli.output import AsJson, ConfigFile, print_json, say
 from pysync.sections import load_outline
 from pysync.sidecar import registry as service
-from pysync.text import count
+from pysync.text import count, meant, quoted
 
 Yes = Annotated[bool, typer.Option("--yes", help="Do not ask for confirmation.")]
 
@@ -74,10 +74,13 @@ def remove(
         if there and asks and not typer.confirm(_question(there), err=True):
             raise typer.Exit(1)
         found = service.remove(queue, outline.targets, target)
+        known = sorted(queue.positions())
     if as_json:
         print_json({"target": target, "removed": found is not None, **({} if found is None else _counts(found))})
+    elif found:
+        say(f"target {target} removed")
     else:
-        say(f"target {target} removed" if found else f"the queue has no target {target}: nothing to remove")
+        say(f"the queue has no target {quoted(target)}: nothing to remove; {meant(target, known, 'its targets')}")
 
 
 def _question(found: service.Kept) -> str:

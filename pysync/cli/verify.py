@@ -14,7 +14,7 @@ from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn
 
 from pysync import logs
-from pysync.cli.arguments import path
+from pysync.cli.arguments import database_or_table, path
 from pysync.cli.output import AsJson, ConfigFile, assert_target, one_target, print_json, print_table, say
 from pysync.config import Config, load_config
 from pysync.control.client import ask
@@ -22,7 +22,7 @@ from pysync.errors import UsageError
 from pysync.jobs.repairing import looks, repair
 from pysync.jobs.verifying import Look
 from pysync.targets.settings import TargetSettings
-from pysync.text import count
+from pysync.text import count, nearest
 from pysync.verify.compare import FOREIGN, Selection
 from pysync.verify.report import Report, junit
 
@@ -38,7 +38,9 @@ def verify(
     config: ConfigFile,
     names: Annotated[
         list[str] | None,
-        typer.Argument(metavar="DB|DB.TABLE", help="Compare only these, by their names at the source."),
+        typer.Argument(
+            parser=database_or_table, metavar="DB|DB.TABLE", help="Compare only these, by their names at the source."
+        ),
     ] = None,
     *,
     target: Annotated[str | None, one_target("Compare only this target. Default: all targets.")] = None,
@@ -129,7 +131,9 @@ def _mind_unknown(selection: Selection | None, reports: Sequence[Report]) -> Non
     there = {item.source for report in reports for item in report.compared}
     unknown = selection.not_among(there) if selection else []
     if unknown:
-        raise UsageError(f"no object {unknown[0]} is in the scope of a target", "use the name at the source")
+        near = nearest(unknown[0], there)
+        hint = f"did you mean {near}?" if near else "use the name at the source"
+        raise UsageError(f"no object {unknown[0]} is in the scope of a target", hint)
 
 
 class _Bar:

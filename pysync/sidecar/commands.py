@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Mapping, Sequence
 from concurrent.futures import Future
 from concurrent.futures import TimeoutError as NotYet
@@ -20,6 +21,7 @@ from pysync.resync.healing import Healer
 from pysync.resync.rescoping import kept_scope
 from pysync.sidecar.history import listed
 from pysync.sidecar.plans import parked_event, parked_table, plan_of
+from pysync.text import meant, nearest, quoted
 
 RELEASE_SECONDS = 7.0
 """How long a retry may take until it is answered as unfinished; less than a client waits for any answer."""
@@ -93,9 +95,10 @@ class Commands:
     def _refuse_unknown(self, tables: Sequence[TableName]) -> None:
         for name in self._healer.absent(tables):
             if not any(drain.may_have(name) for drain in self._drains.values()):
+                near = self._healer.nearest(name)
                 raise PysyncError(
                     f"table {name} exists neither at the source nor at a target",
-                    "write db.table, with the names at the source",
+                    f"did you mean {near}?" if near else "write db.table, with the names at the source",
                 )
 
     def bootstrap(self, request: Request) -> dict[str, Any]:
@@ -128,20 +131,33 @@ class Commands:
 
     def parked_retry(self, request: Request) -> dict[str, Any]:
         """Try parked events again."""
-        return _released(self._drain(request).retry(_table(request)))
+        drain, table = self._drain(request), _table(request)
+        self._refuse_misspelt(drain.name, table)
+        return _released(drain.retry(table))
 
     def parked_skip(self, request: Request) -> dict[str, Any]:
         """Give parked events up."""
         position, table = _position(request), _table(request)
         if (position is None) == (table is None):
             raise PysyncError("cannot tell what to skip", "give either a position or a table")
-        return _released(self._drain(request).skip(position=position, table=table))
+        drain = self._drain(request)
+        self._refuse_misspelt(drain.name, table)
+        return _released(drain.skip(position=position, table=table))
+
+    def _refuse_misspelt(self, target: str, table: str | None) -> None:
+        """Refuse a table that has no parked events, if another with such a name has; else there is nothing to do."""
+        if table is None:
+            return
+        names = [it.table for it in self._queue.target(target).parked.tables()]
+        if table not in names and (near := nearest(table, names)):
+            raise PysyncError(f"target {target} has no parked events of {quoted(table)}", f"did you mean {near}?")
 
     def _drain(self, request: Request) -> Drain:
         name = request.get("target")
         if not isinstance(name, str) or name not in self._drains:
-            known = ", ".join(self._drains)
-            raise PysyncError(f"the sidecar has no target {name!r}", f"its targets: {known}")
+            raise PysyncError(
+                f"the sidecar has no target {quoted(str(name))}", meant(str(name), self._drains, "its targets")
+            )
         return self._drains[name]
 
 
@@ -149,7 +165,7 @@ def _position(request: Request) -> int | None:
     found = request.get("position")
     # JSON's true is an int in Python.
     if found is not None and (not isinstance(found, int) or isinstance(found, bool)):
-        raise PysyncError(f"{found!r} is not a position", "pysync parked list shows the positions")
+        raise PysyncError(f"{json.dumps(found):.80} is not a position", "pysync parked list shows the positions")
     return found
 
 
