@@ -57,7 +57,7 @@ def nearest(given: str, known: Collection[str]) -> str | None:
 
 def told(error: BaseException) -> str:
     """What an error says, without Python's words round it: of the system's errors neither number nor file."""
-    return str(getattr(error, "strerror", None) or error or type(error).__name__)
+    return getattr(error, "strerror", None) or str(error) or type(error).__name__
 
 
 def _bare(word: str) -> str:

@@ -124,7 +124,7 @@ def _print_released(answer: dict[str, Any], target: str, as_json: bool) -> None:
             raise typer.Exit(1)
         return
     if not (answer["skipped"] or answer["tried"]) and answer["finished"]:
-        say(f"target {target} has no such parked events")
+        say(f"target {target} has no parked events")
     if answer["skipped"]:
         say(f"skipped: {count(answer['skipped'], 'event')}")
     if not answer["finished"]:

@@ -21,7 +21,7 @@ from pysync.resync.healing import Healer
 from pysync.resync.rescoping import kept_scope
 from pysync.sidecar.history import listed
 from pysync.sidecar.plans import parked_event, parked_table, plan_of
-from pysync.text import meant, nearest, quoted
+from pysync.text import meant, quoted
 
 RELEASE_SECONDS = 7.0
 """How long a retry may take until it is answered as unfinished; less than a client waits for any answer."""
@@ -131,26 +131,14 @@ class Commands:
 
     def parked_retry(self, request: Request) -> dict[str, Any]:
         """Try parked events again."""
-        drain, table = self._drain(request), _table(request)
-        self._refuse_misspelt(drain.name, table)
-        return _released(drain.retry(table))
+        return _released(self._drain(request).retry(_table(request)))
 
     def parked_skip(self, request: Request) -> dict[str, Any]:
         """Give parked events up."""
         position, table = _position(request), _table(request)
         if (position is None) == (table is None):
             raise PysyncError("cannot tell what to skip", "give either a position or a table")
-        drain = self._drain(request)
-        self._refuse_misspelt(drain.name, table)
-        return _released(drain.skip(position=position, table=table))
-
-    def _refuse_misspelt(self, target: str, table: str | None) -> None:
-        """Refuse a table that has no parked events, if another with such a name has; else there is nothing to do."""
-        if table is None:
-            return
-        names = [it.table for it in self._queue.target(target).parked.tables()]
-        if table not in names and (near := nearest(table, names)):
-            raise PysyncError(f"target {target} has no parked events of {quoted(table)}", f"did you mean {near}?")
+        return _released(self._drain(request).skip(position=position, table=table))
 
     def _drain(self, request: Request) -> Drain:
         name = request.get("target")
