@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import json
 import re
 from collections.abc import Collection
 from difflib import get_close_matches
+from typing import Any
 
 _STEPS = {"y": 31536000, "d": 86400, "h": 3600, "m": 60, "s": 1}
 
@@ -37,6 +39,13 @@ def one_line(text: str, longest: int = LONGEST) -> str:
 def quoted(text: str, longest: int = 80) -> str:
     """The text in quotes, in one line, as a message names what somebody wrote."""
     return repr(shortened(text, longest))
+
+
+def shown(value: Any) -> str:
+    """A value of whatever type: a text in quotes, what has parts as JSON, and `nothing` for None."""
+    if isinstance(value, (str, float)):  # a float may be inf, which JSON does not know
+        return repr(value)
+    return "nothing" if value is None else json.dumps(value, ensure_ascii=False, default=str)
 
 
 def meant(given: str, known: Collection[str], listed: str = "known") -> str:

@@ -8,7 +8,7 @@ from typing import Annotated, Any, get_args
 
 from pydantic import AfterValidator, BaseModel, BeforeValidator, Field
 
-from pysync.text import nearest, quoted
+from pysync.text import nearest, quoted, shortened, shown
 
 _LONGEST = 80
 _UNITS = {"s": 1, "m": 60, "h": 3600, "d": 86400}
@@ -77,7 +77,7 @@ def _duration(least: int, form: str) -> BeforeValidator:
         # A number without its unit would have to be guessed at.
         found = seconds(value) if isinstance(value, str) else None
         if found is None or found < least:
-            raise ValueError(f"{value!r:.{_LONGEST}} is not {form}")
+            raise ValueError(f"{_given(value)} is not {form}")
         return found
 
     return BeforeValidator(check)
@@ -117,7 +117,7 @@ def readable(fault: Mapping[str, Any], model: type[BaseModel]) -> str:
     text = _TEXTS.get(fault["type"])
     if text is None:
         return str(fault["msg"]).removeprefix("Value error, ")
-    said = text.format(**{**fault.get("ctx", {}), "input": f"{fault['input']!r:.{_LONGEST}}"})
+    said = text.format(**{**fault.get("ctx", {}), "input": _given(fault["input"])})
     *above, key = fault["loc"] or ("",)
     if fault["type"] == "extra_forbidden":
         near = nearest(str(key), _keys(model, above))
@@ -126,6 +126,10 @@ def readable(fault: Mapping[str, Any], model: type[BaseModel]) -> str:
         near = nearest(fault["input"], re.findall(r"'([^']*)'", fault["ctx"]["expected"]))
         return f"{quoted(fault['input'])} is not allowed; did you mean {near!r}?" if near else said
     return said
+
+
+def _given(value: Any) -> str:
+    return "this" if isinstance(value, (dict, list)) else shortened(shown(value), _LONGEST)
 
 
 def _keys(model: type[BaseModel], above: Sequence[int | str]) -> list[str]:

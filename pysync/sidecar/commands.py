@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Mapping, Sequence
 from concurrent.futures import Future
 from concurrent.futures import TimeoutError as NotYet
@@ -21,7 +20,7 @@ from pysync.resync.healing import Healer
 from pysync.resync.rescoping import kept_scope
 from pysync.sidecar.history import listed
 from pysync.sidecar.plans import parked_event, parked_table, plan_of
-from pysync.text import meant, quoted
+from pysync.text import meant, quoted, shortened, shown
 
 RELEASE_SECONDS = 7.0
 """How long a retry may take until it is answered as unfinished; less than a client waits for any answer."""
@@ -153,7 +152,7 @@ def _position(request: Request) -> int | None:
     found = request.get("position")
     # JSON's true is an int in Python.
     if found is not None and (not isinstance(found, int) or isinstance(found, bool)):
-        raise PysyncError(f"{json.dumps(found):.80} is not a position", "pysync parked list shows the positions")
+        raise PysyncError(f"{shortened(shown(found), 80)} is not a position", "pysync parked list shows the positions")
     return found
 
 
