@@ -14,7 +14,7 @@ from pysync.metastore.access import MetastoreAccess
 from pysync.metastore.settings import AddressList, KerberosSettings, LoginSettings, TlsSettings, assert_one_login
 from pysync.targets.settings import Name, SparkConf
 from pysync.toml_places import Place, fault, place_of, places
-from pysync.validation import Duration, Finite, Interval, Seconds, readable
+from pysync.validation import Duration, Finite, Interval, PlainPath, Seconds, readable
 
 if sys.version_info >= (3, 11):
     import tomllib
@@ -87,7 +87,7 @@ class BridgeConfig(_Section):
     port: int = Field(
         default=25333, ge=0, le=65535, description="Port on 127.0.0.1 that the listener calls; 0 takes a free port."
     )
-    token_file: Path = Field(
+    token_file: PlainPath = Field(
         default=Path("/etc/pysync/token"), description="File with the secret, mode 0600. `pysync token` creates it."
     )
     old_listeners: bool = Field(
@@ -99,7 +99,7 @@ class BridgeConfig(_Section):
 class QueueConfig(_Section):
     """`[queue]`: where events are kept until every target has them."""
 
-    directory: Path = Field(
+    directory: PlainPath = Field(
         default=Path("/var/lib/pysync"), description="Directory on a local disk. Only pysync may read it."
     )
     min_free_mb: int = Field(

@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+import os
 import re
 from collections.abc import Mapping, Sequence
+from pathlib import Path
 from typing import Annotated, Any, get_args
 
 from pydantic import AfterValidator, BaseModel, BeforeValidator, Field
 
-from pysync.text import nearest, quoted, shortened, shown
+from pysync.text import nearest, plain, quoted, shortened, shown
 
+_LONGEST_PATH = 4095  # bytes: Linux's PATH_MAX without the one that ends a path
 _LONGEST = 80
 _UNITS = {"s": 1, "m": 60, "h": 3600, "d": 86400}
 _MOST_DAYS = 3650
@@ -91,6 +94,21 @@ Seconds = Annotated[float, Field(le=_MOST_SECONDS, allow_inf_nan=False)]
 """A time whose key names the unit."""
 Finite = Annotated[float, Field(allow_inf_nan=False)]
 """A number; TOML has inf and nan, too."""
+
+
+def path_of(text: str) -> Path:
+    """The path that is written so. Raises ValueError for one that no file can have, or that would spoil a message."""
+    if not text.strip():
+        raise ValueError("the path is empty; write the path of a file or directory")
+    if plain(text) != text or "\n" in text:
+        raise ValueError(f"{quoted(text)} has characters that cannot be printed; rename the file")
+    if len(os.fsencode(text)) > _LONGEST_PATH:
+        raise ValueError(f"the path is too long; the maximum is {_LONGEST_PATH} bytes")
+    return Path(text)
+
+
+PlainPath = Annotated[Path, BeforeValidator(lambda it: path_of(it) if isinstance(it, str) else it)]
+"""A path, whose name stands in messages and logs."""
 
 
 def _rate(value: str) -> str:

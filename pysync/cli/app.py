@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+from contextlib import suppress
 from typing import Any
 
 import typer
@@ -40,10 +41,14 @@ def root(
 
 def refuse(error: PysyncError, *, as_json: bool) -> int:
     """Say why: a line on standard error for each problem, or one JSON object on standard output."""
-    if as_json:
-        print_json({"error": {"message": error.message, "hint": error.hint, "exit_code": error.exit_code}})
-    else:
-        complain(str(error))
+    try:
+        if as_json:
+            print_json({"error": {"message": error.message, "hint": error.hint, "exit_code": error.exit_code}})
+        else:
+            complain(str(error))
+    except OSError:  # standard output is on a full disk
+        with suppress(OSError):
+            complain(str(error))
     return error.exit_code
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -12,23 +11,19 @@ import typer
 from pysync.errors import UsageError
 from pysync.model.names import TableName
 from pysync.text import LONGEST, meant, plain, quoted
+from pysync.validation import path_of
 
 MOST = 2**63 - 1
 """The largest position and notification: both are counted in 64 bits."""
 _MOST_DIGITS = 20
-_LONGEST_PATH = 4095  # Linux's PATH_MAX, without the byte that ends it
 
 
 def path(value: Any) -> Path:
     """The path of a file or directory."""
-    text = str(value)
-    if not text.strip():
-        raise typer.BadParameter("the path is empty; write the path of a file or directory")
-    if plain(text) != text or "\n" in text:
-        raise typer.BadParameter(f"{quoted(text)} has characters that cannot be printed; rename the file")
-    if len(os.fsencode(text)) > _LONGEST_PATH:
-        raise typer.BadParameter(f"the path is too long; the maximum is {_LONGEST_PATH} bytes")
-    return Path(text)
+    try:
+        return path_of(str(value))
+    except ValueError as error:
+        raise typer.BadParameter(str(error)) from error
 
 
 def table(value: Any) -> TableName:

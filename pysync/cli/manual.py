@@ -75,7 +75,7 @@ def man(context: typer.Context) -> None:
     pysync: Any = context.find_root().command
     # A context of its own: however it was started, it is called pysync.
     text = "\n".join(page(pysync.make_context("pysync", ["man"])))
-    viewer = shutil.which("man") if sys.stdout.isatty() else None
+    viewer = shutil.which("man") if sys.stdout and sys.stdout.isatty() else None
     if viewer is None:
         say(text)
     else:

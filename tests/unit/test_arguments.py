@@ -5,6 +5,8 @@ from __future__ import annotations
 import io
 import json
 import re
+import subprocess
+import sys
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -253,7 +255,25 @@ def test_a_question_that_nobody_answers_is_a_refusal(run: Runner, place: Path, m
     assert "will be skipped for good" in err
 
 
-WORDS = st.text(max_size=30) | st.sampled_from(GARBAGE)
+@pytest.mark.parametrize(
+    ("line", "said"),
+    [
+        (["--help"], "No space left on device"),
+        (["man"], "No space left on device"),
+        (["check", "--json"], "No space left on device"),
+        (["status", "--json"], "no sidecar runs on the queue in"),
+        (["status"], "no sidecar runs on the queue in"),
+    ],
+)
+def test_a_full_disk_is_told_in_a_line(place: Path, line: list[str], said: str) -> None:
+    with Path("/dev/full").open("w") as full:
+        command = [sys.executable, "-m", "pysync", *line]
+        done = subprocess.run(command, stdout=full, stderr=subprocess.PIPE, text=True, timeout=60, check=False)
+    assert (done.returncode, len(done.stderr.splitlines())) == (1, 1), done.stderr
+    assert done.stderr.startswith(f"pysync: {said}")
+
+
+WORDS = st.text(max_size=30).filter(lambda it: not ODD.search(it)) | st.sampled_from(GARBAGE)
 OPTIONS = sorted({name for it in COMMANDS.values() for each in it.params for name in each.opts if name[0] == "-"})
 
 
