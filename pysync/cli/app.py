@@ -16,9 +16,16 @@ from pysync.cli.output import complain, print_json, say
 from pysync.errors import PysyncError, UsageError
 from pysync.text import meant, one_line, quoted
 
+_HELP = """\
+Replicate Hive Metastore changes to other metastores and to the AWS Glue Data Catalog.
+
+A listener inside the Hive Metastore (HMS) hands every change to the sidecar, which `pysync run` starts. The sidecar
+replays the changes to the targets that pysync.toml names. See it work first: `pysync demo`. The manual: `pysync man`.
+"""
+
 app = Family(
     cls=Commands,
-    help="Replicate Hive Metastore changes to other metastores and to the AWS Glue Data Catalog.",
+    help=_HELP,
     epilog="Exit codes: 0 success; 1 a problem, which the output names; 2 wrong configuration or arguments.",
     add_completion=True,
     pretty_exceptions_enable=False,

@@ -55,7 +55,8 @@ def dump(
             "--policy",
             metavar="POLICY",
             parser=policy_text,
-            help="What to dump: db, db.'include' or db.'include'.'exclude'. Default: what the targets take.",
+            help="What to dump: db, db.'include' or db.'include'.'exclude', with regular expressions of table names. "
+            "Default: what the targets take.",
         ),
     ] = None,
     since: Annotated[

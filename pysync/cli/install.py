@@ -36,7 +36,7 @@ def token(
 
 
 def jar() -> None:
-    """Print the path of the listener jar. Copy the jar to the class path of HMS."""
+    """Print the path of the listener jar. Copy the jar to the class path of HMS: cp "$(pysync jar)" $HIVE_HOME/lib/."""
     typer.echo(listener_jar())
 
 
@@ -51,5 +51,9 @@ def hive_site(
         ),
     ] = Path("/var/lib/pysync/spool"),
 ) -> None:
-    """Print the properties that the hive-site.xml of HMS needs."""
+    """Print the properties that the hive-site.xml of HMS needs.
+
+    Add them to hive-site.xml, put the listener jar on the class path (see pysync jar --help), and restart HMS. If
+    hive-site.xml has hive.metastore.event.listeners already, add the class to its value, after a comma.
+    """
     typer.echo(hive_site_for(load_config(config), spool))

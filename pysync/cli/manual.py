@@ -14,7 +14,7 @@ import typer
 from pysync import __version__
 from pysync.cli import roff
 from pysync.cli.commands import SECTIONS
-from pysync.cli.family import Command, Entry, arguments, options, usage
+from pysync.cli.family import Command, Entry, arguments, first_sentence, options, usage
 from pysync.cli.output import say
 
 _FEW = 3  # commands: an option that more of them have is told once
@@ -86,7 +86,7 @@ def page(root: Any) -> Iterator[str]:
     """The lines of the page, for man(1); `root` is the context of pysync itself."""
     pysync = root.command
     yield from roff.header("PYSYNC", 1, _DATE, f"pysync {__version__}", "User Commands")
-    yield from roff.section("Name", [r"pysync \-", *roff.prose(pysync.help.rstrip("."))])
+    yield from roff.section("Name", [r"pysync \-", *roff.prose(first_sentence(pysync.help).rstrip("."))])
     yield from roff.section("Synopsis", [roff.synopsis(["pysync", "[OPTIONS]", "COMMAND", "[ARGS]..."])])
     yield from roff.section("Description", roff.paragraphs(_ABOUT))
     yield from roff.section("Options", _options(options(pysync, root)))

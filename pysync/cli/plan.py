@@ -46,8 +46,8 @@ def plan(
 ) -> None:
     """Show the operations that each target applies next, in order. Changes nothing.
 
-    The plan covers the next window of events. Operations on different tables run in parallel. JSON format:
-    docs/status.md.
+    The plan covers the events that a target takes from its queue next, at most `window` of them. Operations on
+    different tables run in parallel. JSON format: docs/status.md.
 
     With --scope: show which databases and tables each target would put, keep and drop if the sidecar started with FILE
     as it is now (docs/scope.md). The sidecar may run or not. Source and targets are only read.
@@ -78,10 +78,11 @@ def pause(
 
 
 def resume(config: ConfigFile, target: TargetName) -> None:
-    """Resume a paused target. If the brake holds drops, all drops that have arrived by now are applied.
+    """Resume a paused target. If too many drops had paused it, all drops that have arrived by now are applied.
 
     Later drops in the same databases are applied, too, as long as no minute passes between them: one resume covers one
-    mistake. The limits are max_drops_per_window, max_drops and max_drop_share. Look at pysync plan first.
+    mistake. How many drops are too many: max_drops_per_window, max_drops and max_drop_share in pysync.toml. Look at
+    `pysync plan` first.
     """
     answer = ask_about(config, target, "resume")
     was = answer["was"]

@@ -230,9 +230,7 @@ def test_what_is_misspelt_is_told_with_what_is_meant(run: Runner, place: Path, l
     assert_plain(code, out, err, line)
 
 
-def test_the_configuration_that_a_variable_names_is_refused_by_the_name_of_the_option(
-    run: Runner, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_variable_is_refused_by_the_name_of_its_option(run: Runner, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("PYSYNC_CONFIG", " ")
     assert run("status") == (
         2,
