@@ -116,7 +116,7 @@ def test_a_removed_target_is_forgotten_on_record_and_one_of_its_name_begins_anew
     assert_one_line(refused, 2, "still has a target 'replica'")
     call_it(stage, "replica", "dr")
     asked = pysync("target", "remove", "replica", "-c", file)
-    assert (asked.returncode, "for good" in asked.stdout) == (1, True), "nobody said yes"
+    assert (asked.returncode, "for good" in asked.stderr) == (1, True), "nobody said yes"
     for removed in (True, False):
         done = pysync("target", "remove", "replica", "-c", file, "--yes", "--json")
         assert json.loads(done.stdout)["removed"] is removed, done.stderr

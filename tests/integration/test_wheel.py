@@ -1,4 +1,4 @@
-"""The wheel: it carries the listener jar, and finds it once it is installed."""
+"""The wheel: it carries the listener jar and the manual page, and finds the jar once it is installed."""
 
 from __future__ import annotations
 
@@ -22,6 +22,8 @@ def test_an_installed_wheel_finds_its_listener_jar(tmp_path: Path) -> None:
     installed = tmp_path / "installed"
     run("-m", "pip", "install", "-q", "--no-deps", "--target", str(installed), str(wheel))
     code = f"import sys; sys.path.insert(0, {str(installed)!r}); from pysync.cli import main; main()"
+    page = installed / "share" / "man" / "man1" / "pysync.1"
+    assert page.read_text() == run("-c", code, "man", cwd=tmp_path)
     found = Path(run("-c", code, "jar", cwd=tmp_path).strip())
     assert found == installed / "pysync" / "jars" / "pysync-listener.jar"
     with zipfile.ZipFile(found) as jar:
