@@ -13,7 +13,7 @@ import typer
 
 from pysync.cli.arguments import path
 from pysync.control.client import ask
-from pysync.errors import UsageError
+from pysync.errors import PysyncError, UsageError
 from pysync.sections import load_outline
 from pysync.text import meant, plain, quoted
 
@@ -33,12 +33,24 @@ ConfigFile = Annotated[
 ]
 AsJson = Annotated[bool, typer.Option("--json", help="Print JSON instead of a table.")]
 
-TargetName = Annotated[str, typer.Argument(metavar="TARGET", help="Name of the target in pysync.toml.")]
+
+def _offered(context: typer.Context, incomplete: str) -> list[str]:
+    """The targets that the shell offers; none where the configuration cannot be read."""
+    try:
+        known = load_outline(Path(context.params.get("config") or DEFAULT_CONFIG)).targets
+    except PysyncError:
+        return []
+    return [name for name in known if name.startswith(incomplete)]
+
+
+TargetName = Annotated[
+    str, typer.Argument(metavar="TARGET", autocompletion=_offered, help="Name of the target in pysync.toml.")
+]
 
 
 def one_target(text: str) -> Any:
     """The option `--target` of a command that else is about all targets, or that has to be told."""
-    return typer.Option("--target", metavar="TARGET", help=text)
+    return typer.Option("--target", metavar="TARGET", autocompletion=_offered, help=text)
 
 
 def ask_about(config: Path, target: str | None, command: str, **arguments: Any) -> dict[str, Any]:
