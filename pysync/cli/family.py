@@ -42,7 +42,7 @@ def usage(command: Any, context: typer.Context) -> list[str]:
     """What follows the name of a command: `[OPTIONS]`, `TARGET`, `[DB.TABLE]...`."""
     own = [] if isinstance(command, TyperCommand) else ["COMMAND", "[ARGS]..."]
     found = [it for it in command.get_params(context) if it.param_type_name == "argument"]
-    return ["[OPTIONS]", *(_shown(it) if it.required else f"[{it.metavar}]{_more(it)}" for it in found), *own]
+    return ["[OPTIONS]", *(_shown(it) if it.required else f"[{_word(it)}]{_more(it)}" for it in found), *own]
 
 
 def first_sentence(text: str) -> str:
@@ -60,11 +60,15 @@ def place(context: typer.Context) -> str:
 
 def name_of(parameter: Any) -> str:
     """The long name of an option, or the name of an argument as its command's help has it."""
-    return str(parameter.opts[-1] if parameter.param_type_name == "option" else parameter.metavar)
+    return str(parameter.opts[-1] if parameter.param_type_name == "option" else _word(parameter))
+
+
+def _word(argument: Any) -> str:
+    return str(argument.metavar or argument.name.upper())
 
 
 def _shown(argument: Any) -> str:
-    return f"{argument.metavar}{_more(argument)}"
+    return f"{_word(argument)}{_more(argument)}"
 
 
 def _more(argument: Any) -> str:

@@ -76,10 +76,8 @@ def man(context: typer.Context) -> None:
     # A context of its own: however it was started, it is called pysync.
     text = "\n".join(page(pysync.make_context("pysync", ["man"])))
     viewer = shutil.which("man") if sys.stdout and sys.stdout.isatty() else None
-    if viewer is None:
+    if viewer is None or subprocess.run([viewer, "-l", "-"], input=text.encode(), check=False).returncode:
         say(text)
-    else:
-        subprocess.run([viewer, "-l", "-"], input=text.encode(), check=False)
 
 
 def page(root: Any) -> Iterator[str]:
