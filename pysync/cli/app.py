@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import sys
 from contextlib import suppress
 from typing import Any
@@ -62,6 +63,9 @@ def refuse(error: PysyncError, *, as_json: bool) -> int:
 def main() -> None:
     """Run the command line; never shows a traceback for what a person can mend."""
     as_json = "--json" in sys.argv[1:]
+    if "_PYSYNC_COMPLETE" in os.environ:
+        # The library breaks what it says of a word into lines, and shells would offer each line as a word.
+        os.environ["COLUMNS"] = "10000"
     try:
         sys.exit(app(prog_name="pysync", standalone_mode=False))
     except PysyncError as error:

@@ -85,7 +85,17 @@ def _known(context: typer.Context) -> Iterator[None]:
         raise
 
 
-class Command(TyperCommand):
+class _Summary:
+    """Shells show it beside a command that they offer."""
+
+    help: str | None
+
+    def get_short_help_str(self, limit: int = 0) -> str:  # noqa: ARG002 - it is not cut
+        """The first sentence of the help."""
+        return first_sentence(self.help or "")
+
+
+class Command(_Summary, TyperCommand):
     """One command."""
 
     def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
@@ -103,13 +113,13 @@ class Command(TyperCommand):
         _write(formatter, "Options", options(self, ctx))
 
 
-class Group(TyperGroup):
+class Group(_Summary, TyperGroup):
     """A group of commands."""
 
     def summaries(self, ctx: Any) -> Iterator[tuple[str, Sequence[Entry]]]:
         """Under headings: the commands, and a sentence about each."""
         found = [(name, self.get_command(ctx, name)) for name in self.list_commands(ctx)]
-        yield "Commands", [(name, first_sentence(command.help or "")) for name, command in found if command]
+        yield "Commands", [(name, command.get_short_help_str()) for name, command in found if command]
 
     def format_commands(self, ctx: Any, formatter: Any) -> None:
         """A whole sentence about each: the library would cut it."""

@@ -3,11 +3,23 @@
 from __future__ import annotations
 
 import os
+import re
 import subprocess
 import sys
 from pathlib import Path
 
 import pytest
+
+
+@pytest.mark.parametrize("words", ["pysync st", "pysync parked l", "pysync d", "pysync check --", "pysync dump --"])
+def test_the_sentence_beside_a_command_is_whole(words: str) -> None:
+    environment = {**os.environ, "_PYSYNC_COMPLETE": "complete_fish", "_TYPER_COMPLETE_FISH_ACTION": "get-args"}
+    environment["_TYPER_COMPLETE_ARGS"] = words
+    command = Path(sys.executable).parent / "pysync"
+    done = subprocess.run([command], env=environment, capture_output=True, text=True, timeout=60, check=True)
+    for line in done.stdout.splitlines():
+        assert re.fullmatch(r"[a-z-]+\t[A-Z-].*[^.]\.", line), line
+
 
 CONF = '[source]\nname = "onprem"\n[[targets]]\nname = "dr"\nkind = "hms"\n[[targets]]\nname = "lake"\nkind = "glue"\n'
 
