@@ -19,7 +19,7 @@ EXTRAS := spark,aws,web,embedded,embedded-aws,dev
 # Else every one of some hundred processes that a test starts compiles all of pysync anew.
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: help setup jar dist demo test test-athena test-aws test-spark test-crash test-readme simulate test-versions test-kerberos chaos both-ways lint format bench pictures clean doctor doctor-python doctor-build
+.PHONY: help setup man jar dist demo test test-athena test-aws test-spark test-crash test-readme simulate test-versions test-kerberos chaos both-ways lint format bench pictures clean doctor doctor-python doctor-build
 
 help: ## show this help
 	@awk -F ':.*## ' '/^[a-zA-Z_%-]+:.*## / {printf "  %-14s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -56,6 +56,9 @@ $(ARCHIVE): $(SETUP)
 	@$(BIN)/python -m pysync.embedded.archive || echo "none kept: the tests take longer"
 
 setup: doctor $(SETUP) ## make the virtual environment with all packages
+
+man: setup ## write docs/pysync.1, the manual page, from what `pysync --help` says
+	@$(BIN)/pysync man > docs/pysync.1
 
 jar: doctor-build $(JAR) ## build the listener: build/pysync-listener.jar (JDK 9 or newer)
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -9,7 +11,18 @@ from pydantic import Field, SerializeAsAny
 
 from pysync.errors import UsageError
 from pysync.replay.translate import Translator
-from pysync.sections import Sections, checked, read_tables, refusal, taken_targets
+from pysync.sections import (
+    BridgeConfig,
+    M,
+    QueueConfig,
+    Sections,
+    SourceConfig,
+    WebConfig,
+    checked,
+    read_tables,
+    refusal,
+    taken_targets,
+)
 from pysync.targets.kinds import target_kind
 from pysync.targets.settings import SparkWish, TargetSettings
 
@@ -18,6 +31,26 @@ class Config(Sections):
     """The whole configuration."""
 
     targets: tuple[SerializeAsAny[TargetSettings], ...] = Field(min_length=1, description="Targets.")
+
+    @property
+    def listens(self) -> bool:
+        """Whether changes come from a listener."""
+        return self.source.capture == "listener"
+
+
+@dataclass(frozen=True, slots=True)
+class Partial:
+    """What can be read of a pysync.toml that may have problems: a section that has one is None."""
+
+    source: SourceConfig | None
+    bridge: BridgeConfig | None
+    queue: QueueConfig | None
+    web: WebConfig | None
+    listens: bool  # for a listener, as far as that can be told
+    status_grace: int
+    targets: tuple[TargetSettings, ...]
+    unread: tuple[str, ...]  # the names of the other targets
+    problems: tuple[str, ...]  # with their places in the file
 
 
 def load_config(path: Path, *, lives: bool = True) -> Config:
@@ -29,6 +62,50 @@ def load_config(path: Path, *, lives: bool = True) -> Config:
     problems: list[str] = []
     listed = taken_targets(tables, problems)
     sections = checked(Sections, tables, "", problems)
+    targets = tuple(target for target in _targets(listed, sections, problems, lives=lives) if target)
+    if problems or sections is None:
+        raise refusal(path, problems)
+    return Config.model_construct(**dict(sections), targets=targets)
+
+
+def load_partial(path: Path) -> Partial:
+    """As `load_config`, of a file with problems whatever has none. Raises UsageError if it is no TOML file."""
+    tables = read_tables(path)
+    problems: list[str] = []
+    listed = taken_targets(tables, problems)
+    sections = checked(Sections, tables, "", problems)
+    found = _targets(listed, sections, problems, lives=True)
+    source = _section(SourceConfig, tables, "source")
+    return Partial(
+        source=source,
+        bridge=_section(BridgeConfig, tables, "bridge"),
+        queue=_section(QueueConfig, tables, "queue"),
+        web=_section(WebConfig, tables, "web"),
+        listens=_table(tables.get("source")).get("capture") != "notification-log",
+        status_grace=sections.status_grace if sections else Sections.model_fields["status_grace"].default,
+        targets=tuple(target for target in found if target),
+        unread=tuple(_name_of(table, at) for at, table in enumerate(listed) if not found[at]),
+        problems=tuple(str(refusal(path, problems)).splitlines()),
+    )
+
+
+def _section(model: type[M], tables: Mapping[str, Any], name: str) -> M | None:
+    return checked(model, tables.get(name, {}), name, [])
+
+
+def _table(value: Any) -> Mapping[str, Any]:
+    return value if isinstance(value, dict) else {}
+
+
+def _name_of(table: Any, at: int) -> str:
+    name = _table(table).get("name")
+    return name if isinstance(name, str) else f"number {at + 1}"
+
+
+def _targets(
+    listed: list[Any], sections: Sections | None, problems: list[str], *, lives: bool
+) -> list[TargetSettings | None]:
+    """The targets, None for one that cannot be read; all that is wrong with them, each and together, is a problem."""
     found = [_target(table, f"targets[{at}]", problems) for at, table in enumerate(listed)]
     targets = tuple(target for target in found if target)
     for at, target in enumerate(found):
@@ -38,9 +115,7 @@ def load_config(path: Path, *, lives: bool = True) -> Config:
     problems += _echoes(sections, targets)
     problems += _one_sided(sections, targets, lives=lives)
     problems += _uncopied(sections, targets, lives=lives)
-    if problems or sections is None:
-        raise refusal(path, problems)
-    return Config(**dict(sections), targets=targets)
+    return found
 
 
 def _target(table: Any, where: str, problems: list[str]) -> TargetSettings | None:

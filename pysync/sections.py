@@ -13,8 +13,8 @@ from pysync.errors import UsageError
 from pysync.metastore.access import MetastoreAccess
 from pysync.metastore.settings import AddressList, KerberosSettings, LoginSettings, TlsSettings, assert_one_login
 from pysync.targets.settings import Name, SparkConf
-from pysync.toml_places import place_of, places
-from pysync.validation import matching, readable
+from pysync.toml_places import Place, fault, place_of, places
+from pysync.validation import Duration, Finite, Interval, PlainPath, Seconds, readable
 
 if sys.version_info >= (3, 11):
     import tomllib
@@ -22,15 +22,6 @@ else:
     import tomli as tomllib
 
 M = TypeVar("M", bound=BaseModel)
-
-_UNITS = {"s": 1, "m": 60, "h": 3600, "d": 86400}
-
-Duration = Annotated[str, matching(r"(0|[1-9][0-9]*)(s|m|h|d)", 'a duration; write "30s", "5m", "12h" or "7d"')]
-Interval = Annotated[str, matching(r"[1-9][0-9]*(s|m|h|d)", 'an interval; write "30m", "1h" or "1d"')]
-
-
-def _seconds(text: str) -> int:
-    return int(text[:-1]) * _UNITS[text[-1]]
 
 
 class _Section(BaseModel):
@@ -61,13 +52,13 @@ class SourceConfig(_Section):
         default={},
         description="Users that write here for other clusters: user = cluster. A user pysync-NAME needs no entry.",
     )
-    poll_seconds: float = Field(default=1.0, gt=0, description="Seconds between two polls of the notification log.")
-    silence_seconds: float = Field(
+    poll_seconds: Seconds = Field(default=1.0, gt=0, description="Seconds between two polls of the notification log.")
+    silence_seconds: Seconds = Field(
         default=15.0,
         ge=5,
         description="A listener that does not report for this time, and reported no shutdown, opens a gap.",
     )
-    compare_tables_per_second: float = Field(
+    compare_tables_per_second: Finite = Field(
         default=200.0, gt=0, description="Limit for closing gaps: tables read at the source and at each target."
     )
 
@@ -96,7 +87,7 @@ class BridgeConfig(_Section):
     port: int = Field(
         default=25333, ge=0, le=65535, description="Port on 127.0.0.1 that the listener calls; 0 takes a free port."
     )
-    token_file: Path = Field(
+    token_file: PlainPath = Field(
         default=Path("/etc/pysync/token"), description="File with the secret, mode 0600. `pysync token` creates it."
     )
     old_listeners: bool = Field(
@@ -108,20 +99,15 @@ class BridgeConfig(_Section):
 class QueueConfig(_Section):
     """`[queue]`: where events are kept until every target has them."""
 
-    directory: Path = Field(
+    directory: PlainPath = Field(
         default=Path("/var/lib/pysync"), description="Directory on a local disk. Only pysync may read it."
     )
     min_free_mb: int = Field(
         default=256, ge=0, description="Minimum free disk space in MiB. Below it the queue takes no events."
     )
     retain: Duration = Field(
-        default="0s", description="How long events are kept as history after every target has them: 12h, 7d."
+        default=0, description="How long events are kept as history after every target has them: 12h, 7d."
     )
-
-    @property
-    def retain_seconds(self) -> int:
-        """How long events are kept for history."""
-        return _seconds(self.retain)
 
 
 class VerifyConfig(_Section):
@@ -130,12 +116,7 @@ class VerifyConfig(_Section):
     every: Interval | None = Field(
         default=None, description="Time between two comparisons: 30m, 1h, 1d. Default: only `pysync verify` compares."
     )
-    tables_per_second: float = Field(default=20.0, gt=0, description="Limit of compared tables per second.")
-
-    @property
-    def seconds(self) -> float | None:
-        """The time between the beginnings of two comparisons."""
-        return None if self.every is None else _seconds(self.every)
+    tables_per_second: Finite = Field(default=20.0, gt=0, description="Limit of compared tables per second.")
 
 
 class WebConfig(_Section):
@@ -170,7 +151,7 @@ class Sections(_Section):
     """All that is not `[[targets]]`."""
 
     status_grace: Duration = Field(
-        default="5m", description="How long a target or listener may wait until `pysync status` reports a problem."
+        default=300, description="How long a target or listener may wait until `pysync status` reports a problem."
     )
     source: SourceConfig
     bridge: BridgeConfig = BridgeConfig()
@@ -179,11 +160,6 @@ class Sections(_Section):
     web: WebConfig = WebConfig()
     spark: SparkConfig = SparkConfig()
     log: LogConfig = LogConfig()
-
-    @property
-    def grace_seconds(self) -> int:
-        """How long something may wait until that is a problem."""
-        return _seconds(self.status_grace)
 
 
 # Unlike a section it ignores other keys: those of a target are known to its kind alone.
@@ -223,8 +199,11 @@ def read_tables(path: Path) -> dict[str, Any]:
             f"cannot read {path}: {error.strerror}",
             "name the configuration file: -c FILE, or PYSYNC_CONFIG in the environment",
         ) from error
-    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
-        raise UsageError(f"{path} is not TOML: {error}") from error
+    except UnicodeDecodeError as error:
+        raise UsageError(f"{path} is not TOML: byte {error.start + 1} is not UTF-8") from error
+    except tomllib.TOMLDecodeError as error:
+        place, said = fault(str(error))
+        raise UsageError(f"{path}{_shown(place)} is not TOML: {said}") from error
     return tables
 
 
@@ -251,7 +230,11 @@ def refusal(path: Path, problems: list[str]) -> UsageError:
     found = places(path.read_text(encoding="utf-8"))
     placed = [(place_of(problem.partition(": ")[0], found), problem) for problem in problems]
     placed.sort(key=lambda it: it[0] or (sys.maxsize, 0))
-    return UsageError("\n".join(f"{path}{''.join(f':{n}' for n in at or ())}: {problem}" for at, problem in placed))
+    return UsageError("\n".join(f"{path}{_shown(at)}: {problem}" for at, problem in placed))
+
+
+def _shown(place: Place | None) -> str:
+    return "".join(f":{number}" for number in place or ())
 
 
 def _table(value: Any) -> dict[str, Any]:

@@ -4,12 +4,18 @@ from __future__ import annotations
 
 import json
 import re
+from collections.abc import Collection
+from difflib import get_close_matches
+from typing import Any
 
 _STEPS = {"y": 31536000, "d": 86400, "h": 3600, "m": 60, "s": 1}
 
 # What moves the cursor, recolours or reorders what stands around it (Unicode's control and bidirectional characters,
-# and its line separators); tabs and line feeds stay.
-_CONTROLS = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069]")
+# and its line separators), and bytes that are no text (Python reads them as halves of surrogate pairs, which cannot be
+# printed); tabs and line feeds stay.
+_CONTROLS = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069\ud800-\udfff]")
+
+_NEAR = 0.65  # of difflib: two letters exchanged in a word of three
 
 LONGEST = 500
 """Characters of an error's message: it travels in logs, in status and on the web page."""
@@ -28,6 +34,43 @@ def shortened(text: str, longest: int = LONGEST) -> str:
 def one_line(text: str, longest: int = LONGEST) -> str:
     """The text as one line of at most `longest` characters, as it may stand in a log, in status or on the web page."""
     return shortened(" ".join(text.split()), longest)
+
+
+def quoted(text: str, longest: int = 80) -> str:
+    """The text in quotes, in one line, as a message names what somebody wrote."""
+    return repr(shortened(text, longest))
+
+
+def shown(value: Any) -> str:
+    """A value of whatever type: a text in quotes, what has parts as JSON, and `nothing` for None."""
+    if isinstance(value, (str, float)):  # a float may be inf, which JSON does not know
+        return repr(value)
+    return "nothing" if value is None else json.dumps(value, ensure_ascii=False, default=str)
+
+
+def meant(given: str, known: Collection[str], listed: str = "known") -> str:
+    """What to write instead of `given`, as a hint: the nearest of the `known` words, else all of them.
+
+    `did you mean dr?`, `its targets: dr, lake`; `listed` is what stands before all of them.
+    """
+    near = nearest(given, known)
+    return f"did you mean {near}?" if near else f"{listed}: {', '.join(known) or 'none'}"
+
+
+def nearest(given: str, known: Collection[str]) -> str | None:
+    """The one of the `known` words that is most like `given`; None if none is."""
+    words = {_bare(word): word for word in known}
+    near = get_close_matches(_bare(given), words, n=1, cutoff=_NEAR)
+    return words[near[0]] if near else None
+
+
+def told(error: BaseException) -> str:
+    """What an error says, without Python's words round it: of the system's errors neither number nor file."""
+    return getattr(error, "strerror", None) or str(error) or type(error).__name__
+
+
+def _bare(word: str) -> str:
+    return word.strip().lower().lstrip("-")
 
 
 def count(number: int, word: str, plural: str | None = None) -> str:

@@ -9,6 +9,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from pysync.errors import UsageError
+from pysync.text import told
 
 _BYTES = 32
 _SHORTEST = 16
@@ -25,8 +26,10 @@ def read_token(path: Path) -> str:
             token = file.read().strip()
     except FileNotFoundError:
         raise UsageError(f"the token file {path} does not exist", hint) from None
-    except (OSError, UnicodeDecodeError) as error:
-        raise UsageError(f"cannot read the token file {path}: {error}", hint) from error
+    except UnicodeDecodeError:
+        raise UsageError(f"cannot read the token file {path}: it holds no text", hint) from None
+    except OSError as error:
+        raise UsageError(f"cannot read the token file {path}: {told(error)}", hint) from error
     if found.st_mode & (stat.S_IRWXG | stat.S_IRWXO):
         raise UsageError(f"the token file {path} can be read by other users", f"chmod 600 {path}")
     if _is_others(found):

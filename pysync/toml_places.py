@@ -1,6 +1,6 @@
-"""Where each key is in the text of a TOML file, which Python's parser does not tell. Pure.
+"""Where each key is in the text of a TOML file, and what of it is no TOML. Pure.
 
-For texts that the parser has taken: what is not TOML is not looked for.
+Python's parser does not tell where a key is. That is looked for in texts which the parser has taken.
 """
 
 from __future__ import annotations
@@ -17,6 +17,20 @@ _TABLE = re.compile(rf"\s*(\[\[?)\s*({_NAME})\s*\]\]?")
 _KEY = re.compile(rf"\s*({_NAME})\s*=")
 # The quotes of a text of several lines, a text of one line, a comment, a bracket.
 _TOKEN = re.compile(r"""\"\"\"|'''|"(?:\\.|[^"\\])*"|'[^']*'|\#.*|[\[{\]}]""")
+
+
+# What the parser adds to what it says, and how it writes the name of a table: ('targets', 'copy').
+_AT = re.compile(r" \(at (?:line (\d+), column (\d+)|end of document)\)$")
+_TUPLE = re.compile(r"\(((?:'[^']*',? ?)+)\)")
+
+
+def fault(said: str) -> tuple[Place | None, str]:
+    """Where a text is no TOML, and why, out of what the parser says; at no place where its end is missing."""
+    found = _AT.search(said)
+    at = (int(found[1]), int(found[2])) if found and found[1] else None
+    why = _TUPLE.sub(lambda it: ".".join(re.findall(r"'([^']*)'", it[1])), _AT.sub("", said))
+    why = why.replace("Cannot overwrite a value", "the key is there twice")
+    return at, (why[:1].lower() + why[1:]) + ("" if at else ", at the end of the file")
 
 
 def places(text: str) -> Mapping[str, Place]:

@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
+from pydantic import TypeAdapter, ValidationError
 
+from pysync.cli.arguments import path
 from pysync.migration.agent_conf import import_agent_conf
+from pysync.targets.settings import Name
 
 
 def register(app: typer.Typer) -> None:
@@ -15,12 +18,26 @@ def register(app: typer.Typer) -> None:
     app.command("import-agent-conf")(convert)
 
 
+def source_name(value: Any) -> str:
+    """The name of a source, as [source] name takes it."""
+    try:
+        return TypeAdapter(Name).validate_python(value)
+    except ValidationError as error:
+        raise typer.BadParameter(str(error.errors()[0]["ctx"]["error"])) from error
+
+
 def convert(
     hive_site: Annotated[
-        Path, typer.Argument(metavar="HIVE_SITE", help="The hive-site.xml that configures the agent in HMS.")
+        Path,
+        typer.Argument(metavar="HIVE_SITE", parser=path, help="The hive-site.xml that configures the agent in HMS."),
     ],
     source: Annotated[
-        str, typer.Option(help="Name of this metastore. Every object at the target is marked with it.")
+        str,
+        typer.Option(
+            metavar="NAME",
+            parser=source_name,
+            help="Name of this metastore. Every object at the target is marked with it.",
+        ),
     ] = "onprem",
 ) -> None:
     """Convert the settings of the AWS Glue sync agent for Hive to a pysync.toml, and print it.

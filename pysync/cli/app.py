@@ -2,23 +2,34 @@
 
 from __future__ import annotations
 
+import os
 import sys
+from contextlib import suppress
+from typing import Any
 
 import typer
+from typer.exceptions import TyperException
 
 from pysync import __version__
 from pysync.cli.commands import Commands
-from pysync.cli.output import print_json, say
-from pysync.errors import PysyncError
+from pysync.cli.family import Family, name_of, place
+from pysync.cli.output import complain, print_json, say
+from pysync.errors import PysyncError, UsageError
+from pysync.text import meant, one_line, quoted
 
-app = typer.Typer(
+_HELP = """\
+Replicate Hive Metastore changes to other metastores and to the AWS Glue Data Catalog.
+
+A listener inside the Hive Metastore (HMS) hands every change to the sidecar, which `pysync run` starts. The sidecar
+replays the changes to the targets that pysync.toml names. See it work first: `pysync demo`. The manual: `pysync man`.
+"""
+
+app = Family(
     cls=Commands,
-    help="Replicate Hive Metastore changes to other metastores and to the AWS Glue Data Catalog.",
+    help=_HELP,
     epilog="Exit codes: 0 success; 1 a problem, which the output names; 2 wrong configuration or arguments.",
-    no_args_is_help=True,
     add_completion=True,
     pretty_exceptions_enable=False,
-    rich_markup_mode=None,  # help speaks of [bridge] and [[targets]]
     context_settings={"help_option_names": ["-h", "--help"]},
 )
 
@@ -36,21 +47,53 @@ def root(
         raise typer.Exit(2)
 
 
-def refuse(error: PysyncError, *, as_json: bool) -> None:
+def refuse(error: PysyncError, *, as_json: bool) -> int:
     """Say why: a line on standard error for each problem, or one JSON object on standard output."""
-    if as_json:
-        print_json({"error": {"message": error.message, "hint": error.hint, "exit_code": error.exit_code}})
-        return
-    for line in str(error).splitlines():
-        say(f"pysync: {line}", err=True)
+    try:
+        if as_json:
+            print_json({"error": {"message": error.message, "hint": error.hint, "exit_code": error.exit_code}})
+        else:
+            complain(str(error))
+    except OSError:  # standard output is on a full disk
+        with suppress(OSError):
+            complain(str(error))
+    return error.exit_code
 
 
 def main() -> None:
     """Run the command line; never shows a traceback for what a person can mend."""
+    as_json = "--json" in sys.argv[1:]
+    if "_PYSYNC_COMPLETE" in os.environ:
+        # The library breaks what it says of a word into lines, and shells would offer each line as a word.
+        os.environ["COLUMNS"] = "10000"
     try:
-        app()
+        sys.exit(app(prog_name="pysync", standalone_mode=False))
     except PysyncError as error:
-        refuse(error, as_json="--json" in sys.argv[1:])
-        sys.exit(error.exit_code)
+        sys.exit(refuse(error, as_json=as_json))
+    except TyperException as error:
+        sys.exit(refuse(explained(error), as_json=as_json))
+    except typer.Abort:
+        sys.exit(refuse(PysyncError("stopped: the question was not answered", "give --yes"), as_json=as_json))
+    except OSError as error:
+        sys.exit(refuse(_failed(error), as_json=as_json))
     except KeyboardInterrupt:
         sys.exit(130)
+
+
+def explained(error: Any) -> UsageError:
+    """What the library says of arguments, in one line, by the command and the argument that it is about."""
+    context = error.ctx
+    if hasattr(error, "possibilities"):
+        known = [name for it in context.command.get_params(context) for name in it.opts if name.startswith("--")]
+        said = f"there is no option {quoted(error.option_name)}"
+        return UsageError(f"{place(context)}{said}", meant(error.option_name, known, "options"))
+    if isinstance(error, typer.BadParameter) and error.param is not None and error.message:
+        return UsageError(f"{place(context)}{name_of(error.param)}: {error.message}")
+    said = one_line(error.format_message()).rstrip(".")
+    return UsageError(f"{place(context)}{said[:1].lower()}{said[1:]}", f"see: {context.command_path} --help")
+
+
+def _failed(error: OSError) -> PysyncError:
+    """What the system refused and nobody expected: a full disk, a file that is another's."""
+    where = f"{error.filename}: " if error.filename else ""
+    return PysyncError(f"{where}{error.strerror or error}")

@@ -14,10 +14,10 @@ from rich.progress import BarColumn, Progress, TextColumn
 
 from pysync import logs
 from pysync.cli.bootstrap_progress import so_far
-from pysync.cli.output import AsJson, ConfigFile, ask_about, print_json, print_table, say
+from pysync.cli.output import AsJson, ConfigFile, ask_about, one_target, print_json, print_table, say
 from pysync.config import load_config
 from pysync.control.client import NoSidecar
-from pysync.errors import PysyncError, UsageError
+from pysync.errors import PysyncError
 from pysync.jobs.oneoff import is_finished, run_once
 from pysync.text import count, duration, plain
 
@@ -33,9 +33,7 @@ def register(app: typer.Typer) -> None:
 
 def bootstrap(
     config: ConfigFile,
-    target: Annotated[
-        str | None, typer.Option("--target", help="Bootstrap only this target. Default: all targets.")
-    ] = None,
+    target: Annotated[str | None, one_target("Bootstrap only this target. Default: all targets.")] = None,
     as_json: AsJson = False,
 ) -> None:
     """Copy all metadata in scope from the source to the targets. New changes are applied afterwards.
@@ -80,8 +78,6 @@ def _by_itself(config: Path, target: str | None) -> Mapping[str, Any]:
     loaded = load_config(config)
     logs.configure("error", loaded.log.format)  # the progress bar tells the rest
     names = [it.name for it in loaded.targets if target in {None, it.name}]
-    if not names:
-        raise UsageError(f"{config} has no target {target!r}")
     try:
         with shown() as tell:
             return run_once(loaded, names, tell)

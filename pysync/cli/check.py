@@ -5,8 +5,8 @@ from __future__ import annotations
 import typer
 
 from pysync import logs
-from pysync.cli.output import AsJson, ConfigFile, print_json, print_table
-from pysync.config import load_config
+from pysync.cli.output import AsJson, ConfigFile, complain, print_json, print_table
+from pysync.config import load_partial
 from pysync.jobs.check import Finding, check_config
 
 
@@ -18,21 +18,24 @@ def register(app: typer.Typer) -> None:
 def check(config: ConfigFile, as_json: AsJson = False) -> None:
     """Check the configuration, files, ports and metastores, and show all problems at once.
 
-    The check finds everything that pysync run would refuse, and changes nothing. It may run beside the sidecar; then it
-    also shows why listeners cannot connect.
+    The check finds everything that pysync run would refuse, and changes nothing. If a part of pysync.toml has problems,
+    the servers, files and ports that the other parts name are tried all the same. The check may run beside the
+    sidecar; then it also shows why listeners cannot connect.
 
-    Exit code 0 if there is no problem, 1 if there is one. Exit code 2 if the sidecar cannot run: the configuration is
-    wrong, or the queue keeps a target that pysync.toml does not name (see pysync target --help).
+    Exit code 0 if there is no problem, 1 if there is one. Exit code 2 if pysync.toml is wrong, or if the queue keeps a
+    target that it does not name (see pysync target --help).
     """
-    loaded = load_config(config)
+    loaded = load_partial(config)
     logs.configure("error", "console")  # what is wrong is among the findings
     findings = check_config(loaded)
     if as_json:
         print_json([{"what": f.what, "ok": f.ok, "detail": f.detail} for f in findings])
     else:
-        print_table("pysync check", ("", "what", "detail"), [_finding(f) for f in findings])
+        complain("\n".join(loaded.problems))
+        rest = findings[len(loaded.problems) :]
+        print_table("pysync check", ("", "what", "detail"), [_finding(f) for f in rest])
     if not all(finding.ok for finding in findings):
-        raise typer.Exit(1)
+        raise typer.Exit(2 if any(finding.by_file for finding in findings) else 1)
 
 
 def _finding(finding: Finding) -> tuple[str, str, str]:

@@ -6,47 +6,49 @@ long to import as the answer takes.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from importlib import import_module
 from typing import Any
 
 import typer
-from typer.core import TyperGroup
+
+from pysync.cli.family import Entry, Family, Group
 
 SECTIONS: Mapping[str, Mapping[str, tuple[str, str]]] = {
     "Set up": {
-        "init": ("init", "create everything that a sidecar needs, and add the listener to HMS"),
-        "uninstall": ("uninstall", "remove what pysync init made"),
-        "token": ("install", "create the secret that the listener and the sidecar share"),
-        "jar": ("install", "print the path of the listener jar"),
-        "hive-site": ("install", "print the properties for hive-site.xml"),
-        "check": ("check", "check the configuration, files, ports and metastores"),
-        "import-agent-conf": ("agent_conf", "convert Glue sync agent settings to a pysync.toml"),
+        "init": ("init", "Create everything that a sidecar needs, and add the listener to HMS."),
+        "uninstall": ("uninstall", "Remove what pysync init made."),
+        "token": ("install", "Create the secret that the listener and the sidecar share."),
+        "jar": ("install", "Print the path of the listener jar."),
+        "hive-site": ("install", "Print the properties for hive-site.xml, or edit the file."),
+        "check": ("check", "Check the configuration, files, ports and metastores."),
+        "import-agent-conf": ("agent_conf", "Convert Glue sync agent settings to a pysync.toml."),
+        "man": ("manual", "Show the manual page."),
     },
     "Run and monitor": {
-        "run": ("run", "run the sidecar"),
-        "status": ("status", "show the state of the running sidecar, and its problems"),
-        "events": ("events", "list the events in the queue"),
-        "verify": ("verify", "compare source and targets, and repair differences"),
+        "run": ("run", "Run the sidecar."),
+        "status": ("status", "Show the state of the running sidecar, and its problems."),
+        "events": ("events", "List the events in the queue."),
+        "verify": ("verify", "Compare source and targets, and repair differences."),
     },
     "Control targets and listeners": {
-        "plan": ("plan", "show the next operations"),
-        "pause": ("plan", "stop applying changes to a target"),
-        "resume": ("plan", "resume a paused target"),
-        "parked": ("parked", "show, retry or skip the events that a target refused"),
-        "refresh": ("plan", "compare tables with the source, and repair them at the targets"),
-        "target": ("target", "rename or remove a target in the queue"),
-        "listener": ("listener", "remove a lost listener"),
+        "plan": ("plan", "Show the next operations of the targets."),
+        "pause": ("plan", "Stop applying changes to a target."),
+        "resume": ("plan", "Resume a paused target."),
+        "parked": ("parked", "Show, retry or skip the events that a target refused."),
+        "refresh": ("plan", "Compare tables with the source, and repair them at the targets."),
+        "target": ("target", "Rename or remove a target in the queue."),
+        "listener": ("listener", "Remove a lost listener."),
     },
     "Initial load and migration": {
-        "bootstrap": ("bootstrap", "copy all metadata from a running source"),
-        "dump": ("dump", "export the metadata of the source to a directory"),
-        "load": ("dump", "import a dump"),
-        "copy": ("copy", "copy data files only"),
+        "bootstrap": ("bootstrap", "Copy all metadata from a running source."),
+        "dump": ("dump", "Export the metadata of the source to a directory."),
+        "load": ("dump", "Import a dump."),
+        "copy": ("copy", "Copy data files only."),
     },
     "Try it out": {
-        "demo": ("tryout", "show a replication between real servers on this machine"),
-        "embedded": ("tryout", "run a real Hive Metastore, or an embedded Glue and Athena"),
+        "demo": ("tryout", "Show a replication between real servers on this machine."),
+        "embedded": ("tryout", "Run a real Hive Metastore, or an embedded Glue and Athena."),
     },
 }
 """By the headings of `pysync --help`: command → module of pysync.cli, and what it is for."""
@@ -54,7 +56,7 @@ SECTIONS: Mapping[str, Mapping[str, tuple[str, str]]] = {
 MODULES = {name: module for commands in SECTIONS.values() for name, (module, _) in commands.items()}
 
 
-class Commands(TyperGroup):
+class Commands(Group):
     """The group of all commands, each of them found when it is asked for."""
 
     def list_commands(self, ctx: Any) -> list[str]:  # noqa: ARG002 - click's
@@ -62,18 +64,14 @@ class Commands(TyperGroup):
         return list(MODULES)
 
     def get_command(self, ctx: Any, cmd_name: str) -> Any:
-        """The command of that name; None if there is none, and then `commands` has all, to tell what may be meant."""
-        self._import({MODULES[cmd_name]} if cmd_name in MODULES else set(MODULES.values()))
+        """The command of that name; None if there is none."""
+        if cmd_name in MODULES and cmd_name not in self.commands:
+            found = Family()
+            import_module(f"pysync.cli.{MODULES[cmd_name]}").register(found)
+            self.commands.update(typer.main.get_group(found).commands)
         return super().get_command(ctx, cmd_name)
 
-    def format_commands(self, ctx: Any, formatter: Any) -> None:  # noqa: ARG002 - click's
-        """A line for each, as it stands here: click would import every module, and cut the first line of its help."""
+    def summaries(self, ctx: Any) -> Iterator[tuple[str, Sequence[Entry]]]:  # noqa: ARG002 - the group's
+        """A sentence about each command, as it stands here: to ask the commands would import every module."""
         for heading, commands in SECTIONS.items():
-            with formatter.section(heading):
-                formatter.write_dl([(name, text) for name, (_, text) in commands.items()])
-
-    def _import(self, modules: Collection[str]) -> None:
-        found = typer.Typer(rich_markup_mode=self.rich_markup_mode)
-        for module in modules:
-            import_module(f"pysync.cli.{module}").register(found)
-        self.commands.update(typer.main.get_group(found).commands)
+            yield heading, [(name, text) for name, (_, text) in commands.items()]

@@ -12,13 +12,14 @@ from rich.console import Console
 from rich.progress import BarColumn, DownloadColumn, Progress, TextColumn, TimeRemainingColumn, TransferSpeedColumn
 
 from pysync import logs
-from pysync.cli.output import AsJson, ConfigFile, print_json, say
+from pysync.cli.arguments import table
+from pysync.cli.output import AsJson, ConfigFile, one_target, print_json, say
 from pysync.config import load_config
 from pysync.copy.run import Copied
 from pysync.errors import UsageError
 from pysync.jobs.copying import Wanted, copy_now
 from pysync.model.names import TableName
-from pysync.text import count
+from pysync.text import count, meant, quoted
 
 
 def register(app: typer.Typer) -> None:
@@ -28,10 +29,11 @@ def register(app: typer.Typer) -> None:
 
 def copy(
     config: ConfigFile,
-    tables: Annotated[list[str] | None, typer.Argument(metavar="[DB.TABLE]...", help="Copy only these tables.")] = None,
-    target: Annotated[
-        str | None, typer.Option("--target", help="Copy to this target. Needed if several targets copy files.")
+    tables: Annotated[
+        list[TableName] | None,
+        typer.Argument(metavar="DB.TABLE", parser=table, help="Copy only these tables. Default: everything in scope."),
     ] = None,
+    target: Annotated[str | None, one_target("Copy to this target. Needed if several targets copy files.")] = None,
     *,
     delete: Annotated[bool, typer.Option("--delete", help="Remove files that are not at the source.")] = False,
     dry_run: Annotated[bool, typer.Option("--dry-run", help="Only print what would be copied.")] = False,
@@ -45,7 +47,7 @@ def copy(
     """
     loaded = load_config(config)
     name = _copying(config, [it.name for it in loaded.targets if it.copy_files is not None], target)
-    wanted = Wanted([TableName.parse(it) for it in tables or []], delete=delete, dry_run=dry_run)
+    wanted = Wanted(tables or [], delete=delete, dry_run=dry_run)
     logs.configure("error", loaded.log.format)
     with _progress() as tell:
         done = copy_now(loaded, name, wanted, tell)
@@ -65,7 +67,8 @@ def _copying(config: Path, copying: list[str], target: str | None) -> str:
     if target is None and len(copying) > 1:
         raise UsageError(f"several targets in {config} copy files: {named}", "choose one with --target")
     if target is not None and target not in copying:
-        raise UsageError(f"{config} has no target {target!r} that copies files", f"these targets do: {named}")
+        hint = meant(target, copying, "these targets do")
+        raise UsageError(f"{config} has no target {quoted(target)} that copies files", hint)
     return target or copying[0]
 
 

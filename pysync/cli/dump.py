@@ -5,41 +5,38 @@ from __future__ import annotations
 import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from enum import Enum
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated, Any, Literal
 
 import typer
 from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn
 
 from pysync import logs
+from pysync.cli.arguments import choice, number, path
 from pysync.cli.bootstrap import shown
-from pysync.cli.output import AsJson, ConfigFile, print_json, progress, say
+from pysync.cli.output import AsJson, ConfigFile, assert_target, one_target, print_json, progress, say
 from pysync.config import Config, load_config
 from pysync.dump.index import open_dump
-from pysync.dump.manifest import Counts, Manifest
+from pysync.dump.manifest import Counts, Manifest, Within
 from pysync.errors import UsageError
-from pysync.jobs.dumping import Wanted, dump_once
+from pysync.jobs.dumping import Wanted, dump_once, scope_of
 from pysync.jobs.loading import Loaded, load_once
 from pysync.text import count
 
-Directory = Annotated[Path, typer.Argument(metavar="DIRECTORY", help="Directory of the dump. It holds one dump only.")]
+Directory = Annotated[
+    Path,
+    typer.Argument(metavar="DIRECTORY", parser=path, help="Directory of the dump. It holds one dump only."),
+]
 
 
-class Files(str, Enum):
-    """What is dumped of the data files."""
-
-    COPY = "copy"
-    LIST = "list"
-    NONE = "none"
-
-
-class FilesToo(str, Enum):
-    """Whether the data files of a dump are loaded."""
-
-    COPY = "copy"
-    NONE = "none"
+def policy_text(value: Any) -> str:
+    """The text of a policy that can be read."""
+    try:
+        scope_of([Within(policy=str(value))])
+    except UsageError as error:
+        raise typer.BadParameter(str(error)) from error
+    return str(value)
 
 
 def register(app: typer.Typer) -> None:
@@ -56,26 +53,34 @@ def dump(
         str | None,
         typer.Option(
             "--policy",
-            metavar="P",
-            help="What to dump: db, db.'include' or db.'include'.'exclude'. Default: what the targets take.",
+            metavar="POLICY",
+            parser=policy_text,
+            help="What to dump: db, db.'include' or db.'include'.'exclude', with regular expressions of table names. "
+            "Default: what the targets take.",
         ),
     ] = None,
     since: Annotated[
         int | None,
-        typer.Option("--from", min=0, metavar="ID", help="Dump only tables that changed after this notification."),
+        typer.Option(
+            "--from", metavar="ID", parser=number(0), help="Dump only tables that changed after this notification."
+        ),
     ] = None,
     to: Annotated[
-        int | None, typer.Option("--to", min=0, metavar="ID", help="With --from: stop at this notification.")
+        int | None,
+        typer.Option("--to", metavar="ID", parser=number(0), help="With --from: stop at this notification."),
     ] = None,
     limit: Annotated[
-        int | None, typer.Option("--limit", min=1, metavar="N", help="With --from: read at most N notifications.")
+        int | None,
+        typer.Option("--limit", metavar="N", parser=number(1), help="With --from: read at most N notifications."),
     ] = None,
     files: Annotated[
-        Files,
+        Literal["copy", "list", "none"],
         typer.Option(
-            "--files", help="Also dump the data files, with Spark: a list of them (path, size, time), or a copy."
+            "--files",
+            parser=choice("copy", "list", "none"),
+            help="Also dump the data files, with Spark: a list of them (path, size, time), or a copy.",
         ),
-    ] = Files.NONE,
+    ] = "none",
     as_json: AsJson = False,
 ) -> None:
     """Export the metadata of the source to DIRECTORY. pysync load imports it where the source cannot be reached.
@@ -94,7 +99,7 @@ def dump(
     """
     loaded = load_config(config)
     logs.configure("error", loaded.log.format)
-    wanted = Wanted(policy, since, to, limit, files.value)
+    wanted = Wanted(policy, since, to, limit, files)
     try:
         with _bar() as tell:
             manifest = dump_once(loaded, directory, wanted, tell)
@@ -110,17 +115,20 @@ def dump(
 def load(
     config: ConfigFile,
     directory: Directory,
-    target: Annotated[
-        str | None, typer.Option("--target", help="Load into this target only. Default: all targets.")
-    ] = None,
+    target: Annotated[str | None, one_target("Load into this target only. Default: all targets.")] = None,
     *,
     force: Annotated[
         bool,
         typer.Option("--force", help="Load also a dump that is older than the target's state, or does not follow it."),
     ] = False,
     files: Annotated[
-        FilesToo, typer.Option("--files", help="Load the data files of the dump (copy), or only its metadata (none).")
-    ] = FilesToo.COPY,
+        Literal["copy", "none"],
+        typer.Option(
+            "--files",
+            parser=choice("copy", "none"),
+            help="Load the data files of the dump (copy), or only its metadata (none).",
+        ),
+    ] = "copy",
     as_json: AsJson = False,
 ) -> None:
     """Import the dump in DIRECTORY into the targets. Policy, renames, locations and drops apply as in a bootstrap.
@@ -139,7 +147,7 @@ def load(
         with progress("checking the dump") as tells:
             found_whole = open_dump(directory, lambda done, all_: tells(f"{done / 1e6:,.0f} of {all_ / 1e6:,.0f} MB"))
         with shown() as tell:
-            found = load_once(loaded, found_whole, names, tell, force=force, files=files.value)
+            found = load_once(loaded, found_whole, names, tell, force=force, files=files)
     except KeyboardInterrupt:
         say("stopped; run the command again to continue", err=True)
         raise
@@ -151,12 +159,9 @@ def load(
         raise typer.Exit(1)
 
 
-def _targets(path: Path, loaded: Config, name: str | None) -> list[str]:
-    names = [it.name for it in loaded.targets if name in {None, it.name}]
-    if not names:
-        known = ", ".join(it.name for it in loaded.targets)
-        raise UsageError(f"{path} has no target {name!r}", f"its targets: {known}")
-    return names
+def _targets(config: Path, loaded: Config, name: str | None) -> list[str]:
+    assert_target(config, name, [it.name for it in loaded.targets])
+    return [it.name for it in loaded.targets if name in {None, it.name}]
 
 
 @contextmanager

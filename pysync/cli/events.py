@@ -8,6 +8,8 @@ from typing import Annotated, Any
 
 import typer
 
+from pysync.cli.arguments import number
+from pysync.cli.arguments import table as parsed_table
 from pysync.cli.output import AsJson, ConfigFile, moment, print_json, print_table, progress, say
 from pysync.control.client import ask
 from pysync.model.names import TableName
@@ -23,12 +25,19 @@ def register(app: typer.Typer) -> None:
 def events(
     config: ConfigFile,
     since: Annotated[
-        int | None, typer.Option(min=1, metavar="POSITION", help="Begin at this position. Default: the newest events.")
+        int | None,
+        typer.Option(metavar="POSITION", parser=number(1), help="Begin at this position. Default: the newest events."),
     ] = None,
-    limit: Annotated[int, typer.Option(min=1, help="Show at most this number of events.")] = 100,
+    limit: Annotated[
+        int, typer.Option(metavar="N", parser=number(1), help="Show at most this number of events.")
+    ] = 100,
     table: Annotated[
-        str | None,
-        typer.Option(metavar="DB.TABLE", help="Show only events of this table of the source, the oldest first."),
+        TableName | None,
+        typer.Option(
+            metavar="DB.TABLE",
+            parser=parsed_table,
+            help="Show only events of this table of the source, the oldest first.",
+        ),
     ] = None,
     as_json: AsJson = False,
 ) -> None:
@@ -37,8 +46,7 @@ def events(
     An event that every target has is kept as long as [queue] retain says. The output has names and sizes, never the
     content of an event. Positions are the same as in `status`, `plan` and `parked`. JSON format: docs/status.md.
     """
-    name = None if table is None else str(TableName.parse(table))
-    answer = _gathered(load_outline(config).directory, since, limit, name)
+    answer = _gathered(load_outline(config).directory, since, limit, str(table) if table else None)
     if as_json:
         print_json(answer)
         return

@@ -13,6 +13,7 @@ from typing import Annotated, Any
 
 import typer
 
+from pysync.cli.arguments import number, path
 from pysync.cli.asking import Asker
 from pysync.cli.output import DEFAULT_CONFIG, AsJson, print_changes, print_json, print_table, say
 from pysync.errors import PysyncError, UsageError
@@ -29,7 +30,7 @@ _DONE: Mapping[State, str] = {"create": "created", "change": "changed", "unchang
 
 Text = str | None
 DryRun = Annotated[bool, typer.Option("--dry-run", help="Show what would be done. Change nothing.")]
-ConfigDir = Annotated[Path, typer.Option(metavar="DIR", help="Directory of pysync.toml and the token.")]
+ConfigDir = Annotated[Path, typer.Option(metavar="DIR", parser=path, help="Directory of pysync.toml and the token.")]
 User = Annotated[Text, typer.Option(metavar="USER", help="User that HMS runs as. Default: hive.")]
 SourceName = Annotated[Text, typer.Option(metavar="NAME", help="Name of this cluster. Choose it once.")]
 SourceMetastore = Annotated[
@@ -38,22 +39,28 @@ SourceMetastore = Annotated[
 Kind = Annotated[Text, typer.Option(metavar="|".join(KINDS), help="Kind of target.")]
 TargetName = Annotated[Text, typer.Option(metavar="NAME", help="Name of the target. Default: by its kind.")]
 TargetMetastore = Annotated[Text, typer.Option(metavar="ADDRESS", help="Address of the target (hms, spark).")]
-Region = Annotated[Text, typer.Option(help="AWS region (glue, athena). Default: AWS_REGION.")]
+Region = Annotated[Text, typer.Option(metavar="REGION", help="AWS region (glue, athena). Default: AWS_REGION.")]
 Staging = Annotated[Text, typer.Option(metavar="S3", help="Location for query results (athena).")]
 Locations = Annotated[
     list[str] | None,
     typer.Option("--location", metavar="SOURCE=TARGET", help="Location prefix at source and target. Repeatable."),
 ]
-Port = Annotated[int, typer.Option(min=1, max=65535, help="Port on 127.0.0.1 that the listener calls.")]
+Port = Annotated[
+    int, typer.Option(metavar="PORT", parser=number(1, 65535), help="Port on 127.0.0.1 that the listener calls.")
+]
 HiveSiteFile = Annotated[
-    Path | None, typer.Option(metavar="FILE", help="Add the listener to this hive-site.xml. A backup is kept.")
+    Path | None,
+    typer.Option(metavar="FILE", parser=path, help="Add the listener to this hive-site.xml. A backup is kept."),
 ]
-HiveLib = Annotated[Path | None, typer.Option(metavar="DIR", help="Copy the listener jar to this directory.")]
-StateDir = Annotated[Path, typer.Option(metavar="DIR", help="Directory of the queue, on a local disk.")]
+HiveLib = Annotated[
+    Path | None, typer.Option(metavar="DIR", parser=path, help="Copy the listener jar to this directory.")
+]
+StateDir = Annotated[Path, typer.Option(metavar="DIR", parser=path, help="Directory of the queue, on a local disk.")]
 SpoolDir = Annotated[
-    Path | None, typer.Option(metavar="DIR", help="Directory of the listener's spool. Default: STATE_DIR/spool.")
+    Path | None,
+    typer.Option(metavar="DIR", parser=path, help="Directory of the listener's spool. Default: STATE_DIR/spool."),
 ]
-UnitDir = Annotated[Path, typer.Option(metavar="DIR", help="Directory for the systemd unit.")]
+UnitDir = Annotated[Path, typer.Option(metavar="DIR", parser=path, help="Directory for the systemd unit.")]
 NoSystemd = Annotated[bool, typer.Option("--no-systemd", help="Write no systemd unit.")]
 
 

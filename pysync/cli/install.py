@@ -8,6 +8,7 @@ from typing import Annotated
 
 import typer
 
+from pysync.cli.arguments import path
 from pysync.cli.output import ConfigFile, print_changes, say
 from pysync.config import load_config
 from pysync.errors import UsageError
@@ -30,7 +31,9 @@ def register(app: typer.Typer) -> None:
 
 
 def token(
-    file: Annotated[Path, typer.Argument(help="File to write. An existing file is never overwritten.")],
+    file: Annotated[
+        Path, typer.Argument(metavar="FILE", parser=path, help="File to write. An existing file is never overwritten.")
+    ],
 ) -> None:
     """Create the secret that the listener and the sidecar share: 256 random bits in a file of mode 0600.
 
@@ -51,15 +54,18 @@ def hive_site(
     spool: Annotated[
         Path | None,
         typer.Option(
+            metavar="DIRECTORY",
+            parser=path,
             help="Directory where the listener keeps events until the sidecar has them. Default: the one in the merged "
-            "file, or /var/lib/pysync/spool."
+            "file, or /var/lib/pysync/spool.",
         ),
     ] = None,
     merge: Annotated[
-        Path | None, typer.Option(metavar="FILE", help="Add them to this hive-site.xml. A backup is kept.")
+        Path | None, typer.Option(metavar="FILE", parser=path, help="Add them to this hive-site.xml. A backup is kept.")
     ] = None,
     unmerge: Annotated[
-        Path | None, typer.Option(metavar="FILE", help="Remove them from this hive-site.xml. A backup is kept.")
+        Path | None,
+        typer.Option(metavar="FILE", parser=path, help="Remove them from this hive-site.xml. A backup is kept."),
     ] = None,
 ) -> None:
     """Print the properties that the hive-site.xml of HMS needs, or add them to the file.

@@ -6,19 +6,19 @@ from typing import Annotated
 
 import typer
 
+from pysync.cli.family import Family
 from pysync.cli.output import AsJson, ConfigFile, print_json, say
 from pysync.control.client import ask
 from pysync.sections import load_outline
+from pysync.text import meant, quoted
 
 
 def register(app: typer.Typer) -> None:
     """Add these commands to `app`."""
-    group = typer.Typer(
+    group = Family(
         help="Remove a lost listener. pysync status lists the listeners, one for each metastore process of the source.",
         epilog="A listener that stops reporting is lost until it reports its shutdown, the next listener on its spool "
         "reports that shutdown, or a new listener replaces it.",
-        no_args_is_help=True,
-        rich_markup_mode=None,
     )
     group.callback()(_group)
     group.command()(remove)
@@ -38,8 +38,12 @@ def remove(
 
     This loses no change: pysync opened a gap when the listener stopped reporting, and compares source and targets.
     """
-    answer = ask(load_outline(config).directory, "listener remove", instance=instance)
+    directory = load_outline(config).directory
+    answer = ask(directory, "listener remove", instance=instance)
     if as_json:
         print_json(answer)
+    elif answer["removed"]:
+        say(f"listener {instance} removed")
     else:
-        say(f"listener {instance} removed" if answer["removed"] else f"there is no listener {instance}")
+        known = [it["instance"] for it in ask(directory, "status")["listeners"]]
+        say(f"there is no listener {quoted(instance)}; {meant(instance, known, 'listeners')}")

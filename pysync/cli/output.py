@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from datetime import datetime
 from pathlib import Path
@@ -11,10 +11,11 @@ from typing import Annotated, Any
 
 import typer
 
+from pysync.cli.arguments import path
 from pysync.control.client import ask
-from pysync.errors import UsageError
+from pysync.errors import PysyncError, UsageError
 from pysync.sections import load_outline
-from pysync.text import plain
+from pysync.text import meant, plain, quoted
 
 DEFAULT_CONFIG = Path("/etc/pysync/pysync.toml")
 ConfigFile = Annotated[
@@ -23,23 +24,46 @@ ConfigFile = Annotated[
         "-c",
         "--config",
         metavar="FILE",
+        parser=path,
         envvar="PYSYNC_CONFIG",
         default_factory=lambda: DEFAULT_CONFIG,
-        show_default=str(DEFAULT_CONFIG),
-        help="Configuration file. conf/pysync.toml explains every key.",
+        show_default=False,
+        help=f"Configuration file. Default: {DEFAULT_CONFIG}. conf/pysync.toml explains every key.",
     ),
 ]
 AsJson = Annotated[bool, typer.Option("--json", help="Print JSON instead of a table.")]
 
-TargetName = Annotated[str, typer.Argument(metavar="TARGET", help="Name of the target in pysync.toml.")]
+
+def _offered(context: typer.Context, incomplete: str) -> list[str]:
+    """The targets that the shell offers; none where the configuration cannot be read."""
+    try:
+        known = load_outline(Path(context.params.get("config") or DEFAULT_CONFIG)).targets
+    except PysyncError:
+        return []
+    return [name for name in known if name.startswith(incomplete)]
+
+
+TargetName = Annotated[
+    str, typer.Argument(metavar="TARGET", autocompletion=_offered, help="Name of the target in pysync.toml.")
+]
+
+
+def one_target(text: str) -> Any:
+    """The option `--target` of a command that else is about all targets, or that has to be told."""
+    return typer.Option("--target", metavar="TARGET", autocompletion=_offered, help=text)
 
 
 def ask_about(config: Path, target: str | None, command: str, **arguments: Any) -> dict[str, Any]:
     """What the running sidecar answers about a target (None: all). Raises UsageError when there is no such target."""
     outline = load_outline(config)
-    if target is not None and target not in outline.targets:
-        raise UsageError(f"{config} has no target {target!r}", f"its targets: {', '.join(outline.targets)}")
+    assert_target(config, target, outline.targets)
     return ask(outline.directory, command, target=target, **arguments)
+
+
+def assert_target(config: Path, target: str | None, known: Collection[str]) -> None:
+    """Raises UsageError where the target (None: all of them) is not among those in the configuration file."""
+    if target is not None and target not in known:
+        raise UsageError(f"{config} has no target {quoted(target)}", meant(target, known, "its targets"))
 
 
 def moment(seconds: float) -> str:
@@ -50,6 +74,12 @@ def moment(seconds: float) -> str:
 def print_json(value: Any) -> None:
     """One JSON value, indented."""
     typer.echo(json.dumps(value, indent=2))
+
+
+def complain(problems: str) -> None:
+    """Print problems on standard error, one a line."""
+    for line in problems.splitlines():
+        say(f"pysync: {line}", err=True)
 
 
 def say(line: str, *, err: bool = False) -> None:

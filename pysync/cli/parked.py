@@ -6,14 +6,26 @@ from typing import Annotated, Any
 
 import typer
 
+from pysync.cli.arguments import number
+from pysync.cli.arguments import table as parsed_table
+from pysync.cli.family import Family
 from pysync.cli.output import AsJson, ConfigFile, TargetName, ask_about, moment, print_json, print_table, say
 from pysync.errors import PysyncError, UsageError
+from pysync.model.names import TableName
 from pysync.text import count
 
-Position = Annotated[int, typer.Argument(min=1, help="Position of the event, from `pysync parked list`.")]
+Position = Annotated[
+    int,
+    typer.Argument(metavar="POSITION", parser=number(1), help="Position of the event, from `pysync parked list`."),
+]
 OfTable = Annotated[
-    str | None,
-    typer.Option("--table", metavar="DB.TABLE", help="Only events of this table, with the name that `list` shows."),
+    TableName | None,
+    typer.Option(
+        "--table",
+        metavar="DB.TABLE",
+        parser=parsed_table,
+        help="Only events of this table, with the name that `list` shows.",
+    ),
 ]
 
 _GIVE_UP = """\
@@ -23,10 +35,8 @@ The events that wait behind them are tried immediately. Continue?"""
 
 def register(app: typer.Typer) -> None:
     """Add these commands to `app`."""
-    group = typer.Typer(
+    group = Family(
         help="Show, retry or skip the events that a target refused.",
-        no_args_is_help=True,
-        rich_markup_mode=None,
     )
     group.command("list")(list_parked)
     group.command()(show)
@@ -76,13 +86,15 @@ def retry(config: ConfigFile, target: TargetName, table: OfTable = None, as_json
     answer within some seconds, the command ends with 1 and the sidecar continues. The sidecar also retries parked
     events itself, at the latest after parked_retry_seconds.
     """
-    _print_released(ask_about(config, target, "parked retry", table=table), target, as_json)
+    _print_released(ask_about(config, target, "parked retry", table=str(table) if table else None), target, as_json)
 
 
 def skip(
     config: ConfigFile,
     target: TargetName,
-    position: Annotated[int | None, typer.Argument(min=1, help="Position of the event to skip.")] = None,
+    position: Annotated[
+        int | None, typer.Argument(metavar="POSITION", parser=number(1), help="Position of the event to skip.")
+    ] = None,
     *,
     table: OfTable = None,
     yes: Annotated[bool, typer.Option("--yes", help="Do not ask for confirmation.")] = False,
@@ -96,9 +108,13 @@ def skip(
     if (position is None) == (table is None):
         raise UsageError("cannot tell what to skip", "give either a POSITION or --table DB.TABLE")
     what = f"Event {position}" if table is None else f"All parked events of {table}"
-    if not yes and not typer.confirm(_GIVE_UP.format(what=what)):
+    if not yes and not typer.confirm(_GIVE_UP.format(what=what), err=True):
         raise typer.Exit(1)
-    _print_released(ask_about(config, target, "parked skip", position=position, table=table), target, as_json)
+    _print_released(
+        ask_about(config, target, "parked skip", position=position, table=str(table) if table else None),
+        target,
+        as_json,
+    )
 
 
 def _print_released(answer: dict[str, Any], target: str, as_json: bool) -> None:
@@ -107,6 +123,8 @@ def _print_released(answer: dict[str, Any], target: str, as_json: bool) -> None:
         if not answer["finished"] or answer["left"]:
             raise typer.Exit(1)
         return
+    if not (answer["skipped"] or answer["tried"]) and answer["finished"]:
+        say(f"target {target} has no parked events")
     if answer["skipped"]:
         say(f"skipped: {count(answer['skipped'], 'event')}")
     if not answer["finished"]:

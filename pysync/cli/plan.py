@@ -8,8 +8,20 @@ from typing import Annotated, Any
 
 import typer
 
-from pysync.cli.output import AsJson, ConfigFile, TargetName, ask_about, print_json, print_table, progress, say
+from pysync.cli.arguments import line, table
+from pysync.cli.output import (
+    AsJson,
+    ConfigFile,
+    TargetName,
+    ask_about,
+    one_target,
+    print_json,
+    print_table,
+    progress,
+    say,
+)
 from pysync.cli.waiting import wait_for
+from pysync.model.names import TableName
 from pysync.text import count
 
 
@@ -23,16 +35,19 @@ def register(app: typer.Typer) -> None:
 
 def plan(
     config: ConfigFile,
-    target: Annotated[str | None, typer.Option("--target", help="Show only this target.")] = None,
+    target: Annotated[str | None, one_target("Show only this target. Default: all targets.")] = None,
     scope: Annotated[
-        bool, typer.Option("--scope", help="Show the effect of changed scope settings (include, renames, …) in FILE.")
+        bool,
+        typer.Option(
+            "--scope", help="Show the effect of changed scope settings (include, renames and others) in FILE."
+        ),
     ] = False,
     as_json: AsJson = False,
 ) -> None:
     """Show the operations that each target applies next, in order. Changes nothing.
 
-    The plan covers the next window of events. Operations on different tables run in parallel. JSON format:
-    docs/status.md.
+    The plan covers the events that a target takes from its queue next, at most `window` of them. Operations on
+    different tables run in parallel. JSON format: docs/status.md.
 
     With --scope: show which databases and tables each target would put, keep and drop if the sidecar started with FILE
     as it is now (docs/scope.md). The sidecar may run or not. Source and targets are only read.
@@ -53,7 +68,9 @@ def plan(
 def pause(
     config: ConfigFile,
     target: TargetName,
-    reason: Annotated[str, typer.Option(help="Reason. `pysync status` shows it.")] = "by hand",
+    reason: Annotated[
+        str, typer.Option(metavar="TEXT", parser=line, help="Why. `pysync status` shows it.")
+    ] = "by hand",
 ) -> None:
     """Stop applying changes to a target until `pysync resume`. A restart keeps the pause; events stay in the queue."""
     answer = ask_about(config, target, "pause", reason=reason)
@@ -61,10 +78,11 @@ def pause(
 
 
 def resume(config: ConfigFile, target: TargetName) -> None:
-    """Resume a paused target. If the brake holds drops, all drops that have arrived by now are applied.
+    """Resume a paused target. If too many drops had paused it, all drops that have arrived by now are applied.
 
     Later drops in the same databases are applied, too, as long as no minute passes between them: one resume covers one
-    mistake. The limits are max_drops_per_window, max_drops and max_drop_share. Look at pysync plan first.
+    mistake. How many drops are too many: max_drops_per_window, max_drops and max_drop_share in pysync.toml. Look at
+    `pysync plan` first.
     """
     answer = ask_about(config, target, "resume")
     was = answer["was"]
@@ -74,7 +92,10 @@ def resume(config: ConfigFile, target: TargetName) -> None:
 def refresh(
     config: ConfigFile,
     tables: Annotated[
-        list[str] | None, typer.Argument(metavar="[DB.TABLE]...", help="Compare only these tables.")
+        list[TableName] | None,
+        typer.Argument(
+            metavar="DB.TABLE", parser=table, help="Compare only these tables. Default: everything in scope."
+        ),
     ] = None,
     wait: Annotated[bool, typer.Option("--wait", help="Wait until every target has applied the result.")] = False,
     as_json: AsJson = False,
@@ -85,7 +106,7 @@ def refresh(
     code 1 if a table is neither at the source nor at a target; with --wait also if a target has parked events or is
     paused.
     """
-    answer = ask_about(config, None, "refresh", tables=tables or [])
+    answer = ask_about(config, None, "refresh", tables=[str(it) for it in tables or ()])
     if wait:
         with progress(answer["gap"]) as tell:
             wait_for(partial(ask_about, config), answer["gap"], tell)

@@ -25,7 +25,11 @@ def run(
     config: ConfigFile,
     quarantine: Annotated[
         bool,
-        typer.Option("--quarantine", help="Rename a damaged queue file to FILE.damaged-TIME, and begin a new queue."),
+        typer.Option(
+            "--quarantine",
+            help="Rename a damaged queue file to FILE.damaged-TIME, and begin a new queue. Source and targets are then "
+            "compared.",
+        ),
     ] = False,
 ) -> None:
     """Run the sidecar until SIGTERM or Ctrl-C.

@@ -6,9 +6,8 @@ from pathlib import Path
 from typing import Any
 
 from pysync import logs
-from pysync.cli.output import print_json, print_table, say
+from pysync.cli.output import assert_target, print_json, print_table, say
 from pysync.config import load_config
-from pysync.errors import UsageError
 from pysync.jobs.scope_plan import scope_plans
 from pysync.text import count
 
@@ -19,10 +18,7 @@ def show_scope(config: Path, target: str | None, *, as_json: bool) -> None:
     """Print what the scopes in `config` come to. Raises as `scope_plans`, and UsageError for an unknown target."""
     loaded = load_config(config)
     logs.configure("error", loaded.log.format)
-    if target not in {None, *(it.name for it in loaded.targets)}:
-        raise UsageError(
-            f"{config} has no target {target!r}", f"its targets: {', '.join(it.name for it in loaded.targets)}"
-        )
+    assert_target(config, target, [it.name for it in loaded.targets])
     plans = scope_plans(loaded, target)
     if as_json:
         print_json({"targets": plans})

@@ -7,10 +7,11 @@ from typing import Annotated
 import typer
 
 from pysync import logs
+from pysync.cli.family import Family
 from pysync.cli.output import AsJson, ConfigFile, print_json, say
 from pysync.sections import load_outline
 from pysync.sidecar import registry as service
-from pysync.text import count
+from pysync.text import count, meant, quoted
 
 Yes = Annotated[bool, typer.Option("--yes", help="Do not ask for confirmation.")]
 
@@ -21,12 +22,10 @@ changed. Continue?"""
 
 def register(app: typer.Typer) -> None:
     """Add these commands to `app`."""
-    group = typer.Typer(
+    group = Family(
         help="Rename or remove a target in the queue, after a change of its [[targets]] table in pysync.toml.",
         epilog="The queue keeps position, parked events and pause by the name of the target. run and check refuse to "
         "start while the queue has a target that pysync.toml does not name.",
-        no_args_is_help=True,
-        rich_markup_mode=None,
     )
     group.command()(rename)
     group.command()(remove)
@@ -72,13 +71,16 @@ def remove(
     with service.resting(outline.directory) as queue:
         there = service.kept(queue, target)
         asks = there is not None and target not in outline.targets and not yes
-        if there and asks and not typer.confirm(_question(there)):
+        if there and asks and not typer.confirm(_question(there), err=True):
             raise typer.Exit(1)
         found = service.remove(queue, outline.targets, target)
+        known = sorted(queue.positions())
     if as_json:
         print_json({"target": target, "removed": found is not None, **({} if found is None else _counts(found))})
+    elif found:
+        say(f"target {target} removed")
     else:
-        say(f"target {target} removed" if found else f"the queue has no target {target}: nothing to remove")
+        say(f"the queue has no target {quoted(target)}: nothing to remove; {meant(target, known, 'its targets')}")
 
 
 def _question(found: service.Kept) -> str:

@@ -11,6 +11,8 @@ from typing import Annotated, Literal
 import typer
 from rich.console import Console
 
+from pysync.cli.arguments import Setting, choice, number, path
+from pysync.cli.arguments import setting as parsed_setting
 from pysync.cli.output import AsJson, print_json, print_table, say
 from pysync.demo.lake import Lake
 from pysync.demo.show import Result, Show
@@ -33,7 +35,10 @@ def register(app: typer.Typer) -> None:
 def demo(
     target: Annotated[
         Literal["hms", "spark", "glue", "athena"],
-        typer.Option(help="Kind of the target: a second metastore (reached by thrift, or only by Spark), or Glue."),
+        typer.Option(
+            parser=choice("hms", "spark", "glue", "athena"),
+            help="Kind of the target: a second metastore (reached by thrift, or only by Spark), or Glue.",
+        ),
     ] = "hms",
     *,
     copy: Annotated[
@@ -43,7 +48,8 @@ def demo(
         bool, typer.Option("--keep", help="Keep everything running until Ctrl-C, for experiments.")
     ] = False,
     directory: Annotated[
-        Path | None, typer.Option(help="Empty directory to work in. Default: a temporary one.")
+        Path | None,
+        typer.Option(metavar="DIRECTORY", parser=path, help="Empty directory to work in. Default: a temporary one."),
     ] = None,
     as_json: AsJson = False,
 ) -> None:
@@ -130,11 +136,18 @@ def _until_interrupted() -> None:
 
 def embedded(
     directory: Annotated[
-        Path | None, typer.Argument(help="Directory for settings, log and data. Optional with --aws.")
+        Path | None,
+        typer.Argument(
+            metavar="DIRECTORY", parser=path, help="Directory for settings, log and data. Optional with --aws."
+        ),
     ] = None,
     port: Annotated[
         int | None,
-        typer.Option(help="Port to listen on; 0 takes a free port.", show_default="9083; with --aws a free port"),
+        typer.Option(
+            metavar="PORT",
+            parser=number(0, 65535),
+            help="Port to listen on; 0 takes a free port. Default: 9083, with --aws a free port.",
+        ),
     ] = None,
     *,
     aws: Annotated[
@@ -142,15 +155,20 @@ def embedded(
     ] = False,
     memory: Annotated[bool, typer.Option("--memory", help="Keep the database in memory, not on disk.")] = False,
     jar: Annotated[
-        list[Path] | None, typer.Option(help="Jar for the class path of the metastore. May be repeated.")
+        list[Path] | None,
+        typer.Option(metavar="FILE", parser=path, help="Jar for the class path of the metastore. May be repeated."),
     ] = None,
     site: Annotated[
         Path | None,
-        typer.Option("--hive-site", metavar="FILE", help="File with properties, such as pysync hive-site prints."),
+        typer.Option(
+            "--hive-site", metavar="FILE", parser=path, help="File with properties, such as pysync hive-site prints."
+        ),
     ] = None,
     setting: Annotated[
-        list[str] | None,
-        typer.Option("--set", metavar="KEY=VALUE", help="Property for hive-site.xml. May be repeated."),
+        list[Setting] | None,
+        typer.Option(
+            "--set", metavar="KEY=VALUE", parser=parsed_setting, help="Property for hive-site.xml. May be repeated."
+        ),
     ] = None,
 ) -> None:
     """Run a real Hive Metastore until Ctrl-C, from the jars of pyspark. It needs a JDK.
@@ -164,14 +182,13 @@ def embedded(
         return
     if directory is None:
         raise UsageError("the embedded metastore needs a directory", "name a DIRECTORY for its settings, log and data")
-    overrides = {**_properties(site), **dict(_pair(text) for text in setting or [])}
     database: Literal["memory", "disk"] = "memory" if memory else "disk"
     with EmbeddedMetastore(
         directory,
         port=9083 if port is None else port,
         database=database,
         jars=jar or [],
-        overrides=overrides,
+        overrides={**_properties(site), **dict(setting or [])},
     ) as metastore:
         say(f"{metastore.uri}  pid {metastore.pid}  log {metastore.log_file}")
         _until_interrupted()
@@ -203,10 +220,3 @@ def _properties(site: Path | None) -> dict[str, str]:
         return parse(site.read_bytes(), str(site)).values() if site else {}
     except OSError as error:
         raise UsageError(f"cannot read {site}: {error.strerror}") from error
-
-
-def _pair(text: str) -> tuple[str, str]:
-    key, equals, value = text.partition("=")
-    if not equals or not key:
-        raise typer.BadParameter(f"{text!r} does not have the form KEY=VALUE", param_hint="--set")
-    return key, value

@@ -14,14 +14,15 @@ from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn
 
 from pysync import logs
-from pysync.cli.output import AsJson, ConfigFile, print_json, print_table, say
+from pysync.cli.arguments import database_or_table, path
+from pysync.cli.output import AsJson, ConfigFile, assert_target, one_target, print_json, print_table, say
 from pysync.config import Config, load_config
 from pysync.control.client import ask
 from pysync.errors import UsageError
 from pysync.jobs.repairing import looks, repair
 from pysync.jobs.verifying import Look
 from pysync.targets.settings import TargetSettings
-from pysync.text import count
+from pysync.text import count, nearest
 from pysync.verify.compare import FOREIGN, Selection
 from pysync.verify.report import Report, junit
 
@@ -38,13 +39,11 @@ def verify(
     names: Annotated[
         list[str] | None,
         typer.Argument(
-            metavar="[DATABASE|DATABASE.TABLE]...", help="Compare only these, by their names at the source."
+            parser=database_or_table, metavar="DB|DB.TABLE", help="Compare only these, by their names at the source."
         ),
     ] = None,
     *,
-    target: Annotated[
-        str | None, typer.Option("--target", help="Compare only this target. Default: all targets.")
-    ] = None,
+    target: Annotated[str | None, one_target("Compare only this target. Default: all targets.")] = None,
     data: Annotated[
         bool, typer.Option("--data", help="Also compare the data files of targets with copy = true, with Spark.")
     ] = False,
@@ -55,7 +54,8 @@ def verify(
         bool, typer.Option("--on-spark", help="Run the comparison on the executors of a Spark session ([spark]).")
     ] = False,
     junit_file: Annotated[
-        Path | None, typer.Option("--junit", metavar="FILE", help="Also write the result to FILE, as JUnit XML.")
+        Path | None,
+        typer.Option("--junit", metavar="FILE", parser=path, help="Also write the result to FILE, as JUnit XML."),
     ] = None,
     as_json: AsJson = False,
 ) -> None:
@@ -95,18 +95,15 @@ def verify(
         raise typer.Exit(1)
 
 
-def _targets(path: Path, loaded: Config, name: str | None) -> list[TargetSettings]:
-    found = [it for it in loaded.targets if name in {None, it.name}]
-    if not found:
-        known = ", ".join(it.name for it in loaded.targets)
-        raise UsageError(f"{path} has no target {name!r}", f"its targets: {known}")
-    return found
+def _targets(file: Path, loaded: Config, name: str | None) -> list[TargetSettings]:
+    assert_target(file, name, [it.name for it in loaded.targets])
+    return [it for it in loaded.targets if name in {None, it.name}]
 
 
-def _copying(path: Path, targets: list[TargetSettings]) -> list[TargetSettings]:
+def _copying(file: Path, targets: list[TargetSettings]) -> list[TargetSettings]:
     found = [it for it in targets if it.copy_files is not None]
     if not found:
-        raise UsageError(f"--data: no target in {path} copies files", "set copy = true in a [[targets]] table")
+        raise UsageError(f"--data: no target in {file} copies files", "set copy = true in a [[targets]] table")
     return found
 
 
@@ -134,7 +131,9 @@ def _mind_unknown(selection: Selection | None, reports: Sequence[Report]) -> Non
     there = {item.source for report in reports for item in report.compared}
     unknown = selection.not_among(there) if selection else []
     if unknown:
-        raise UsageError(f"no object {unknown[0]} is in the scope of a target", "use the name at the source")
+        near = nearest(unknown[0], there)
+        hint = f"did you mean {near}?" if near else "use the name at the source"
+        raise UsageError(f"no object {unknown[0]} is in the scope of a target", hint)
 
 
 class _Bar:
@@ -163,11 +162,11 @@ def _shown(target: str) -> Iterator[_Bar]:
         yield _Bar(progress, target)
 
 
-def _write(path: Path, data: bytes) -> None:
+def _write(file: Path, data: bytes) -> None:
     try:
-        path.write_bytes(data)
+        file.write_bytes(data)
     except OSError as error:
-        raise UsageError(f"cannot write {path}: {error.strerror}", "give another --junit FILE") from error
+        raise UsageError(f"cannot write {file}: {error.strerror}", "give another --junit FILE") from error
 
 
 def _print(report: Report) -> None:

@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import Any
 
 from pysync.errors import PysyncError
+from pysync.text import told
 
 SOCKET = "control.sock"
 ASK_SECONDS = 10.0
@@ -34,11 +35,11 @@ def ask(directory: Path, command: str, **arguments: Any) -> dict[str, Any]:
     except (FileNotFoundError, ConnectionRefusedError):
         raise NoSidecar(f"no sidecar runs on the queue in {directory}", hint) from None
     except PermissionError as error:
-        told = f"the queue in {directory} belongs to another user"
-        raise PysyncError(told, "run the command as the user of the sidecar, or as root") from error
+        refused = f"the queue in {directory} belongs to another user"
+        raise PysyncError(refused, "run the command as the user of the sidecar, or as root") from error
     except OSError as error:
         raise PysyncError(
-            f"the sidecar on {directory} does not answer: {error}", "see the log of the sidecar"
+            f"the sidecar on {directory} does not answer: {told(error)}", "see the log of the sidecar"
         ) from error
     reply = _reply(line)
     if "answer" not in reply:

@@ -20,6 +20,7 @@ from pydantic import TypeAdapter, ValidationError
 from pysync.dump.manifest import Counts
 from pysync.dump.record import DumpDamaged
 from pysync.model.names import TableName
+from pysync.text import quoted
 
 DATA = "data"
 PART = ".part"
@@ -84,7 +85,8 @@ def lines_of(data: bytes) -> Iterator[PageLine | FileLine]:
         try:
             yield _LINES.validate_json(line)
         except ValidationError as error:
-            raise DumpDamaged(f"cannot read a line of the list of data files: {line[:100]!r}") from error
+            text = quoted(line.decode(errors="backslashreplace"))
+            raise DumpDamaged(f"cannot read a line of the list of data files: {text}") from error
 
 
 def last_page(data: bytes) -> PageLine | None:

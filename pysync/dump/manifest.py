@@ -12,6 +12,7 @@ from typing import Any, Literal
 from pydantic import BaseModel, ConfigDict, Field, SerializerFunctionWrapHandler, ValidationError, model_serializer
 
 from pysync.dump.record import DumpDamaged
+from pysync.text import shortened, shown
 
 _VERSIONS = (1, 2)
 """The versions that this pysync reads."""
@@ -111,7 +112,7 @@ def read_manifest(data: bytes) -> Manifest:
         raise DumpDamaged(
             "it is not a valid manifest"
             if known
-            else f"its version is {version!r}, this pysync reads versions up to {_VERSIONS[-1]}",
+            else f"its version is {shortened(shown(version), 80)}, this pysync reads versions up to {_VERSIONS[-1]}",
             None if known else "upgrade pysync",
         ) from error
     if found.to_bytes() != data:

@@ -20,6 +20,7 @@ from typing import BinaryIO
 from pysync.dump.manifest import Counts, Manifest, Piece, read_manifest
 from pysync.dump.record import DumpDamaged
 from pysync.errors import PysyncError, UsageError
+from pysync.text import told
 
 MANIFEST = "manifest.json"
 UNFINISHED = "unfinished.json"
@@ -106,7 +107,7 @@ def opened(directory: Path, wanted: Manifest) -> Iterator[Pieces]:
             yield Pieces(directory, _unfinished(directory, wanted))
     except OSError as error:
         raise PysyncError(
-            f"cannot write the dump in {directory}: {error}", "run the command again to continue"
+            f"cannot write the dump in {directory}: {told(error)}", "run the command again to continue"
         ) from error
 
 

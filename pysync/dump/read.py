@@ -17,6 +17,7 @@ from pysync.metastore.reads import whole
 from pysync.model import idl
 from pysync.model.again import is_word
 from pysync.model.names import TableName, partition_name
+from pysync.text import told
 
 _CALLS = {
     hive.SQLPrimaryKey: "get_primary_keys",
@@ -173,7 +174,7 @@ class DumpReader:
         except (OSError, DumpDamaged) as error:
             self.close()
             raise MetastoreUnavailable(
-                f"the dump in {self.uri} has changed: {error}", "check that the directory still exists"
+                f"the dump in {self.uri} has changed: {told(error)}", "check that the directory still exists"
             ) from error
 
 

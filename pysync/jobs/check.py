@@ -1,4 +1,7 @@
-"""Check: everything that would keep the sidecar from doing its work, found at once and without changing anything."""
+"""Check: everything that would keep the sidecar from doing its work, found at once and without changing anything.
+
+Of a pysync.toml with problems, too: what a section without one is about is looked at all the same.
+"""
 
 from __future__ import annotations
 
@@ -11,9 +14,9 @@ from typing import Any
 
 from pysync.capture.connections import HOST
 from pysync.capture.notifications import NotificationLog
-from pysync.config import Config
+from pysync.config import Partial
 from pysync.control.client import ask
-from pysync.errors import PysyncError
+from pysync.errors import PysyncError, UsageError
 from pysync.health import listening
 from pysync.metastore.access import MetastoreAccess
 from pysync.metastore.addresses import shared
@@ -24,7 +27,7 @@ from pysync.sidecar.needs import needs
 from pysync.sidecar.registry import assert_named, known_targets
 from pysync.targets.kinds import target_kind
 from pysync.targets.settings import TargetSettings
-from pysync.text import count
+from pysync.text import count, told
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,16 +37,16 @@ class Finding:
     what: str
     ok: bool
     detail: str
+    by_file: bool = False  # pysync.toml is to be changed
 
 
-def check_config(config: Config) -> list[Finding]:
-    """Look at every part of a configuration that `load_config` has accepted.
-
-    Raises UsageError where the queue knows a target that the configuration does not name.
-    """
-    capture = _bridge if config.source.capture == "listener" else _notification_log
+def check_config(config: Partial) -> list[Finding]:
+    """Look at every part of a configuration that can be read."""
+    capture = _bridge if config.listens else _notification_log
     found = [_finding(what, look) for what, look in needs(config).items()]
     return [
+        *(Finding("configuration", False, it, by_file=True) for it in config.problems),
+        *_unread(config),
         *found,
         # A queue is opened only in a directory that will do.
         *(_queue(config) if all(it.ok for it in found if it.what == "queue directory") else ()),
@@ -54,17 +57,28 @@ def check_config(config: Config) -> list[Finding]:
     ]
 
 
-def _bridge(config: Config) -> Iterator[Finding]:
+def _unread(config: Partial) -> Iterator[Finding]:
+    """What cannot be looked at because of the problems of the file."""
+    sections = {"source": config.source, "bridge": config.bridge, "queue": config.queue, "web": config.web}
+    for name in (name for name, section in sections.items() if section is None):
+        yield Finding(name, ok=False, detail=f"not tried: [{name}] has problems", by_file=True)
+    for name in config.unread:
+        yield Finding(f"target {name}", ok=False, detail="not tried: its [[targets]] table has problems", by_file=True)
+
+
+def _bridge(config: Partial) -> Iterator[Finding]:
     answer = _running(config)
-    yield _finding("bridge port", lambda: _taken_by(answer) or _port(config.bridge.port))
+    if config.bridge:
+        port = config.bridge.port
+        yield _finding("bridge port", lambda: _taken_by(answer) or _port(port))
     if answer:
-        wrong = listening(answer, config.grace_seconds)
+        wrong = listening(answer, config.status_grace)
         heard = f"{count(len(answer['listeners']), 'listener')} reporting"
         yield Finding("listeners", ok=not wrong, detail="\n".join(wrong) or heard)
 
 
-def _notification_log(config: Config) -> Iterator[Finding]:
-    access = config.source.access()
+def _notification_log(config: Partial) -> Iterator[Finding]:
+    access = config.source.access() if config.source else None
     if access is not None:
         yield _finding("notification log", lambda: _logged(access))
 
@@ -78,13 +92,13 @@ def _finding(what: str, look: Callable[[], str]) -> Finding:
     try:
         return Finding(what, ok=True, detail=look())
     except (PysyncError, OSError) as error:
-        return Finding(what, ok=False, detail=str(error))
+        return Finding(what, ok=False, detail=told(error))
 
 
-def _running(config: Config) -> dict[str, Any]:
+def _running(config: Partial) -> dict[str, Any]:
     """The status of the running sidecar; empty when none answers."""
     try:
-        return ask(config.queue.directory, "status")
+        return ask(config.queue.directory, "status") if config.queue else {}
     except PysyncError:
         return {}
 
@@ -94,15 +108,20 @@ def _taken_by(answer: Mapping[str, Any]) -> str:
     return f"used by the running sidecar, pid {answer['pid']}" if answer else ""
 
 
-def _queue(config: Config) -> Iterator[Finding]:
-    """A queue that cannot be opened. Raises UsageError where it knows a target that the configuration does not."""
+def _queue(config: Partial) -> Iterator[Finding]:
+    """A queue that cannot be opened, or that knows a target which the configuration does not."""
+    if config.queue is None:
+        return
     directory = config.queue.directory
     try:
         known = known_targets(directory)
     except PysyncError as error:
         yield Finding("queue", ok=False, detail=str(error))
-    else:
-        assert_named(directory, known, [settings.name for settings in config.targets])
+        return
+    try:
+        assert_named(directory, known, [*(settings.name for settings in config.targets), *config.unread])
+    except UsageError as error:
+        yield Finding("targets in the queue", ok=False, detail=str(error), by_file=True)
 
 
 def _port(port: int, key: str = "bridge.port") -> str:
@@ -118,14 +137,14 @@ def _port(port: int, key: str = "bridge.port") -> str:
     return f"{HOST}:{port} is free"
 
 
-def _web(config: Config) -> Iterator[Finding]:
-    port = config.web.port
+def _web(config: Partial) -> Iterator[Finding]:
+    port = config.web.port if config.web else None
     if port is not None:
         yield _finding("web port", lambda: _taken_by(_running(config)) or _port(port, "web.port"))
 
 
-def _source(config: Config) -> Iterator[Finding]:
-    access = config.source.access()
+def _source(config: Partial) -> Iterator[Finding]:
+    access = config.source.access() if config.source else None
     if access is not None:
         yield _finding("source metastore", lambda: _reach(access))
 
@@ -137,16 +156,16 @@ def _reach(access: MetastoreAccess) -> str:
         return f"{metastore.uri}, {databases}"
 
 
-def _targets(config: Config) -> Iterator[Finding]:
+def _targets(config: Partial) -> Iterator[Finding]:
     for settings in config.targets:
         yield _finding(f"target {settings.name}", partial(_target, config.source, settings))
 
 
-def _target(source: SourceConfig, settings: TargetSettings) -> str:
+def _target(source: SourceConfig | None, settings: TargetSettings) -> str:
     # Only for what it refuses: patterns and renames that cannot be read.
-    Translator.of(settings, source.replicators)
+    Translator.of(settings, source.replicators if source else {})
     address = getattr(settings, "metastore", None)
-    if source.metastore and address and (same := shared(source.metastore, address)):
+    if source and source.metastore and address and (same := shared(source.metastore, address)):
         raise PysyncError(
             f"source and target are the same metastore: {same}",
             "name another metastore, or remove this target",

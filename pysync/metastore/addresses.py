@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from urllib.parse import urlsplit
 
 from pysync.errors import UsageError
+from pysync.text import quoted
 
 DEFAULT_PORT = 9083
 
@@ -130,6 +131,6 @@ def _is_ours(family: int, host: str) -> bool:
 
 def _not_an_address(text: str) -> UsageError:
     return UsageError(
-        f"{text!r} is not a metastore address",
+        f"{quoted(text)} is not a metastore address",
         "write thrift://host:port, as in hive.metastore.uris, or http://host:port/metastore for Hive 4 over HTTP",
     )

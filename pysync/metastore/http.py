@@ -9,6 +9,7 @@ from http.client import HTTPException, HTTPResponse, RemoteDisconnected
 from pysync.metastore.addresses import MetastoreUri
 from pysync.metastore.channel import SocketChannel
 from pysync.metastore.errors import MetastoreUnavailable
+from pysync.text import quoted, told
 
 _TYPE = "application/x-thrift"
 _LONGEST_REASON = 200  # characters of what a server says when it refuses
@@ -50,7 +51,7 @@ class HttpChannel:
         except RemoteDisconnected as error:
             raise EOFError("the metastore closed the connection") from error
         except HTTPException as error:
-            raise ValueError(f"the answer is not HTTP: {type(error).__name__}: {str(error)[:80]!r}") from error
+            raise ValueError(f"the answer is not HTTP: {quoted(told(error))}") from error
         if not data:
             raise EOFError("the answer is cut off")
         return data

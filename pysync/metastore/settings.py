@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import re
-from pathlib import Path
 from typing import Annotated
 
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field, model_validator
 
 from pysync.errors import UsageError
 from pysync.metastore.addresses import parse_addresses
-from pysync.validation import matching
+from pysync.validation import PlainPath, matching
 
 _SERVICE = re.compile(r"[^/@\s]+/[^/@\s]+@[^/@\s]+")
 
@@ -38,15 +37,15 @@ class _Section(BaseModel):
 class TlsSettings(_Section):
     """`[source.tls]`, `[targets.tls]`: speak TLS. The server is always verified."""
 
-    ca_file: Path | None = Field(
+    ca_file: PlainPath | None = Field(
         default=None,
         description="PEM file of the authority that signed the server's certificate. Default: the system's "
         "authorities.",
     )
-    cert_file: Path | None = Field(
+    cert_file: PlainPath | None = Field(
         default=None, description="PEM file of the client certificate, if the server asks for one."
     )
-    key_file: Path | None = Field(
+    key_file: PlainPath | None = Field(
         default=None, description="PEM file of the client key, mode 0600. Default: in cert_file."
     )
     server_name: str | None = Field(
@@ -69,7 +68,7 @@ class KerberosSettings(_Section):
     client_principal: str | None = Field(
         default=None, min_length=1, description="Principal of pysync. Default: the one in the ticket cache."
     )
-    keytab: Path | None = Field(
+    keytab: PlainPath | None = Field(
         default=None, description="Keytab of client_principal, mode 0600. Default: the ticket cache of the process."
     )
 
@@ -91,10 +90,10 @@ class LoginSettings(_Section):
     """`[source.login]`, `[targets.login]`: who we are to a Hive 4 that asks for a password, or speaks HTTP."""
 
     user: UserName | None = Field(default=None, description="User name of pysync at the metastore.")
-    password_file: Path | None = Field(
+    password_file: PlainPath | None = Field(
         default=None, description="File with the password, mode 0600, for thrift (hive.metastore.authentication)."
     )
-    token_file: Path | None = Field(
+    token_file: PlainPath | None = Field(
         default=None, description="File with a JWT, mode 0600, for HTTP (hive.metastore.authentication = JWT)."
     )
 

@@ -9,6 +9,7 @@ from pathlib import Path
 from pysync.metastore.errors import MetastoreUnavailable
 from pysync.metastore.files import assert_secret
 from pysync.metastore.settings import TlsSettings
+from pysync.text import told
 
 # OpenSSL's X509_V_ERR_… numbers.
 _NOT_YET_VALID, _EXPIRED = 9, 10
@@ -41,7 +42,7 @@ def secured(plain: socket.socket, settings: TlsSettings, host: str, where: str) 
         ) from error
     except OSError as error:  # it hung up, or says nothing
         raise MetastoreUnavailable(
-            f"the TLS connection to the metastore at {where} failed: {error}", _SPEAKS_TLS
+            f"the TLS connection to the metastore at {where} failed: {told(error)}", _SPEAKS_TLS
         ) from error
 
 

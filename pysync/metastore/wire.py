@@ -17,6 +17,7 @@ from pysync.metastore.plain import PlainExchange, headers
 from pysync.metastore.sasl import NO_SASL, SaslChannel, Status
 from pysync.metastore.settings import TlsSettings
 from pysync.metastore.tls import refused, secured
+from pysync.text import told
 
 _NAME_AT = 8  # a strict binary message starts with version (4 bytes), length of the name (4 bytes), name
 _TLS_ALERT = 0x15
@@ -126,7 +127,9 @@ def _channel(access: MetastoreAccess, uri: MetastoreUri, timeout: float, connect
         connected.settimeout(timeout)
     except (OSError, EOFError) as error:
         connected.close()
-        raise MetastoreUnavailable(f"the metastore at {uri} does not answer the login: {error}", NO_SASL) from error
+        raise MetastoreUnavailable(
+            f"the metastore at {uri} does not answer the login: {told(error)}", NO_SASL
+        ) from error
     except BaseException:
         connected.close()
         raise
@@ -154,8 +157,11 @@ def _connected(uri: MetastoreUri, connect_timeout: float) -> socket.socket:
         except OSError:  # also of a peer that has gone again
             connected.close()
             raise
-    except (OSError, UnicodeError) as error:  # UnicodeError: a host name that IDNA cannot spell
+    except UnicodeError as error:  # IDNA cannot spell it
+        raise MetastoreUnavailable(f"cannot reach the metastore at {uri}: this is not the name of a host") from error
+    except OSError as error:
+        said = told(error)
         raise MetastoreUnavailable(
-            f"cannot reach the metastore at {uri}: {error}", "check that it is running, and that this is its address"
+            f"cannot reach the metastore at {uri}: {said}", "check that it is running, and that this is its address"
         ) from error
     return connected

@@ -11,6 +11,7 @@ from hmsclient.genthrift.hive_metastore import ttypes as hive
 from pysync.model.births import BIRTHS_KEY
 from pysync.model.iceberg import WRITTEN_KEY
 from pysync.model.mark import EVENT_KEY, SOURCE_KEY
+from pysync.text import shown
 
 # Set by the server that keeps the object, or by the way it came; never part of what a client defined.
 SERVER_FIELDS = frozenset({"createTime", "lastAccessTime", "materializationTime", "privileges", "validTxnList"})
@@ -76,7 +77,7 @@ def _differences(path: str, wanted: Any, there: Any) -> Iterator[str]:
         for key in sorted(wanted.keys() | there.keys()):
             yield from _differences(f"{path}.{key}" if path else key, wanted.get(key), there.get(key))
     elif wanted != there:
-        yield f"{path}: {there!r} instead of {wanted!r}"
+        yield f"{path}: {shown(there)} instead of {shown(wanted)}"
 
 
 def _named(value: Any) -> dict[str, Any]:

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from urllib.parse import unquote
 
 from pysync.errors import UsageError
+from pysync.text import quoted
 
 DEFAULT_CATALOG = "hive"
 DEFAULT_PARTITION = "__HIVE_DEFAULT_PARTITION__"
@@ -42,7 +43,7 @@ class TableName:
         """Read `db.table`; UsageError for anything else."""
         parts = text.strip().split(".")
         if len(parts) != 2 or not all(parts):
-            raise UsageError(f"{text!r} is not a table name", "write db.table")
+            raise UsageError(f"{quoted(text)} is not a table name", "write db.table")
         return cls.of(*parts)
 
     def __str__(self) -> str:

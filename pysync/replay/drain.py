@@ -13,7 +13,7 @@ from __future__ import annotations
 import math
 import threading
 import time
-from collections.abc import Callable, Collection
+from collections.abc import Callable, Collection, Iterable, Mapping
 from concurrent.futures import Future
 from contextlib import closing
 from dataclasses import dataclass
@@ -39,6 +39,7 @@ from pysync.replay.tally import Tally
 from pysync.replay.translate import Translator
 from pysync.targets.base import Target
 from pysync.targets.settings import TargetSettings
+from pysync.text import nearest
 from pysync.worker import Worker
 
 _IDLE_SECONDS = 1.0
@@ -286,15 +287,21 @@ class Drain:
         if self._replayer.shadow:
             raise PysyncError(f"target {self.name} runs in shadow mode", 'set mode = "apply" to retry')
         if table is not None and not any(table in tables for tables in names.values()):
-            raise PysyncError(f"table {table} has no parked events", f"see: pysync parked list {self.name}")
+            raise self._not_parked(None, table, names)
         return self._try(lanes, chain.from_iterable(names.values()) if table is None else [table])
+
+    def _not_parked(self, position: int | None, table: str | None, names: Mapping[int, Iterable[str]]) -> PysyncError:
+        if table is None:
+            return PysyncError(f"event {position} is not parked", f"see: pysync parked list {self.name}")
+        near = nearest(table, {*chain.from_iterable(names.values())})
+        hint = f"did you mean {near}?" if near else f"see: pysync parked list {self.name}"
+        return PysyncError(f"table {table} has no parked events", hint)
 
     def _skip_now(self, lanes: Lanes, position: int | None, table: str | None) -> Released:
         names = self._target_queue.parked.names()
         chosen = [at for at, tables in names.items() if at == position or table in tables]
         if not chosen:
-            what = f"event {position} is not parked" if table is None else f"table {table} has no parked events"
-            raise PysyncError(what, f"see: pysync parked list {self.name}")
+            raise self._not_parked(position, table, names)
         self._target_queue.parked.remove_at(chosen)
         log.warning("events_skipped", target=self.name, positions=chosen)
         freed = {key for at in chosen for key in names[at]}

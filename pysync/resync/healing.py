@@ -25,6 +25,7 @@ from pysync.model.names import TableName
 from pysync.queue import EventQueue, Gap
 from pysync.resync.feed import Feed
 from pysync.resync.refreshes import Last, Names, Refreshes, everything, some, table
+from pysync.text import nearest
 from pysync.worker import Worker
 
 _LOOK_SECONDS = 1.0
@@ -109,6 +110,13 @@ class Healer:
             return []
         with reading(self._source) as source:
             return [name for name in tables if source.table(name.database, name.table) is None]
+
+    def nearest(self, name: TableName) -> str | None:
+        """The table of the source, in the same database, whose name is most like this one."""
+        if self._source is None:
+            return None
+        with reading(self._source) as source:
+            return nearest(str(name), [f"{name.database}.{table}" for table in source.tables(name.database)])
 
     def _look(self) -> None:
         """Look for gaps; after an error the source is not asked for a while."""

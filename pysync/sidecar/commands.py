@@ -20,6 +20,7 @@ from pysync.resync.healing import Healer
 from pysync.resync.rescoping import kept_scope
 from pysync.sidecar.history import listed
 from pysync.sidecar.plans import parked_event, parked_table, plan_of
+from pysync.text import meant, quoted, shortened, shown
 
 RELEASE_SECONDS = 7.0
 """How long a retry may take until it is answered as unfinished; less than a client waits for any answer."""
@@ -93,9 +94,10 @@ class Commands:
     def _refuse_unknown(self, tables: Sequence[TableName]) -> None:
         for name in self._healer.absent(tables):
             if not any(drain.may_have(name) for drain in self._drains.values()):
+                near = self._healer.nearest(name)
                 raise PysyncError(
                     f"table {name} exists neither at the source nor at a target",
-                    "write db.table, with the names at the source",
+                    f"did you mean {near}?" if near else "write db.table, with the names at the source",
                 )
 
     def bootstrap(self, request: Request) -> dict[str, Any]:
@@ -140,8 +142,9 @@ class Commands:
     def _drain(self, request: Request) -> Drain:
         name = request.get("target")
         if not isinstance(name, str) or name not in self._drains:
-            known = ", ".join(self._drains)
-            raise PysyncError(f"the sidecar has no target {name!r}", f"its targets: {known}")
+            raise PysyncError(
+                f"the sidecar has no target {quoted(str(name))}", meant(str(name), self._drains, "its targets")
+            )
         return self._drains[name]
 
 
@@ -149,7 +152,7 @@ def _position(request: Request) -> int | None:
     found = request.get("position")
     # JSON's true is an int in Python.
     if found is not None and (not isinstance(found, int) or isinstance(found, bool)):
-        raise PysyncError(f"{found!r} is not a position", "pysync parked list shows the positions")
+        raise PysyncError(f"{shortened(shown(found), 80)} is not a position", "pysync parked list shows the positions")
     return found
 
 

@@ -13,6 +13,7 @@ from pysync.model.named import named_in_event
 from pysync.model.names import TableName
 from pysync.model.wire import decode_event
 from pysync.queue import EventQueue, Queued
+from pysync.text import shortened, shown
 
 MOST = 1000
 """Events in one answer."""
@@ -100,5 +101,8 @@ def _number(request: Mapping[str, Any], name: str, default: int) -> int:
     if found is None:
         return default
     if not isinstance(found, int) or isinstance(found, bool) or found < 1:
-        raise PysyncError(f"{name} must be a whole number of at least 1, not {found!r}", "see: pysync events --help")
+        raise PysyncError(
+            f"{name} must be a whole number of at least 1, not {shortened(shown(found), 80)}",
+            "see: pysync events --help",
+        )
     return found

@@ -6,9 +6,10 @@ What else may keep the sidecar from running shows only as it starts: the ports, 
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 
-from pysync.config import Config
+from pysync.config import Config, Partial
 from pysync.install import listener_jar
 from pysync.queue.files import try_out
 from pysync.targets.spark.session import assert_spark
@@ -16,12 +17,14 @@ from pysync.token import read_token
 from pysync.web.server import assert_installed
 
 
-def needs(config: Config) -> dict[str, Callable[[], str]]:
+def needs(config: Config | Partial) -> dict[str, Callable[[], str]]:
     """What to look at, by its name: each gives what was seen, or raises PysyncError. Nothing is changed."""
-    found: dict[str, Callable[[], str]] = {"queue directory": lambda: _directory(config.queue.directory)}
-    if config.source.capture == "listener":
-        found["token file"] = lambda: _token(config.bridge.token_file)
-    if config.web.port is not None:
+    found: dict[str, Callable[[], str]] = {}
+    if config.queue:
+        found["queue directory"] = partial(_directory, config.queue.directory)
+    if config.bridge and config.listens:
+        found["token file"] = partial(_token, config.bridge.token_file)
+    if config.web and config.web.port is not None:
         found["web server"] = _web
     if any(target.spark_wish() for target in config.targets):
         copies = any(target.copy_files for target in config.targets)

@@ -256,7 +256,7 @@ class Sidecar:
         A full disk is no reason to end: the targets go on, and the listener has its spool.
         """
         try:
-            return self.queue.trim(retain_seconds=self._config.queue.retain_seconds, seconds=_TRIM_SECONDS)
+            return self.queue.trim(retain_seconds=self._config.queue.retain, seconds=_TRIM_SECONDS)
         except QueueFull as error:
             log.error("trim_failed", reason=str(error))
             return 0

@@ -21,6 +21,7 @@ from pysync.model.event import Kind
 from pysync.model.wire import decode_event, encode_event
 from pysync.queue import EventQueue, ParkedEvents
 from pysync.queue.store import FILE
+from pysync.text import meant, nearest, quoted
 
 _AT_ONCE = 1000
 _MAX_BYTES = 16 * 1024 * 1024
@@ -102,7 +103,9 @@ def rename(queue: EventQueue, named: Collection[str], old: str, new: str) -> Kep
     which has the targets `named`, does not say the same, and PysyncError where both names are known, or `old` is not.
     """
     if new not in named or old in named:
-        what = f"still has a target {old!r}" if old in named else f"has no target {new!r}"
+        if old not in named and (near := nearest(new, named)):
+            raise UsageError(f"the configuration has no target {quoted(new)}", f"did you mean {near}?")
+        what = f"still has a target {quoted(old)}" if old in named else f"has no target {quoted(new)}"
         raise UsageError(f"the configuration {what}", f"first rename the target there from {old!r} to {new!r}")
     there, other = kept(queue, old), kept(queue, new)
     if there is not None and other is not None:
@@ -112,7 +115,9 @@ def rename(queue: EventQueue, named: Collection[str], old: str, new: str) -> Kep
         )
     if there is None:
         if other is None or not _is_on_record(queue, old, new):
-            raise PysyncError(f"the queue has no target {old!r} to rename", f"its targets: {_listed(queue)}")
+            raise PysyncError(
+                f"the queue has no target {quoted(old)} to rename", meant(old, sorted(queue.positions()), "its targets")
+            )
         return other
     # First: after a crash in between `old` is still known, and the rename can be asked for again.
     _address(queue, old, new)
@@ -141,10 +146,6 @@ def _is_on_record(queue: EventQueue, old: str, new: str) -> bool:
     names = {old, new}
     last = next((act for act in queue.notes.acts() if names & {act["target"], act.get("to")}), None)
     return last is not None and (last["act"], last["target"], last.get("to")) == ("renamed", old, new)
-
-
-def _listed(queue: EventQueue) -> str:
-    return ", ".join(sorted(queue.positions())) or "none"
 
 
 def _address(queue: EventQueue, old: str, new: str) -> None:

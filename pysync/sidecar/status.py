@@ -65,7 +65,7 @@ def sidecar_status(
             for drain in drains
         ],
     }
-    wrong = problems(found, config.grace_seconds, now)
+    wrong = problems(found, config.status_grace, now)
     return {"well": not wrong, "problems": wrong, **found}
 
 
@@ -83,7 +83,7 @@ def _queue(config: Config, queue: EventQueue) -> dict[str, Any]:
 
 def _history(config: Config, history: History) -> dict[str, Any]:
     return {
-        "retain_seconds": config.queue.retain_seconds,
+        "retain_seconds": config.queue.retain,
         "events": history.events,
         "bytes": history.size,
         "oldest_at": None if history.oldest_ms is None else history.oldest_ms / 1000,

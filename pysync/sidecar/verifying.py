@@ -73,7 +73,7 @@ class Verifier:
 
     def start(self) -> None:
         """Begin, where the settings say so; waits for nothing."""
-        if self._config.verify.seconds is not None and self._config.source.metastore is not None:
+        if self._config.verify.every is not None and self._config.source.metastore is not None:
             self.worker.start()
 
     def status(self) -> dict[str, Any] | None:
@@ -88,7 +88,7 @@ class Verifier:
 
     def _is_due(self) -> bool:
         last = self.status()
-        return time.time() >= (last["began_at"] if last else 0.0) + (self._config.verify.seconds or 0.0)
+        return time.time() >= (last["began_at"] if last else 0.0) + (self._config.verify.every or 0.0)
 
     def _verify(self) -> None:
         began = time.time()

@@ -17,6 +17,7 @@ from hmsclient.genthrift.hive_metastore import ttypes as hive
 from pysync.model import idl
 from pysync.model.definition import OWN_STATISTICS, SERVER_PARAMETERS, STATISTICS, told
 from pysync.model.names import normalized
+from pysync.text import shown
 
 _SERVERS_FIELDS = frozenset(
     {
@@ -137,7 +138,7 @@ def _told(path: str, wanted: Any, there: Any, ignored: frozenset[str]) -> list[s
         elif hasattr(mine, "thrift_spec") and its is not None:
             found += _told(where, mine, its, _SERVERS_FIELDS)
         else:
-            found += told(where, mine, its) or [f"{where}: {its!r} instead of {mine!r}"]
+            found += told(where, mine, its) or [f"{where}: {shown(its)} instead of {shown(mine)}"]
     return found
 
 

@@ -28,6 +28,7 @@ from pysync.targets.base import Forbidden, Outcome, OutcomeUnknown, Rejected, Ta
 from pysync.targets.memory import MemoryTarget, Store
 from pysync.targets.settings import TargetSettings
 from pysync.text import count
+from pysync.validation import Finite, Seconds
 
 
 class Fault(BaseModel):
@@ -46,9 +47,9 @@ class Fault(BaseModel):
     tables: tuple[str, ...] = Field(
         default=("*",), description="Only operations on these: db.table, or db for the database itself, with * and ?."
     )
-    share: float = Field(default=1.0, gt=0, le=1, description="Share of those operations; 0.1 is one in ten.")
+    share: Finite = Field(default=1.0, gt=0, le=1, description="Share of those operations; 0.1 is one in ten.")
     times: int | None = Field(default=None, ge=1, description="Maximum number of failures. Default: no limit.")
-    seconds: float = Field(default=0.0, ge=0, description="Duration of hang and delay.")
+    seconds: Seconds = Field(default=0.0, ge=0, description="Duration of hang and delay.")
 
 
 class FaultySettings(TargetSettings):

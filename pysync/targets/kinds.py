@@ -6,6 +6,7 @@ from importlib.metadata import entry_points
 
 from pysync.errors import UsageError
 from pysync.targets.base import TargetKind
+from pysync.text import meant, quoted
 
 GROUP = "pysync.targets"
 
@@ -24,7 +25,7 @@ def target_kind(name: str) -> TargetKind:
         except ImportError as error:
             raise UsageError(f"target kind {name!r} needs the package {error.name}", _extra(name)) from error
         return kind
-    raise UsageError(f"there is no target kind {name!r}", f"use one of: {', '.join(kind_names())}")
+    raise UsageError(f"there is no target kind {quoted(name)}", meant(name, kind_names(), "use one of"))
 
 
 def _extra(name: str) -> str:

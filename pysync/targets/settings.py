@@ -10,7 +10,7 @@ from typing import Annotated, Any, ClassVar, Literal
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field, field_validator, model_validator
 
 from pysync.model.event import Kind, replicator
-from pysync.validation import matching
+from pysync.validation import Finite, Rate, Seconds, matching, rate
 
 Name = Annotated[
     str,
@@ -20,15 +20,8 @@ Name = Annotated[
     ),
 ]
 """A name of a source, cluster or target: it travels in parameters, file names and metrics."""
-Rate = Annotated[
-    str,
-    matching(
-        r"0|[1-9][0-9]* per [1-9][0-9]*(s|m|h|d)", 'a rate; write "1000 per 30m" (s, m, h or d), or "0" for no limit'
-    ),
-]
 
-
-_UNITS = {"s": 1.0, "m": 60.0, "h": 3600.0, "d": 86400.0}
+_HOUR = 3600
 
 # Covers fs.s3a.secret.key, spark.ssl.keyPassword, fs.azure.account.key.HOST and the like.
 _SECRET = re.compile(
@@ -81,13 +74,13 @@ class CopySettings(BaseModel):
         default=None, description="Spark master: yarn, spark://host:7077, … Default: threads of this machine."
     )
     parallelism: int = Field(default=2, ge=1, le=4096, description="Number of Spark tasks that copy in parallel.")
-    max_mb_per_second: float = Field(
+    max_mb_per_second: Finite = Field(
         default=0.0, ge=0, description="Limit for all tasks together, MB = 10^6; 0: no limit."
     )
     compare: Literal["time", "size", "checksum"] = Field(
         default="time", description="How an unchanged file is recognized, besides its name and size."
     )
-    settle_seconds: float = Field(
+    settle_seconds: Seconds = Field(
         default=1.0, ge=0, description="Seconds the source must stay unchanged before a file is removed or replaced."
     )
     rewrite: Literal["parquet", "orc"] | None = Field(
@@ -148,7 +141,7 @@ class TargetSettings(BaseModel):
         description="More drops within that time pause the target; 0: no limit. The default is never lower than "
         "max_drops_per_window.",
     )
-    max_drop_share: float = Field(
+    max_drop_share: Finite = Field(
         default=0.5,
         ge=0,
         le=1,
@@ -175,13 +168,13 @@ class TargetSettings(BaseModel):
     )
     lanes: int = Field(default=4, ge=1, le=64, description="Number of threads that apply different tables in parallel.")
     window: int = Field(default=2000, ge=1, le=100_000, description="Number of events taken from the queue together.")
-    retry_max_seconds: float = Field(
+    retry_max_seconds: Seconds = Field(
         default=60.0, gt=0, description="Longest wait between two attempts while the target is unavailable."
     )
     retry_attempts: int = Field(
         default=5, ge=1, description="Attempts before an event with an unexpected error is parked."
     )
-    parked_retry_seconds: float = Field(
+    parked_retry_seconds: Seconds = Field(
         default=300.0,
         ge=0,
         description="Longest wait before parked events are retried; 0: only at the start and by `pysync parked retry`.",
@@ -240,12 +233,11 @@ class TargetSettings(BaseModel):
     @property
     def drops_over_time(self) -> tuple[int, float]:
         """How many drops are allowed within how many seconds; (0, …) is no limit."""
-        count, _, period = self.max_drops.partition(" per ")
-        seconds = float(period[:-1]) * _UNITS[period[-1]] if period else _UNITS["h"]
+        count, seconds = rate(self.max_drops) or (0, _HOUR)
         # A value that was set counts as it is. The default must not be tighter than the limit for one window.
         if "max_drops" in self.model_fields_set:
-            return int(count), seconds
-        return (max(int(count), self.max_drops_per_window) if self.max_drops_per_window else 0), seconds
+            return count, seconds
+        return (max(count, self.max_drops_per_window) if self.max_drops_per_window else 0), seconds
 
     def spark_wish(self) -> SparkWish | None:
         """The Spark session that it needs; None if it needs no Spark."""

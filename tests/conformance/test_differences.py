@@ -67,7 +67,7 @@ def test_partitions_are_found_by_their_names_and_compared(
     assert there == {}
     parts[0].parameters["x"] = "y"
     (line,) = target.differences(parts[0], target.partitions_by_name(name, ["k=a"])[0], kept)
-    assert line.lower() == "parameters.x: none instead of 'y'"
+    assert line.lower() == "parameters.x: nothing instead of 'y'"
     assert target.differences(parts[0], None, kept) == ["missing"]
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import socket
 import subprocess
 import sys
@@ -14,7 +15,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.support.sidecars import FaultyPlace, Place, command, pysync
+from tests.support.sidecars import FaultyPlace, Place, command, pysync, unused_port
 
 SHIM = """
 import importlib.util, sys
@@ -107,6 +108,86 @@ def test_what_contradicts_itself_is_refused_by_both(place: FaultyPlace, lines: s
     checked = pysync("check", "-c", place.file)
     assert (checked.returncode, words in checked.stderr) == (2, True), checked.stderr
     assert words in run(place)
+
+
+def spoilt(place: Place, *, taken: int, away: int, other: int) -> None:
+    """Of each section: one that is right and whose world is not, or one that is wrong."""
+    place.token.unlink()
+    place.file.write_text(
+        f"""
+status_grace = "5 minutes"
+[source]
+name = "onprem"
+metastore = "thrift://127.0.0.1:{away}"
+[bridge]
+port = {taken}
+token_file = "{place.token}"
+[queue]
+directory = "{place.file}/queue"
+[web]
+prot = 80
+[[targets]]
+name = "lake"
+kind = "gleu"
+[[targets]]
+name = "dr"
+kind = "hms"
+metastore = "thrift://127.0.0.1:{other}"
+[[targets]]
+name = "old"
+kind = "hms"
+metastore = "thrift:old"
+drops = "aply"
+"""
+    )
+
+
+def test_the_problems_of_the_file_and_those_of_the_world_are_told_together(place: FaultyPlace) -> None:
+    """Before: one wrong key, and nothing but the file was looked at."""
+    with closing(socket.create_server(("127.0.0.1", 0))) as taken:
+        other = unused_port()
+        spoilt(place, taken=taken.getsockname()[1], away=place.away.port, other=other)
+        done = pysync("check", "-c", place.file, "--json", seconds=120)
+        told = subprocess.run(
+            command(["check", "-c", place.file]), capture_output=True, text=True, timeout=120, check=False, env=WIDE
+        )
+    wrong = [(it["what"], it["detail"]) for it in json.loads(done.stdout) if not it["ok"]]
+    of_file = [detail.removeprefix(f"{place.file}:") for what, detail in wrong if what == "configuration"]
+    of_world = dict(pair for pair in wrong if pair[0] != "configuration")
+    assert (done.returncode, done.stderr) == (2, "")
+    assert of_file == [
+        '2:1: status_grace: \'5 minutes\' is not a duration; write "30s", "5m", "12h" or "7d"',
+        "12:1: web.prot: unknown key; did you mean port?",
+        "15:1: targets[0].kind: there is no target kind 'gleu'; did you mean glue?",
+        of_file[3],
+        "24:1: targets[2].drops: 'aply' is not allowed; did you mean 'apply'?",
+    ]
+    assert of_file[3].startswith("23:1: targets[2].metastore: 'thrift:old' is not a metastore address; write thrift://")
+    assert {what: detail.partition(": ")[0] for what, detail in of_world.items()} == {
+        "web": "not tried",
+        "target lake": "not tried",
+        "target old": "not tried",
+        "token file": f"the token file {place.token} does not exist; create it",
+        "queue directory": f"cannot keep the queue in {place.file}/queue",
+        "bridge port": f"127.0.0.1:{taken_port(of_world)}",
+        "source metastore": f"cannot reach the metastore at thrift://127.0.0.1:{place.away.port}",
+        "target dr": f"cannot list the databases of target 'dr' at thrift://127.0.0.1:{other}",
+    }
+    assert not re.search(r"\[Errno|None|Traceback", done.stdout + told.stdout + told.stderr)
+    assert told.returncode == 2
+    assert told.stderr.splitlines() == [f"pysync: {place.file}:{line}" for line in of_file]
+    assert [what for what in of_world if what not in told.stdout] == []
+
+
+def taken_port(found: dict[str, str]) -> str:
+    return found["bridge port"].split(":")[1]
+
+
+def test_a_file_that_is_no_toml_has_no_world(place: FaultyPlace) -> None:
+    place.file.write_text("[source]\nname = onprem\n")
+    done = pysync("check", "-c", place.file, "--json")
+    assert json.loads(done.stdout)["error"]["message"].startswith(f"{place.file}:2:8 is not TOML: ")
+    assert done.returncode == 2
 
 
 @pytest.fixture

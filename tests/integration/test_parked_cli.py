@@ -66,7 +66,8 @@ def test_retry_of_what_is_still_refused_ends_with_1_and_the_reason(place, runnin
 
 def test_skip_asks_first_and_gives_up_for_good(place, running):
     done = pysync("parked", "skip", "try", 2, "-c", place.file)
-    assert (done.returncode, "skipped for good" in done.stdout) == (1, True)
+    assert (done.returncode, done.stdout.strip(), "skipped for good" in done.stderr) == (1, "", True)
+    assert done.stderr.endswith("pysync: stopped: the question was not answered; give --yes\n")
     assert running.status()["targets"][0]["parked"] == 2
     done = pysync("parked", "skip", "try", 2, "--yes", "-c", place.file)
     assert (done.returncode, done.stdout) == (0, "skipped: 1 event\napplied: 1 of 1 event\n")
@@ -86,7 +87,26 @@ def test_skip_wants_one_of_position_and_table(place, arguments):
 
 @pytest.mark.parametrize("name", ["list", "retry"])
 def test_a_target_that_there_is_not_is_wrong_usage(place, name):
-    assert_one_line(pysync("parked", name, "tri", "-c", place.file), 2, "no target 'tri'", "its targets: try")
+    assert_one_line(pysync("parked", name, "tri", "-c", place.file), 2, "no target 'tri'", "did you mean try?")
+    assert_one_line(pysync("parked", name, "dr", "-c", place.file), 2, "no target 'dr'", "its targets: try")
+
+
+@pytest.mark.parametrize("arguments", [("retry", "try"), ("skip", "try", "--yes")])
+def test_a_misspelt_table_is_told_with_the_one_that_is_meant(place, running, arguments):
+    done = pysync("parked", *arguments, "--table", "db.bda", "-c", place.file)
+    assert_one_line(done, 1, "table db.bda has no parked events; did you mean db.bad?")
+    assert running.status()["targets"][0]["parked"] == 2
+    done = pysync("parked", *arguments, "--table", "sales.orders", "-c", place.file)
+    assert_one_line(done, 1, "table sales.orders has no parked events; see: pysync parked list try")
+
+
+def test_a_misspelt_listener_is_told_with_the_one_that_is_meant(place, running):
+    (listener,) = running.status()["listeners"]
+    done = pysync("listener", "remove", listener["instance"][:-1], "-c", place.file)
+    assert (done.returncode, done.stderr) == (0, "")
+    assert done.stdout.endswith(f"; did you mean {listener['instance']}?\n")
+    done = pysync("listener", "remove", "?", "-c", place.file)
+    assert done.stdout == f"there is no listener '?'; listeners: {listener['instance']}\n"
 
 
 def test_without_a_sidecar_it_says_so(place):

@@ -45,6 +45,9 @@ def test_a_table_that_nobody_has(stage: Stage, database: str) -> None:
         done = pysync("refresh", f"{database}.nope", "-c", stage.config_file, *more)
         assert_one_line(done, 1, f"table {database}.nope exists neither at the source nor at a target")
     assert pysync("refresh", "no_such_database.nope", "-c", stage.config_file).returncode == 1
+    create(stage.source.uri, f"{database}.orders")
+    misspelt = pysync("refresh", f"{database}.ordesr", "-c", stage.config_file)
+    assert_one_line(misspelt, 1, f"did you mean {database}.orders?")
 
 
 def test_a_table_that_only_a_target_has(stage: Stage, database: str) -> None:

@@ -55,6 +55,9 @@ COMMANDS = [
     "demo",
     "embedded",
     "import-agent-conf",
+    "init",
+    "man",
+    "uninstall",
 ]
 
 
@@ -359,6 +362,7 @@ def test_every_command_is_known_to_these_tests():
     group = typer.main.get_command(app)
     assert sorted(group.list_commands(None)) == sorted(COMMANDS)
     assert group.get_command(None, "explode") is None
+    assert [name for name in COMMANDS if group.get_command(None, name) is None] == []
     assert sorted(group.commands) == sorted(COMMANDS), "what the modules register is not what is listed"
 
 

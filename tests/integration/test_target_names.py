@@ -25,6 +25,14 @@ def stage(tmp_path) -> Iterator[Stage]:
         yield made
 
 
+def assert_checked(stage: Stage, *words: str) -> None:
+    """`pysync check` says so, beside all else."""
+    done = pysync("check", "-c", stage.config_file, "--json")
+    (found,) = [it for it in json.loads(done.stdout) if it["what"] == "targets in the queue"]
+    assert (done.returncode, found["ok"]) == (2, False)
+    assert [word for word in words if word not in found["detail"]] == []
+
+
 def call_it(stage: Stage, old: str, new: str) -> None:
     text = stage.config_file.read_text()
     stage.config_file.write_text(text.replace(f'name = "{old}"', f'name = "{new}"'))
@@ -46,12 +54,13 @@ def test_a_renamed_target_keeps_what_waits_for_it_and_what_is_parked(stage: Stag
         wait_until(lambda: stage.status()["targets"][0]["queued"] == 1, what="the event that waits")
         before = stage.status()["targets"][0]
         call_it(stage, "replica", "dr")
-        assert_one_line(pysync("check", "-c", stage.config_file), 2, "'replica'", "pysync target rename replica dr")
+        assert_checked(stage, "'replica'", "pysync target rename replica dr")
         refused = pysync("target", "rename", "replica", "dr", "-c", stage.config_file)
         assert_one_line(refused, 1, "a sidecar runs", "stop the sidecar first")
         stage._end_sidecar(signal.SIGTERM)
 
-        for command in ("run", "check", "bootstrap"):
+        assert_checked(stage, "'replica'", "target rename replica dr", "target remove replica")
+        for command in ("run", "bootstrap"):
             refused = pysync(command, "-c", stage.config_file)
             assert_one_line(refused, 2, "'replica'", "target rename replica dr", "target remove replica")
         for _ in range(2):  # it may be said twice
@@ -107,7 +116,7 @@ def test_a_removed_target_is_forgotten_on_record_and_one_of_its_name_begins_anew
     assert_one_line(refused, 2, "still has a target 'replica'")
     call_it(stage, "replica", "dr")
     asked = pysync("target", "remove", "replica", "-c", file)
-    assert (asked.returncode, "for good" in asked.stdout) == (1, True), "nobody said yes"
+    assert (asked.returncode, "for good" in asked.stderr) == (1, True), "nobody said yes"
     for removed in (True, False):
         done = pysync("target", "remove", "replica", "-c", file, "--yes", "--json")
         assert json.loads(done.stdout)["removed"] is removed, done.stderr

@@ -168,11 +168,11 @@ DRIFT: dict[str, tuple[Callable[[Metastore], None], Found]] = {
     ),
     "a parameter set": (
         alter("parameter", setting("parameters[by]", "hand")),
-        ("table", "db.parameter", "parameters.by: 'hand' instead of None"),
+        ("table", "db.parameter", "parameters.by: 'hand' instead of nothing"),
     ),
     "a parameter removed": (
         alter("unset", lambda it: it.parameters.pop("kept")),
-        ("table", "db.unset", "parameters.kept: None instead of 'yes'"),
+        ("table", "db.unset", "parameters.kept: nothing instead of 'yes'"),
     ),
     "the location": (alter("location", move), ("table", "db.location", "sd.location")),
     "the serde": (
@@ -200,7 +200,7 @@ DRIFT: dict[str, tuple[Callable[[Metastore], None], Found]] = {
     "a partition too many": (lambda hms: add(hms, "parts", "9"), ("table", "db.parts", "partition day=9: extra")),
     "a partition's parameter": (
         alter_day("2", setting("parameters[by]", "hand")),
-        ("table", "db.parts", "partition day=2: parameters.by: 'hand' instead of None"),
+        ("table", "db.parts", "partition day=2: parameters.by: 'hand' instead of nothing"),
     ),
     "a partition's location": (alter_day("3", move), ("table", "db.parts", "partition day=3: sd.location")),
     "a partition's columns": (
@@ -210,7 +210,7 @@ DRIFT: dict[str, tuple[Callable[[Metastore], None], Found]] = {
     "a table missing": (call("drop_table", "db", "gone", False), ("table", "db.gone", "missing")),
     "a table too many": (marked("left"), ("table", "db.left", "extra")),
     "a database missing": (call("drop_database", "lost", True, True), ("database", "lost", "missing")),
-    "a database changed": (alter_database, ("database", "other", "parameters.by: 'hand' instead of None")),
+    "a database changed": (alter_database, ("database", "other", "parameters.by: 'hand' instead of nothing")),
     "a database too many": (marked_database, ("database", "db_left", "extra")),
     "a function missing": (call("drop_function", "db", "f_gone"), ("function", "db.f_gone", "missing")),
     "a function too many": (call("create_function", function("f_left")), ("function", "db.f_left", "extra")),

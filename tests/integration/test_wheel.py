@@ -159,6 +159,8 @@ def test_an_installed_wheel_finds_its_listener_jar_and_its_texts(
     found = Path(run(sys.executable, "-c", code, "jar", cwd=tmp_path, env=no_jdk).strip())
     assert found == installed / IN_WHEEL
     assert found.read_bytes() == jar_of_wheel(built.wheel)
+    page = installed / "share" / "man" / "man1" / "pysync.1"
+    assert page.read_text() == run(sys.executable, "-c", code, "man", cwd=tmp_path)
     # conf/ is in it, too: `pysync init` writes its files by it.
     assert {it.name for it in (installed / "pysync" / "conf").iterdir()} >= {"pysync.toml", "pysync.service"}
     me, etc = pwd.getpwuid(os.geteuid()).pw_name, tmp_path / "etc"

@@ -64,8 +64,8 @@ def test_a_short_file_is_enough(load):
 
 @pytest.mark.parametrize(("text", "seconds"), [("0s", 0), ("90m", 5400), ("7d", 604_800)])
 def test_how_long_history_is_kept(load, text, seconds):
-    assert load(SOURCE + TARGET).queue.retain_seconds == 0
-    assert load(SOURCE + f"[queue]\nretain = '{text}'\n" + TARGET).queue.retain_seconds == seconds
+    assert load(SOURCE + TARGET).queue.retain == 0
+    assert load(SOURCE + f"[queue]\nretain = '{text}'\n" + TARGET).queue.retain == seconds
 
 
 def test_the_file_that_is_shipped_is_right(monkeypatch):
@@ -173,6 +173,35 @@ def test_a_wrong_value_is_named_with_its_key(problems, text, key):
         (
             SOURCE + "[verify]\nevery = '0h'\n" + TARGET,
             'verify.every: \'0h\' is not an interval; write "30m", "1h" or "1d"',
+        ),
+        (
+            SOURCE + f"[queue]\nretain = '{'9' * 5000}d'\n" + TARGET,
+            f"queue.retain: '{'9' * 79} is too long; the maximum is 3650d",
+        ),
+        ("status_grace = '3651d'\n" + SOURCE + TARGET, "status_grace: '3651d' is too long; the maximum is 3650d"),
+        (
+            SOURCE + TARGET + "max_drops = '5 per 99999d'\n",
+            "targets[0].max_drops: '99999d' is too long; the maximum is 3650d",
+        ),
+        (
+            "status_grace = 5\n" + SOURCE + TARGET,
+            'status_grace: 5 is not a duration; write "30s", "5m", "12h" or "7d"',
+        ),
+        (
+            SOURCE + TARGET + "retry_max_seconds = inf\n",
+            "targets[0].retry_max_seconds: inf is not a number; write 10 or 0.5, without quotes",
+        ),
+        (
+            SOURCE + TARGET + "parked_retry_seconds = 1e300\n",
+            "targets[0].parked_retry_seconds: 1e+300 is too large; the maximum is 3.1536e+08",
+        ),
+        (
+            SOURCE + TARGET + "max_drop_share = nan\n",
+            "targets[0].max_drop_share: nan is not a number; write 10 or 0.5, without quotes",
+        ),
+        (
+            SOURCE + TARGET + "on_conflict = 'adpot'\n",
+            "targets[0].on_conflict: 'adpot' is not allowed; did you mean 'adopt'?",
         ),
         (SOURCE + TARGET + "window = 0\n", "targets[0].window: 0 is too small; the minimum is 1"),
         (SOURCE + TARGET + "lanes = 65\n", "targets[0].lanes: 65 is too large; the maximum is 64"),

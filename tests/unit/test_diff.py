@@ -48,7 +48,7 @@ def test_statistics_that_only_the_server_has_count(key: str) -> None:
     counted = stored()
     counted.parameters[key] = "0"
     assert not same(wanted(), counted)
-    assert differences(wanted(), counted) == [f"parameters.{key}: '0' instead of None"]
+    assert differences(wanted(), counted) == [f"parameters.{key}: '0' instead of nothing"]
 
 
 CHANGES = {

@@ -19,7 +19,7 @@ from pysync.errors import PysyncError
 from pysync.model.names import TableName
 from pysync.targets.base import Rejected, Unavailable
 from pysync.targets.store import Refused, refused_as_one
-from pysync.text import LONGEST, plain, shortened
+from pysync.text import LONGEST, meant, nearest, plain, quoted, shortened, told
 
 ESCAPE = "\x1b[31m\x1b]0;title\x07"
 ODD = ("[/x]", "types [c1:int]", "[red]", "[link=http://x]y[/link]", "\\[", ":smiley:")
@@ -92,3 +92,48 @@ def test_commands_print_by_output_alone() -> None:
     for path in Path(pysync.cli.__file__).parent.glob("*.py"):
         calls = {ast.unparse(it.func) for it in ast.walk(ast.parse(path.read_text())) if isinstance(it, ast.Call)}
         assert path.name in whole or not calls & {"typer.echo", "print", "click.echo"}, path.name
+
+
+@pytest.mark.parametrize(
+    ("given", "hint"),
+    [
+        ("drr", "did you mean dr?"),
+        ("DR", "did you mean dr?"),
+        (" dr ", "did you mean dr?"),
+        ("Lkae", "did you mean Lake?"),
+        ("xyz", "its targets: dr, Lake"),
+        ("", "its targets: dr, Lake"),
+    ],
+)
+def test_what_is_meant(given: str, hint: str) -> None:
+    assert meant(given, ["dr", "Lake"], "its targets") == hint
+    assert meant(given, [], "its targets") == "its targets: none"
+
+
+@given(st.text(max_size=20), st.lists(st.text(max_size=20), max_size=5))
+def test_what_is_meant_is_something_that_there_is(given: str, known: list[str]) -> None:
+    assert nearest(given, known) in {None, *known}
+
+
+@given(st.text(st.characters(), max_size=200))
+def test_what_is_quoted_is_one_short_line(text: str) -> None:
+    assert quoted(text).isprintable()
+    assert len(quoted(text)) <= 80 * 10 + 2
+
+
+@pytest.mark.parametrize(
+    ("error", "said"),
+    [
+        (OSError(2, "No such file or directory", "/etc/passwd"), "No such file or directory"),
+        (ConnectionRefusedError(111, "Connection refused"), "Connection refused"),
+        (TimeoutError("timed out"), "timed out"),
+        (ValueError("the name is wrong"), "the name is wrong"),
+        (EOFError(), "EOFError"),
+    ],
+)
+def test_an_error_of_the_system_is_told_in_its_words(error: Exception, said: str) -> None:
+    assert told(error) == said
+
+
+def test_a_file_name_that_is_no_text_can_be_printed() -> None:
+    assert plain("a\udcffb") == r"a\udcffb"

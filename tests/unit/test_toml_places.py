@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import sys
 from typing import Any
 
@@ -9,7 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pysync.toml_places import place_of, places
+from pysync.toml_places import fault, place_of, places
 
 if sys.version_info >= (3, 11):
     import tomllib
@@ -107,3 +108,34 @@ def test_every_key_of_a_file_is_found_where_it_stands(tables: list[tuple[str, di
 @given(st.text(st.sampled_from("[]{}=\"'#.a1 \n\\"), max_size=60))
 def test_any_text_has_places_or_none(text: str):
     assert all(line >= 1 and column >= 1 for line, column in places(text).values())
+
+
+@pytest.mark.parametrize(
+    ("text", "place", "said"),
+    [
+        ("[source]\nname = onprem\n", (2, 8), "invalid value"),
+        ("[source]\n\n[source]\n", (3, 8), "cannot declare source twice"),
+        ("[a.b]\n[a.b]\n", (2, 5), "cannot declare a.b twice"),
+        ("[a]\nx = 1\nx = 2\n", (3, 6), "the key is there twice"),
+        ('x = "a', None, "unterminated string, at the end of the file"),
+        ("x =", None, "invalid value, at the end of the file"),
+    ],
+)
+def test_what_is_no_toml_is_told_with_its_place_and_without_a_tuple(
+    text: str, place: tuple[int, int] | None, said: str
+) -> None:
+    with pytest.raises(tomllib.TOMLDecodeError) as error:
+        tomllib.loads(text)
+    found, why = fault(str(error.value))
+    assert (found, said in why) == (place, True), why
+
+
+@given(st.text(st.sampled_from("ab.=[]{}'\"\n# \\1,"), max_size=30))
+def test_whatever_the_parser_says_is_told(text: str) -> None:
+    try:
+        tomllib.loads(text)
+    except tomllib.TOMLDecodeError as error:
+        place, why = fault(str(error))
+        assert not re.search(r"\('|\(at ", why), why
+        assert why
+        assert place is None or place[0] <= text.count("\n") + 1

@@ -384,7 +384,7 @@ def test_partitions_are_read_in_batches_however_many_and_each_difference_is_coun
     assert (found.result, found.parts, len(found.fields)) == (DIFFERENT, count, 3)
     assert set(found.fields) == {
         f"partition {names[0]}: extra",
-        f"partition {names[-1]}: parameters.x: None instead of 'y'",
+        f"partition {names[-1]}: parameters.x: nothing instead of 'y'",
         "partition day=new: missing",
     }
     assert max(place.source.batches) <= PARTITIONS_PER_CALL
@@ -488,7 +488,7 @@ def test_a_second_look_takes_the_place_of_the_first_at_what_had_drifted() -> Non
 
 def test_junit_holds_whatever_a_field_says() -> None:
     items = [
-        Compared("table", "db.t\x01", DIFFERENT, fields=("parameters.x: '\x00<&\ud800]]>' instead of None",)),
+        Compared("table", "db.t\x01", DIFFERENT, fields=("parameters.x: '\x00<&\ud800]]>' instead of nothing",)),
         Compared("table", "db.u", EQUAL),
         Compared("table", "db.v", EXTRA, told="drops are suppressed"),
     ]

@@ -64,7 +64,7 @@ def test_what_no_statement_says_is_no_fault_of_the_target_s() -> None:
 def test_what_the_engine_writes_by_itself_is_not_listed() -> None:
     wanted = table()
     there = changed(wanted, parameters={**wanted.parameters, "last_modified_by": "x", "y": "z"})
-    lines = ["parameters.last_modified_by: 'x' instead of None", "parameters.y: 'z' instead of None"]
+    lines = ["parameters.last_modified_by: 'x' instead of nothing", "parameters.y: 'z' instead of nothing"]
     assert of(wanted, there, only_ddl=False, found=lines) == lines[1:]
     del there.parameters["y"]
     assert of(wanted, there, only_ddl=False, found=lines[:1]) == []

@@ -41,7 +41,7 @@ class Known:
 
 KNOWN = (
     # Hive 4 gives a database without an owner the name of the server's user.
-    Known(r"database \w+", r"ownerName: '\w+' instead of None", target_from=(4, 0)),
+    Known(r"database \w+", r"ownerName: '\w+' instead of nothing", target_from=(4, 0)),
     # Hive 4 makes a managed table an external one when it is created (MetastoreDefaultTransformer).
     Known(
         r"table shop\.(managed|untouched)|table lab\.managed_renamed",
@@ -49,12 +49,13 @@ KNOWN = (
         target_from=(4, 0),
     ),
     # Hive 2.3 has no type of owner for tables, and nothing about how a materialized view came to be.
-    Known(r"table lab\.owned", r"ownerType: None instead of 2", target_below=(3, 0)),
+    Known(r"table lab\.owned", r"ownerType: nothing instead of 2", target_below=(3, 0)),
     Known(r"table shop\.counted", r"creationMetadata: None", target_below=(3, 0)),
     # A truncated partition: 3.1 and 4.0 tell of it before they count its files, 4.1 tells no listener of it.
     Known(
         r"table lab\.truncated_parted",
-        r"partition k=1: parameters\.(numFiles|numFilesErasureCoded|totalSize|COLUMN_STATS_ACCURATE): None instead of",
+        r"partition k=1: parameters\.(numFiles|numFilesErasureCoded|totalSize|COLUMN_STATS_ACCURATE): "
+        "nothing instead of",
         source_from=(3, 0),
     ),
     Known(r"constraint shop\.\w+", r"(unique|not_null|default|check)_constraint: missing", target_below=(3, 0)),

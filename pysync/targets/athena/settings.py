@@ -8,7 +8,7 @@ from pydantic import Field, model_validator
 
 from pysync.targets.aws.settings import AwsSettings
 from pysync.targets.glue.settings import GlueSettings
-from pysync.validation import matching
+from pysync.validation import Seconds, matching
 
 PRIMARY = "primary"
 """The work group that Athena uses where none is named."""
@@ -36,10 +36,10 @@ class AthenaSettings(AwsSettings):
         default="when-needed",
         description="Whether the Glue API makes changes that Athena DDL cannot express. never: such events are parked.",
     )
-    statement_timeout_seconds: float = Field(
+    statement_timeout_seconds: Seconds = Field(
         default=300.0, gt=0, description="Timeout of a statement. The statement is then cancelled."
     )
-    poll_seconds: float = Field(default=0.5, gt=0, description="Seconds between two looks at a running statement.")
+    poll_seconds: Seconds = Field(default=0.5, gt=0, description="Seconds between two looks at a running statement.")
 
     @model_validator(mode="before")
     @classmethod

@@ -11,6 +11,7 @@ from dataclasses import dataclass
 
 from pysync.targets.base import Rejected
 from pysync.text import count
+from pysync.text import shown as in_words
 
 # Characters, as they stand between the brackets of a regular expression.
 _LINE = r"\t\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff"
@@ -74,7 +75,7 @@ def length(text: str) -> int:
 
 def shown(value: object) -> str:
     """The beginning of a text, or of a list of them, as it can be printed in a line."""
-    text = repr(value)
+    text = in_words(value)
     return text if len(text) <= _SHOWN else text[:_SHOWN] + "…"
 
 

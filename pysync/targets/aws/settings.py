@@ -9,7 +9,7 @@ from pydantic import BaseModel, ConfigDict, Field, PrivateAttr, field_validator,
 from pysync.targets.aws.limits import s3_location
 from pysync.targets.aws.session import Clients
 from pysync.targets.settings import TargetSettings
-from pysync.validation import matching
+from pysync.validation import Finite, Seconds, matching
 
 
 class AssumeRole(BaseModel):
@@ -46,9 +46,9 @@ class AwsSettings(TargetSettings):
     create_missing_databases: bool = Field(
         default=False, description="Whether a missing database is created for a table. Otherwise the event is parked."
     )
-    timeout_seconds: float = Field(default=60.0, gt=0, description="Timeout of a call.")
-    connect_timeout_seconds: float = Field(default=5.0, gt=0, description="Timeout for connecting.")
-    max_rate: float | None = Field(
+    timeout_seconds: Seconds = Field(default=60.0, gt=0, description="Timeout of a call.")
+    connect_timeout_seconds: Seconds = Field(default=5.0, gt=0, description="Timeout for connecting.")
+    max_rate: Finite | None = Field(
         default=None,
         gt=0,
         description="Limit of calls per second for all lanes together. Default: as many as AWS takes.",

@@ -18,6 +18,7 @@ from pysync.metastore.settings import (
 )
 from pysync.model.event import replicator
 from pysync.targets.settings import TargetSettings
+from pysync.validation import Seconds
 
 
 class HmsSettings(TargetSettings):
@@ -39,8 +40,8 @@ class HmsSettings(TargetSettings):
     statistics: Literal["off", "columns"] = Field(
         default="off", description="columns: replicate column statistics, too (docs/versions.md)."
     )
-    timeout_seconds: float = Field(default=120.0, gt=0, description="Timeout of a call.")
-    connect_timeout_seconds: float = Field(default=5.0, gt=0, description="Timeout for connecting.")
+    timeout_seconds: Seconds = Field(default=120.0, gt=0, description="Timeout of a call.")
+    connect_timeout_seconds: Seconds = Field(default=5.0, gt=0, description="Timeout for connecting.")
 
     @model_validator(mode="after")
     def _logs_in_in_one_way(self) -> HmsSettings:

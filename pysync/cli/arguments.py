@@ -1,0 +1,98 @@
+"""What commands take: each kind of value is read here, and refused in words that say what to write instead."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import typer
+
+from pysync.errors import UsageError
+from pysync.model.names import TableName
+from pysync.text import LONGEST, meant, plain, quoted
+from pysync.validation import path_of
+
+MOST = 2**63 - 1
+"""The largest position and notification: both are counted in 64 bits."""
+_MOST_DIGITS = 20
+
+
+def path(value: Any) -> Path:
+    """The path of a file or directory."""
+    try:
+        return path_of(str(value))
+    except ValueError as error:
+        raise typer.BadParameter(str(error)) from error
+
+
+def table(value: Any) -> TableName:
+    """A table by its name, DB.TABLE."""
+    try:
+        return TableName.parse(str(value))
+    except UsageError as error:
+        raise typer.BadParameter(str(error)) from error
+
+
+def database_or_table(value: Any) -> str:
+    """A database or table by its name, DB or DB.TABLE."""
+    text = str(value).strip()
+    if not text or text.count(".") > 1 or not all(text.split(".")):
+        raise typer.BadParameter(
+            f"{quoted(text)} is not the name of a database or table; write db or db.table, with the names at the source"
+        )
+    return text
+
+
+def line(value: Any) -> str:
+    """A text that is shown in a line of its own."""
+    text = str(value).strip()
+    if not text or "\n" in text or plain(text) != text:
+        raise typer.BadParameter(f"{quoted(text)} is not a line of text; write a few words")
+    if len(text) > LONGEST:
+        raise typer.BadParameter(f"the text is too long ({len(text):,} characters); the maximum is {LONGEST}")
+    return text
+
+
+def number(least: int, most: int = MOST) -> Callable[[Any], int]:
+    """A whole number within these bounds."""
+
+    def read(value: Any) -> int:
+        text = str(value).strip()
+        # Python's int() takes 1_0, +1 and the digits of all scripts, and refuses thousands of them in words of its own.
+        if not text.removeprefix("-").isascii() or not text.removeprefix("-").isdigit() or len(text) > _MOST_DIGITS:
+            raise typer.BadParameter(f"{quoted(text)} is not a whole number; write {max(least, 1)}, for example")
+        if not least <= int(text) <= most:
+            bound = f"the minimum is {least}" if int(text) < least else f"the maximum is {most}"
+            raise typer.BadParameter(f"{text} is out of range; {bound}")
+        return int(text)
+
+    return read
+
+
+def choice(*known: str) -> Callable[[Any], str]:
+    """One of these words."""
+
+    def read(value: Any) -> str:
+        if value not in known:
+            raise typer.BadParameter(f"{quoted(str(value))} is not allowed; {meant(str(value), known, 'write one of')}")
+        return str(value)
+
+    return read
+
+
+class Setting(NamedTuple):
+    """A property."""
+
+    key: str
+    value: str
+
+
+def setting(value: Any) -> Setting:
+    """A property, written KEY=VALUE."""
+    key, equals, text = str(value).partition("=")
+    if not equals or not key.strip():
+        raise typer.BadParameter(
+            f"{quoted(str(value))} is not a setting; write KEY=VALUE, as in hive.metastore.try.direct.sql=false"
+        )
+    return Setting(key, text)
