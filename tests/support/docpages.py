@@ -17,7 +17,7 @@ FENCE = re.compile(r"^( *)```(\w*)\n(.*?)^\1```", re.MULTILINE | re.DOTALL)
 _HEADING = re.compile(r"^#+ (.+)$", re.MULTILINE)
 _LINE = re.compile(r"""((?:'[^']*'|"[^"]*"|[^'"])*?)(?:\s+#(?:\s+(.*))?)?$""")  # and its comment
 _HEREDOC = re.compile(r"<<-?\s*['\"]?(\w+)")
-_ENDS_OF_A_COMMAND = frozenset({">", "|", "&&", ";", "||"})
+_END_OF_ARGUMENTS = re.compile(r"\d?[<>]|[|&;]")
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,9 +32,8 @@ class Shown:
     @property
     def command(self) -> str:
         """In one line, without comments and continuations; of a here-document its first line."""
-        lines = self.text.splitlines()[: 1 if _HEREDOC.search(self.text) else None]
-        parts = [found[1] if (found := _LINE.match(line)) else line for line in lines]
-        return " ".join(part.strip().removesuffix("\\").strip() for part in parts)
+        found = _LINE.match(self._joined())
+        return " ".join((found[1] if found else self.text).split())
 
     @property
     def name(self) -> str:
@@ -48,9 +47,16 @@ class Shown:
         return (found[2] or "").strip() if found else ""
 
     def words(self) -> list[str]:
-        """The words of its program, which is the first one: no `sudo`, no variables, nothing behind a pipe."""
-        words = takewhile(lambda it: it not in _ENDS_OF_A_COMMAND, shlex.split(self.text, comments=True))
-        return list(dropwhile(lambda it: it == "sudo" or re.match(r"[A-Z_0-9]+=", it), words))
+        """Its program and the arguments: no variables, no `sudo`, nothing from a redirection or a pipe on."""
+        every = shlex.split(self._joined(), comments=True)
+        words = takewhile(lambda it: not _END_OF_ARGUMENTS.match(it), every)
+        found = list(dropwhile(lambda it: re.match(r"\w+=", it), words))
+        if found[:1] == ["sudo"]:
+            return found[3:] if found[1:2] == ["-u"] else found[1:]
+        return found
+
+    def _joined(self) -> str:
+        return self.text.partition("\n")[0] if _HEREDOC.search(self.text) else self.text.replace("\\\n", " ")
 
 
 def prose(text: str) -> str:
@@ -64,14 +70,14 @@ def slug(heading: str) -> str:
 
 
 def shown(page: Path) -> Iterator[Shown]:
-    """The command lines of a page: of its `sh` blocks, and those behind a `$` in blocks without a language."""
+    """The command lines of a page: of its `sh` blocks, and what is typed behind a `$` elsewhere."""
     text = page.read_text()
     for block in FENCE.finditer(text):
         headings = _HEADING.findall(prose(text[: block.start()]))
         section = slug(headings[-1].strip()) if headings else ""
         if block[2] == "sh":
             yield from (Shown(page.name, section, it) for it in _commands(dedent(block[3])))
-        elif not block[2]:
+        elif block[2] in {"", "console"}:
             yield from (Shown(page.name, section, it, output) for it, output in _session(dedent(block[3])))
 
 
@@ -81,18 +87,26 @@ def everything_shown() -> list[Shown]:
 
 
 def _commands(block: str) -> Iterator[str]:
-    """Lines with what continues them: behind a backslash, or up to the end of a here-document."""
+    """Lines with what continues them: behind a backslash, up to a closing quote, or to the end of a here-document."""
     lines = iter(block.splitlines())
     for line in lines:
         if not line.strip() or line.startswith("#"):
             continue
         command = [line]
-        while command[-1].endswith("\\"):
+        while command[-1].endswith("\\") or _is_quote_open("\n".join(command)):
             command.append(next(lines))
         if found := _HEREDOC.search(line):
             while command[-1].strip() != found[1]:
                 command.append(next(lines))
         yield "\n".join(command)
+
+
+def _is_quote_open(text: str) -> bool:
+    try:
+        shlex.split(text, comments=True)
+    except ValueError:
+        return True
+    return False
 
 
 def _session(block: str) -> Iterator[tuple[str, tuple[str, ...]]]:

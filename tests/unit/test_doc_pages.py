@@ -89,18 +89,20 @@ PAGE = """\
 ```sh
 # beside the source
 pysync dump x --from 7      # later: "only" what changed
-sudo A=1 pysync init --a 'b # c' \\
+A=1 sudo pysync init --a 'b # c' \\
     --c d                   # asks
 ```
 1. List:
 
-   ## The `b`: two
+## The `b`: two
    ```sh
    cat > x.toml <<'EOF'
    # kept
    EOF
 
-   pysync check | grep '#'
+   sudo -u hive pysync check 2> log
+   python -c "
+   'it' # kept" | grep '#'   # it's said
    ```
 ```
 $ pysync load x
@@ -120,22 +122,24 @@ def test_the_command_lines_of_a_page_are_found_as_they_stand(tmp_path: Path) -> 
     found = list(shown(tmp_path / "a.md"))
     assert [it.name for it in found] == [
         "a.md: pysync dump x --from 7",
-        "a.md: sudo A=1 pysync init --a 'b # c' --c d",
+        "a.md: A=1 sudo pysync init --a 'b # c' --c d",
         "a.md: cat > x.toml <<'EOF'",
-        "a.md: pysync check | grep '#'",
+        "a.md: sudo -u hive pysync check 2> log",
+        """a.md: python -c " 'it' # kept" | grep '#'""",
         "a.md: pysync load x",
         "a.md: pysync status",
     ]
-    assert [it.words() for it in found[:4]] == [
+    assert [it.words() for it in found[:5]] == [
         ["pysync", "dump", "x", "--from", "7"],
         ["pysync", "init", "--a", "b # c", "--c", "d"],
         ["cat"],
         ["pysync", "check"],
+        ["python", "-c", "\n'it' # kept"],
     ]
     assert found[2].text == "cat > x.toml <<'EOF'\n# kept\nEOF"
     assert found[0].comment == 'later: "only" what changed'
-    assert [it.section for it in found] == ["top", "top", "the-b-two", "the-b-two", "the-b-two", "the-b-two"]
-    assert found[4:] == [
+    assert [it.section for it in found] == ["top"] * 2 + ["the-b-two"] * 5
+    assert found[5:] == [
         Shown("a.md", "the-b-two", "pysync load x", ("dr: loaded 2 tables", "another line")),
         Shown("a.md", "the-b-two", "pysync status", ("no dollar",)),
     ]
