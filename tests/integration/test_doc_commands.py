@@ -1,7 +1,6 @@
 """Every command line that README.md and docs/*.md show is run, as it stands there.
 
-Each is in one of the groups below. Put a new one into the group whose world it needs, or into LEFT_OUT with the reason
-why nothing runs it: as `page: command`, as `page: first words *`, or the whole section as `page#anchor`.
+tests/support/docgroups.py says in which world; that is where a new one has to be put.
 """
 
 from __future__ import annotations
@@ -24,137 +23,13 @@ from pysync.embedded.aws import EmbeddedAws
 from pysync.hive_site import to_xml
 from pysync.metastore.client import Metastore
 from pysync.migration.agent_conf import LISTENER
-from tests.support import wait_until
+from tests.support import docgroups, wait_until
 from tests.support.docforms import other_lines, unexplained, unprinted
-from tests.support.docpages import ROOT, Shown, everything_shown
-from tests.support.docworlds import SUBSTITUTES, Running, Shell, alone, carried, drop, known_to_the_queue
+from tests.support.docgroups import entries, of
+from tests.support.docpages import ROOT, Shown
+from tests.support.docworlds import Running, Shell, alone, carried, drop, known_to_the_queue
 from tests.support.logged import LoggedMetastore
 from tests.support.sidecars import FaultyPlace, sidecar
-
-RUNNING = """
-status.md: pysync status
-status.md: pysync status --json
-status.md: pysync events --limit 20 --json
-status.md: pysync events --since 48213 --json
-status.md: pysync events --table sales.orders --json
-status.md: pysync listener remove 7d1f8c52-3a0e-4c53-9d0e-5f3a1c2b4d6e --json
-verify.md: pysync verify
-verify.md: pysync verify --target dr sales crm.customers
-verify.md: pysync verify --json --junit verify.xml
-"""
-"""Beside a running sidecar that is at rest."""
-
-WAITING = """
-status.md: pysync plan --json
-status.md: pysync plan --target dr --json
-"""
-"""The same, with an event that waits for dr."""
-
-PARKED = """
-status.md: pysync parked list dr --json
-status.md: pysync parked show dr 48213 --json
-status.md: pysync parked retry dr --json
-status.md: pysync parked skip dr 48213 --yes --json
-"""
-"""The same, with an event that dr refuses."""
-
-DRIFTED = """
-verify.md: pysync verify --repair
-"""
-"""The same, with a table that is missing at dr."""
-
-RESCOPED = """
-scope.md: pysync plan --scope
-scope.md: pysync plan --scope --json
-scope.md: pysync plan --scope --target dr --json
-"""
-"""The same, with another `include` in pysync.toml than the sidecar runs with."""
-
-RESTARTED = """
-scope.md: pysync status
-"""
-"""A sidecar that was restarted with another `include`."""
-
-ALONE = """
-bootstrap.md: pysync bootstrap
-bootstrap.md: pysync bootstrap --target dr
-connections.md: pysync check
-notification-log.md: pysync check
-status.md: pysync target rename dr standby --json
-status.md: pysync target remove dr --yes --json
-"""
-"""No sidecar runs; source and target are there, and the source has a notification log."""
-
-CARRIED = """
-dump.md#dump-and-load-clusters-that-cannot-see-each-other
-dump.md#a-worked-example
-"""
-"""Blocks whose commands are run one after the other, between two metastores that cannot see each other."""
-
-NOTHING = """
-aws.md: pysync import-agent-conf /etc/hive/conf/hive-site.xml > pysync.toml
-security.md: pysync token /etc/pysync/token
-simulation.md: python -m tests.simulation --topology one-way --seed 775
-"""
-"""They need files only."""
-
-SPARK = """
-copy.md: pysync copy --dry-run
-copy.md: pysync copy
-copy.md: pysync copy sales.orders --delete
-verify.md: pysync verify --data
-verify.md: pysync verify --data --repair sales
-verify.md: pysync verify --on-spark
-"""
-"""Beside a running sidecar whose target has `copy = true`."""
-
-SPARK_CARRIED = """
-dump.md#data-files
-"""
-
-LONG = """
-adding-a-target.md: pytest tests/conformance --harness my_package.harness:MyHarness
-aws.md: pysync demo --target athena
-copy.md: pysync demo --copy
-"""
-"""They bring their own servers."""
-
-ATHENA_CHECK = """
-aws.md: pysync check
-"""
-"""With an Athena on this machine."""
-
-UNTIL_INTERRUPTED = """
-aws.md: pysync embedded --aws
-"""
-
-LEFT_OUT = {
-    "README.md#set-it-up": "tests/readme runs it, on a machine of its own",
-    "aws.md: export *": "the environment of make test-aws",
-    "aws.md: make test-aws": "it needs an AWS account",
-    "connections.md: KRB5_TRACE=/dev/stderr pysync check": "it needs a KDC: tests/versions/test_kerberos.py",
-    "scope.md: systemctl restart pysync": "it needs systemd; RESTARTED does the same to a sidecar",
-    "security.md: ssh *": "it needs another host with sshd",
-    "simulation.md: make simulate *": "long; the same program with one seed is run here",
-    "simulation.md: make simulate": "long; the same program with one seed is run here",
-}
-NAMED = [(it.name, it) for it in everything_shown()]
-
-
-def entries(group: str) -> list[str]:
-    return group.split("\n")[1:-1]
-
-
-TEXTS = (RUNNING, WAITING, PARKED, DRIFTED, RESCOPED, RESTARTED, ALONE, CARRIED, NOTHING, SPARK, SPARK_CARRIED)
-TEXTS += (ATHENA_CHECK, UNTIL_INTERRUPTED, LONG)
-GROUPS = [*map(entries, TEXTS), list(LEFT_OUT)]
-
-
-def of(entry: str) -> list[Shown]:
-    """The command lines that an entry of a group stands for."""
-    if entry.endswith(" *"):
-        return [it for name, it in NAMED if name.startswith(entry[:-1])]
-    return [it for name, it in NAMED if entry in (name, f"{it.page}#{it.section}")]
 
 
 def each(group: str) -> pytest.MarkDecorator:
@@ -164,15 +39,15 @@ def each(group: str) -> pytest.MarkDecorator:
 
 
 def test_every_command_line_is_in_one_group() -> None:
-    groups = [{it for entry in group for it in of(entry)} for group in GROUPS]
-    found = {name: [at for at, group in enumerate(groups) if it in group] for name, it in NAMED}
-    assert {name: groups for name, groups in found.items() if len(groups) != 1} == {}
+    groups = [{it for entry in entries(group) for it in of(entry)} for group in docgroups.GROUPS]
+    found = [(name, [at for at, group in enumerate(groups) if it in group]) for name, it in docgroups.NAMED]
+    assert [(name, at) for name, at in found if len(at) != 1] == []
 
 
 def test_every_entry_is_still_on_a_page() -> None:
-    assert [entry for group in GROUPS for entry in group if not of(entry)] == []
-    texts = " ".join(it.text for _, it in NAMED)
-    assert [it for it in SUBSTITUTES if it not in texts] == []
+    assert [entry for group in docgroups.GROUPS for entry in entries(group) if not of(entry)] == []
+    texts = " ".join(it.text for _, it in docgroups.NAMED)
+    assert [it for it in docgroups.SUBSTITUTES if it not in texts] == []
 
 
 def run(shown: Shown, shell: Shell, code: int = 0, seconds: float = 120) -> str:
@@ -186,13 +61,9 @@ def run(shown: Shown, shell: Shell, code: int = 0, seconds: float = 120) -> str:
     return done.stdout
 
 
-KEYS = {"status.md: pysync status --json": "pysync-status---json", "verify.md": "json-and-junit"}
-"""Where the keys of a command's JSON are, if not in the section that shows the command."""
-
-
 def assert_json(shown: Shown, printed: object) -> None:
     page = (ROOT / "docs" / shown.page).read_text()
-    section = KEYS.get(shown.name, KEYS.get(shown.page, shown.section))
+    section = docgroups.KEYS.get(shown.name, docgroups.KEYS.get(shown.page, shown.section))
     verb = [it for it in shown.words() if not it.startswith("-")][2:3]
     assert unexplained(printed, page) == set()
     assert unprinted(printed, page, section, "".join(verb)) == []
@@ -207,7 +78,7 @@ def running(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Running]:
         yield world
 
 
-@each(RUNNING)
+@each(docgroups.RUNNING)
 def test_beside_a_sidecar(shown: Shown, running: Running, tmp_path: Path) -> None:
     printed = run(shown, running.shell(tmp_path))
     if "--junit" in shown.text:
@@ -217,13 +88,13 @@ def test_beside_a_sidecar(shown: Shown, running: Running, tmp_path: Path) -> Non
         wait_until(lambda: bool(running.stage.status()["listeners"]), what="the listener's next report")
 
 
-@each(WAITING)
+@each(docgroups.WAITING)
 def test_beside_a_sidecar_with_an_event_that_waits(shown: Shown, running: Running, tmp_path: Path) -> None:
     with running.waiting():
         run(shown, running.shell(tmp_path))
 
 
-@each(PARKED)
+@each(docgroups.PARKED)
 def test_beside_a_sidecar_with_a_parked_event(shown: Shown, running: Running, tmp_path: Path) -> None:
     with running.parked() as position:
         if "retry" in shown.text:
@@ -232,14 +103,14 @@ def test_beside_a_sidecar_with_a_parked_event(shown: Shown, running: Running, tm
         assert running.dr()["parked"] == ("list" in shown.text or "show" in shown.text)
 
 
-@each(DRIFTED)
+@each(docgroups.DRIFTED)
 def test_beside_a_sidecar_whose_target_has_drifted(shown: Shown, running: Running, tmp_path: Path) -> None:
     drop(running.target, "crm", "customers")
     run(shown, running.shell(tmp_path))
     assert running.target.tables("crm") == ["customers"]
 
 
-@each(RESCOPED)
+@each(docgroups.RESCOPED)
 def test_beside_a_sidecar_with_another_scope_in_its_file(shown: Shown, running: Running, tmp_path: Path) -> None:
     (tmp_path / "pysync.toml").write_text(running.file.read_text() + 'include = ["crm"]\n')
     printed = run(shown, Shell(tmp_path, tmp_path / "pysync.toml"))
@@ -247,7 +118,7 @@ def test_beside_a_sidecar_with_another_scope_in_its_file(shown: Shown, running: 
     assert "sales.orders" in printed
 
 
-@each(RESTARTED)
+@each(docgroups.RESTARTED)
 def test_after_a_restart_with_another_scope(shown: Shown, tmp_path: Path) -> None:
     """Its source has no address, so the gap stays open until somebody can look."""
     place = FaultyPlace(tmp_path)
@@ -276,7 +147,7 @@ def logged(running: Running) -> Iterator[LoggedMetastore]:
     server.close()
 
 
-@each(ALONE)
+@each(docgroups.ALONE)
 def test_without_a_sidecar(shown: Shown, logged: LoggedMetastore, target: EmbeddedMetastore, tmp_path: Path) -> None:
     shell = alone(tmp_path, logged.uri, target.uri, by_log=shown.page == "notification-log.md")
     if "target" in shown.words():
@@ -288,7 +159,7 @@ def test_without_a_sidecar(shown: Shown, logged: LoggedMetastore, target: Embedd
             assert there.partition_names("sales", "orders") == ["day=1", "day=2"]
 
 
-@pytest.mark.parametrize("section", entries(CARRIED))
+@pytest.mark.parametrize("section", entries(docgroups.CARRIED))
 def test_dumps_are_carried(section: str, logged: LoggedMetastore, target: EmbeddedMetastore, tmp_path: Path) -> None:
     shell = carried(tmp_path, logged.uri, target)
     for shown in of(section):
@@ -299,7 +170,7 @@ def test_dumps_are_carried(section: str, logged: LoggedMetastore, target: Embedd
         assert there.partition_names("carried", "orders") == ["day=1", "day=2"]
 
 
-@each(NOTHING)
+@each(docgroups.NOTHING)
 def test_with_files_only(shown: Shown, tmp_path: Path) -> None:
     agent = {"hive.metastore.event.listeners": LISTENER, "glue.catalog.athena.s3.staging.dir": "s3://bucket/staging/"}
     (tmp_path / "hive-site.xml").write_text(to_xml(agent))
@@ -324,7 +195,7 @@ def copying(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Running]:
 
 @pytest.mark.spark
 @pytest.mark.timeout(600)
-@each(SPARK)
+@each(docgroups.SPARK)
 def test_with_a_target_that_copies(shown: Shown, copying: Running, tmp_path: Path) -> None:
     """A file that the source has and the target has not, and the other way round, but where both have to be equal."""
     words = set(shown.words())
@@ -344,7 +215,7 @@ def test_with_a_target_that_copies(shown: Shown, copying: Running, tmp_path: Pat
 
 @pytest.mark.spark
 @pytest.mark.timeout(600)
-@pytest.mark.parametrize("section", entries(SPARK_CARRIED))
+@pytest.mark.parametrize("section", entries(docgroups.SPARK_CARRIED))
 def test_dumps_are_carried_with_files(
     section: str, copying: Running, target: EmbeddedMetastore, tmp_path: Path
 ) -> None:
@@ -365,7 +236,7 @@ locations = {{ "hdfs://nn/warehouse" = "s3://my-bucket/warehouse" }}
 
 
 @pytest.mark.athena
-@each(ATHENA_CHECK)
+@each(docgroups.ATHENA)
 def test_with_an_aws_of_this_machine(
     shown: Shown, shared_aws: EmbeddedAws, shared_metastore: EmbeddedMetastore, tmp_path: Path
 ) -> None:
@@ -374,7 +245,7 @@ def test_with_an_aws_of_this_machine(
 
 
 @pytest.mark.athena
-@each(UNTIL_INTERRUPTED)
+@each(docgroups.UNTIL_INTERRUPTED)
 def test_what_runs_until_it_is_interrupted(shown: Shown, tmp_path: Path) -> None:
     process = Shell(tmp_path, tmp_path / "none.toml").start(shown.text)
     try:
@@ -389,7 +260,7 @@ def test_what_runs_until_it_is_interrupted(shown: Shown, tmp_path: Path) -> None
 
 @pytest.mark.crash
 @pytest.mark.timeout(900)
-@each(LONG)
+@each(docgroups.LONG)
 def test_what_brings_its_own_servers(shown: Shown, tmp_path: Path) -> None:
     directory = ROOT if shown.words()[0] == "pytest" else tmp_path
     places = {"harness": "tests.conformance.harness_directory:DirectoryHarness"}

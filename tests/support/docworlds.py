@@ -22,17 +22,8 @@ from pysync.metastore.client import Metastore
 from pysync.queue import EventQueue
 from pysync.token import write_token
 from tests.support import partition, table, wait_until
+from tests.support.docgroups import SUBSTITUTES
 from tests.support.stages import assert_converges, wait_until_compared
-
-SUBSTITUTES = {
-    "/etc/pysync/": "etc",
-    "/etc/hive/conf/": "etc",
-    "/mnt/disk/": "disk",
-    "48213": "position",
-    "7d1f8c52-3a0e-4c53-9d0e-5f3a1c2b4d6e": "instance",
-    "my_package.harness:MyHarness": "harness",
-}
-"""What the pages say, and which of a world's `places` stands for it, where the world has that."""
 
 
 @dataclass(frozen=True, slots=True)
