@@ -21,7 +21,6 @@ from pysync.config import load_config
 from pysync.embedded import EmbeddedMetastore
 from pysync.embedded.aws import EmbeddedAws
 from pysync.hive_site import to_xml
-from pysync.metastore.client import Metastore
 from pysync.migration.agent_conf import LISTENER
 from tests.support import docgroups, wait_until
 from tests.support.docforms import other_lines, unexplained, unprinted
@@ -133,12 +132,6 @@ def test_after_a_restart_with_another_scope(shown: Shown, tmp_path: Path) -> Non
 # --- without one
 
 
-@pytest.fixture(scope="module")
-def target(tmp_path_factory: pytest.TempPathFactory) -> Iterator[EmbeddedMetastore]:
-    with EmbeddedMetastore(tmp_path_factory.mktemp("target"), name="far") as server:
-        yield server
-
-
 @pytest.fixture
 def logged(running: Running) -> Iterator[LoggedMetastore]:
     """The source, with a notification log whose newest entry is the one that docs/dump.md has."""
@@ -148,26 +141,24 @@ def logged(running: Running) -> Iterator[LoggedMetastore]:
 
 
 @each(docgroups.ALONE)
-def test_without_a_sidecar(shown: Shown, logged: LoggedMetastore, target: EmbeddedMetastore, tmp_path: Path) -> None:
-    shell = alone(tmp_path, logged.uri, target.uri, by_log=shown.page == "notification-log.md")
+def test_without_a_sidecar(shown: Shown, logged: LoggedMetastore, running: Running, tmp_path: Path) -> None:
+    shell = alone(tmp_path, logged.uri, running.stage.target.uri, by_log=shown.page == "notification-log.md")
     if "target" in shown.words():
         known_to_the_queue(shell, "dr")
         shell.config.write_text(shell.config.read_text().replace('name = "dr"', 'name = "standby"'))
     run(shown, shell)
     if "bootstrap" in shown.words():
-        with Metastore(target.uri) as there:
-            assert there.partition_names("sales", "orders") == ["day=1", "day=2"]
+        assert running.target.partition_names("alone_sales", "orders") == ["day=1", "day=2"]
 
 
 @pytest.mark.parametrize("section", entries(docgroups.CARRIED))
-def test_dumps_are_carried(section: str, logged: LoggedMetastore, target: EmbeddedMetastore, tmp_path: Path) -> None:
-    shell = carried(tmp_path, logged.uri, target)
+def test_dumps_are_carried(section: str, logged: LoggedMetastore, running: Running, tmp_path: Path) -> None:
+    shell = carried(tmp_path, logged.uri, running.stage.target.uri)
     for shown in of(section):
         if "--from" in shown.words():
             logged.touch("sales", "orders")
         run(shown, shell)
-    with Metastore(target.uri) as there:
-        assert there.partition_names("carried", "orders") == ["day=1", "day=2"]
+    assert running.target.partition_names("carried", "orders") == ["day=1", "day=2"]
 
 
 @each(docgroups.NOTHING)
@@ -216,11 +207,10 @@ def test_with_a_target_that_copies(shown: Shown, copying: Running, tmp_path: Pat
 @pytest.mark.spark
 @pytest.mark.timeout(600)
 @pytest.mark.parametrize("section", entries(docgroups.SPARK_CARRIED))
-def test_dumps_are_carried_with_files(
-    section: str, copying: Running, target: EmbeddedMetastore, tmp_path: Path
-) -> None:
-    locations = f'locations = {{ "file:{copying.stage.source.warehouse}" = "file:{target.warehouse}" }}'
-    shell = carried(tmp_path, copying.stage.source.uri, target, f"{locations}\ncopy = {{ {_SMALL} }}")
+def test_dumps_are_carried_with_files(section: str, copying: Running, tmp_path: Path) -> None:
+    source, target = copying.stage.source, copying.stage.target
+    locations = f'locations = {{ "file:{source.warehouse}" = "file:{target.warehouse}/carried" }}'
+    shell = carried(tmp_path, source.uri, target.uri, f"{locations}\ncopy = {{ {_SMALL} }}")
     for shown in of(section):
         run(shown, shell, seconds=300)
 

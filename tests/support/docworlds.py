@@ -17,7 +17,7 @@ from hmsclient.genthrift.hive_metastore import ttypes as hive
 
 from pysync.control.client import ask
 from pysync.demo.stage import Stage
-from pysync.embedded import EmbeddedMetastore, free_port
+from pysync.embedded import free_port
 from pysync.metastore.client import Metastore
 from pysync.queue import EventQueue
 from pysync.token import write_token
@@ -208,11 +208,15 @@ _HMS = """\
 name = "dr"
 kind = "hms"
 metastore = "{target}"
+databases = {{ sales = "alone_sales", crm = "alone_crm" }}
 """
 
 
 def alone(directory: Path, source: str, target: str, *, by_log: bool = False) -> Shell:
-    """A configuration without a running sidecar; `target` are the lines of its target, or a metastore's address."""
+    """A configuration without a running sidecar; `target` are the lines of its target, or a metastore's address.
+
+    Its databases have other names there, so that the metastore may be the target of a running sidecar, too.
+    """
     write_token(directory / "token")
     bridge = _BRIDGE.format(port=free_port(), token=directory / "token")
     capture = 'capture = "notification-log"' if by_log else bridge
@@ -246,10 +250,13 @@ databases = {{ sales = "carried" }}
 """
 
 
-def carried(directory: Path, source: str, target: EmbeddedMetastore, more: str = "") -> Shell:
-    """here.toml beside the source and there.toml beside the target, as docs/dump.md has them, and a disk."""
+def carried(directory: Path, source: str, target: str, more: str = "") -> Shell:
+    """here.toml beside the source and there.toml beside the target, as docs/dump.md has them, and a disk.
+
+    The database sales has another name at the target, for the same reason.
+    """
     lines = {"directory": directory, "more": more}
     away = f'metastore = "{source}"'
     (directory / "here.toml").write_text(_CARRIED.format(source=away, target="thrift://127.0.0.1:1", **lines))
-    (directory / "there.toml").write_text(_CARRIED.format(source="", target=target.uri, **lines))
+    (directory / "there.toml").write_text(_CARRIED.format(source="", target=target, **lines))
     return Shell(directory, directory / "none.toml", {"disk": f"{directory}/"})
