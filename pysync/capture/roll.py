@@ -98,7 +98,13 @@ class Roll:
     def strike(self, instance: str) -> bool:
         """Strike off a listener that has ended; False if it was not on the roll. Durable with the next `save`."""
         with self._lock:
-            found = self._strike(instance)
+            self._ended.add(instance)
+        return self.forget(instance)
+
+    def forget(self, instance: str) -> bool:
+        """The same for one of which nobody knows that it has ended: it is back as soon as it is heard."""
+        with self._lock:
+            found = self._drop(instance)
         if found:
             log.info("listener_ended", instance=instance)
         return found
@@ -108,7 +114,8 @@ class Roll:
         with self._lock:
             for name in [name for name in self._entries if self._is_replaced(name)]:
                 log.info("listener_replaced", instance=name)
-                self._strike(name)
+                self._ended.add(name)
+                self._drop(name)
             self._tell_lost()
             text = json.dumps({name: entry.source for name, entry in self._entries.items()})
         if text != self._saved:
@@ -142,8 +149,7 @@ class Roll:
         entry.heard_at = time.time()
         return entry
 
-    def _strike(self, instance: str) -> bool:
-        self._ended.add(instance)
+    def _drop(self, instance: str) -> bool:
         if self._entries.pop(instance, None) is None:
             return False
         if not self._entries:

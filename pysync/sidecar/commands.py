@@ -108,7 +108,7 @@ class Commands:
     def listener_remove(self, request: Request) -> dict[str, Any]:
         """Strike a listener off the roll until it is heard again; `removed` is false where it was not on it."""
         instance = str(request.get("instance"))
-        removed = self._roll.strike(instance)
+        removed = self._roll.forget(instance)
         self._roll.save()
         return {"instance": instance, "removed": removed}
 

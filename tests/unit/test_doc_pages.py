@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 import re
-import shlex
-from collections.abc import Iterator
-from itertools import takewhile
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -13,28 +11,15 @@ import pytest
 import typer
 
 from pysync.cli.app import app
+from tests.support.docpages import DOCS, PAGES, Shown, prose, shown, slug
 
-ROOT = Path(__file__).parents[2]
-DOCS = sorted((ROOT / "docs").glob("*.md"))
-PAGES = [ROOT / "README.md", *DOCS]
 FOR_CONTRIBUTORS = {"adding-a-target.md", "architecture.md", "contributing.md", "simulation.md"}
 TESTING = "\n## How this is tested\n"
-_FENCE = re.compile(r"^( *)```(\w*)\n(.*?)^\1```", re.MULTILINE | re.DOTALL)
 _LINK = re.compile(r"\]\(([^)\s]+)\)")
 
 
 def pages(paths: list[Path]) -> pytest.MarkDecorator:
     return pytest.mark.parametrize("page", paths, ids=lambda it: it.name)
-
-
-def prose(text: str) -> str:
-    """A page without its code blocks."""
-    return _FENCE.sub("", text)
-
-
-def slug(heading: str) -> str:
-    """The anchor that GitHub makes of a heading."""
-    return re.sub(r"[^\w\- ]", "", re.sub(r"\[([^]]*)\]\([^)]*\)", r"\1", heading).lower()).replace(" ", "-")
 
 
 def anchors(page: Path) -> set[str]:
@@ -51,20 +36,12 @@ def dead_links(page: Path) -> Iterator[str]:
             yield link
 
 
-def commands(page: Path) -> Iterator[str]:
-    """The `pysync` lines of a page's `sh` blocks, without their comments."""
-    for _, language, block in _FENCE.findall(page.read_text()):
-        if language == "sh":
-            yield from (line.strip() for line in block.splitlines() if line.strip().startswith("pysync "))
-
-
-def parse(line: str) -> None:
-    """Runs nothing; raises click's UsageError if `pysync` does not take the arguments of this command line."""
-    words = list(takewhile(lambda it: it not in {">", "|"}, shlex.split(line, comments=True)[1:]))
+def parse(words: Sequence[str]) -> None:
+    """Runs nothing; raises click's UsageError if `pysync` does not take these arguments."""
     found: Any = typer.main.get_command(app)
     context = found.make_context("pysync", list(words))
     while hasattr(found, "resolve_command"):
-        name, found, words = found.resolve_command(context, words)
+        name, found, words = found.resolve_command(context, list(words))
         context = found.make_context(name, list(words), parent=context)
 
 
@@ -96,11 +73,73 @@ def test_no_line_is_longer_than_125_characters(page: Path) -> None:
 
 @pages(PAGES)
 def test_every_command_line_that_is_shown_can_be_parsed(page: Path) -> None:
-    for line in commands(page):
-        parse(line)
+    for words in [it.words() for it in shown(page)]:
+        if words[:1] == ["pysync"]:
+            parse(words[1:])
 
 
 @pytest.mark.parametrize("line", ["pysync plan dr", "pysync verify --tagret dr", "pysync parked list", "pysync stats"])
 def test_a_command_line_that_pysync_refuses_is_found(line: str) -> None:
     with pytest.raises(typer.BadParameter.__bases__[0]):
-        parse(line)
+        parse(line.split()[1:])
+
+
+PAGE = """\
+# Top
+```sh
+# beside the source
+pysync dump x --from 7      # later: "only" what changed
+A=1 sudo pysync init --a 'b # c' \\
+    --c d                   # asks
+```
+1. List:
+
+## The `b`: two
+   ```sh
+   cat > x.toml <<'EOF'
+   # kept
+   EOF
+
+   sudo -u hive pysync check 2> log
+   python -c "
+   'it' # kept" | grep '#'   # it's said
+   ```
+```
+$ pysync load x
+dr: loaded 2 tables
+another line
+$ pysync status
+no dollar
+```
+```toml
+pysync = "no command"
+```
+"""
+
+
+def test_the_command_lines_of_a_page_are_found_as_they_stand(tmp_path: Path) -> None:
+    (tmp_path / "a.md").write_text(PAGE)
+    found = list(shown(tmp_path / "a.md"))
+    assert [it.name for it in found] == [
+        "a.md: pysync dump x --from 7",
+        "a.md: A=1 sudo pysync init --a 'b # c' --c d",
+        "a.md: cat > x.toml <<'EOF'",
+        "a.md: sudo -u hive pysync check 2> log",
+        """a.md: python -c " 'it' # kept" | grep '#'""",
+        "a.md: pysync load x",
+        "a.md: pysync status",
+    ]
+    assert [it.words() for it in found[:5]] == [
+        ["pysync", "dump", "x", "--from", "7"],
+        ["pysync", "init", "--a", "b # c", "--c", "d"],
+        ["cat"],
+        ["pysync", "check"],
+        ["python", "-c", "\n'it' # kept"],
+    ]
+    assert found[2].text == "cat > x.toml <<'EOF'\n# kept\nEOF"
+    assert found[0].comment == 'later: "only" what changed'
+    assert [it.section for it in found] == ["top"] * 2 + ["the-b-two"] * 5
+    assert found[5:] == [
+        Shown("a.md", "the-b-two", "pysync load x", ("dr: loaded 2 tables", "another line")),
+        Shown("a.md", "the-b-two", "pysync status", ("no dollar",)),
+    ]

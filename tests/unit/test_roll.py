@@ -128,6 +128,18 @@ def test_one_that_has_ended_is_missed_by_nobody(desk: Desk, ends: Callable[[Roll
     assert desk.states() == {}
 
 
+def test_one_that_a_person_removed_is_missed_until_it_reports_again(desk: Desk) -> None:
+    """Before: a report did not count, so a listener that lived was not to be seen until its next event."""
+    desk.tell()
+    assert desk.roll.forget("jvm")
+    assert not desk.roll.forget("jvm")
+    assert desk.states() == {}
+    desk.reopen()
+    assert desk.states() == {}
+    desk.tell(waiting=4096)
+    assert desk.states() == {"jvm": "heard"}
+
+
 def test_a_new_one_takes_the_place_of_one_that_was_silent_before(desk: Desk) -> None:
     desk.tell("killed")
     desk.wait(SILENCE + 1)

@@ -1,0 +1,147 @@
+"""In which world each command line of README.md and docs/*.md is run, or why it is not.
+
+Put a new one into the group whose world it needs, or into LEFT_OUT: as `page: command`, as `page: first words *`, or
+the whole section as `page#anchor`.
+"""
+
+from __future__ import annotations
+
+from tests.support.docpages import Shown, everything_shown
+
+SUBSTITUTES = {
+    "/etc/pysync/": "etc",
+    "/etc/hive/conf/": "etc",
+    "/mnt/disk/": "disk",
+    "48213": "position",
+    "7d1f8c52-3a0e-4c53-9d0e-5f3a1c2b4d6e": "instance",
+    "my_package.harness:MyHarness": "harness",
+}
+"""What the pages say, and which of a world's `places` stands for it, where the world has that."""
+
+KEYS = {"status.md: pysync status --json": "pysync-status---json", "verify.md": "json-and-junit"}
+"""Where the keys of a command's JSON are, if not in the section that shows the command."""
+
+RUNNING = """
+status.md: pysync status
+status.md: pysync status --json
+status.md: pysync events --limit 20 --json
+status.md: pysync events --since 48213 --json
+status.md: pysync events --table sales.orders --json
+status.md: pysync listener remove 7d1f8c52-3a0e-4c53-9d0e-5f3a1c2b4d6e --json
+verify.md: pysync verify
+verify.md: pysync verify --target dr sales crm.customers
+verify.md: pysync verify --json --junit verify.xml
+"""
+"""Beside a running sidecar that is at rest."""
+
+WAITING = """
+status.md: pysync plan --json
+status.md: pysync plan --target dr --json
+"""
+"""The same, with an event that waits for dr."""
+
+PARKED = """
+status.md: pysync parked list dr --json
+status.md: pysync parked show dr 48213 --json
+status.md: pysync parked retry dr --json
+status.md: pysync parked skip dr 48213 --yes --json
+"""
+"""The same, with an event that dr refuses."""
+
+DRIFTED = """
+verify.md: pysync verify --repair
+"""
+"""The same, with a table that is missing at dr."""
+
+RESCOPED = """
+scope.md: pysync plan --scope
+scope.md: pysync plan --scope --json
+scope.md: pysync plan --scope --target dr --json
+"""
+"""The same, with another `include` in pysync.toml than the sidecar runs with."""
+
+RESTARTED = """
+scope.md: pysync status
+"""
+"""A sidecar that was restarted with another `include`."""
+
+ALONE = """
+bootstrap.md: pysync bootstrap
+bootstrap.md: pysync bootstrap --target dr
+connections.md: pysync check
+notification-log.md: pysync check
+status.md: pysync target rename dr standby --json
+status.md: pysync target remove dr --yes --json
+"""
+"""No sidecar runs; source and target are there, and the source has a notification log."""
+
+CARRIED = """
+dump.md#dump-and-load-clusters-that-cannot-see-each-other
+dump.md#a-worked-example
+"""
+"""Blocks whose commands are run one after the other, between two metastores that cannot see each other."""
+
+NOTHING = """
+aws.md: pysync import-agent-conf /etc/hive/conf/hive-site.xml > pysync.toml
+security.md: pysync token /etc/pysync/token
+simulation.md: python -m tests.simulation --topology one-way --seed 775
+"""
+"""They need files only."""
+
+SPARK = """
+copy.md: pysync copy --dry-run
+copy.md: pysync copy
+copy.md: pysync copy sales.orders --delete
+verify.md: pysync verify --data
+verify.md: pysync verify --data --repair sales
+verify.md: pysync verify --on-spark
+"""
+"""Beside a running sidecar whose target has `copy = true`."""
+
+SPARK_CARRIED = """
+dump.md#data-files
+"""
+
+LONG = """
+adding-a-target.md: pytest tests/conformance --harness my_package.harness:MyHarness
+aws.md: pysync demo --target athena
+copy.md: pysync demo --copy
+"""
+"""They bring their own servers."""
+
+ATHENA = """
+aws.md: pysync check
+"""
+"""With an Athena on this machine."""
+
+UNTIL_INTERRUPTED = """
+aws.md: pysync embedded --aws
+"""
+
+LEFT_OUT = {
+    "README.md#set-it-up": "tests/readme runs it, on a machine of its own",
+    "aws.md: export *": "the environment of make test-aws",
+    "aws.md: make test-aws": "it needs an AWS account",
+    "connections.md: KRB5_TRACE=/dev/stderr pysync check": "it needs a KDC: tests/versions/test_kerberos.py",
+    "scope.md: systemctl restart pysync": "it needs systemd; RESTARTED does the same to a sidecar",
+    "security.md: ssh *": "it needs another host with sshd",
+    "simulation.md: make simulate *": "long; the same program with one seed is run here",
+    "simulation.md: make simulate": "long; the same program with one seed is run here",
+}
+GROUPS = (
+    *(RUNNING, WAITING, PARKED, DRIFTED, RESCOPED, RESTARTED, ALONE, CARRIED, NOTHING, SPARK, SPARK_CARRIED),
+    *(ATHENA, UNTIL_INTERRUPTED, LONG, "\n".join(["", *LEFT_OUT, ""])),
+)
+NAMED = [(it.name, it) for it in everything_shown()]
+
+
+def entries(group: str) -> list[str]:
+    """The lines of a group."""
+    return group.split("\n")[1:-1]
+
+
+def of(entry: str) -> list[Shown]:
+    """The command lines that an entry of a group stands for."""
+    if entry.endswith(" *"):
+        return [it for name, it in NAMED if name.startswith(entry[:-1])]
+    return [it for name, it in NAMED if entry in (name, f"{it.page}#{it.section}")]
