@@ -120,9 +120,17 @@ aws.md: pysync embedded --aws
 
 LEFT_OUT = {
     "README.md#set-it-up": "tests/readme runs it, on a machine of its own",
+    "compatibility.md: pip *": "it needs a release; tests/unit/test_release_contents.py looks at its files",
+    "container.md: docker *": "it needs an engine; make test-container builds and runs the same",
+    "container.md: kubectl *": "it needs a cluster; make test-container runs the same pod",
+    "install.md#set-up": "tests/readme runs the same, and tests/integration/test_init_end_to_end.py",
+    "install.md#uninstall": "tests/integration/test_init_end_to_end.py",
+    "install.md#upgrade": "it needs systemd and another release; the commands are those of the set-up",
+    "quickstart.md: *": "tests/readme runs the page as a whole",
     "aws.md: export *": "the environment of make test-aws",
     "aws.md: make test-aws": "it needs an AWS account",
     "connections.md: KRB5_TRACE=/dev/stderr pysync check": "it needs a KDC: tests/versions/test_kerberos.py",
+    "releasing.md: *": "it needs a clean checkout and the index's records; tests/unit/test_release.py has its steps",
     "scope.md: systemctl restart pysync": "it needs systemd; RESTARTED does the same to a sidecar",
     "security.md: ssh *": "it needs another host with sshd",
     "simulation.md: make simulate *": "long; the same program with one seed is run here",
