@@ -10,6 +10,7 @@ from pathlib import Path
 
 import typer
 
+from pysync.cli.output import say
 from pysync.errors import PysyncError
 from pysync.hive_site.document import parse
 from pysync.install.plan import user_problems
@@ -96,7 +97,8 @@ class Asker:
                 raise typer.BadParameter(told)
             return value.strip()
 
-        typer.echo(f"\n{text}", err=True)
+        say("", err=True)
+        say(text, err=True)
         answer: str = typer.prompt(
             f"  {label}", default=default, value_proc=checked, err=True, show_default=bool(default)
         )

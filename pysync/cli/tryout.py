@@ -110,13 +110,12 @@ def _print_demo(result: Result, as_json: bool) -> None:
 
 
 def _keep(stage: Stage) -> None:
-    say(f"""
+    _until_interrupted(f"""
 Everything runs until you press Ctrl-C. In another terminal:
   pysync status -c {stage.config_file}
   pyspark --conf spark.sql.catalogImplementation=hive --conf spark.hadoop.hive.metastore.uris={stage.source.uri} \\
           --conf spark.sql.warehouse.dir=file:{stage.source.warehouse}
   {_look(stage)}""")
-    _until_interrupted()
 
 
 def _look(stage: Stage) -> str:
@@ -127,9 +126,11 @@ def _look(stage: Stage) -> str:
     return f"{variables} aws glue get-tables --database-name shop"
 
 
-def _until_interrupted() -> None:
+def _until_interrupted(told: str) -> None:
+    """Tell it once a signal ends this in order, and then wait for one."""
     ending = Shutdown()
     ending.on_signals()
+    say(told)
     while not ending.comes():
         pass
 
@@ -190,14 +191,13 @@ def embedded(
         jars=jar or [],
         overrides={**_properties(site), **dict(setting or [])},
     ) as metastore:
-        say(f"{metastore.uri}  pid {metastore.pid}  log {metastore.log_file}")
-        _until_interrupted()
+        _until_interrupted(f"{metastore.uri}  pid {metastore.pid}  log {metastore.log_file}")
 
 
 def _run_aws(directory: Path | None, port: int) -> None:
     with EmbeddedAws(directory, port=port) as server:
         variables = "\n".join(f"  export {name}={value}" for name, value in server.environment().items())
-        say(f"""{server.url}  pid {server.pid}  log {server.log_file}
+        _until_interrupted(f"""{server.url}  pid {server.pid}  log {server.log_file}
 
 In the terminal where pysync runs:
 {variables}
@@ -212,7 +212,6 @@ In pysync.toml, a target of kind "athena" or "glue":
   locations = {{ "hdfs://nn/warehouse" = "s3://bucket/warehouse" }}
 
 It runs until you press Ctrl-C. Then all its data is gone.""")
-        _until_interrupted()
 
 
 def _properties(site: Path | None) -> dict[str, str]:

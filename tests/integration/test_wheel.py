@@ -19,7 +19,7 @@ import pytest
 
 ROOT = Path(__file__).parents[2]
 PARTS = ("pysync", "listener-java", "conf", "docs", "tests", ".ci")
-FILES = ("pyproject.toml", "Makefile", "README.md", "CHANGELOG.md", "LICENSE", ".gitignore")
+FILES = ("pyproject.toml", "Makefile", "README.md", "CHANGELOG.md", "LICENSE", ".gitignore", ".dockerignore")
 LEFT_OUT = shutil.ignore_patterns("__pycache__", ".*cache", "target", "jars", "*.jar")
 IN_WHEEL = "pysync/jars/pysync-listener.jar"
 IN_SDIST = "listener-java/pysync-listener.jar"

@@ -137,7 +137,7 @@ def test_errors_of_items_are_read(bench: Bench, source: Source, owner: Any, code
         return {"Errors": [{"PartitionValues": ["3"], "ErrorDetail": detail}]}
 
     bench.batch_create_partition = partly
-    with pytest.raises(kind, match=rf"1 partition of {owner.dbName}.t failed: \['3'\]: {code}:? because"):
+    with pytest.raises(kind, match=rf'1 partition of {owner.dbName}.t failed: \["3"\]: {code}:? because'):
         bench.target().apply(source.put_partitions(owner, *parts(owner, list("12345"))))
     assert there(bench, owner) == list("1245")
 
