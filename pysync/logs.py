@@ -7,6 +7,7 @@ catches as an event, too: with `json` every line is an object.
 from __future__ import annotations
 
 import logging
+import os
 import sys
 import threading
 import traceback
@@ -27,6 +28,8 @@ raises as well, and each call that it tries again at whatever level it was given
 _FIRST = ("timestamp", "level", "event", "target", "worker", "source", "instance")
 _LAST = ("reason", "hint", "message", "traceback")
 """What may be long."""
+_PRIORITIES = {"debug": 7, "info": 6, "warning": 4, "error": 3, "critical": 2}
+"""As `<3>` before a line: what the journal takes for its priority, and cuts off (sd-daemon(3))."""
 
 log = structlog.get_logger(__name__)
 
@@ -41,6 +44,8 @@ def configure(level: str, form: Literal["console", "json"]) -> None:
     rendered: list[Processor] = [_ordered, structlog.processors.JSONRenderer()]
     if form == "console":
         rendered = [_ordered, _plain, structlog.dev.ConsoleRenderer(colors=sys.stderr.isatty(), sort_keys=False)]
+    if _is_journal():
+        rendered[-1] = _prioritized(rendered[-1])
     structlog.configure(
         processors=[structlog.contextvars.merge_contextvars, *stamped, *rendered],
         wrapper_class=structlog.make_filtering_bound_logger(number),
@@ -48,6 +53,25 @@ def configure(level: str, form: Literal["console", "json"]) -> None:
     )
     _configure_libraries(max(number, _LIBRARIES), [*stamped, _from_library], rendered)
     _catch_what_nobody_catches()
+
+
+def _is_journal() -> bool:
+    """Whether standard error goes to the journal: then systemd says which stream that is (systemd.exec(5))."""
+    try:
+        found = os.fstat(sys.stderr.fileno())
+    except OSError:  # it is no file, but what a test or a notebook has put in its place
+        return False
+    return os.environ.get("JOURNAL_STREAM") == f"{found.st_dev}:{found.st_ino}"
+
+
+def _prioritized(render: Processor) -> Processor:
+    """The same lines, each with its priority for the journal."""
+
+    def rendered(logger: Any, name: str, event: EventDict) -> str:
+        priority = _PRIORITIES.get(event["level"], _PRIORITIES["info"])
+        return "\n".join(f"<{priority}>{line}" for line in str(render(logger, name, event)).split("\n"))
+
+    return rendered
 
 
 def _configure_libraries(number: int, before: Sequence[Processor], rendered: Sequence[Processor]) -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 import json
 import logging
+import os
 import re
 import shlex
 import shutil
@@ -250,3 +251,45 @@ def test_the_filter_in_the_docs_survives_lines_that_are_no_json() -> None:
     )
     assert (done.returncode, done.stderr) == (0, "")
     assert [json.loads(it)["target"] for it in done.stdout.splitlines()] == ["lake", "dr"]
+
+
+def logged_by_a_process(tmp_path: Path, code: str, stream: str | None) -> list[str]:
+    """The lines of a process whose standard error is a file; `stream` is what systemd says that the journal's is."""
+    output = tmp_path / "stderr"
+    with output.open("w") as file:
+        found = os.fstat(file.fileno())
+        env = {key: value for key, value in os.environ.items() if key != "JOURNAL_STREAM"}
+        if stream is not None:
+            env["JOURNAL_STREAM"] = stream.format(device=found.st_dev, inode=found.st_ino)
+        subprocess.run([sys.executable, "-c", code], stderr=file, check=False, env=env)
+    return output.read_text().splitlines()
+
+
+LOGS = """
+import logging, structlog
+from pysync import logs
+logs.configure("debug", "{form}")
+log = structlog.get_logger()
+log.debug("a"); log.info("b"); log.warning("c", reason="one\\ntwo"); log.error("d")
+logging.getLogger("botocore").critical("e")
+raise ValueError("f")
+"""
+
+
+@pytest.mark.parametrize("form", ["json", "console"])
+def test_the_journal_gets_the_priority_of_every_line(tmp_path: Path, form: str) -> None:
+    """Also of a line that is one of several, of a library's, and of what nobody catches."""
+    lines = logged_by_a_process(tmp_path, LOGS.replace("{form}", form), "{device}:{inode}")
+    assert [line for line in lines if not re.match(r"<[2-7]>", line)] == []
+    priorities = [line[1] for line in lines]
+    assert list(dict.fromkeys(priorities)) == ["7", "6", "4", "3", "2"]
+    if form == "json":
+        events = [json.loads(line[3:])["event"] for line in lines]
+        assert events == ["a", "b", "c", "d", "library_logged", "exception_uncaught"]
+
+
+@pytest.mark.parametrize("stream", [None, "", "1:2", "nonsense"])
+def test_what_is_not_the_journal_gets_no_priority(tmp_path: Path, stream: str | None) -> None:
+    """JOURNAL_STREAM is inherited: it may be about another stream than this process's."""
+    lines = logged_by_a_process(tmp_path, LOGS.replace("{form}", "json"), stream)
+    assert [json.loads(line)["event"] for line in lines][:2] == ["a", "b"]
