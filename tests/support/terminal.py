@@ -24,16 +24,12 @@ class Terminal:
         self._ours, theirs = pty.openpty()
         fcntl.ioctl(theirs, termios.TIOCSWINSZ, struct.pack("HHHH", 50, 160, 0, 0))
         env = {**os.environ, **(environment or {})}
+        # A test run in the background ignores Ctrl-C, and so would what it starts. What is handled is not ignored.
+        before = signal.signal(signal.SIGINT, signal.default_int_handler)
         self.process = subprocess.Popen(
-            command,
-            stdin=theirs,
-            stdout=theirs,
-            stderr=theirs,
-            env=env,
-            start_new_session=True,
-            # A test run in the background ignores Ctrl-C, and what it starts would, too.
-            preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL),
+            command, stdin=theirs, stdout=theirs, stderr=theirs, env=env, start_new_session=True
         )
+        signal.signal(signal.SIGINT, before)
         os.close(theirs)
         self.shown = ""
         self._read_up_to = 0
