@@ -91,7 +91,8 @@ test-readme: setup $(JAR) ## README's set-up and docs/quickstart.md, as they sta
 chaos: setup $(JAR) $(ARCHIVE) ## the long suite: streams of DDL against kills of everything, and properties with many examples
 	@$(BIN)/python -m tests.chaos
 	@PYSYNC_COPY_CHANGES=200 $(BIN)/python -m pytest -m spark tests/integration/test_copy_drain.py -k reader $(ARGS)
-	@PYSYNC_EXAMPLES=20 $(BIN)/python -m pytest --timeout=3600 tests/chaos tests/unit/test_properties.py tests/unit/test_refresh_properties.py $(ARGS)
+	@PYSYNC_EXAMPLES=40 $(BIN)/python -m pytest --timeout=3600 tests/chaos tests/unit/test_properties.py tests/unit/test_refresh_properties.py $(ARGS)
+	@PYSYNC_EXAMPLES=40 $(BIN)/python -m pytest tests/unit/test_arguments.py tests/unit/test_config_garbage.py $(ARGS)
 
 simulate: setup ## histories on a clock of their own, one seed each (HISTORIES of each topology; docs/simulation.md)
 	@$(BIN)/python -m tests.simulation --histories $(HISTORIES) $(ARGS)

@@ -109,6 +109,7 @@ def test_the_sdist_has_no_more_than_the_project(built: Packages, tmp_path: Path)
     assert known - files <= {path for path in known if not (ROOT / path).exists()}
 
 
+@pytest.mark.crash  # a build more
 def test_another_build_elsewhere_gives_the_same_bytes(built: Packages, tmp_path: Path) -> None:
     """Both of a checkout in another directory, at another time, under another umask, with other hashes in Python."""
     tree = checkout(tmp_path / "another: place" / "of pysync")
@@ -126,6 +127,7 @@ def test_where_no_jdk_is_an_sdist_makes_itself_again(
     assert again.sdist.read_bytes() == built.sdist.read_bytes()
 
 
+@pytest.mark.crash  # a build more
 def test_where_a_jdk_is_the_sdist_s_jar_is_built_from_its_sources(built: Packages, tmp_path: Path) -> None:
     tree = unpacked(built, tmp_path)
     (tree / IN_SDIST).write_bytes(b"an old one")

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import contextlib
-import os
 import random
 import tempfile
 import threading
@@ -32,12 +31,12 @@ from pysync.replay.translate import Translator
 from pysync.targets.base import Missing, Outcome, OutcomeUnknown, Unavailable
 from tests.support import wait_until
 from tests.support.events import append, settings
+from tests.support.examples import EXAMPLES
 from tests.support.flying import OneLane, finish, fly
 from tests.support.model.source import DATABASES, TABLES, Source, told
 from tests.support.model.target import Crash, ModelTarget
 from tests.support.model.world import World
 
-EXAMPLES = float(os.environ.get("PYSYNC_EXAMPLES", "1"))
 EPOCH = 5
 ALL = Translator.of(settings())
 
@@ -91,7 +90,7 @@ def check(target: ModelTarget, source: Source) -> None:
     assert target.world.plain() == source.world.plain()
 
 
-@examples(1200)
+@examples(600)
 @given(HISTORIES, SEEDS)
 def test_a_history_in_any_windows_ends_as_the_source_is_and_as_event_by_event(steps, seed):
     source, order, target, singly = Source(steps), random.Random(seed), ModelTarget(), ModelTarget()
@@ -106,7 +105,7 @@ def test_a_history_in_any_windows_ends_as_the_source_is_and_as_event_by_event(st
     check(singly, source)
 
 
-@examples(600)
+@examples(300)
 @given(HISTORIES, SEEDS)
 def test_windows_that_come_again_change_nothing(steps, seed):
     source, order, target = Source(steps), random.Random(seed), ModelTarget()
@@ -123,7 +122,7 @@ def test_windows_that_come_again_change_nothing(steps, seed):
 SUPPRESSING = Translator.of(settings(drops="suppress"))
 
 
-@examples(400)
+@examples(200)
 @given(HISTORIES, SEEDS)
 def test_with_drops_suppressed_there_is_all_that_the_source_has_and_what_it_had(steps, seed):
     source, order, target = Source(steps), random.Random(seed), ModelTarget()
@@ -234,7 +233,7 @@ def new_replayer(queue: ShortQueue, halt: threading.Event | None = None, **value
     return Replayer(queue, own, Translator.of(own), progress, halt=halt or threading.Event(), source=None)
 
 
-@examples(1000)
+@examples(500)
 @given(HISTORIES, SEEDS)
 def test_begun_anew_after_a_death_amid_overlapping_windows_it_ends_as_the_source_is(steps, seed):
     source, order, target = Source(steps), random.Random(seed), ModelTarget()
@@ -274,7 +273,7 @@ class Hanging(OneLane):
         self.held = []
 
 
-@examples(300)
+@examples(150)
 @given(HISTORIES, SEEDS)
 def test_while_a_work_hangs_others_go_on_to_a_bound_and_the_position_stays_before_it(steps, seed):
     """Others go no farther than the bound, and the position does not pass the work that hangs."""
@@ -299,7 +298,7 @@ def unhindered(world: World, blocked: set[str]) -> dict[str, Any]:
     return {name: what for name, what in world.plain().items() if not holds_back(blocked, {name})}
 
 
-@examples(1000)
+@examples(500)
 @given(HISTORIES, SEEDS)
 def test_what_a_target_refuses_for_a_while_hinders_nothing_else_and_is_made_up_for(steps, seed):
     source, order, target = Source(steps), random.Random(seed), ModelTarget()

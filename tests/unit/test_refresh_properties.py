@@ -159,7 +159,7 @@ def healed(losing: Losing, target: ModelTarget, order: random.Random, deaths: in
     replayed(losing, target, order, 0, **values)
 
 
-@examples(400)
+@examples(200)
 @given(HISTORIES, SEEDS)
 def test_whatever_events_were_lost_refreshes_bring_the_target_to_the_source(steps, seed):
     source, order, target = Timeline(steps), random.Random(seed), ModelTarget()
@@ -203,7 +203,7 @@ TWO_RENAMES_LOST = bytes.fromhex(
 """Of two tables that had one name in turn the target has the first, the refresh is of the second, and that is gone."""
 
 
-@examples(150)
+@examples(75)
 @example(TWO_RENAMES_LOST, 44590)
 @given(HISTORIES, SEEDS)
 def test_refreshes_leave_others_objects_alone_and_keep_to_renames_and_the_brake(steps, seed):
@@ -213,7 +213,7 @@ def test_refreshes_leave_others_objects_alone_and_keep_to_renames_and_the_brake(
     assert without_theirs(target.world) == wanted
 
 
-@examples(150)
+@examples(75)
 @given(HISTORIES, SEEDS)
 def test_refreshes_bring_nothing_that_is_out_of_scope(steps, seed):
     source, target = refreshed_beside_theirs(steps, seed, exclude=["a.v", "b.t"])
@@ -221,7 +221,7 @@ def test_refreshes_bring_nothing_that_is_out_of_scope(steps, seed):
     assert without_theirs(target.world) == wanted
 
 
-@examples(100)
+@examples(50)
 @given(HISTORIES, SEEDS)
 def test_refreshes_drop_nothing_where_drops_are_suppressed(steps, seed):
     source, order, target = Timeline(steps), random.Random(seed), ModelTarget()
@@ -246,7 +246,7 @@ def shuffled(source: Source, order: random.Random) -> list[Event]:
     return found
 
 
-@examples(300)
+@examples(150)
 @given(HISTORIES, SEEDS)
 def test_tables_whose_events_overlap_end_as_the_source_is_once_they_are_refreshed(steps, seed):
     """But for those that are parked, because what came out of order was refused."""
