@@ -38,8 +38,9 @@ class Packages:
 
 
 def environment(**changes: str) -> dict[str, str]:
-    """Ours, without what would point to a JDK or shift times."""
-    kept = {name: value for name, value in os.environ.items() if name not in {"JAVA_HOME", "SOURCE_DATE_EPOCH"}}
+    """Ours, without what would point to a JDK or shift times, and without what a `make` tells those that it starts."""
+    ours = {"JAVA_HOME", "SOURCE_DATE_EPOCH", "MAKEFLAGS", "MAKELEVEL", "MFLAGS"}
+    kept = {name: value for name, value in os.environ.items() if name not in ours}
     return {**kept, **changes}
 
 
@@ -173,7 +174,7 @@ def test_an_installed_wheel_finds_its_listener_jar_and_its_texts(
 
 
 def test_make_sets_up_no_pyspark_for_jar_and_packages(tmp_path: Path) -> None:
-    said = run("make", "-n", "jar", "dist", cwd=checkout(tmp_path / "pysync"))
+    said = run("make", "-n", "jar", "dist", cwd=checkout(tmp_path / "pysync"), env=environment())
     installed = [line for line in said.splitlines() if "pip install" in line]
     assert installed
     assert [line for line in installed if "spark" in line] == []
