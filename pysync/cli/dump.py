@@ -39,6 +39,39 @@ def policy_text(value: Any) -> str:
     return str(value)
 
 
+DumpedPolicy = Annotated[
+    str | None,
+    typer.Option(
+        "--policy",
+        metavar="POLICY",
+        parser=policy_text,
+        help="What to dump: db, db.'include' or db.'include'.'exclude', with regular expressions of table names. "
+        "Default: what the targets take.",
+    ),
+]
+Since = Annotated[
+    int | None,
+    typer.Option(
+        "--from", metavar="ID", parser=number(0), help="Dump only tables that changed after this notification."
+    ),
+]
+To = Annotated[
+    int | None, typer.Option("--to", metavar="ID", parser=number(0), help="With --from: stop at this notification.")
+]
+Limit = Annotated[
+    int | None,
+    typer.Option("--limit", metavar="N", parser=number(1), help="With --from: read at most N notifications."),
+]
+Files = Annotated[
+    Literal["copy", "list", "none"],
+    typer.Option(
+        "--files",
+        parser=choice("copy", "list", "none"),
+        help="Also dump the data files, with Spark: a list of them (path, size, time), or a copy.",
+    ),
+]
+
+
 def register(app: typer.Typer) -> None:
     """Add these commands to `app`."""
     app.command()(dump)
@@ -49,38 +82,11 @@ def dump(
     config: ConfigFile,
     directory: Directory,
     *,
-    policy: Annotated[
-        str | None,
-        typer.Option(
-            "--policy",
-            metavar="POLICY",
-            parser=policy_text,
-            help="What to dump: db, db.'include' or db.'include'.'exclude', with regular expressions of table names. "
-            "Default: what the targets take.",
-        ),
-    ] = None,
-    since: Annotated[
-        int | None,
-        typer.Option(
-            "--from", metavar="ID", parser=number(0), help="Dump only tables that changed after this notification."
-        ),
-    ] = None,
-    to: Annotated[
-        int | None,
-        typer.Option("--to", metavar="ID", parser=number(0), help="With --from: stop at this notification."),
-    ] = None,
-    limit: Annotated[
-        int | None,
-        typer.Option("--limit", metavar="N", parser=number(1), help="With --from: read at most N notifications."),
-    ] = None,
-    files: Annotated[
-        Literal["copy", "list", "none"],
-        typer.Option(
-            "--files",
-            parser=choice("copy", "list", "none"),
-            help="Also dump the data files, with Spark: a list of them (path, size, time), or a copy.",
-        ),
-    ] = "none",
+    policy: DumpedPolicy = None,
+    since: Since = None,
+    to: To = None,
+    limit: Limit = None,
+    files: Files = "none",
     as_json: AsJson = False,
 ) -> None:
     """Export the metadata of the source to DIRECTORY. pysync load imports it where the source cannot be reached.

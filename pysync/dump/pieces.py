@@ -17,6 +17,7 @@ from itertools import chain
 from pathlib import Path
 from typing import BinaryIO
 
+from pysync.drafts import sync
 from pysync.dump.manifest import Counts, Manifest, Piece, read_manifest
 from pysync.dump.record import DumpDamaged
 from pysync.errors import PysyncError, UsageError
@@ -183,11 +184,7 @@ def _replace(path: Path, data: bytes) -> None:
         file.write(data)
         _to_disk(file)
     part.replace(path)
-    descriptor = os.open(path.parent, os.O_RDONLY | os.O_DIRECTORY)
-    try:
-        os.fsync(descriptor)
-    finally:
-        os.close(descriptor)
+    sync(path.parent)
 
 
 def _to_disk(file: BinaryIO) -> None:

@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from datetime import datetime, timezone
 from pathlib import Path
 
+from pysync.drafts import sync
 from pysync.queue.errors import QueueFailed, QueueFull, owned, translated
 
 _POLL = 0.05
@@ -92,15 +93,6 @@ def own(directory: Path, file: Path, timeout: float) -> int:
             raise owned(file)
         time.sleep(_POLL)
     return descriptor
-
-
-def sync(directory: Path) -> None:
-    """Make the names in `directory` durable."""
-    descriptor = os.open(directory, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
-    try:
-        os.fsync(descriptor)
-    finally:
-        os.close(descriptor)
 
 
 def companion(file: Path) -> Path:

@@ -13,6 +13,7 @@ import threading
 from contextlib import suppress
 from pathlib import Path
 
+from pysync.drafts import sync
 from pysync.queue import checksums, digests, events, files, instances, losses, migration, repair
 from pysync.queue.errors import QueueDamaged, QueueFailed, damaged, translated
 
@@ -129,7 +130,7 @@ def _create(file: Path, epoch: int) -> None:
     finally:
         connection.close()
     draft.rename(file)
-    files.sync(file.parent)
+    sync(file.parent)
 
 
 def _fill(connection: sqlite3.Connection, epoch: int) -> None:
