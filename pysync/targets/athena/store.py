@@ -1,22 +1,19 @@
 """AthenaStore: a Glue Data Catalog that is written by Athena's statements; what they cannot say a Glue store does.
 
-Each write is a Change: statements are decided from what is there and run, the object is read again, and a Glue store
-writes what still differs. With `glue_api = "never"` nothing is begun that statements cannot finish.
+Each write is a Change (`pysync.targets.athena.changes`).
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager
 from copy import copy
-from dataclasses import dataclass
-from typing import Any, ClassVar, Protocol
-
-import structlog
+from typing import Any, ClassVar
 
 from pysync.model.names import TableName
 from pysync.targets.athena import partitions as parts
 from pysync.targets.athena import statements as ddl
+from pysync.targets.athena.changes import Change, Changer, Statements
 from pysync.targets.athena.decision import Decision, some_of
 from pysync.targets.athena.differences import decision_of
 from pysync.targets.athena.settings import AthenaSettings
@@ -28,41 +25,12 @@ from pysync.targets.hive import is_another, name_of
 from pysync.targets.store import Capability, Store, Written
 from pysync.text import shortened
 
-_SHOWN = 3
 _BATCH = 100_000
 """Partitions: all at once, as the statements for them are put together by their size."""
 
 # What Hive's DDL writes into a table that it alters.
 _ENGINES = ("parameters.last_modified_by: ", "parameters.last_modified_time: ")
 _FUNCTION = "a Hive function"
-
-log = structlog.get_logger(__name__)
-
-
-class Statements(Protocol):
-    """Whatever runs statements: pysync.targets.athena.execution.Athena."""
-
-    def check(self) -> str:
-        """Say in a few words by what they run."""
-
-    def run(self, statement: str, database: str | None = None) -> None:
-        """Run one, with this database as the current one."""
-
-    def close(self) -> None:
-        """Close idle connections."""
-
-
-@dataclass(frozen=True, slots=True)
-class Change:
-    """One write: how the object is read, how its statements are decided, and how the Glue API would do it."""
-
-    what: str
-    read: Callable[[], Any]
-    decide: Callable[[Any], Decision]
-    by_glue: Callable[[Any], object]
-    database: str | None = None
-    partly: bool = False
-    """Whether what no statement can express shall not hold up the rest."""
 
 
 class AthenaStore(Store):
@@ -76,7 +44,7 @@ class AthenaStore(Store):
         super().__init__(settings, glue.where)
         self.glue = glue
         self._athena = athena
-        self._only_ddl = settings.glue_api == "never"
+        self._changer = Changer(settings, athena)
 
     # --- the connection
 
@@ -163,9 +131,9 @@ class AthenaStore(Store):
         left out, and others are refused.
         """
         decision = decision_of(kept, there, table, _with_owner)
-        if self._only_ddl and decision.needed:
+        if self._changer.only_ddl and decision.needed:
             raise Rejected(shortened("Athena DDL cannot express this difference: " + "; ".join(decision.needed)))
-        if decision.is_nothing or (self._only_ddl and not decision.statements):
+        if decision.is_nothing or (self._changer.only_ddl and not decision.statements):
             return []
         # Never empty: something would be written, even if all that shows are the engine's own parameters.
         return [line for line in found if not line.startswith(_ENGINES)] or found
@@ -188,7 +156,7 @@ class AthenaStore(Store):
             lambda there: Decision() if there is None else Decision((ddl.drop_database(name),)),
             lambda _: self.glue.drop_database(name, delete_data=delete_data),
         )
-        self._carry_out(drop, drop.what)
+        self._changer.make(drop, drop.what)
 
     def create_function(self, wanted: Any) -> None:
         """By the Glue API."""
@@ -223,7 +191,7 @@ class AthenaStore(Store):
         left = {str(name_of(table)): table for table in tables}
         reasons: list[str] = []
         for table in tables:
-            reason = unsayable(table) or self._refusal(ddl.drop_table(name_of(table)), table.dbName)
+            reason = unsayable(table) or self._changer.refusal(ddl.drop_table(name_of(table)), table.dbName)
             if reason is None:
                 del left[str(name_of(table))]
             else:
@@ -260,12 +228,12 @@ class AthenaStore(Store):
         put = Change(
             f"partitions of {name_of(table)}",
             lambda: self._there(table, wanted),
-            lambda there: parts.decide_put(table, wanted, there, only_ddl=self._only_ddl),
+            lambda there: parts.decide_put(table, wanted, there, only_ddl=self._changer.only_ddl),
             by_glue,
             table.dbName,
             partly=True,
         )
-        done = self._carry_out(put, {tuple(its.values): its for _, its in changed})
+        done = self._changer.make(put, {tuple(its.values): its for _, its in changed})
         return Written(any=done, refused=refused)
 
     def drop_partitions(self, table: Any, there: Sequence[Any], *, delete_data: bool) -> None:
@@ -284,18 +252,18 @@ class AthenaStore(Store):
             table.dbName,
             partly=True,
         )
-        self._carry_out(drop, {tuple(item.values): item for item in there})
+        self._changer.make(drop, {tuple(item.values): item for item in there})
 
     def spread_columns(self, table: Any, columns: Sequence[Any]) -> bool:
         """Give all partitions these columns, by the Glue API, if any has others.
 
         Nothing is refused for an older event, whose columns the table no longer has: a later event brings them.
         """
-        if not self._only_ddl:
+        if not self._changer.only_ddl:
             return self.glue.spread_columns(table, columns)
         is_stale = not same_columns(columns, table.sd.cols)
         if not is_stale and any(not same_columns(columns, it.sd.cols) for it in self.partitions(name_of(table))):
-            raise self._unsaid(f"table {name_of(table)}", ["new columns of its partitions"])
+            self._changer.assert_glue(f"table {name_of(table)}", ["new columns of its partitions"])
         return False
 
     # --- within
@@ -315,7 +283,7 @@ class AthenaStore(Store):
             self._by_glue(what, [it.what for it in left])
             by_glue(there)
             return True
-        return self._carry_out(Change(what, lambda: self.database(wanted.name), decide, by_glue), there)
+        return self._changer.make(Change(what, lambda: self.database(wanted.name), decide, by_glue), there)
 
     def _put_table(self, wanted: Any, there: Any | None) -> bool:
         name = name_of(wanted)
@@ -335,72 +303,15 @@ class AthenaStore(Store):
             by_glue,
             name.database,
         )
-        return self._carry_out(put, there)
+        return self._changer.make(put, there)
+
+    def _by_glue(self, what: str, reasons: Sequence[str]) -> GlueStore:
+        """The Glue store, for what no statement can express. Raises Rejected if it may not be used."""
+        self._changer.assert_glue(what, reasons)
+        return self.glue
 
     def _there(self, table: Any, items: Sequence[Any]) -> dict[tuple[str, ...], Any]:
         return {tuple(item.values): item for item in self.partitions_of(table, [item.values for item in items])}
-
-    def _carry_out(self, change: Change, there: Any) -> bool:
-        """Run the statements, read again, and have the Glue API write what still differs. True if anything was done.
-
-        A statement that Athena refuses is left to the Glue API as well.
-        """
-        decision = change.decide(there)
-        if decision.is_nothing:
-            return False
-        if self._only_ddl and decision.needed and not (change.partly and decision.statements):
-            raise self._unsaid(change.what, decision.needed)
-        if not decision.statements:
-            if not self._only_ddl:
-                change.by_glue(there)
-            return not self._only_ddl
-        self._run(decision.statements, change.database)
-        there = change.read()
-        rest = change.decide(there)
-        if self._only_ddl:
-            self._insist(change.what, rest)
-        elif not rest.is_nothing:
-            change.by_glue(there)
-        return True
-
-    def _run(self, statements: Sequence[str], database: str | None) -> None:
-        """Run them up to the first that Athena refuses. The Glue API does that one and the rest, if it may."""
-        for statement in statements:
-            if self._only_ddl:
-                self._athena.run(statement, database)
-            elif self._refusal(statement, database) is not None:
-                return
-
-    def _refusal(self, statement: str, database: str | None) -> str | None:
-        """Run a statement; why Athena refuses it, if it does."""
-        try:
-            self._athena.run(statement, database)
-        except Rejected as error:
-            if not self._only_ddl:
-                name, short = self.settings.name, ddl.summary(statement)
-                log.warning("statement_refused", target=name, statement=short, fallback="Glue API", reason=str(error))
-            return error.message
-        return None
-
-    def _by_glue(self, what: str, reasons: Sequence[str]) -> GlueStore:
-        """The Glue store, for what no statement says. Raises Rejected where it may not be used."""
-        if self._only_ddl:
-            raise self._unsaid(what, reasons)
-        return self.glue
-
-    def _insist(self, what: str, rest: Decision) -> None:
-        """Refuse what Athena reported as done, but which still differs."""
-        left = [*rest.needed, *(["the statements ran, but the result still differs"] if rest.statements else [])]
-        if left:
-            raise self._unsaid(what, left)
-
-    def _unsaid(self, what: str, reasons: Sequence[str]) -> Rejected:
-        """The refusal of what no statement says."""
-        shown = "; ".join(reasons[:_SHOWN]) + (f"; and {len(reasons) - _SHOWN} more" if len(reasons) > _SHOWN else "")
-        return Rejected(
-            shortened(f"Athena DDL cannot express this change ({what}, target {self.settings.name!r}): {shown}"),
-            'set glue_api = "when-needed" so that the Glue API makes the change',
-        )
 
 
 def _with_owner(database: Any | None) -> Any | None:
