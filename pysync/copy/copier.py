@@ -8,10 +8,11 @@ for a while: somebody may be overwriting it. Idempotent: what is there is not co
 from __future__ import annotations
 
 import itertools
+import threading
 import time
 import uuid
 from collections.abc import Callable, Iterator, Sequence
-from concurrent.futures import FIRST_EXCEPTION, CancelledError, ThreadPoolExecutor, wait
+from concurrent.futures import FIRST_EXCEPTION, ThreadPoolExecutor, wait
 from contextlib import contextmanager, suppress
 from typing import TypeVar
 
@@ -49,10 +50,13 @@ class Copier:
         self._prefix = f".pysync-copy-{uuid.uuid4().hex[:8]}-"
         self._rounds = itertools.count()
         self._pool = ThreadPoolExecutor(settings.parallelism, thread_name_prefix="copy")
+        self._closed = threading.Event()
 
     def close(self) -> None:
         """Begin no more tasks; those under way end with the workers."""
-        self._pool.shutdown(wait=False, cancel_futures=True)
+        self._closed.set()
+        # Without cancel_futures: nobody would tell a thread that waits for a task which is cancelled so.
+        self._pool.shutdown(wait=False)
 
     def survey(self, pairs: Sequence[Pair]) -> list[Difference]:
         """What the second directory of each pair lacks, in their order. Raises Unavailable or Rejected."""
@@ -156,8 +160,14 @@ class Copier:
         return [step[1] for step, is_lost in zip(steps, lost, strict=True) if is_lost]
 
     def each(self, do: Callable[[A], B], items: Sequence[A]) -> list[B]:
-        """Call `do` for all items, several at once, each with a few tries. Raises an error once all have ended."""
-        futures = [self._pool.submit(_patiently, do, item) for item in items]
+        """Call `do` for all items, several at once, each with a few tries. Raises an error once all have ended.
+
+        Raises Unavailable if nothing can be begun any more.
+        """
+        try:
+            futures = [self._pool.submit(self._one, do, item) for item in items]
+        except RuntimeError as error:  # it is closed, or the system has no thread for it
+            raise Unavailable(f"cannot copy now: {error}") from error
         ended, waiting = wait(futures, return_when=FIRST_EXCEPTION)
         for future in waiting:
             future.cancel()
@@ -166,6 +176,11 @@ class Copier:
         for future in ended:
             future.result()
         return [future.result() for future in futures]
+
+    def _one(self, do: Callable[[A], B], item: A) -> B:
+        if self._closed.is_set():
+            raise Unavailable("the copier is closed")
+        return _patiently(do, item)
 
 
 def _patiently(do: Callable[[A], B], item: A) -> B:
@@ -198,5 +213,3 @@ def classified() -> Iterator[None]:
         raise Rejected(error.message, "see docs/copy.md") from error
     except Failed as error:
         raise Unavailable(error.message) from error
-    except (RuntimeError, CancelledError) as error:  # the pool is closed
-        raise Unavailable("the copier is closed") from error
