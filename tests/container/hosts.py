@@ -7,6 +7,7 @@ read-only, another user, no capabilities and no way to get any.
 from __future__ import annotations
 
 import os
+import signal
 import subprocess
 import time
 from collections.abc import Mapping, Sequence
@@ -15,7 +16,8 @@ from pathlib import Path
 
 from tests.container.images import Image
 
-_LOCKED = ["--clear-groups", "--no-new-privs", "--bounding-set=-all", "--inh-caps=-all"]
+# --pdeathsig=keep: the kernel forgets, as the user changes, that the first process is to die with unshare.
+_LOCKED = ["--pdeathsig=keep", "--clear-groups", "--no-new-privs", "--bounding-set=-all", "--inh-caps=-all"]
 
 # $1: the files of the image; then `source target ro|rw` for each mount, a --, and the command.
 _ENTER = """
@@ -126,7 +128,9 @@ class Container:
 
     def kill(self) -> None:
         """End it and all that runs in it. Harmless if it has ended."""
-        self._process.kill()  # unshare takes the first process along, and that the whole namespace
+        if self.ended is None:
+            os.kill(self.pid, signal.SIGKILL)  # the first process takes the whole namespace along
+        self._process.kill()
         self._process.wait()
 
     def execute(self, command: Sequence[str], seconds: float = 60) -> subprocess.CompletedProcess[str]:

@@ -134,6 +134,25 @@ def test_a_process_whose_parent_ended_is_reaped(contain: Contain, sidecar_image:
     assert not re.search(r"\) Z ", states), states
 
 
+def test_a_container_that_is_killed_leaves_no_process(
+    contain: Contain, sidecar_image: Image, places: list[Mount]
+) -> None:
+    """Of these tests themselves: a sidecar that goes on would be in the way of the next one."""
+    container = contain(sidecar_image, sidecar_image.command, mounts=places)
+    first = container.pid
+    wait_until(lambda: "sidecar_started" in container.said(), what="the start of the sidecar")
+    container.kill()
+    wait_until(lambda: is_gone(first), seconds=10, what="the end of the first process of the container")
+
+
+def is_gone(process: int) -> bool:
+    """Whether a process has ended; the machine may not have reaped it."""
+    try:
+        return Path(f"/proc/{process}/stat").read_text().rpartition(")")[2].split()[0] == "Z"
+    except (FileNotFoundError, ProcessLookupError):
+        return True
+
+
 def test_a_wrong_configuration_ends_it_with_2_and_one_line(
     contain: Contain, sidecar_image: Image, places: list[Mount], tmp_path: Path
 ) -> None:
