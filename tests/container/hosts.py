@@ -93,7 +93,8 @@ class Container:
         for mount in mounts:
             _make_place(image.rootfs, mount)
         where = [word for it in mounts for word in (str(it.source), it.target, "ro" if it.read_only else "rw")]
-        spaces = ["unshare", "--mount", "--pid", "--ipc", "--uts", "--fork", "--kill-child", "--propagation=private"]
+        # slave: a file system that is unmounted out here is so in there, too, and does not stay in use.
+        spaces = ["unshare", "--mount", "--pid", "--ipc", "--uts", "--fork", "--kill-child", "--propagation=slave"]
         enter = ["sh", "-ec", _ENTER, "enter", str(image.rootfs), *where, "--"]
         with log.open("ab") as said:
             self._process = subprocess.Popen(
