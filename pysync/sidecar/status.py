@@ -8,6 +8,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from pysync import __version__
+from pysync.capture.clocks import Clocks
 from pysync.capture.roll import Roll
 from pysync.config import Config
 from pysync.health import problems
@@ -28,6 +29,7 @@ def sidecar_status(
     drains: Sequence[Drain],
     *,
     roll: Roll,
+    clocks: Clocks,
     lags: Lags,
     workers: Sequence[Worker],
     verified: Mapping[str, dict[str, Any] | None],
@@ -39,7 +41,9 @@ def sidecar_status(
     """
     now = time.time()
     instances = queue.intake.instances()
-    listeners = roll.status(instances)
+    listeners = [
+        {**it, "clock_offset_seconds": _rounded(clocks.offset(it["instance"]))} for it in roll.status(instances)
+    ]
     # What waits in a spool is missing at every target, whatever the queue says.
     spooled = min((it["waiting_since"] for it in listeners if it["waiting_since"] is not None), default=now)
     found = {
@@ -67,6 +71,10 @@ def sidecar_status(
     }
     wrong = problems(found, config.status_grace, now)
     return {"well": not wrong, "problems": wrong, **found}
+
+
+def _rounded(seconds: float | None) -> float | None:
+    return None if seconds is None else round(seconds, 3)
 
 
 def _queue(config: Config, queue: EventQueue) -> dict[str, Any]:

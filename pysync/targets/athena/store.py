@@ -48,6 +48,9 @@ class Statements(Protocol):
     def run(self, statement: str, database: str | None = None) -> None:
         """Run one, with this database as the current one."""
 
+    def tell_calls(self, on_call: Callable[[str], object]) -> None:
+        """Call `on_call` with the name of each request from now on."""
+
     def close(self) -> None:
         """Close idle connections."""
 
@@ -83,6 +86,11 @@ class AthenaStore(Store):
     def classified(self, what: str, *, reading: bool = False) -> AbstractContextManager[None]:
         """Sort the errors of the Glue API; those of statements are sorted already."""
         return self.glue.classified(what, reading=reading)
+
+    def tell_calls(self, on_call: Callable[[str], object]) -> None:
+        """Tell of requests to Glue and Athena; each `athena.StartQueryExecution` is a statement."""
+        self.glue.tell_calls(on_call)
+        self._athena.tell_calls(on_call)
 
     def is_race(self, error: Exception) -> bool:
         """As for the Glue API."""
