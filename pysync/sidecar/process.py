@@ -38,6 +38,7 @@ from pysync.resync.healing import Healer
 from pysync.resync.refreshes import Refreshes
 from pysync.resync.rescoping import Rescoper, compare_scope
 from pysync.sidecar.commands import Commands
+from pysync.sidecar.credentials import Credentials
 from pysync.sidecar.curves import Curves
 from pysync.sidecar.lag import Lags
 from pysync.sidecar.needs import assert_needs
@@ -126,6 +127,7 @@ class Sidecar:
         self._verifiers = {drain.name: self._verifier(drain, watch) for drain in self.drains}
         commands = Commands(self.queue, self.drains, self._healer, self.bootstrapper, watch.roll)
         self._web = self._web_server() if bridge else None
+        self._credentials = Credentials(config)
         self._curves = Curves([drain.name for drain in self.drains], self.status)
         answers = {"status": lambda _: self.status(), "history": self._curves.history, **commands.by_name()}
         self._control = ControlServer(config.queue.directory, answers)
@@ -215,6 +217,7 @@ class Sidecar:
             clocks=self._clocks,
             lags=self._lags,
             workers=self._workers(),
+            credentials=self._credentials.status(),
             verified={name: verifier.status() for name, verifier in self._verifiers.items()},
             scopes={name: rescoper.status() for name, rescoper in self._rescopers.items()},
         )

@@ -32,6 +32,7 @@ def sidecar_status(
     clocks: Clocks,
     lags: Lags,
     workers: Sequence[Worker],
+    credentials: Sequence[Mapping[str, Any]],
     verified: Mapping[str, dict[str, Any] | None],
     scopes: Mapping[str, dict[str, Any] | None],
 ) -> dict[str, Any]:
@@ -54,6 +55,7 @@ def sidecar_status(
         **capture,
         "listeners": listeners,
         "no_listener_since": roll.empty_since(),
+        "credentials": list(credentials),
         "queue": _queue(config, queue),
         "workers": [worker.status() for worker in workers],
         "acts": [_act(act) for act in queue.notes.acts()],

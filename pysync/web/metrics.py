@@ -45,6 +45,7 @@ def families(status: Mapping[str, Any]) -> Iterator[Metric]:
     yield _workers(status["workers"])
     yield from _capture(status)
     yield from _listeners(status["listeners"])
+    yield _credentials(status["credentials"])
     yield from _queue(status["queue"])
     yield from _targets(status["targets"])
     yield from latencies(status["targets"])
@@ -129,6 +130,18 @@ def _listeners(listeners: Sequence[Mapping[str, Any]]) -> Iterator[Metric]:
         if it["clock_offset_seconds"] is not None:
             clock.add_metric(labels, it["clock_offset_seconds"])
     yield from (lost, silent, heard, size, events, clock)
+
+
+def _credentials(credentials: Sequence[Mapping[str, Any]]) -> Metric:
+    ends = GaugeMetricFamily(
+        "pysync_credential_expiry_timestamp_seconds",
+        "When a certificate or ticket ends, in seconds since 1970.",
+        labels=["used_for", "kind"],
+    )
+    for it in credentials:
+        if it["expires_at"] is not None:
+            ends.add_metric([it["used_for"], it["kind"]], it["expires_at"])
+    return ends
 
 
 def _queue(queue: Mapping[str, Any]) -> Iterator[Metric]:

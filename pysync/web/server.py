@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from pysync.errors import PysyncError, UsageError
 from pysync.health import failing
-from pysync.web.moment import Moment
+from pysync.moment import Moment
 
 if TYPE_CHECKING:
     from prometheus_client.core import Metric
