@@ -1,4 +1,4 @@
-"""Moment: an answer that is dear, given again to whoever asks within a moment."""
+"""Moment: an answer that is expensive to find, given again to whoever asks within a moment."""
 
 from __future__ import annotations
 

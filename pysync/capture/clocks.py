@@ -23,18 +23,19 @@ class Clocks:
         self._clock = clock
         self._lock = threading.Lock()
         self._seen: OrderedDict[str, deque[float]] = OrderedDict()
+        self._offsets: dict[str, float] = {}
 
     def told(self, instance: str, sent_ms: int) -> None:
         """A report has come that was sent at `sent_ms`, in milliseconds since 1970 by the listener's clock."""
         offset = sent_ms / 1000 - self._clock()
         with self._lock:
-            self._seen.setdefault(instance, deque(maxlen=_REPORTS)).append(offset)
+            seen = self._seen.setdefault(instance, deque(maxlen=_REPORTS))
+            seen.append(offset)
             self._seen.move_to_end(instance)
+            self._offsets[instance] = max(seen)
             if len(self._seen) > _MOST:
-                self._seen.popitem(last=False)
+                del self._offsets[self._seen.popitem(last=False)[0]]
 
     def offset(self, instance: str) -> float | None:
         """How many seconds the listener's clock is ahead of ours; None if it has not told (older listeners do not)."""
-        with self._lock:
-            seen = self._seen.get(instance)
-            return max(seen) if seen else None
+        return self._offsets.get(instance)  # without the lock: it is asked for every event

@@ -74,11 +74,11 @@ class GapWatch:
             return False
         if len(instance) > _LONGEST_NAME or len(source) > _LONGEST_NAME or self._is_one_too_many(instance):
             return False
-        if sent_ms is not None:
-            self.clocks.told(instance, sent_ms)
         if told.get("ended") is True:
             self._end(instance)
             return True
+        if sent_ms is not None:
+            self.clocks.told(instance, sent_ms)
         with self._lock:
             listener = self._heard(instance)
             listener.highest, listener.idle = highest, waiting == 0

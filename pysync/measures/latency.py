@@ -21,8 +21,8 @@ _QUARTERS = 97
 class Latency:
     """The latencies of one target: of the last 10 minutes, of the last 24 hours, and since the start.
 
-    It holds a hundred histograms at most, each of a bounded size. A minute that is over is added to its quarter of an
-    hour; so the edges of the 10 minutes and the 24 hours are exact to a minute and to a quarter.
+    It holds at most 110 slices, each of a bounded size. A minute that is over is added to its quarter of an hour; so
+    the edges of the 10 minutes and the 24 hours are exact to a minute and to a quarter.
     """
 
     def __init__(self) -> None:

@@ -80,16 +80,17 @@ class Ring:
         self._slices: deque[Slice] = deque(maxlen=count)
 
     def at(self, now: float) -> Slice:
-        """The slice of that time, in seconds since 1970; the last one for a time before it (a clock was set back)."""
+        """The slice of that time, in seconds since 1970."""
         number = int(now // self._seconds)
-        if not self._slices or self._slices[-1].number < number:
+        # A time just before the last slice is another thread's that came late; one far before it, a clock set back.
+        if not self._slices or not 0 <= self._slices[-1].number - number <= 1:
             self._slices.append(Slice(number))
         return self._slices[-1]
 
     def total(self, now: float) -> Slice:
         """All of the slices that are not too old at that time, in a new one."""
-        found, oldest = Slice(), now // self._seconds - self._count
+        found, number = Slice(), now // self._seconds
         for it in self._slices:
-            if it.number > oldest:
+            if number - self._count < it.number <= number + 1:
                 found.take(it)
         return found

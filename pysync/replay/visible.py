@@ -14,13 +14,12 @@ from pysync.targets.base import Outcome
 _HIDDEN = frozenset({Outcome.FOREIGN, Outcome.CONFLICT, Outcome.UNSUPPORTED})
 """After these the target does not have the change."""
 
-ClockOffset = Callable[[str], float]
-"""How many seconds the clock of a listener's host is ahead of ours, by the listener's instance; 0 if nobody knows."""
+ClockOffset = Callable[[str], float | None]
+"""How many seconds the clock of a listener's host is ahead of ours, by the listener's instance; None: not known."""
 
 
-def same_clock(_: str) -> float:
-    """The offset where source and sidecar have one clock."""
-    return 0.0
+def same_clock(_: str) -> None:
+    """For where nobody measures the clocks: they are taken for the same."""
 
 
 class Visible:
@@ -56,6 +55,6 @@ class Visible:
             event = change.event
             if event.instance != SIDECAR:
                 captured = queued.at_ms / 1000
-                committed = event.time_ms / 1000 - self._offset(event.instance)
+                committed = event.time_ms / 1000 - (self._offset(event.instance) or 0.0)
                 # Each part for itself: a clock that was set must not make one negative.
                 yield Delays(max(0.0, captured - committed), max(0.0, job.begun - captured), at_target)

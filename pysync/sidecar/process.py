@@ -42,16 +42,14 @@ from pysync.sidecar.credentials import Credentials
 from pysync.sidecar.curves import Curves
 from pysync.sidecar.lag import Lags
 from pysync.sidecar.needs import assert_needs
+from pysync.sidecar.opening import open_counted
 from pysync.sidecar.registry import assert_named
 from pysync.sidecar.shutdown import Shutdown
 from pysync.sidecar.status import sidecar_status
 from pysync.sidecar.systemd import Systemd
 from pysync.sidecar.tuning import collect_seldom
 from pysync.sidecar.verifying import Verifier
-from pysync.targets.base import Target
-from pysync.targets.kinds import target_kind
 from pysync.targets.settings import TargetSettings
-from pysync.targets.target import StoreTarget
 from pysync.token import read_token
 from pysync.web.server import HOST, WebServer
 from pysync.worker import Worker
@@ -313,31 +311,15 @@ class Sidecar:
     def _drain(self, settings: TargetSettings, translator: Translator) -> Drain:
         files = self._origin.files if self._origin else None
         calls = Counts()
-        open_target = self._copies.opener(settings, partial(_opened, settings, calls), files)
+        open_target = self._copies.opener(settings, partial(open_counted, settings, calls), files)
         living = partial(Metastore, self._source) if self._source else None
         source = self._origin.opened if self._origin else living
         tally = self._checkpoints.tally(settings.name)
-        return Drain(
-            self.queue,
-            settings,
-            translator,
-            open_target,
-            source=source,
-            tally=tally,
-            calls=calls,
-            clock_offset=lambda instance: self._clocks.offset(instance) or 0.0,
-        )
+        measured = {"calls": calls, "clock_offset": self._clocks.offset}
+        return Drain(self.queue, settings, translator, open_target, source=source, tally=tally, **measured)
 
     def _bridge_ended(self) -> None:
         self.ending.ask("the bridge stopped accepting connections (check the limit of open files)")
-
-
-def _opened(settings: TargetSettings, calls: Counts) -> Target:
-    """A target that counts its calls, if it is one on a store."""
-    target = target_kind(settings.kind).open(settings)
-    if isinstance(target, StoreTarget):
-        target.store.tell_calls(calls.add)
-    return target
 
 
 def run(config: Config, *, quarantine: bool = False) -> None:

@@ -62,6 +62,16 @@ def test_a_clock_that_is_set_back_does_not_stop_it(stand: Stand) -> None:
     assert [it["at"] for it in stand.points()] == [10 * MINUTE, 5 * MINUTE, 6 * MINUTE]
 
 
+def test_a_status_that_fails_costs_a_point_and_no_more(stand: Stand) -> None:
+    good, stand.target = stand.target, {}
+    stand.curves = Curves(["dr"], lambda: {"targets": [stand.target]} if stand.target else {})
+    stand.curves.look(0.0)
+    stand.curves.look(MINUTE)
+    stand.target = good
+    stand.curves.look(2 * MINUTE)
+    assert [it["at"] for it in stand.points()] == [2 * MINUTE]
+
+
 @pytest.mark.parametrize(
     ("request_", "said"),
     [

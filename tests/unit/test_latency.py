@@ -83,9 +83,16 @@ def test_the_buckets_are_cumulative_and_end_with_the_count() -> None:
     assert counts[-1] == 25 <= found["since_start"]["visible"]["count"] == 28
 
 
-def test_a_clock_that_is_set_back_loses_nothing() -> None:
+def test_a_clock_that_is_set_back_loses_nothing_and_shows_nothing_of_the_future() -> None:
     made = noted((HOUR, "db.t", Delays(0, 0, 1.0)), (0, "db.t", Delays(0, 0, 1.0)))
-    assert made.status(START)["since_start"]["visible"]["count"] == 2
+    found = made.status(START)
+    assert (found["recent"]["count"], found["since_start"]["visible"]["count"]) == (1, 2)
+
+
+def test_threads_that_come_late_by_a_moment_do_not_push_minutes_out() -> None:
+    made = noted(*((MINUTE * 5 + (-1) ** turn, "db.t", Delays(0, 0, 1.0)) for turn in range(100)))
+    assert made.status(START + 5 * MINUTE)["recent"]["count"] == 100
+    assert len(made._minutes._slices) <= 3
 
 
 def test_a_year_of_changes_takes_no_more_room_than_a_day() -> None:
