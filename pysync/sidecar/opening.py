@@ -10,7 +10,7 @@ from pysync.targets.target import StoreTarget
 
 
 def open_counted(settings: TargetSettings, calls: Counts) -> Target:
-    """The target of these settings; its calls are added to `calls` if it is one on a store. Raises what opening does."""
+    """The target of these settings; if it is one on a store, `calls` counts its calls. Raises what opening does."""
     target = target_kind(settings.kind).open(settings)
     if isinstance(target, StoreTarget):
         target.store.tell_calls(calls.add)

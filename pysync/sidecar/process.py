@@ -314,9 +314,16 @@ class Sidecar:
         open_target = self._copies.opener(settings, partial(open_counted, settings, calls), files)
         living = partial(Metastore, self._source) if self._source else None
         source = self._origin.opened if self._origin else living
-        tally = self._checkpoints.tally(settings.name)
-        measured = {"calls": calls, "clock_offset": self._clocks.offset}
-        return Drain(self.queue, settings, translator, open_target, source=source, tally=tally, **measured)
+        return Drain(
+            self.queue,
+            settings,
+            translator,
+            open_target,
+            source=source,
+            tally=self._checkpoints.tally(settings.name),
+            calls=calls,
+            clock_offset=self._clocks.offset,
+        )
 
     def _bridge_ended(self) -> None:
         self.ending.ask("the bridge stopped accepting connections (check the limit of open files)")

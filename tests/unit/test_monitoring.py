@@ -84,7 +84,7 @@ CASES: list[tuple[str, dict[str, str], int]] = [
     ("PysyncWorkerFailing", {'pysync_worker_state{worker="drain-dr",state="waiting"}': always(1)}, 0),
     ("PysyncCertificateEnding", {EXPIRY % "certificate": always(13 * DAY)}, 1),
     ("PysyncCertificateEnding", {EXPIRY % "authority": always(13 * DAY)}, 1),
-    ("PysyncCertificateEnding", {EXPIRY % "certificate": always(16 * DAY), EXPIRY % "ticket": always(9 * 3600)}, 0),
+    ("PysyncCertificateEnding", {EXPIRY % "certificate": always(15 * DAY), EXPIRY % "ticket": always(9 * 3600)}, 0),
     ("PysyncCertificateEnding", {EXPIRY % "ticket": always(3600 + 1800)}, 1),
 ]
 
