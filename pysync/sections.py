@@ -14,7 +14,7 @@ from pysync.metastore.access import MetastoreAccess
 from pysync.metastore.settings import AddressList, KerberosSettings, LoginSettings, TlsSettings, assert_one_login
 from pysync.targets.settings import Name, SparkConf
 from pysync.toml_places import Place, fault, place_of, places
-from pysync.validation import Duration, Finite, Interval, PlainPath, Seconds, readable
+from pysync.validation import Duration, Finite, HostName, Interval, PlainPath, Seconds, readable
 
 if sys.version_info >= (3, 11):
     import tomllib
@@ -127,6 +127,11 @@ class WebConfig(_Section):
         ge=0,
         le=65535,
         description="Port of /metrics and /health on 127.0.0.1; 0 takes a free port. Default: no web server.",
+    )
+    allowed_hosts: tuple[HostName, ...] = Field(
+        default=(),
+        description="More names that a request may have in its Host header, for a proxy that passes its own name on. "
+        "127.0.0.1 and localhost always work.",
     )
 
 

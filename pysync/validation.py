@@ -111,6 +111,16 @@ PlainPath = Annotated[Path, BeforeValidator(lambda it: path_of(it) if isinstance
 """A path, whose name stands in messages and logs."""
 
 
+HostName = Annotated[
+    str,
+    matching(
+        r"(?=.{1,253}$)[A-Za-z0-9_]([A-Za-z0-9_.-]*[A-Za-z0-9_])?",
+        'a host name; write "metrics.example.com", without a port and without *',
+    ),
+]
+"""A host's name or IPv4 address, as it stands in a Host header."""
+
+
 def _rate(value: str) -> str:
     if value != "0" and rate(value) is None:
         raise ValueError(

@@ -29,7 +29,8 @@ from pysync.queue import Entry, Intake, QueueFailed, QueueFull
 
 PROTOCOL = "pysync 1"
 
-_WORST_FIRST = ("failed", "full", "unsupported", "unreadable", "queued")
+ANSWERS = ("failed", "full", "unsupported", "unreadable", "queued")
+"""The answers of `append`, the worst first."""
 
 _BACKLOG = 512  # py4j's own 5 costs a caller a second under load: the kernel drops its SYN (measured with 50 threads)
 _START_SECONDS = 5.0
@@ -62,7 +63,7 @@ class Reception:
         answers = self._taken([payload, *more])
         with self._counting:
             self._answers.update(answers)
-        return min(answers, key=_WORST_FIRST.index)
+        return min(answers, key=ANSWERS.index)
 
     def report(self, payload: str) -> str:
         """Note what a listener tells of itself, every few seconds: `ok`, or `unreadable`.

@@ -13,6 +13,7 @@ import threading
 from dataclasses import dataclass, field
 from typing import Any
 
+from pysync.capture.clocks import Clocks
 from pysync.capture.roll import Roll
 from pysync.model.event import SIDECAR
 from pysync.queue import EventQueue, Instance
@@ -43,12 +44,13 @@ class _Listener:
 class GapWatch:
     """Finds gaps and records them in the queue. `silence_seconds` is how long a listener may say nothing.
 
-    `roll` knows who is to be heard of, for people.
+    `roll` knows who is to be heard of, for people; `clocks` how far the listeners' clocks are from ours.
     """
 
     queue: EventQueue
     silence_seconds: float
     roll: Roll = field(init=False)
+    clocks: Clocks = field(default_factory=Clocks)
     _listeners: dict[str, _Listener] = field(default_factory=dict)
     _lock: threading.Lock = field(default_factory=threading.Lock)
     _notification_id: int = 0
@@ -67,6 +69,7 @@ class GapWatch:
             told: dict[str, Any] = json.loads(payload)
             instance, highest, waiting = str(told["instance"]), _number(told["sequence"]), _number(told["waiting"])
             source, lost = str(told.get("source", "")), _number(told.get("lost", 0))
+            sent_ms = _number(told["now"]) if "now" in told else None  # older listeners do not say
         except (ValueError, TypeError, KeyError, RecursionError):
             return False
         if len(instance) > _LONGEST_NAME or len(source) > _LONGEST_NAME or self._is_one_too_many(instance):
@@ -74,6 +77,8 @@ class GapWatch:
         if told.get("ended") is True:
             self._end(instance)
             return True
+        if sent_ms is not None:
+            self.clocks.told(instance, sent_ms)
         with self._lock:
             listener = self._heard(instance)
             listener.highest, listener.idle = highest, waiting == 0

@@ -80,6 +80,8 @@ class Metastore:
         self._connect_timeout = connect_timeout
         self._wire: Wire | None = None
         self._client: Any = None
+        self.on_call: Callable[[str], object] | None = None
+        """Is called with the name of each call that is sent."""
 
     @property
     def uri(self) -> MetastoreUri:
@@ -127,6 +129,7 @@ class Metastore:
             return self._wire
         self.close()
         self._wire = wire = connect(self._access, self._timeout, self._connect_timeout)
+        wire.on_sent = self.on_call
         self._client = idl.Client(TBinaryProtocolAccelerated(TBufferedTransport(self._wire, _READ_BUFFER)))
         # Over HTTP a header says it with each request (metastore/plain).
         if self._access.user is not None and not wire.uri.is_http:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import socket
 import ssl
 import struct
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 
 from pysync.metastore.access import MetastoreAccess
@@ -30,6 +30,7 @@ class Wire:
     def __init__(self, channel: Channel, uri: MetastoreUri) -> None:
         self.uri = uri
         self.sent = ""  # the name of the call; empty while nothing went out
+        self.on_sent: Callable[[str], object] | None = None  # is called with the name of each
         self._channel = channel
         self.answered = False  # whether anything has come since it was opened
 
@@ -54,6 +55,8 @@ class Wire:
         # TBufferedTransport writes a request as a whole, at its flush.
         (length,) = struct.unpack_from("!i", data, _NAME_AT - 4)
         self.sent = data[_NAME_AT : _NAME_AT + length].decode()
+        if self.on_sent is not None:
+            self.on_sent(self.sent)
         with self._explained():
             self._channel.send(data)
 

@@ -19,6 +19,7 @@ from pysync.replay.plan import leftover
 from pysync.replay.progress import Progress
 from pysync.replay.refresh import Refresher
 from pysync.replay.unfinished import Unfinished
+from pysync.replay.visible import Visible
 from pysync.replay.whole import from_events
 from pysync.targets.base import (
     Forbidden,
@@ -29,6 +30,7 @@ from pysync.targets.base import (
     OutcomeUnknown,
     Rejected,
     Unavailable,
+    kind_of,
     total,
 )
 from pysync.targets.settings import TargetSettings
@@ -42,7 +44,7 @@ class Applier:
     """Applies works for one target until `stop` is set; used by several lanes at once.
 
     `chance` returns numbers from 0 to 1: waits are random, so that many works do not come again at once. `unfinished`
-    knows the tables that are at the target only in part.
+    knows the tables that are at the target only in part. `visible` hears of the works that are done.
     """
 
     def __init__(
@@ -53,9 +55,11 @@ class Applier:
         refresher: Refresher,
         *,
         unfinished: Unfinished,
+        visible: Visible,
         chance: Callable[[], float] = random.random,
     ) -> None:
         self._refresher = refresher
+        self._visible = visible
         self._unfinished = unfinished
         self._settings = settings
         self._progress = progress
@@ -68,6 +72,7 @@ class Applier:
         Raises Again if one should be tried later, Stopped, Rejected, or, after a few tries, any other error of the
         target.
         """
+        self._visible.begins(job)
         for operation in job.work.operations[job.done :]:
             if self._stop.is_set():
                 raise Stopped
@@ -75,9 +80,8 @@ class Applier:
             outcome = self._outcome(lane, job, operation)
             crash_point("apply.done")
             job.done, job.tries = job.done + 1, 0
-            self._progress.count(outcome.value)
-            kind = type(operation).__name__
-            log.debug("operation_applied", target=self._settings.name, operation=kind, key=operation.key)
+            self._ended(job, operation, outcome)
+        self._visible.ends(job)
 
     def reason(self, error: Exception | None) -> tuple[str, str]:
         """The kind and reason to park an event with, for an error of `apply`; None: it waits behind another event."""
@@ -87,13 +91,21 @@ class Applier:
             return "rejected", str(error)
         return "bug", str(error) if isinstance(error, PysyncError) else "".join(traceback.format_exception(error))
 
+    def _ended(self, job: Job, operation: Operation, outcome: Outcome) -> None:
+        self._progress.count(outcome.value)
+        self._progress.operations.add()
+        self._visible.ended(job, outcome)
+        kind = type(operation).__name__
+        log.debug("operation_applied", target=self._settings.name, operation=kind, key=operation.key)
+
     def _outcome(self, lane: Lane, job: Job, operation: Operation) -> Outcome:
         try:
             return self._with_database(lane, job, operation)
-        except Missing:
+        except Rejected as error:
             # After a crash events come again whose place a later event has removed already (see
             # pysync.replay.hindsight).
-            if not job.work.excuses(operation):
+            if not (isinstance(error, Missing) and job.work.excuses(operation)):
+                self._progress.errors.add(kind_of(error))
                 raise
             left = leftover(operation)
             return self._try(lane, job, left) if left else Outcome.STALE
@@ -144,6 +156,7 @@ class Applier:
         except (Rejected, Stopped):
             raise
         except Exception as error:
+            self._progress.errors.add(kind_of(error))
             # To see later whether other operations have succeeded since the first try (`_is_its_own`).
             job.applied = self._progress.applied if job.tries == 0 else job.applied
             job.tries += 1
@@ -156,7 +169,9 @@ class Applier:
             if not away and job.tries >= job.leg.attempts:
                 raise
             self._tell(error, job.tries, away=away)
-            raise Again(self._wait(job.tries), forbidden=isinstance(error, Forbidden)) from error
+            seconds = self._wait(job.tries)
+            self._progress.again(seconds)
+            raise Again(seconds, forbidden=isinstance(error, Forbidden)) from error
         self._progress.succeeds()
         return outcome
 

@@ -23,6 +23,7 @@ from itertools import chain
 import structlog
 
 from pysync.errors import PysyncError
+from pysync.measures.counts import Counts
 from pysync.model.names import TableName
 from pysync.queue import EventQueue, Pause
 from pysync.replay.brake import Limits
@@ -37,6 +38,7 @@ from pysync.replay.requests import Requests
 from pysync.replay.retries import Retries
 from pysync.replay.tally import Tally
 from pysync.replay.translate import Translator
+from pysync.replay.visible import ClockOffset, same_clock
 from pysync.targets.base import Target
 from pysync.targets.settings import TargetSettings
 from pysync.text import nearest
@@ -76,14 +78,16 @@ class Drain:
         *,
         source: OpenSource | None = None,
         tally: Tally | None = None,
+        calls: Counts | None = None,
+        clock_offset: ClockOffset = same_clock,
         clock: Callable[[], float] = time.monotonic,
     ) -> None:
-        """`source` connects to the source metastore; `tally` counts the progress of a bootstrap; `clock` returns
-        seconds that only grow.
+        """`source` connects to the source metastore; `tally` counts the progress of a bootstrap; `calls` are those that
+        opened targets make; `clock_offset` knows the clocks of listeners; `clock` returns seconds that only grow.
         """
         self.name = settings.name
         self.settings = settings
-        self.progress = Progress(settings.name, settings.kind)
+        self.progress = Progress(settings.name, settings.kind, calls)
         self._queue = queue
         self._target_queue = queue.target(settings.name)
         self._open_target = open_target
@@ -100,6 +104,7 @@ class Drain:
             ledger=_ledger(queue, settings),
             tally=tally,
             clock=clock,
+            clock_offset=clock_offset,
         )
         self._requests: Requests[Lanes] = Requests()
         self._retries = Retries(settings, clock)

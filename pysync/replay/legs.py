@@ -59,7 +59,8 @@ class Leg:
 class Job:
     """One work on its way: how many of its operations are `done`, and how many `tries` the next one has had.
 
-    `applied` is how many operations of all works were done when that one was first tried.
+    `applied` is how many operations of all works were done when that one was first tried. `begun` is when the work was
+    first begun, in seconds since 1970. `hidden`: an operation has left the target without the change.
     """
 
     leg: Leg
@@ -67,3 +68,5 @@ class Job:
     done: int = 0
     tries: int = 0
     applied: int = 0
+    begun: float = 0.0
+    hidden: bool = False

@@ -9,6 +9,10 @@ from typing import Any
 
 import structlog
 
+from pysync.measures.counts import Counts, Rate
+from pysync.measures.latency import Latency
+from pysync.targets.base import ERRORS
+
 log = structlog.get_logger(__name__)
 
 
@@ -28,12 +32,21 @@ class State(str, Enum):
 
 
 class Progress:
-    """The state, the counts and the last error of one drain since its start."""
+    """The state, the counts, the latency and the last error of one drain since its start.
 
-    def __init__(self, name: str, kind: str) -> None:
+    `calls` are those that its targets make, `errors` those of operations by their kind, `operations` how many are done.
+    """
+
+    def __init__(self, name: str, kind: str, calls: Counts | None = None) -> None:
         self.name = name
         self.kind = kind
         self.state = State.STARTING
+        self.latency = Latency()
+        self.calls = calls or Counts()
+        self.errors = Counts(ERRORS)
+        self.operations = Rate()
+        self._retries = 0
+        self._backoff_seconds = 0.0
         self._lock = threading.Lock()
         self._counts: dict[str, int] = {}
         self._last_error: dict[str, Any] | None = None
@@ -47,6 +60,12 @@ class Progress:
         with self._lock:
             if number:
                 self._counts[what] = self._counts.get(what, 0) + number
+
+    def again(self, seconds: float) -> None:
+        """An operation is to be tried again after so many seconds."""
+        with self._lock:
+            self._retries += 1
+            self._backoff_seconds += seconds
 
     @property
     def applied(self) -> int:
@@ -103,6 +122,12 @@ class Progress:
 
     def status(self) -> dict[str, Any]:
         """As in `pysync status --json`."""
+        measured = {
+            "latency": self.latency.status(time.time()),
+            "calls": self.calls.status(),
+            "errors": self.errors.status(),
+            "rate": round(self.operations.per_second(), 3),
+        }
         with self._lock:
             return {
                 "name": self.name,
@@ -112,4 +137,7 @@ class Progress:
                 "counts": dict(sorted(self._counts.items())),
                 "last_done": self._last_done,
                 "last_error": self._last_error,
+                "retries": self._retries,
+                "backoff_seconds": round(self._backoff_seconds, 3),
+                **measured,
             }

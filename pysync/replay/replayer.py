@@ -36,6 +36,7 @@ from pysync.replay.scheduler import Scheduler
 from pysync.replay.tally import Tally
 from pysync.replay.translate import Translator
 from pysync.replay.unfinished import Unfinished
+from pysync.replay.visible import ClockOffset, Visible, same_clock
 from pysync.targets.base import OutcomeUnknown, Target, Unavailable
 from pysync.targets.settings import TargetSettings
 
@@ -54,7 +55,7 @@ class Replayer:
 
     `reach` is how many events, from the position on, may be under way or done. `source` connects to the source
     metastore, for what events do not tell. `clock` returns seconds that only grow, `chance` numbers from 0 to 1;
-    `open_lanes` makes the lanes; `ledger` knows the drops of late.
+    `open_lanes` makes the lanes; `ledger` knows the drops of late; `clock_offset` the clocks of listeners.
     """
 
     def __init__(
@@ -70,6 +71,7 @@ class Replayer:
         tally: Tally | None = None,
         clock: Callable[[], float] = time.monotonic,
         chance: Callable[[], float] = random.random,
+        clock_offset: ClockOffset = same_clock,
         open_lanes: OpenLanes = Threads,
     ) -> None:
         self.shadow = settings.mode == "shadow"
@@ -91,7 +93,10 @@ class Replayer:
         self._refresher = Refresher(source, translator, self.brake.allows, tally)
         noted = f"unfinished:{settings.name}"
         unfinished = Unfinished(partial(queue.notes.put, noted), queue.notes.get(noted))
-        self._applier = Applier(settings, progress, halt, self._refresher, unfinished=unfinished, chance=chance)
+        visible = Visible(progress.latency, clock_offset)
+        self._applier = Applier(
+            settings, progress, halt, self._refresher, unfinished=unfinished, visible=visible, chance=chance
+        )
         self._scheduler = Scheduler(clock, self._holds, self._refuse)
         self._windows: deque[Leg] = deque()  # those that the position has not passed
         self._done: int | None = None  # the target's position; None: ask the queue

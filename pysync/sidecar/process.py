@@ -25,6 +25,7 @@ from pysync.control.server import ControlServer
 from pysync.copy.copies import Copies
 from pysync.errors import PysyncError, UsageError
 from pysync.install import listener_jar
+from pysync.measures.counts import Counts
 from pysync.metastore.access import MetastoreAccess
 from pysync.metastore.client import Metastore
 from pysync.queue import EventQueue, Gap, QueueFull
@@ -37,15 +38,17 @@ from pysync.resync.healing import Healer
 from pysync.resync.refreshes import Refreshes
 from pysync.resync.rescoping import Rescoper, compare_scope
 from pysync.sidecar.commands import Commands
+from pysync.sidecar.credentials import Credentials
+from pysync.sidecar.curves import Curves
 from pysync.sidecar.lag import Lags
 from pysync.sidecar.needs import assert_needs
+from pysync.sidecar.opening import open_counted
 from pysync.sidecar.registry import assert_named
 from pysync.sidecar.shutdown import Shutdown
 from pysync.sidecar.status import sidecar_status
 from pysync.sidecar.systemd import Systemd
 from pysync.sidecar.tuning import collect_seldom
 from pysync.sidecar.verifying import Verifier
-from pysync.targets.kinds import target_kind
 from pysync.targets.settings import TargetSettings
 from pysync.token import read_token
 from pysync.web.server import HOST, WebServer
@@ -98,7 +101,8 @@ class Sidecar:
         self._assert_named()
         watch, overlaps = GapWatch(self.queue, config.source.silence_seconds), Overlaps()
         overlaps.recall(self.queue)
-        self._roll, self._lags = watch.roll, Lags(self.queue)
+        self._roll, self._clocks = watch.roll, watch.clocks
+        self._lags = Lags(self.queue, self._clocks.offset)
         self.bridge = self._bridge(token, Reception(self.queue.intake, watch, overlaps)) if token else None
         self.poller = self._poller(self._source) if polls and self._source else None
         self._copies = Copies(settings, listener_jar, config.queue.directory.absolute())
@@ -120,8 +124,11 @@ class Sidecar:
         self._heals = bridge  # a one-off job leaves gaps and scopes to the next sidecar
         self._verifiers = {drain.name: self._verifier(drain, watch) for drain in self.drains}
         commands = Commands(self.queue, self.drains, self._healer, self.bootstrapper, watch.roll)
-        self._web = WebServer(config.web.port, self.status) if bridge and config.web.port is not None else None
-        self._control = ControlServer(config.queue.directory, {"status": lambda _: self.status(), **commands.by_name()})
+        self._web = self._web_server() if bridge else None
+        self._credentials = Credentials(config)
+        self._curves = Curves([drain.name for drain in self.drains], self.status)
+        answers = {"status": lambda _: self.status(), "history": self._curves.history, **commands.by_name()}
+        self._control = ControlServer(config.queue.directory, answers)
 
     def start(self) -> int:
         """Begin; returns the bridge's port, 0 without one. Raises PysyncError when the port is taken."""
@@ -154,6 +161,7 @@ class Sidecar:
         while not self.ending.comes():
             if over():
                 return
+            self._curves.look(time.time())
             # While there is more to trim, the next look keeps house again.
             if time.monotonic() > due and not self._keep_house():
                 due = time.monotonic() + _HOUSEKEEPING_SECONDS
@@ -204,8 +212,10 @@ class Sidecar:
             {**capture, **bootstrap},
             self.drains,
             roll=self._roll,
+            clocks=self._clocks,
             lags=self._lags,
             workers=self._workers(),
+            credentials=self._credentials.status(),
             verified={name: verifier.status() for name, verifier in self._verifiers.items()},
             scopes={name: rescoper.status() for name, rescoper in self._rescopers.items()},
         )
@@ -265,6 +275,10 @@ class Sidecar:
         settings = self._config.bridge
         return Bridge(reception, settings.port, token, self._bridge_ended, old_listeners=settings.old_listeners)
 
+    def _web_server(self) -> WebServer | None:
+        web = self._config.web
+        return None if web.port is None else WebServer(web.port, self.status, web.allowed_hosts)
+
     def _poller(self, access: MetastoreAccess) -> Poller:
         source = self._config.source
 
@@ -296,11 +310,20 @@ class Sidecar:
 
     def _drain(self, settings: TargetSettings, translator: Translator) -> Drain:
         files = self._origin.files if self._origin else None
-        open_target = self._copies.opener(settings, partial(target_kind(settings.kind).open, settings), files)
+        calls = Counts()
+        open_target = self._copies.opener(settings, partial(open_counted, settings, calls), files)
         living = partial(Metastore, self._source) if self._source else None
         source = self._origin.opened if self._origin else living
-        tally = self._checkpoints.tally(settings.name)
-        return Drain(self.queue, settings, translator, open_target, source=source, tally=tally)
+        return Drain(
+            self.queue,
+            settings,
+            translator,
+            open_target,
+            source=source,
+            tally=self._checkpoints.tally(settings.name),
+            calls=calls,
+            clock_offset=self._clocks.offset,
+        )
 
     def _bridge_ended(self) -> None:
         self.ending.ask("the bridge stopped accepting connections (check the limit of open files)")

@@ -8,6 +8,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from pysync import __version__
+from pysync.capture.clocks import Clocks
 from pysync.capture.roll import Roll
 from pysync.config import Config
 from pysync.health import problems
@@ -28,8 +29,10 @@ def sidecar_status(
     drains: Sequence[Drain],
     *,
     roll: Roll,
+    clocks: Clocks,
     lags: Lags,
     workers: Sequence[Worker],
+    credentials: Sequence[Mapping[str, Any]],
     verified: Mapping[str, dict[str, Any] | None],
     scopes: Mapping[str, dict[str, Any] | None],
 ) -> dict[str, Any]:
@@ -39,7 +42,9 @@ def sidecar_status(
     """
     now = time.time()
     instances = queue.intake.instances()
-    listeners = roll.status(instances)
+    listeners = [
+        {**it, "clock_offset_seconds": _rounded(clocks.offset(it["instance"]))} for it in roll.status(instances)
+    ]
     # What waits in a spool is missing at every target, whatever the queue says.
     spooled = min((it["waiting_since"] for it in listeners if it["waiting_since"] is not None), default=now)
     found = {
@@ -50,6 +55,7 @@ def sidecar_status(
         **capture,
         "listeners": listeners,
         "no_listener_since": roll.empty_since(),
+        "credentials": list(credentials),
         "queue": _queue(config, queue),
         "workers": [worker.status() for worker in workers],
         "acts": [_act(act) for act in queue.notes.acts()],
@@ -67,6 +73,10 @@ def sidecar_status(
     }
     wrong = problems(found, config.status_grace, now)
     return {"well": not wrong, "problems": wrong, **found}
+
+
+def _rounded(seconds: float | None) -> float | None:
+    return None if seconds is None else round(seconds, 3)
 
 
 def _queue(config: Config, queue: EventQueue) -> dict[str, Any]:

@@ -81,6 +81,19 @@ class OutcomeUnknown(PysyncError):
     """The target may or may not have done it."""
 
 
+ERRORS = ("bug", "forbidden", "outcome_unknown", "rejected", "unavailable")
+"""The names of the kinds of errors, as status and metrics have them."""
+
+
+def kind_of(error: Exception) -> str:
+    """The name of an error's kind; `bug` for one that nobody has classified."""
+    if isinstance(error, Unavailable):
+        return "forbidden" if isinstance(error, Forbidden) else "unavailable"
+    if isinstance(error, Rejected):
+        return "rejected"
+    return "outcome_unknown" if isinstance(error, OutcomeUnknown) else "bug"
+
+
 class Outcome(str, Enum):
     """The result of an operation that was not refused."""
 

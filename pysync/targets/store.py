@@ -9,7 +9,7 @@ whatever it needs to write the object back (a version, fields that Hive has no p
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from enum import Enum
@@ -104,6 +104,12 @@ class Store(ABC):
     def on_behalf_of(self, visited: Sequence[str]) -> Store:  # noqa: ARG002
         """The store to write a change with that has been to these clusters: its calls tell listeners so."""
         return self
+
+    def tell_calls(self, on_call: Callable[[str], object]) -> None:  # noqa: B027 - a store need not
+        """Call `on_call` with the name of each call to the place from now on, for status and metrics. From any thread.
+
+        Asked for once, before the store is used. The names must be few: those of an API's calls, not of objects.
+        """
 
     @abstractmethod
     def check(self) -> str:

@@ -10,10 +10,15 @@ from typing import Any
 
 from prometheus_client.core import CounterMetricFamily, GaugeMetricFamily, Metric
 
+from pysync.capture.bridge import ANSWERS
 from pysync.replay.progress import State
+from pysync.targets.base import Outcome
+from pysync.web.latency import latencies, tries
 from pysync.worker import WorkerState
 
 GAPS = ("open", "closing", "closed")
+LISTENERS = ("heard", "expected", "silent")
+RESULTS = (*map(str, Outcome), "shadowed")
 
 _TARGET_GAUGES = {
     "position": "The last event that is applied or parked.",
@@ -25,7 +30,7 @@ _EVENTS = {
     "skipped": "Events that are not for the target: out of scope, or of an excluded kind.",
     "parked": "Events that were parked, each counted once.",
 }
-_LISTENER = ["instance", "source"]
+_LISTENER = ["listener", "source"]  # not `instance`: Prometheus gives that label to what it scrapes
 _COPIED = {"files": "Files copied.", "bytes": "Bytes copied.", "removed": "Files removed."}
 _LEFT = {"files_left": "Files that are still to be copied.", "bytes_left": "Bytes that are still to be copied."}
 
@@ -40,8 +45,11 @@ def families(status: Mapping[str, Any]) -> Iterator[Metric]:
     yield _workers(status["workers"])
     yield from _capture(status)
     yield from _listeners(status["listeners"])
+    yield _credentials(status["credentials"])
     yield from _queue(status["queue"])
     yield from _targets(status["targets"])
+    yield from latencies(status["targets"])
+    yield from tries(status["targets"])
     yield from _copies(status["copy"])
 
 
@@ -63,8 +71,8 @@ def _capture(status: Mapping[str, Any]) -> Iterator[Metric]:
         refused.add_metric([], bridge["refused_connections"])
         yield refused
         answers = CounterMetricFamily("pysync_bridge_answers", "Answers to listeners.", labels=["answer"])
-        for answer, count in sorted(bridge["answers"].items()):
-            answers.add_metric([answer], count)
+        for answer in ANSWERS:
+            answers.add_metric([answer], bridge["answers"].get(answer, 0))
         yield answers
         differing = CounterMetricFamily("pysync_bridge_differing", "Events that arrived again with different content.")
         differing.add_metric([], bridge["differing"])
@@ -85,7 +93,11 @@ def _capture(status: Mapping[str, Any]) -> Iterator[Metric]:
 
 
 def _listeners(listeners: Sequence[Mapping[str, Any]]) -> Iterator[Metric]:
-    """Labelled by instance: a metastore that is started anew is another listener."""
+    """Labelled by the listener's instance: a metastore that is started anew is another listener."""
+    states = GaugeMetricFamily("pysync_listeners", "Listeners that are expected to report.", labels=["state"])
+    for state in LISTENERS:
+        states.add_metric([state], sum(it["state"] == state for it in listeners))
+    yield states
     lost = CounterMetricFamily(
         "pysync_listener_lost_events", "Events that the listener reports as lost.", labels=_LISTENER
     )
@@ -101,6 +113,11 @@ def _listeners(listeners: Sequence[Mapping[str, Any]]) -> Iterator[Metric]:
         "The listener's own events that were not delivered at the last report.",
         labels=_LISTENER,
     )
+    clock = GaugeMetricFamily(
+        "pysync_listener_clock_offset_seconds",
+        "How far the listener's clock is ahead of the sidecar's.",
+        labels=_LISTENER,
+    )
     for it in listeners:
         labels = [it["instance"], it["source"]]
         lost.add_metric(labels, it["lost"])
@@ -110,7 +127,21 @@ def _listeners(listeners: Sequence[Mapping[str, Any]]) -> Iterator[Metric]:
         # No sample where it was never heard: 0 would mean 1970.
         if it["heard_at"] is not None:
             heard.add_metric(labels, it["heard_at"])
-    yield from (lost, silent, heard, size, events)
+        if it["clock_offset_seconds"] is not None:
+            clock.add_metric(labels, it["clock_offset_seconds"])
+    yield from (lost, silent, heard, size, events, clock)
+
+
+def _credentials(credentials: Sequence[Mapping[str, Any]]) -> Metric:
+    ends = GaugeMetricFamily(
+        "pysync_credential_expiry_timestamp_seconds",
+        "When a certificate or ticket ends, in seconds since 1970.",
+        labels=["used_for", "kind"],
+    )
+    for it in credentials:
+        if it["expires_at"] is not None:
+            ends.add_metric([it["used_for"], it["kind"]], it["expires_at"])
+    return ends
 
 
 def _queue(queue: Mapping[str, Any]) -> Iterator[Metric]:
@@ -121,6 +152,9 @@ def _queue(queue: Mapping[str, Any]) -> Iterator[Metric]:
         "pysync_queue_history_bytes", "Approximate size of the events that every target has.", {}, history["bytes"]
     )
     yield _gauge("pysync_queue_free_bytes", "Free space on the disk of the queue.", {}, queue["free_bytes"])
+    yield _gauge(
+        "pysync_queue_min_free_bytes", "Free space below which the queue takes no events.", {}, queue["min_free_bytes"]
+    )
     yield _gauge(
         "pysync_queue_unreadable", "Messages that were not valid events (at most 100).", {}, queue["unreadable"]
     )
@@ -147,10 +181,8 @@ def _targets(targets: Sequence[Mapping[str, Any]]) -> Iterator[Metric]:
     for it in targets:
         for state in State:
             states.add_metric([it["name"], str(state)], it["state"] == state)
-        for result, count in sorted(it["counts"].items()):
-            # Skipped and parked are events, not operations.
-            if result not in events:
-                operations.add_metric([it["name"], result], count)
+        for result in RESULTS:
+            operations.add_metric([it["name"], result], it["counts"].get(result, 0))
         for result, counter in events.items():
             counter.add_metric([it["name"]], it["counts"].get(result, 0))
         conflicts.add_metric([it["name"]], it["counts"].get("conflict", 0))

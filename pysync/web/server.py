@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from pysync.errors import PysyncError, UsageError
 from pysync.health import failing
+from pysync.moment import Moment
 
 if TYPE_CHECKING:
     from prometheus_client.core import Metric
@@ -21,6 +22,8 @@ HOST = "127.0.0.1"
 
 _NAMES = ["127.0.0.1", "localhost"]  # against DNS rebinding: a web page gets here only by a name of its own
 _STOP_SECONDS = 2.0
+FRESH_SECONDS = 1.0
+"""How old metrics may be: scrapes within this time cost no look at the queue."""
 
 Status = Callable[[], Mapping[str, Any]]
 
@@ -32,10 +35,13 @@ def assert_installed() -> None:
 
 
 class WebServer:
-    """Answers from a thread of its own; each answer asks `status` anew."""
+    """Answers from a thread of its own."""
 
-    def __init__(self, port: int, status: Status) -> None:
-        """0 takes a free port. Raises UsageError without the extra, PysyncError when the port is taken."""
+    def __init__(self, port: int, status: Status, allowed_hosts: Sequence[str] = ()) -> None:
+        """Port 0 takes a free port; `allowed_hosts` are more names by which requests may come.
+
+        Raises UsageError without the extra, PysyncError when the port is taken.
+        """
         assert_installed()
         import uvicorn  # noqa: PLC0415 - an extra
 
@@ -45,7 +51,8 @@ class WebServer:
         self.port: int = self._socket.getsockname()[1]
         # uvicorn would configure logging of its own, and write a line for each request.
         quiet: dict[str, Any] = {"log_config": None, "access_log": False, "lifespan": "off", "ws": "none"}
-        self._server = uvicorn.Server(uvicorn.Config(application(status), http=Visitor, backlog=MOST, **quiet))
+        app = application(status, allowed_hosts)
+        self._server = uvicorn.Server(uvicorn.Config(app, http=Visitor, backlog=MOST, **quiet))
         self._thread = threading.Thread(target=self._run, name="web", daemon=True)
 
     def start(self) -> None:
@@ -63,7 +70,7 @@ class WebServer:
         self._server.run(sockets=[self._socket])
 
 
-def application(status: Status) -> Starlette:
+def application(status: Status, allowed_hosts: Sequence[str] = ()) -> Starlette:
     """`GET /metrics` answers in the text format of Prometheus; `/health` 200, or 503 with the problems, a line each.
 
     `/live` answers like `/health`, but only for failing threads, which a restart may help.
@@ -78,9 +85,10 @@ def application(status: Status) -> Starlette:
     # auto_describe would collect once at registration, and so ask for the status before anybody scrapes.
     registry = CollectorRegistry(auto_describe=False)
     registry.register(_Collector(status))
+    rendered = Moment(lambda: generate_latest(registry), FRESH_SECONDS)
 
     def metrics(_: Request) -> Response:
-        return Response(generate_latest(registry), media_type=CONTENT_TYPE_LATEST)
+        return Response(rendered(), media_type=CONTENT_TYPE_LATEST)
 
     def told(found: Sequence[str]) -> Response:
         return PlainTextResponse("\n".join(found or ["ok"]) + "\n", status_code=503 if found else 200)
@@ -92,7 +100,8 @@ def application(status: Status) -> Starlette:
         return told(failing(status()))
 
     routes = [Route("/metrics", metrics), Route("/health", health), Route("/live", live)]
-    return Starlette(routes=routes, middleware=[Middleware(TrustedHostMiddleware, allowed_hosts=_NAMES)])
+    trusted = Middleware(TrustedHostMiddleware, allowed_hosts=[*_NAMES, *allowed_hosts], www_redirect=False)
+    return Starlette(routes=routes, middleware=[trusted])
 
 
 class _Collector:

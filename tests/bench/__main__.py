@@ -9,7 +9,7 @@ from contextlib import contextmanager
 from rich.console import Console
 
 from pysync import logs
-from tests.bench import bootstrap, capture, copy, frame, glue, main, replay
+from tests.bench import bootstrap, capture, copy, frame, glue, main, replay, scrapes
 
 BENCHES: Mapping[str, Callable[[frame.Say], Iterator[frame.Row]]] = {
     "main": main.run,
@@ -18,6 +18,7 @@ BENCHES: Mapping[str, Callable[[frame.Say], Iterator[frame.Row]]] = {
     "copy": copy.run,
     "bootstrap": bootstrap.run,
     "glue": glue.run,
+    "scrapes": scrapes.run,
 }
 
 

@@ -155,6 +155,20 @@ def counted(harness: TargetHarness) -> dict[str, Counter[str]]:
     return found
 
 
+def test_a_store_tells_of_every_call_that_it_makes(harness: TargetHarness) -> None:
+    if harness.kind not in KINDS:
+        pytest.skip("a kind need not tell")
+    told: list[str] = []
+    target = harness.open()
+    target.store.tell_calls(told.append)
+    for what, operation, outcome in steps(harness, Source()):
+        harness.calls.clear()
+        told.clear()
+        assert target.apply(operation) is outcome, what
+        # A request of AWS is told with its service, and a statement that is waited for with each look at it.
+        assert not Counter(harness.calls) - Counter(it.rpartition(".")[2] for it in told), what
+
+
 def test_no_operation_costs_more_calls(harness: TargetHarness) -> None:
     if harness.kind not in KINDS:
         pytest.skip("nobody has said how many calls this kind may make")

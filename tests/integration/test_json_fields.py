@@ -14,7 +14,8 @@ from tests.support.promises import ROOT, rows, sections, words
 from tests.support.sidecars import FaultyPlace, Sidecar, send, sidecar, wait_for
 
 PAGE = "status.md"
-NAMED_BY_USERS = r"counts\.\w+|answers\.\w+|copy\.\w+"  # by result, answer, target: their names are values
+NAMED_BY_USERS = r"counts\.\w+|answers\.\w+|copy\.\w+|calls\.\w+|parts\.\w+|since_start\.\w+"
+"""By result, answer, target, call and part: their names are values."""
 
 
 def fields(value: Any, path: str = "") -> Iterator[str]:

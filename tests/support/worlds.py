@@ -26,6 +26,7 @@ from pysync.replay.progress import Progress
 from pysync.replay.refresh import Refresher
 from pysync.replay.translate import Translator
 from pysync.replay.unfinished import Unfinished
+from pysync.replay.visible import Visible, same_clock
 from pysync.targets.faulty import FaultySettings
 from pysync.targets.memory import MemoryMetastore, MemoryTarget, Store, Told
 
@@ -110,7 +111,10 @@ class Link:
         self.translator = Translator.of(self.settings)
         self.progress = Progress(self.target.name, "faulty")
         refresher = Refresher(self._reads, self.translator, lambda *_: True)
-        self.applier = Applier(self.settings, self.progress, threading.Event(), refresher, unfinished=Unfinished())
+        visible = Visible(self.progress.latency, same_clock)
+        self.applier = Applier(
+            self.settings, self.progress, threading.Event(), refresher, unfinished=Unfinished(), visible=visible
+        )
         self.lane = Lane(lambda: MemoryTarget(self.settings, self.target.store))
 
     @contextmanager

@@ -377,3 +377,17 @@ def test_patterns_and_renames_of_all_targets_are_looked_through_at_once(problems
         "targets[1].policy",
     ]
     assert all(f"target {name!r}" in line for name, line in zip(["dr", "dr", "dr", "lake"], found, strict=True))
+
+
+@pytest.mark.parametrize(
+    "name", ["*", "*.example.com", "a.b:443", "https://a.b", "", "a b", ".a", "a.", "[::1]", "x" * 254]
+)
+def test_a_name_that_no_proxy_has_is_refused(problems, name):
+    (problem,) = problems(SOURCE + f"[web]\nallowed_hosts = ['{name}']\n" + TARGET)
+    assert problem.startswith("web.allowed_hosts[0]: ")
+    assert 'is not a host name; write "metrics.example.com", without a port and without *' in problem
+
+
+def test_names_of_a_proxy_are_taken(load):
+    names = ("metrics.example.com", "Proxy-1", "10.0.0.7", "my_host")
+    assert load(SOURCE + f"[web]\nallowed_hosts = {list(names)}\n" + TARGET).web.allowed_hosts == names

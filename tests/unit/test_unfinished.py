@@ -22,6 +22,7 @@ from pysync.replay.progress import Progress
 from pysync.replay.refresh import Refresher
 from pysync.replay.translate import Translator
 from pysync.replay.unfinished import Unfinished
+from pysync.replay.visible import Visible, same_clock
 from pysync.targets.base import Outcome, Unavailable
 from pysync.targets.faulty import FaultySettings
 from pysync.targets.memory import MemoryMetastore, MemoryTarget, Store
@@ -71,7 +72,7 @@ class Bench:
         refresher = Refresher(self._source, translator, lambda *_: True)
         unfinished = Unfinished(self._keep, self.kept)
         args = (self.settings, Progress("west", "faulty"), threading.Event(), refresher)
-        self.applier = Applier(*args, unfinished=unfinished)
+        self.applier = Applier(*args, unfinished=unfinished, visible=Visible(args[1].latency, same_clock))
         self.translator = translator
 
     def call(self, request: Any) -> None:

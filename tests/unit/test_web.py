@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import re
+import shutil
 import socket
+import subprocess
 import urllib.error
 import urllib.request
 from collections.abc import Iterator
@@ -12,20 +14,37 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from prometheus_client import CollectorRegistry, generate_latest
+from prometheus_client.core import Metric
 from prometheus_client.parser import text_string_to_metric_families
 
 from pysync.errors import PysyncError
+from pysync.measures.latency import Latency
+from pysync.measures.slices import Delays
+from pysync.replay.progress import Progress
 from pysync.web import connections as visitors
-from pysync.web.metrics import families
+from pysync.web import server as web_server
+from pysync.web.metrics import RESULTS, families
 from pysync.web.server import HOST, WebServer
 
+START = 1e9
 DOCS = Path(__file__).parents[2] / "docs" / "metrics.md"
+
+
+def latency() -> Latency:
+    """With a change that took 5 seconds, 3 of them in the queue."""
+    made = Latency()
+    made.note("db.t", [Delays(1.5, 3.0, 0.5)], START)
+    return made
 
 
 def target(name: str, **values: Any) -> dict[str, Any]:
     plain = {"state": "running", "position": 9, "queued": 3, "parked": 1, "lag_seconds": 2.5, "verify": None}
+    measured = Progress(name, "hms").status()
+    measured["latency"] = latency().status(START)
+    measured |= {"calls": {"get_table_req": 5}, "retries": 6, "backoff_seconds": 1.5}
     counts = {"applied": 7, "stale": 1, "conflict": 2, "skipped": 4, "parked": 1}
-    return {"name": name, **plain, "counts": counts, "last_error": None, **values}
+    return {**measured, "name": name, **plain, "counts": counts, "last_error": None, **values}
 
 
 def worker(name: str, state: str = "running") -> dict[str, Any]:
@@ -50,11 +69,22 @@ def a_status(**values: Any) -> dict[str, Any]:
                 "waiting_bytes": 4096,
                 "waiting_events": 7,
                 "lost": 3,
+                "clock_offset_seconds": 0.25,
             }
         ],
         "gaps": [{"state": "open"}, {"state": "closed"}, {"state": "closed"}],
         "instances": [{"received": 10, "missing": [[3, 4], [9, 9]]}, {"received": 5, "missing": []}],
-        "queue": {"events": 100, "history": {"events": 40, "bytes": 512}, "free_bytes": 2048, "unreadable": 0},
+        "queue": {
+            "events": 100,
+            "history": {"events": 40, "bytes": 512},
+            "free_bytes": 2048,
+            "min_free_bytes": 1024,
+            "unreadable": 0,
+        },
+        "credentials": [
+            {"used_for": "source", "kind": "certificate", "expires_at": 2e9},
+            {"used_for": "target dr", "kind": "ticket", "expires_at": None},
+        ],
         "workers": [worker("drain-dr"), worker("gap-resync", state="waiting")],
         "targets": [target("dr"), target("lake", state="waiting", verify={"drift": 6})],
         "copy": {"lake": {"files": 2, "bytes": 300, "removed": 1, "files_left": 4, "bytes_left": 500}},
@@ -106,12 +136,15 @@ def test_the_values_are_those_of_the_status(web: WebServer) -> None:
     assert value("pysync_well") == 0
     assert value("pysync_worker_state", worker="gap-resync", state="waiting") == 1
     assert value("pysync_worker_state", worker="gap-resync", state="running") == 0
-    listener = {"instance": "jvm", "source": "onprem"}
+    assert [value("pysync_listeners", state=it) for it in ("heard", "expected", "silent")] == [0, 0, 1]
+    listener = {"listener": "jvm", "source": "onprem"}
     shown = ("silent", "heard_at_seconds", "waiting_bytes", "waiting_events", "lost_events_total")
     assert [value(f"pysync_listener_{it}", **listener) for it in shown] == [1, 1e9, 4096, 7, 3]
+    assert value("pysync_listener_clock_offset_seconds", **listener) == 0.25
+    assert value("pysync_credential_expiry_timestamp_seconds", used_for="source", kind="certificate") == 2e9
     assert value("pysync_received_events_total") == 15
     assert [value("pysync_gaps", state=state) for state in ("open", "closing", "closed")] == [1, 0, 2]
-    assert value("pysync_queue_free_bytes") == 2048
+    assert [value(f"pysync_queue_{it}_bytes") for it in ("free", "min_free")] == [2048, 1024]
     assert (value("pysync_queue_history_events"), value("pysync_queue_history_bytes")) == (40, 512)
     assert value("pysync_target_queued", target="lake") == 3
     assert value("pysync_target_lag_seconds", target="dr") == 2.5
@@ -127,10 +160,68 @@ def test_the_values_are_those_of_the_status(web: WebServer) -> None:
     assert ("pysync_target_drift", frozenset({("target", "dr")})) not in found
 
 
-def test_every_scrape_looks_anew(web: WebServer, status: dict[str, Any]) -> None:
-    get(web, "/metrics")
+def test_the_latency_and_what_it_took_are_those_of_the_status(web: WebServer) -> None:
+    found = samples(get(web, "/metrics")[1])
+
+    def value(name: str, **labels: str) -> float:
+        return found[f"pysync_target_{name}", frozenset({"target": "dr", **labels}.items())]
+
+    assert [value("visible_seconds_bucket", le=it) for it in ("4.0", "8.0", "+Inf")] == [0, 1, 1]
+    assert (value("visible_seconds_sum"), value("visible_seconds_count")) == (5.0, 1)
+    parts = {part: value("visible_part_seconds_sum", part=part) for part in ("spool", "queue", "target")}
+    assert parts == {"spool": 1.5, "queue": 3.0, "target": 0.5}
+    assert value("calls_total", call="get_table_req") == 5
+    assert (value("retries_total"), value("backoff_seconds_total")) == (6, 1.5)
+
+
+def test_series_are_there_before_anything_has_happened() -> None:
+    idle = {**target("dr"), **Progress("dr", "hms").status(), "counts": {}}
+    bridge = {"connections": 0, "refused_connections": 0, "answers": {}, "differing": 0}
+    quiet = a_status(targets=[idle], bridge=bridge, gaps=[], listeners=[])
+    found = {(it.name, *it.labels.values()): it.value for family in families(quiet) for it in family.samples}
+    for result in RESULTS:
+        assert found["pysync_target_operations_total", "dr", result] == 0
+    for kind in ("bug", "forbidden", "outcome_unknown", "rejected", "unavailable"):
+        assert found["pysync_target_errors_total", "dr", kind] == 0
+    for answer in ("queued", "full", "failed", "unreadable", "unsupported"):
+        assert found["pysync_bridge_answers_total", answer] == 0
+    assert found["pysync_target_visible_seconds_bucket", "dr", "+Inf"] == 0
+    assert [found["pysync_listeners", it] for it in ("heard", "expected", "silent")] == [0, 0, 0]
+
+
+def test_a_scrape_is_no_older_than_a_moment(status: dict[str, Any], monkeypatch: pytest.MonkeyPatch) -> None:
+    asked = []
+    monkeypatch.setattr(web_server, "FRESH_SECONDS", 0.0)
+    server = WebServer(0, lambda: asked.append(1) or status)  # type: ignore[func-returns-value]
+    server.start()
+    get(server, "/metrics")
     status["queue"]["events"] = 12345
-    assert samples(get(web, "/metrics")[1])["pysync_queue_events", frozenset()] == 12345
+    assert samples(get(server, "/metrics")[1])["pysync_queue_events", frozenset()] == 12345
+    server.stop()
+    assert len(asked) == 2
+
+
+def test_many_scrapes_within_a_moment_ask_once(status: dict[str, Any], monkeypatch: pytest.MonkeyPatch) -> None:
+    asked = []
+    monkeypatch.setattr(web_server, "FRESH_SECONDS", 1000.0)
+    server = WebServer(0, lambda: asked.append(1) or status)  # type: ignore[func-returns-value]
+    server.start()
+    assert len({get(server, "/metrics") for _ in range(20)}) == 1
+    server.stop()
+    assert len(asked) == 1
+
+
+def test_the_names_follow_the_rules_of_prometheus() -> None:
+    promtool = shutil.which("promtool")
+    if promtool is None:
+        pytest.skip("promtool is not installed (Debian's package prometheus)")
+    registry = CollectorRegistry(auto_describe=False)
+    registry.register(type("All", (), {"collect": lambda _: families(a_status())})())
+    checked = subprocess.run(
+        [promtool, "check", "metrics"], input=generate_latest(registry), capture_output=True, timeout=60, check=False
+    )
+    assert (checked.stdout + checked.stderr).decode() == ""
+    assert checked.returncode == 0
 
 
 def test_without_a_bridge_there_are_no_metrics_of_one() -> None:
@@ -139,8 +230,13 @@ def test_without_a_bridge_there_are_no_metrics_of_one() -> None:
     assert not [name for name in names if "bridge" in name]
 
 
+def _name(family: Metric, sample: str) -> str:
+    """As the docs have it: of a histogram without `_bucket`, `_count` and `_sum`."""
+    return family.name if family.type == "histogram" else sample
+
+
 def test_every_metric_is_in_the_docs_and_nothing_else() -> None:
-    shown = {it.name for family in families(a_status()) for it in family.samples}
+    shown = {_name(family, it.name) for family in families(a_status()) for it in family.samples}
     table = "\n".join(line for line in DOCS.read_text().splitlines() if line.startswith("| `"))
     assert set(re.findall(r"`(pysync_\w+)`", table)) == shown
 
@@ -160,6 +256,23 @@ def test_only_a_thread_that_fails_is_a_reason_to_start_anew(web: WebServer, stat
 def test_a_page_in_a_browser_cannot_get_here_by_a_name_of_its_own(web: WebServer) -> None:
     assert get(web, "/metrics", Host="evil.example")[0] == 400
     assert get(web, "/metrics", Host=f"localhost:{web.port}")[0] == 200
+
+
+def test_a_proxy_may_pass_its_own_name_on_if_it_is_allowed(status: dict[str, Any]) -> None:
+    server = WebServer(0, lambda: status, ["Metrics.example.com"])
+    server.start()
+    codes = [
+        get(server, "/metrics", Host=it)[0]
+        for it in (
+            "metrics.example.com",
+            "metrics.example.com:8443",
+            "localhost",
+            "example.com",
+            "x.metrics.example.com",
+        )
+    ]
+    server.stop()
+    assert codes == [200, 200, 200, 400, 400]
 
 
 def test_it_takes_no_other_paths_and_answers_on_loopback_alone(web: WebServer) -> None:

@@ -32,6 +32,9 @@ class Statements(Protocol):
     def run(self, statement: str, database: str | None = None) -> None:
         """Run one, with this database as the current one."""
 
+    def tell_calls(self, on_call: Callable[[str], object]) -> None:
+        """Call `on_call` with the name of each request from now on."""
+
     def close(self) -> None:
         """Close idle connections."""
 

@@ -7,6 +7,7 @@ if its results cannot be read. Its AsyncCursor gives the query's id, by which At
 from __future__ import annotations
 
 import time
+from collections.abc import Callable
 from concurrent.futures import Future
 from concurrent.futures import TimeoutError as FutureTimeout
 from contextlib import suppress
@@ -22,7 +23,7 @@ from pysync.targets.athena.errors import Ending, failure
 from pysync.targets.athena.settings import PRIMARY, AthenaSettings
 from pysync.targets.athena.statements import summary
 from pysync.targets.aws.errors import classified
-from pysync.targets.aws.session import client
+from pysync.targets.aws.session import client, tell_calls
 from pysync.targets.base import OutcomeUnknown, Unavailable
 
 _SETTLE_SECONDS = 10.0
@@ -63,6 +64,10 @@ class Athena:
         finally:
             # Its threads may still poll a statement that hangs.
             cursor.close(wait=False)
+
+    def tell_calls(self, on_call: Callable[[str], object]) -> None:
+        """Call `on_call` with the name of each request to Athena."""
+        tell_calls(self._settings, "athena", on_call)
 
     def close(self) -> None:
         """Forget the connection, which holds nothing of its own."""

@@ -52,6 +52,11 @@ class AthenaStore(Store):
         """Sort the errors of the Glue API; those of statements are sorted already."""
         return self.glue.classified(what, reading=reading)
 
+    def tell_calls(self, on_call: Callable[[str], object]) -> None:
+        """Tell of requests to Glue and Athena; each `athena.StartQueryExecution` is a statement."""
+        self.glue.tell_calls(on_call)
+        self._athena.tell_calls(on_call)
+
     def is_race(self, error: Exception) -> bool:
         """As for the Glue API."""
         return self.glue.is_race(error)

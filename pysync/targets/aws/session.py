@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import threading
 import time
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
@@ -27,6 +28,8 @@ if TYPE_CHECKING:
 ATTEMPTS = 3
 """How often botocore sends a call. Beyond that the drain is patient, for ever. But it begins the whole operation anew,
 which a single throttled call of a thousand should not cause."""
+
+_BEFORE_SEND = "before-send."  # and the service's name, and that of the call
 
 
 @dataclass(slots=True, eq=False)
@@ -56,6 +59,18 @@ def client(settings: AwsSettings, service: str) -> Any:
         return clients.built[service]
 
 
+def tell_calls(settings: AwsSettings, service: str, on_call: Callable[[str], object]) -> None:
+    """Call `on_call` with `glue.GetTable` and so on for each request that a service's client sends, from any thread.
+
+    All lanes share the client, and have it told once. Raises what `client` raises.
+    """
+
+    def told(event_name: str, **_: Any) -> None:
+        on_call(event_name.removeprefix(_BEFORE_SEND))
+
+    client(settings, service).meta.events.register(f"{_BEFORE_SEND}{service}", told, unique_id="pysync-calls")
+
+
 def provide(settings: TargetSettings, **clients: Any) -> None:
     """Use these clients, by service name, and build none: for credentials that cannot be found otherwise.
 
@@ -78,7 +93,7 @@ def _build(settings: AwsSettings, service: str) -> Any:
     )
     built = _session(settings).client(service, endpoint_url=settings.endpoint_url, config=config)
     if settings.max_rate is not None:
-        built.meta.events.register(f"before-send.{service}", Pacer(settings.max_rate))
+        built.meta.events.register(f"{_BEFORE_SEND}{service}", Pacer(settings.max_rate))
     return built
 
 

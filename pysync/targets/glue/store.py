@@ -18,7 +18,7 @@ from hmsclient.genthrift.hive_metastore import ttypes as hive
 from pysync.model.names import TableName, normalized, partition_name, partition_values
 from pysync.targets.aws.errors import NOT_FOUND, RACES, classified, code, of_code
 from pysync.targets.aws.inputs import partition_values as kept_values
-from pysync.targets.aws.session import client
+from pysync.targets.aws.session import client, tell_calls
 from pysync.targets.aws.translate import database_of, function_of, partition_of, table_of, translated
 from pysync.targets.base import MissingDatabase, Unavailable
 from pysync.targets.glue.batches import (
@@ -78,6 +78,10 @@ class GlueStore(Store):
     def classified(self, what: str, *, reading: bool = False) -> AbstractContextManager[None]:
         """Sort AWS's errors (see Store.classified)."""
         return classified(what, reading=reading)
+
+    def tell_calls(self, on_call: Callable[[str], object]) -> None:
+        """Tell of requests to Glue: `glue.GetTable`."""
+        tell_calls(self._glue, "glue", on_call)
 
     def is_race(self, error: Exception) -> bool:
         """Something has come, gone or changed since we looked."""

@@ -17,13 +17,21 @@ class Connections:
         self._open: dict[str | None, Metastore] = {}
         self.are_swept = False
         """Whether words that a crash has left (pysync.model.again) were removed."""
+        self._on_call: Callable[[str], object] | None = None
 
     def of(self, visited: Sequence[str]) -> Metastore:
         """The connection for writing what has been to these clusters; for reading if there are none."""
         user = self._settings.user_for(visited)
         if user not in self._open:
             self._open[user] = self._connect(user)
+            self._open[user].on_call = self._on_call
         return self._open[user]
+
+    def tell_calls(self, on_call: Callable[[str], object]) -> None:
+        """Call `on_call` with the name of each call that is sent from now on, by any user. For before the first."""
+        self._on_call = on_call
+        for metastore in self._open.values():
+            metastore.on_call = on_call
 
     def known_by(self) -> str:
         """How the listener there can tell our calls from others'. Raises what reading the databases does."""

@@ -55,6 +55,10 @@ class HmsStore(HiveStore):
         """The same metastore, for writing what has been to these clusters."""
         return HmsStore(self.settings, self._connections, self.where, visited)
 
+    def tell_calls(self, on_call: Callable[[str], object]) -> None:
+        """Tell of thrift's calls: `get_table_req`."""
+        self._connections.tell_calls(on_call)
+
     def check(self) -> str:
         """`12 databases at thrift://host:port`. No version: until Hive 4 every HMS says that it is 3.0."""
         return f"{count(len(self.hms.databases()), 'database')} at {self.hms.uri}{self._connections.known_by()}"

@@ -32,10 +32,22 @@ class MemoryMetastore(Metastore):
     def call(self, request: Callable[[Any], T]) -> T:
         """The answer to one request (see Metastore.call)."""
         with self._store.lock:
-            return request(self._client)
+            return request(self._client if self.on_call is None else _Told(self._client, self.on_call))
 
     def close(self) -> None:
         """Do nothing: what the store holds stays."""
+
+
+class _Told:
+    """A client that tells of its calls."""
+
+    def __init__(self, client: Client, on_call: Callable[[str], object]) -> None:
+        self._client = client
+        self._on_call = on_call
+
+    def __getattr__(self, name: str) -> Any:
+        self._on_call(name)
+        return getattr(self._client, name)
 
 
 class MemoryTarget(StoreTarget):

@@ -45,6 +45,8 @@ class SparkCatalog:
         self._session: Any = None
         self._jvm: Any = None
         self._client: Any = None
+        self.on_call: Callable[[str], object] | None = None
+        """Is called with the name of each call."""
 
     # --- what is there
 
@@ -226,6 +228,8 @@ class SparkCatalog:
 
     def _ask(self, what: str, do: Callable[[], T]) -> T:
         session = self._host.session()
+        if self.on_call is not None:
+            self.on_call(what)
         with speaking(self._host, session, what):
             # Another session than before, which has died: nothing of the old one can be used.
             if session is not self._session:

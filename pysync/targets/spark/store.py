@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, suppress
 from typing import Any, ClassVar
 
@@ -37,6 +37,10 @@ class SparkStore(HiveStore):
     def classified(self, what: str, *, reading: bool = False) -> AbstractContextManager[None]:
         """Sort errors, which are those of a metastore (see Store.classified)."""
         return classified(what, reading=reading)
+
+    def tell_calls(self, on_call: Callable[[str], object]) -> None:
+        """Tell of calls of Spark's catalog: `getTable`."""
+        self.catalog.on_call = on_call
 
     def is_race(self, error: Exception) -> bool:
         """As for a metastore: any refusal."""

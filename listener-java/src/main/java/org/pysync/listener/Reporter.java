@@ -50,7 +50,7 @@ final class Reporter implements Runnable {
 
     private static String common(String instance, String source, long sequence, long lost, long waiting) {
         return "\"instance\": " + quoted(instance) + ", \"source\": " + quoted(source) + ", \"sequence\": " + sequence
-                + ", \"lost\": " + lost + ", \"waiting\": " + waiting;
+                + ", \"lost\": " + lost + ", \"waiting\": " + waiting + ", \"now\": " + System.currentTimeMillis();
     }
 
     /** A JSON string of ASCII alone. */

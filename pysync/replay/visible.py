@@ -1,0 +1,60 @@
+"""Visible: how long the changes of a work took from their commit at the source until the target had them."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Iterator
+
+from pysync.measures.latency import Latency
+from pysync.measures.slices import Delays
+from pysync.model.event import SIDECAR
+from pysync.replay.legs import Job
+from pysync.targets.base import Outcome
+
+_HIDDEN = frozenset({Outcome.FOREIGN, Outcome.CONFLICT, Outcome.UNSUPPORTED})
+"""After these the target does not have the change."""
+
+ClockOffset = Callable[[str], float | None]
+"""How many seconds the clock of a listener's host is ahead of ours, by the listener's instance; None: not known."""
+
+
+def same_clock(_: str) -> None:
+    """For where nobody measures the clocks: they are taken for the same."""
+
+
+class Visible:
+    """Tells `latency` of each change of the source when its work is done. Lanes share it.
+
+    A refresh is the sidecar's own event, not a change of the source, and does not count. A change that is applied
+    again, after a crash or once it is no longer parked, does. `clock` returns seconds since 1970.
+    """
+
+    def __init__(self, latency: Latency, offset: ClockOffset, clock: Callable[[], float] = time.time) -> None:
+        self._latency = latency
+        self._offset = offset
+        self._clock = clock
+
+    def begins(self, job: Job) -> None:
+        """A lane has the work in hand. Only the first time counts: later tries are time at the target."""
+        job.begun = job.begun or self._clock()
+
+    def ended(self, job: Job, outcome: Outcome) -> None:
+        """An operation of the work is done."""
+        job.hidden = job.hidden or outcome in _HIDDEN
+
+    def ends(self, job: Job) -> None:
+        """All operations of the work are done."""
+        if not job.hidden:
+            now = self._clock()
+            self._latency.note(job.work.operations[-1].key, list(self._delays(job, now)), now)
+
+    def _delays(self, job: Job, now: float) -> Iterator[Delays]:
+        at_target = max(0.0, now - job.begun)
+        for position in job.work.positions:
+            queued, change = job.leg.draft.changes[position]
+            event = change.event
+            if event.instance != SIDECAR:
+                captured = queued.at_ms / 1000
+                committed = event.time_ms / 1000 - (self._offset(event.instance) or 0.0)
+                # Each part for itself: a clock that was set must not make one negative.
+                yield Delays(max(0.0, captured - committed), max(0.0, job.begun - captured), at_target)

@@ -1,0 +1,42 @@
+"""Credentials: what pysync shows to metastores and trusts in them, and when that ends, for status and metrics."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from functools import partial
+from typing import Any
+
+from pysync.config import Config
+from pysync.metastore.expiry import authorities_end, certificate_end, ticket_end
+from pysync.metastore.settings import KerberosSettings, TlsSettings
+from pysync.moment import Moment
+from pysync.targets.hms import HmsSettings
+
+_FRESH_SECONDS = 60.0
+
+End = Callable[[], float | None]
+
+
+class Credentials:
+    """The files and the ticket cache that a configuration names. They are read again a minute later, as others do."""
+
+    def __init__(self, config: Config) -> None:
+        targets = [it for it in config.targets if isinstance(it, HmsSettings)]
+        self._found = [
+            *_of("source", config.source.tls, config.source.kerberos),
+            *(found for it in targets for found in _of(f"target {it.name}", it.tls, it.kerberos)),
+        ]
+        self.status = Moment(self._read, _FRESH_SECONDS)
+        """As in `pysync status --json`: `used_for`, `kind`, `expires_at` (seconds since 1970, or null) of each."""
+
+    def _read(self) -> list[dict[str, Any]]:
+        return [{"used_for": used_for, "kind": kind, "expires_at": end()} for used_for, kind, end in self._found]
+
+
+def _of(used_for: str, tls: TlsSettings | None, kerberos: KerberosSettings | None) -> Iterator[tuple[str, str, End]]:
+    if tls is not None and tls.cert_file is not None:
+        yield used_for, "certificate", partial(certificate_end, tls.cert_file)
+    if tls is not None and tls.ca_file is not None:
+        yield used_for, "authority", partial(authorities_end, tls.ca_file)
+    if kerberos is not None and kerberos.keytab is None:
+        yield used_for, "ticket", partial(ticket_end, kerberos)
