@@ -31,6 +31,7 @@ from pysync.replay.lanes import Lanes
 from pysync.replay.ledger import Ledger
 from pysync.replay.parking import related
 from pysync.replay.progress import Progress, State
+from pysync.replay.recording import Append
 from pysync.replay.refresh import OpenSource
 from pysync.replay.replayer import Replayer
 from pysync.replay.requests import Requests
@@ -76,10 +77,11 @@ class Drain:
         *,
         source: OpenSource | None = None,
         tally: Tally | None = None,
+        record: Append | None = None,
         clock: Callable[[], float] = time.monotonic,
     ) -> None:
-        """`source` connects to the source metastore; `tally` counts the progress of a bootstrap; `clock` returns
-        seconds that only grow.
+        """`source` connects to the source metastore; `tally` counts the progress of a bootstrap; `record` takes what is
+        for the journal; `clock` returns seconds that only grow.
         """
         self.name = settings.name
         self.settings = settings
@@ -99,6 +101,7 @@ class Drain:
             source=source,
             ledger=_ledger(queue, settings),
             tally=tally,
+            record=record,
             clock=clock,
         )
         self._requests: Requests[Lanes] = Requests()

@@ -59,7 +59,8 @@ class Leg:
 class Job:
     """One work on its way: how many of its operations are `done`, and how many `tries` the next one has had.
 
-    `applied` is how many operations of all works were done when that one was first tried.
+    `applied` is how many operations of all works were done when that one was first tried. `reason` is why it is not
+    applied as it was planned, if so.
     """
 
     leg: Leg
@@ -67,3 +68,4 @@ class Job:
     done: int = 0
     tries: int = 0
     applied: int = 0
+    reason: str | None = None

@@ -36,6 +36,7 @@ from pysync.resync.checkpoint import BOOTSTRAP, Checkpoints
 from pysync.resync.healing import Healer
 from pysync.resync.refreshes import Refreshes
 from pysync.resync.rescoping import Rescoper, compare_scope
+from pysync.sidecar.acts import journal_of
 from pysync.sidecar.commands import Commands
 from pysync.sidecar.lag import Lags
 from pysync.sidecar.needs import assert_needs
@@ -96,6 +97,7 @@ class Sidecar:
             lock_timeout=_LOCK_SECONDS,
         )
         self._assert_named()
+        self.journal = journal_of(config, self.queue.room.is_tight)
         watch, overlaps = GapWatch(self.queue, config.source.silence_seconds), Overlaps()
         overlaps.recall(self.queue)
         self._roll, self._lags = watch.roll, Lags(self.queue)
@@ -119,7 +121,7 @@ class Sidecar:
         self._rescopers = {it.name: self._rescoper(it, translator, refreshes) for it, translator in translated}
         self._heals = bridge  # a one-off job leaves gaps and scopes to the next sidecar
         self._verifiers = {drain.name: self._verifier(drain, watch) for drain in self.drains}
-        commands = Commands(self.queue, self.drains, self._healer, self.bootstrapper, watch.roll)
+        commands = Commands(self.queue, self.drains, self._healer, self.bootstrapper, watch.roll, journal=self.journal)
         self._web = WebServer(config.web.port, self.status) if bridge and config.web.port is not None else None
         self._control = ControlServer(config.queue.directory, {"status": lambda _: self.status(), **commands.by_name()})
 
@@ -130,6 +132,7 @@ class Sidecar:
         # Before the drains register their targets, which makes them known.
         self._compare_for_new_targets()
         self._compare_scopes()
+        self.journal.worker.start()
         for drain in self.drains:
             drain.start()
         self._control.start()
@@ -185,6 +188,7 @@ class Sidecar:
         if self._web:
             self._web.stop()
         self._control.stop()
+        self.journal.close()
         # Last: until now the drains noted in it how far they are.
         self.queue.close()
         log.info("sidecar_stopped")
@@ -206,13 +210,14 @@ class Sidecar:
             roll=self._roll,
             lags=self._lags,
             workers=self._workers(),
+            journal=self.journal,
             verified={name: verifier.status() for name, verifier in self._verifiers.items()},
             scopes={name: rescoper.status() for name, rescoper in self._rescopers.items()},
         )
 
     def _workers(self) -> list[Worker]:
         """The workers that were started."""
-        parts = [*self.drains, self.poller, self._healer, self.bootstrapper]
+        parts = [*self.drains, self.poller, self._healer, self.bootstrapper, self.journal]
         found = [part.worker for part in [*parts, *self._rescopers.values(), *self._verifiers.values()] if part]
         return [worker for worker in found if worker.started]
 
@@ -300,7 +305,9 @@ class Sidecar:
         living = partial(Metastore, self._source) if self._source else None
         source = self._origin.opened if self._origin else living
         tally = self._checkpoints.tally(settings.name)
-        return Drain(self.queue, settings, translator, open_target, source=source, tally=tally)
+        return Drain(
+            self.queue, settings, translator, open_target, source=source, tally=tally, record=self.journal.append
+        )
 
     def _bridge_ended(self) -> None:
         self.ending.ask("the bridge stopped accepting connections (check the limit of open files)")

@@ -11,6 +11,7 @@ from pysync import __version__
 from pysync.capture.roll import Roll
 from pysync.config import Config
 from pysync.health import problems
+from pysync.journal import Journal
 from pysync.model.event import SIDECAR
 from pysync.queue import EventQueue, Gap, History, Instance
 from pysync.replay.drain import Drain
@@ -30,6 +31,7 @@ def sidecar_status(
     roll: Roll,
     lags: Lags,
     workers: Sequence[Worker],
+    journal: Journal,
     verified: Mapping[str, dict[str, Any] | None],
     scopes: Mapping[str, dict[str, Any] | None],
 ) -> dict[str, Any]:
@@ -51,6 +53,7 @@ def sidecar_status(
         "listeners": listeners,
         "no_listener_since": roll.empty_since(),
         "queue": _queue(config, queue),
+        "journal": journal.status(),
         "workers": [worker.status() for worker in workers],
         "acts": [_act(act) for act in queue.notes.acts()],
         "gaps": [_gap(gap) for gap in queue.gaps.latest()],

@@ -23,6 +23,7 @@ from pysync.replay.draft import draft
 from pysync.replay.lanes import Lane
 from pysync.replay.legs import Leg
 from pysync.replay.progress import Progress
+from pysync.replay.recording import Recorder
 from pysync.replay.refresh import Refresher
 from pysync.replay.translate import Translator
 from pysync.replay.unfinished import Unfinished
@@ -110,7 +111,10 @@ class Link:
         self.translator = Translator.of(self.settings)
         self.progress = Progress(self.target.name, "faulty")
         refresher = Refresher(self._reads, self.translator, lambda *_: True)
-        self.applier = Applier(self.settings, self.progress, threading.Event(), refresher, unfinished=Unfinished())
+        recorder = Recorder(self.settings.name, self.translator.mapping, None)
+        self.applier = Applier(
+            self.settings, self.progress, threading.Event(), refresher, unfinished=Unfinished(), recorder=recorder
+        )
         self.lane = Lane(lambda: MemoryTarget(self.settings, self.target.store))
 
     @contextmanager
