@@ -1,7 +1,8 @@
 """The journal's file: its schema, and how it is opened. SQLite with a write-ahead log; SQL only.
 
 `names` is the index of records by name: those of their objects, at both ends and before a rename, and of databases. So
-all records of a name are found in order, however many others there are. Of outcomes only the rare ones have an index.
+all records of a name are found in order, however many others there are. Of outcomes and operations only rare ones have
+an index.
 """
 
 from __future__ import annotations
@@ -21,6 +22,8 @@ COLUMNS = (
 )
 COMMON = ("applied", "unchanged")
 """The outcomes of nearly all records."""
+RARE = ("DropDatabase", "Pause")
+"""Operations that are looked for, and that few records have."""
 
 _SCHEMA = (
     """CREATE TABLE records (
@@ -31,7 +34,8 @@ _SCHEMA = (
         reason TEXT, differences TEXT, who TEXT)""",
     "CREATE TABLE names (name TEXT NOT NULL, record INTEGER NOT NULL, PRIMARY KEY (name, record)) WITHOUT ROWID",
     "CREATE INDEX by_target ON records (target, id)",
-    "CREATE INDEX by_rare_outcome ON records (outcome, id) WHERE outcome NOT IN ('applied', 'unchanged')",
+    f"CREATE INDEX by_rare_outcome ON records (outcome, id) WHERE outcome NOT IN {COMMON}",
+    f"CREATE INDEX by_rare_operation ON records (operation, id) WHERE operation IN {RARE}",
 )
 _PLACES = ", ".join("?" * len(COLUMNS.split(",")))
 _INSERT = f"INSERT INTO records ({COLUMNS}) VALUES ({_PLACES})"  # noqa: S608

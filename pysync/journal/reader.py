@@ -34,6 +34,7 @@ class Query:
 
     target: str | None = None
     outcome: str | None = None
+    operation: str | None = None
     names: Sequence[str] = ()
     since: float | None = None
     until: float | None = None
@@ -64,11 +65,8 @@ class Reader:
             return list(merged.values())[:limit]
 
     def renames(self, name: str) -> list[Record]:
-        """The renames that gave or took this name, newest first."""
-        query = Query(names=(name,))
-        with self._reading() as connection:
-            found = _found(connection, query, name, (0, None), "operation = 'RenameTable'") if connection else iter(())
-            return list(islice(found, _MOST_RENAMES))
+        """The last renames that gave or took this name, newest first."""
+        return self.records(Query(names=(name,), operation="RenameTable"), _MOST_RENAMES)
 
     @contextmanager
     def _reading(self) -> Iterator[sqlite3.Connection | None]:
@@ -85,9 +83,7 @@ class Reader:
             ) from error
 
 
-def _found(
-    connection: sqlite3.Connection, query: Query, name: str | None, bounds: Bounds, also: str = ""
-) -> Iterator[Record]:
+def _found(connection: sqlite3.Connection, query: Query, name: str | None, bounds: Bounds) -> Iterator[Record]:
     """The records of one name (None: of any), newest first, within these bounds."""
     lowest, highest = bounds
     source, conditions, values = _source(query, name)
@@ -97,25 +93,26 @@ def _found(
     if highest is not None:
         conditions.append(f"{number} <= ?")
         values.append(highest)
-    for column in ("target", "outcome"):
+    for column in ("target", "outcome", "operation"):
         if (value := getattr(query, column)) is not None:
             conditions.append(f"{column} = ?")
             values.append(value)
-    where = " AND ".join([*conditions, also] if also else conditions)
+    where = " AND ".join(conditions)
     statement = f"SELECT {journal_file.COLUMNS} FROM {source} WHERE {where} ORDER BY {number} DESC"  # noqa: S608
     yield from map(_record, connection.execute(statement, values))
 
 
 def _source(query: Query, name: str | None) -> tuple[str, list[str], list[Any]]:
     """Where to begin: SQLite knows nothing of how rare a value is, so the choice of an index is made here."""
-    rare = query.outcome is not None and query.outcome not in journal_file.COMMON
-    of_table = name is not None and "." in name
-    if rare and not of_table:
-        conditions = ["outcome NOT IN ('applied', 'unchanged')"]
-        if name is None:
-            return "records INDEXED BY by_rare_outcome", conditions, []
+    rare = None
+    if query.operation in journal_file.RARE:
+        rare = "by_rare_operation", f"operation IN {journal_file.RARE}"
+    elif query.outcome is not None and query.outcome not in journal_file.COMMON and "." not in (name or ""):
+        rare = "by_rare_outcome", f"outcome NOT IN {journal_file.COMMON}"
+    if rare is not None:
+        index, condition = rare
         known = "EXISTS (SELECT 1 FROM names WHERE name = ? AND record = id)"
-        return "records INDEXED BY by_rare_outcome", [*conditions, known], [name]
+        return f"records INDEXED BY {index}", [condition, known] if name else [condition], [name] if name else []
     if name is not None:
         return "names CROSS JOIN records ON records.id = names.record", ["names.name = ?"], [name]
     if query.target is not None:

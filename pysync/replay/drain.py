@@ -85,6 +85,7 @@ class Drain:
         """
         self.name = settings.name
         self.settings = settings
+        self.translator = translator
         self.progress = Progress(settings.name, settings.kind)
         self._queue = queue
         self._target_queue = queue.target(settings.name)
@@ -146,6 +147,11 @@ class Drain:
     def paused(self) -> Pause | None:
         """Why nothing is applied, paused by hand or by the brake; None if it is not paused."""
         return self._target_queue.paused() or self._replayer.brake.held
+
+    @property
+    def held(self) -> Pause | None:
+        """Why the brake holds the next window; None if it does not."""
+        return self._replayer.brake.held
 
     def pause(self, reason: str) -> None:
         """Apply nothing more after the operations in hand, until `resume`, also after a restart."""

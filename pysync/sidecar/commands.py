@@ -23,6 +23,7 @@ from pysync.sidecar import actions
 from pysync.sidecar.acts import recorded
 from pysync.sidecar.history import listed
 from pysync.sidecar.plans import parked_event, parked_table, plan_of
+from pysync.sidecar.why import Why
 from pysync.text import meant, quoted, shortened, shown
 
 RELEASE_SECONDS = 7.0
@@ -50,14 +51,17 @@ class Commands:
         self._bootstrapper = bootstrapper
         self._healer = healer
         self._drains = {drain.name: drain for drain in drains}
+        self._reader = Reader(journal.file)
+        self._why = Why(queue, self._drains, self._reader, lambda: roll.status(queue.intake.instances()))
 
     def by_name(self) -> Mapping[str, Command]:
         """The commands by their names in requests. What people do with them goes into the journal."""
         commands: Mapping[str, Command] = {
-            "actions": partial(actions.listed, Reader(self._journal.file)),
+            "actions": partial(actions.listed, self._reader),
             "events": partial(listed, self._queue),
             "plan": self.plan,
             "scopes": self.scopes,
+            "why": self._why,
             "pause": self.pause,
             "resume": self.resume,
             "refresh": self.refresh,

@@ -137,7 +137,7 @@ class Telling(FakeTarget):
 
 
 def test_what_a_target_tells_of_its_changes_is_kept_without_secrets(tmp_path: Any) -> None:
-    bench = Bench(tmp_path, Telling())
+    bench = Bench(tmp_path, Telling(), lanes=1)
     bench.target.unavailable = 2
     bench.append(create("db.t"))
     bench.run()

@@ -155,12 +155,12 @@ def test_what_was_not_written_is_not_told(place: Place, monkeypatch: pytest.Monk
         raise ConnectionError("away")
 
     with monkeypatch.context() as patch:
-        patch.setattr(place.target.store, "alter_table", fail)
+        patch.setattr(type(place.target.store), "alter_table", fail)
         with pytest.raises(Exception, match="away"):
             place.put(with_comment(table("db", "t"), "new"))
     assert place.target.take_differences() == []
     with monkeypatch.context() as patch:
-        patch.setattr(place.target.store, "alter_table", lambda *_, **__: False)
+        patch.setattr(type(place.target.store), "alter_table", lambda *_, **__: False)
         assert place.put(with_comment(table("db", "t"), "new")) == []
 
 
@@ -200,9 +200,24 @@ def test_every_difference_is_bounded_text(differences: list[Difference]) -> None
 
 
 SECRET_KEYS = st.sampled_from(
-    ["password", "hive.sql.dbcp.password", "fs.s3a.secret.key", "fs.s3a.access.key", "AWS_SECRET_ACCESS_KEY", "apiKey"]
-    + ["access_key_id", "oauth.token", "client-credential", "ConnectionPassword", "passwd", "pwd", "fs.azure.sas.x.y"]
-    + ["fs.azure.account.key.host", "passphrase", "private_key"]
+    [
+        "password",
+        "hive.sql.dbcp.password",
+        "fs.s3a.secret.key",
+        "fs.s3a.access.key",
+        "AWS_SECRET_ACCESS_KEY",
+        "apiKey",
+        "access_key_id",
+        "oauth.token",
+        "client-credential",
+        "ConnectionPassword",
+        "passwd",
+        "pwd",
+        "fs.azure.sas.x.y",
+        "fs.azure.account.key.host",
+        "passphrase",
+        "private_key",
+    ]
 )
 
 
