@@ -11,6 +11,8 @@ from pysync.text import count, duration, shortened
 _LONGEST = 100
 """Characters of a line about a value or a reason."""
 _MOST_FIELDS = 5
+_OBJECTS_ARE = frozenset({"created", "dropped", "dropped and created", "altered"})
+"""What becomes of a whole object, rather than of a field of it."""
 
 Json = Mapping[str, Any]
 
@@ -22,7 +24,7 @@ def lines(record: Json) -> Iterator[str]:
     if record["reason"]:
         yield f"    {_short(record['reason'])}"
     for each in record["differences"][:_MOST_FIELDS]:
-        yield f"    {each['field']}: {_value(each['old'])} -> {_value(each['new'])}"
+        yield f"    {_changed(each)}"
     if len(record["differences"]) > _MOST_FIELDS:
         yield f"    {count(len(record['differences']) - _MOST_FIELDS, 'more field')}"
 
@@ -52,6 +54,13 @@ def _numbers(record: Json) -> Iterator[str]:
         yield f"{duration(max(0.0, record['at'] - record['committed_at']))} after the commit"
     if record["who"]:
         yield f"by {record['who']}"
+
+
+def _changed(difference: Json) -> str:
+    field, old, new = difference["field"], difference["old"], difference["new"]
+    if old is None and new in _OBJECTS_ARE:
+        return f"{field} {new}"
+    return f"{field}: {_value(old)} -> {_value(new)}"
 
 
 def _value(value: str | None) -> str:

@@ -44,7 +44,7 @@ def why(
     ] = None,
     as_json: AsJson = False,
 ) -> None:
-    """Tell what became of a table at each target: whether it is there, and if not, why, and what to do.
+    """Show what became of a table at each target: whether it is there, and if not, why, and what to do.
 
     The first lines are the verdict for each target: the table is there, out of scope (by which rule), parked, waiting
     (for what), paused (by whom), foreign, dropped, or still in the listener's spool. Then follows what is known of it,
@@ -97,7 +97,7 @@ def _verdict(target: Json) -> Iterator[str]:
     for each in others:
         yield from _wrapped(f"{each['text']}.", "    ")
     for hint in dict.fromkeys(it["hint"] for it in target["reasons"] if it["hint"]):
-        yield f"    see: {hint}"
+        yield f"    run: {hint}"
     if verified := target["verify"]:
         drift = {True: "it had drifted", False: "it was the same", None: "there was drift"}[verified["drifted"]]
         yield f"    verified {clock(verified['at'])}, {count(verified['objects'], 'object')}: {drift}"

@@ -153,9 +153,13 @@ def test_the_verdict_names_the_reason(case: str) -> None:
     assert text in first[1]
 
 
+def test_a_pause_is_no_reason_for_what_was_never_seen() -> None:
+    assert [code for code, _ in said(paused="by hand")] == ["unknown", "paused"]
+
+
 def test_what_matters_less_comes_after_the_verdict() -> None:
     codes = [code for code, _ in said(records=[done()], spools=[Spool("i", 1, None)], gaps=["g"], paused="by hand")]
-    assert codes == ["applied", "paused", "in_spool", "gap_open"]
+    assert codes == ["applied", "in_spool", "gap_open", "paused"]
 
 
 # --- beside a running sidecar

@@ -38,8 +38,10 @@ def reasons(facts: Facts) -> list[Reason]:
     """What there is to say; never empty. The first is the verdict."""
     if facts.rule is not None:
         return [Reason("out_of_scope", f"{facts.source} is out of scope: {facts.rule}", "pysync plan --scope")]
-    found = [*_parked(facts), *_queued(facts), *_state(facts), *_on_its_way(facts)]
-    return found or [_unknown(facts)]
+    found = [*_parked(facts), *_queued(facts), *_state(facts), *_on_its_way(facts)] or [_unknown(facts)]
+    if facts.paused is not None and not facts.waiting:
+        found.append(_paused(facts, "no event of it waits"))
+    return found
 
 
 def _parked(facts: Facts) -> Iterator[Reason]:
@@ -110,9 +112,7 @@ def _state(facts: Facts) -> Iterator[Reason]:
 
 
 def _on_its_way(facts: Facts) -> Iterator[Reason]:
-    """Where changes of it may be that have not arrived; and what holds the target, though no event of it waits."""
-    if facts.paused is not None and not facts.waiting:
-        yield _paused(facts, "no event of it waits")
+    """Where changes of it may be that have not arrived."""
     for spool in facts.spools:
         since = f" {_since(spool.since)}" if spool.since else ""
         text = f"listener {spool.instance} holds {count(spool.events, 'event')} in its spool{since}; one may be of it"
@@ -143,7 +143,9 @@ def _is_drop(record: Record, name: str) -> bool:
 
 
 def _behind(events: int) -> str:
-    return f"; {count(events - 1, 'more event')} of it wait behind" if events > 1 else ""
+    if events < 2:
+        return ""
+    return f"; {count(events - 1, 'more event')} of it {'waits' if events == 2 else 'wait'} behind it"
 
 
 def _since(seconds: float, word: str = "since") -> str:
