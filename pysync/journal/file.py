@@ -66,16 +66,21 @@ def open_for_writing(file: Path, timeout: float) -> tuple[sqlite3.Connection, in
         raise
 
 
-def open_for_reading(file: Path, timeout: float) -> sqlite3.Connection:
-    """A connection that cannot write. Raises sqlite3.Error, also where the file is not there or is no journal."""
+def open_for_reading(file: Path, timeout: float) -> sqlite3.Connection | None:
+    """A connection that cannot write; None where the file is just being begun.
+
+    Raises sqlite3.Error, also where the file is not there or is no journal.
+    """
     uri = f"{file.absolute().as_uri()}?mode=ro"
     connection = sqlite3.connect(uri, uri=True, timeout=timeout, isolation_level=None)
     try:
-        assert_known(connection)
+        if assert_known(connection):
+            return connection
     except BaseException:
         connection.close()
         raise
-    return connection
+    connection.close()
+    return None
 
 
 def assert_known(connection: sqlite3.Connection) -> int:
@@ -89,7 +94,7 @@ def assert_known(connection: sqlite3.Connection) -> int:
 def is_damage(error: BaseException) -> bool:
     """Whether an error says that the file is no journal, or a damaged one; a full disk, a lock and the like do not."""
     missing = isinstance(error, sqlite3.OperationalError) and str(error).startswith("no such")
-    return missing or type(error) in (sqlite3.DatabaseError, sqlite3.IntegrityError)
+    return missing or type(error) is sqlite3.DatabaseError
 
 
 def _begin(connection: sqlite3.Connection) -> int:

@@ -6,7 +6,7 @@ import heapq
 import json
 import sqlite3
 from collections.abc import Iterator, Sequence
-from contextlib import closing, contextmanager
+from contextlib import closing, contextmanager, nullcontext
 from dataclasses import dataclass
 from itertools import islice
 from pathlib import Path
@@ -71,10 +71,9 @@ class Reader:
     @contextmanager
     def _reading(self) -> Iterator[sqlite3.Connection | None]:
         try:
-            if not self.file.exists():
-                yield None
-                return
-            with closing(journal_file.open_for_reading(self.file, _LOCK_SECONDS)) as connection:
+            there = self.file.exists()
+            connection = journal_file.open_for_reading(self.file, _LOCK_SECONDS) if there else None
+            with closing(connection) if connection is not None else nullcontext():
                 yield connection
         except (sqlite3.Error, OSError, ValueError, TypeError) as error:  # the last two of values that are damaged
             raise PysyncError(

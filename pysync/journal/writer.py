@@ -28,6 +28,7 @@ _MOST_WAITING = 10_000
 _EVERY_SECONDS = 0.5
 _RETRY_SECONDS = 2.0
 _LOCK_SECONDS = 1.0
+_END_SECONDS = 1.0
 _TRIM_ROWS = 500
 _TRIM_SECONDS = 0.2  # of one turn
 _SPARE_PAGES = 1024  # unused: fewer are left in the file, which needs them again soon
@@ -89,7 +90,9 @@ class Journal:
         self._tell_dropped()
 
     def close(self) -> None:
-        """Write what waits, as far as it can be, and close the file. The worker has ended."""
+        """End the worker, write what waits, as far as it can be, and close the file. Leaves a disk that hangs alone."""
+        if not self.worker.end(_END_SECONDS):
+            return
         with suppress(PysyncError):
             self.write()
         self._close()
