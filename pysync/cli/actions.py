@@ -17,6 +17,7 @@ from pysync.control.client import NoSidecar, ask
 from pysync.sections import load_outline
 
 _MOST = 1000
+_MOST_FOLLOWED = 1_000_000  # in one second: as many as there are
 _FOLLOW_SECONDS = 1.0
 _NAMES_ARE = "by its name at the target or at the source"
 
@@ -113,11 +114,17 @@ def _follow(asked: Ask, wanted: Mapping[str, Any], last: int, *, as_json: bool) 
     try:
         while True:
             time.sleep(_FOLLOW_SECONDS)
-            answer = _gathered(asked, {**wanted, "after": last}, _MOST)
+            answer = _gathered(asked, {**wanted, "after": last}, _MOST_FOLLOWED)
             _print(answer, as_json=as_json)
-            last = answer["records"][0]["id"] if answer["records"] else last
+            last = answer["records"][0]["id"] if answer["records"] else min(last, _newest(asked))
     except KeyboardInterrupt:
         return
+
+
+def _newest(asked: Ask) -> int:
+    """The id of the newest record; a journal that was begun anew begins with 1."""
+    records = asked({"limit": 1})["records"]
+    return records[0]["id"] if records else 0
 
 
 def _print(answer: Mapping[str, Any], *, as_json: bool) -> None:

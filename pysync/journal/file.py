@@ -143,6 +143,11 @@ def remove(connection: sqlite3.Connection, upto: int, names: Iterable[Named]) ->
         raise
 
 
+def rename_target(connection: sqlite3.Connection, old: str, new: str) -> None:
+    """Have all records of a target bear another name."""
+    connection.execute("UPDATE records SET target = ? WHERE target = ?", (new, old))
+
+
 def pages(connection: sqlite3.Connection) -> tuple[int, int, int]:
     """How many pages are in use, how many are not, and the bytes of a page."""
     names = ("page_count", "freelist_count", "page_size")

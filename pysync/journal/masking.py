@@ -21,9 +21,10 @@ _SECRET_KEY = re.compile(
     re.IGNORECASE,
 )
 # `scheme://user:secret@host`, and `password=secret` as the address of a database or an object store may have it.
-_IN_ADDRESS = re.compile(r"(?<=://)[^/@\s'\"]*:[^/@\s'\"]*(?=@)")
+# Bounded, so that no text of a client makes them slow.
+_IN_ADDRESS = re.compile(r"(?<=://)[^/@:\s'\"]*:[^/@\s'\"]*(?=@)")
 _ASSIGNED = re.compile(
-    r"((?:pass(?:word|wd|phrase)|pwd|secret|token|credential|signature|\bsig|(?:access|account|api)[._-]?key)[\w.-]*"
+    r"((?:pass(?:word|wd|phrase)|pwd|secret|token|credential|signature|\bsig|(?:access|account|api)[._-]?key)[\w.-]{0,40}"
     r"['\"]?\s*[=:]\s*)(['\"]?)[^\s&;,'\"]+",
     re.IGNORECASE,
 )
@@ -64,4 +65,4 @@ def _value(field: str, value: Any) -> str | None:
         return HIDDEN
     text = value if isinstance(value, str) else shown(value)
     # Masked before it is cut: half a secret is not recognized.
-    return shortened(masked(text[: 50 * LONGEST_VALUE]), LONGEST_VALUE)
+    return shortened(masked(text[: 10 * LONGEST_VALUE]), LONGEST_VALUE)

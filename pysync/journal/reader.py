@@ -16,6 +16,7 @@ from pysync.errors import PysyncError
 from pysync.journal import file as journal_file
 from pysync.journal.record import Record
 from pysync.model.difference import Difference
+from pysync.text import plain
 
 _LOCK_SECONDS = 2.0
 _MOST_RENAMES = 100
@@ -60,7 +61,7 @@ class Reader:
             if not query.names:
                 return list(islice(_found(connection, query, None, bounds), limit))
             # Each name has its records in order; a record with several of the names comes once.
-            every = [_found(connection, query, name, bounds) for name in dict.fromkeys(query.names)]
+            every = [_found(connection, query, name, bounds) for name in dict.fromkeys(map(plain, query.names))]
             merged = {it.id: it for it in islice(heapq.merge(*every, key=lambda it: -it.id), limit * len(every))}
             return list(merged.values())[:limit]
 

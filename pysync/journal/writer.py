@@ -11,8 +11,8 @@ import sqlite3
 import threading
 import time
 from collections import deque
-from collections.abc import Callable, Iterable, Sequence
-from contextlib import suppress
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any
 
@@ -33,6 +33,8 @@ _TRIM_ROWS = 500
 _TRIM_SECONDS = 0.2  # of one turn
 _SPARE_PAGES = 1024  # unused: fewer are left in the file, which needs them again soon
 _VACUUM_PAGES = 1024
+# Bytes that are no text (in the name of a file, say), numbers beyond 64 bits, and types that SQLite does not know.
+_UNFIT = (ValueError, TypeError, OverflowError, sqlite3.InterfaceError, sqlite3.ProgrammingError)
 
 log = structlog.get_logger(__name__)
 
@@ -82,12 +84,20 @@ class Journal:
         """Write what waits, then trim. Raises PysyncError where the disk or the file is in the way: it is kept."""
         records = self._take()
         try:
-            self._write(records)
+            with self._opened() as connection:
+                self._insert(connection, records)
         except BaseException:
             self._give_back(records)
             raise
+        with self._opened() as connection:
+            self._trim(connection)
         self.worker.well()
         self._tell_dropped()
+
+    def rename_target(self, old: str, new: str) -> None:
+        """Have all records of a target bear its new name. Raises PysyncError as `write`."""
+        with self._opened() as connection:
+            journal_file.rename_target(connection, old, new)
 
     def close(self) -> None:
         """End the worker, write what waits, as far as it can be, and close the file. Leaves a disk that hangs alone."""
@@ -97,21 +107,20 @@ class Journal:
             self.write()
         self._close()
 
-    def _write(self, records: Sequence[Record]) -> None:
+    @contextmanager
+    def _opened(self) -> Iterator[sqlite3.Connection]:
+        """The connection for a block. Raises PysyncError for what goes wrong in it; damage is set aside."""
         try:
             if self._is_tight():
                 raise PysyncError(f"the disk of {self.file.parent} is nearly full: {self.file.name} is not written")
-            connection = self._opened()
-            if records:
-                self._insert(connection, records)
-            self._trim(connection)
+            yield self._connected()
         except (sqlite3.Error, OSError, journal_file.Unusable) as error:
             self._close()
             if isinstance(error, journal_file.Unusable) or journal_file.is_damage(error):
                 self._begin_anew(error)
             raise PysyncError(f"cannot write {self.file}: {error}") from error
 
-    def _opened(self) -> sqlite3.Connection:
+    def _connected(self) -> sqlite3.Connection:
         """The connection; another one if the file was deleted or replaced."""
         if self._connection is not None and not self.file.exists():
             self._close()
@@ -126,18 +135,33 @@ class Journal:
         self._connection = None
 
     def _begin_anew(self, error: Exception) -> None:
-        aside = journal_file.set_aside(self.file)
-        log.warning("journal_damaged", file=str(self.file), reason=str(error), set_aside=str(aside))
+        with suppress(OSError):  # then it is tried again
+            aside = journal_file.set_aside(self.file)
+            log.warning("journal_damaged", file=str(self.file), reason=str(error), set_aside=str(aside))
 
     def _insert(self, connection: sqlite3.Connection, records: Sequence[Record]) -> None:
-        numbered = list(enumerate(records, self._last + 1))
-        names = [(name, number) for number, record in numbered for name in record.names]
-        rows = [_row(number, record) for number, record in numbered]
+        """Insert records; those that SQLite cannot hold are made to fit, or dropped."""
         try:
-            journal_file.insert(connection, rows, names)
-        except UnicodeEncodeError:  # bytes that are no text, in the name of a file, say
-            clean = [tuple(plain(it) if isinstance(it, str) else it for it in row) for row in rows]
-            journal_file.insert(connection, clean, [(plain(name), number) for name, number in names])
+            self._insert_all(connection, records, _row)
+        except _UNFIT:
+            for record in records:
+                self._insert_fitting(connection, record)
+
+    def _insert_fitting(self, connection: sqlite3.Connection, record: Record) -> None:
+        try:
+            self._insert_all(connection, [record], _plain_row)
+        except _UNFIT:
+            with self._lock:
+                self._dropped, self._untold = self._dropped + 1, self._untold + 1
+
+    def _insert_all(
+        self, connection: sqlite3.Connection, records: Sequence[Record], row: Callable[[int, Record], journal_file.Row]
+    ) -> None:
+        if not records:
+            return
+        numbered = list(enumerate(records, self._last + 1))
+        names = [(plain(name), number) for number, record in numbered for name in record.names]
+        journal_file.insert(connection, [row(number, record) for number, record in numbered], names)
         self._last = numbered[-1][0]
 
     # --- how long records are kept
@@ -199,5 +223,9 @@ def _row(number: int, record: Record) -> journal_file.Row:
     )
 
 
+def _plain_row(number: int, record: Record) -> journal_file.Row:
+    return tuple(plain(it) if isinstance(it, str) else it for it in _row(number, record))
+
+
 def _names(gone: Iterable[journal_file.Oldest]) -> list[journal_file.Named]:
-    return [(name, number) for number, _, *objects in gone for name in names_of(*objects)]
+    return [(plain(name), number) for number, _, *objects in gone for name in names_of(*objects)]

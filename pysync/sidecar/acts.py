@@ -2,8 +2,12 @@
 
 from __future__ import annotations
 
+import math
+import os
+import sys
 import time
 from collections.abc import Callable, Mapping
+from contextlib import closing, suppress
 from typing import Any
 
 from pysync.config import Config
@@ -12,6 +16,7 @@ from pysync.errors import PysyncError
 from pysync.journal import Journal, Record
 from pysync.journal.file import FILE
 from pysync.journal.masking import reason_of
+from pysync.queue import EventQueue
 
 _MIB = 1024 * 1024
 
@@ -33,6 +38,19 @@ def journal_of(config: Config, is_tight: Callable[[], bool]) -> Journal:
     """The journal beside the queue; nothing is written while the disk `is_tight`."""
     settings, file = config.journal, config.queue.directory / FILE
     return Journal(file, keep=settings.keep, max_bytes=settings.max_mb * _MIB, is_tight=is_tight)
+
+
+def note_of_target(queue: EventQueue, operation: str, target: str, former: str = "") -> None:
+    """Record what a person does to a target while no sidecar runs; the records of one that is renamed go along.
+
+    The queue has such acts on record, too, so a journal that cannot be written is no reason to refuse them.
+    """
+    journal = Journal(queue.room.file.with_name(FILE), keep=math.inf, max_bytes=sys.maxsize)
+    record: dict[str, Any] = {"at": time.time(), "operation": operation, "outcome": "done", "target": target}
+    with closing(journal), suppress(PysyncError):
+        if former:
+            journal.rename_target(former, target)
+        journal.append(Record(**record, reason=former or None, who=f"uid {os.getuid()} (command line)"))
 
 
 def recorded(commands: Mapping[str, Command], append: Callable[[Record], object]) -> Mapping[str, Command]:

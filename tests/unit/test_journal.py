@@ -352,6 +352,50 @@ def test_a_file_that_another_process_has_locked_is_waited_for(
     assert objects(file) == ["db.b", "db.a"]
 
 
+def test_odd_names_are_found_as_they_are_written(journal: Journal, file: Path) -> None:
+    names = ["db.<script>", "db.'; --", "db.\x1b[31m", "db.\u202eabc", f"db.{'x' * 128}", "db.%", "db.*", "a.b.c"]
+    write(journal, *map(record, names))
+    assert [objects(file, names=[name]) for name in names] == [[name] for name in names]
+
+
+def test_a_record_that_cannot_be_kept_is_dropped_and_spoils_no_other(journal: Journal, file: Path) -> None:
+    odd = [record("db.odd", first_position=2**70), record("db.odd", reason=b"?"), record("db.odd", at=[1])]
+    odd.append(record("db.odd", milliseconds={}))
+    write(journal, record("db.a"), *odd, record("db.b"))
+    write(journal, record("db.c"))
+    assert [it for it in objects(file) if it != "db.odd"] == ["db.c", "db.b", "db.a"]
+    assert journal.status()["waiting"] == 0
+    assert journal.status()["dropped"] >= 3
+
+
+def test_a_file_that_cannot_be_set_aside_ends_nothing(file: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def refuse(_: Path) -> Path:
+        raise PermissionError("read-only")
+
+    monkeypatch.setattr("pysync.journal.file.set_aside", refuse)
+    file.write_bytes(GARBAGE["no database"])
+    journal = opened(file)
+    journal.append(record())
+    for _ in range(2):
+        with pytest.raises(PysyncError, match="cannot write"):
+            journal.write()
+    journal.close()
+
+
+def test_records_are_written_once_though_trimming_fails(
+    journal: Journal, file: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def fail(*_: object) -> None:
+        raise sqlite3.OperationalError("disk I/O error")
+
+    with monkeypatch.context() as patch:
+        patch.setattr("pysync.journal.file.pages", fail)
+        with pytest.raises(PysyncError, match="disk I/O error"):
+            write(journal, record("db.a"))
+    write(journal, record("db.b"))
+    assert objects(file) == ["db.b", "db.a"]
+
+
 def test_bytes_that_are_no_text_spoil_nothing(journal: Journal, file: Path) -> None:
     write(journal, record("db.a"), record("db.\udcff", reason="\udc80", partitions=("\udcff",)), record("db.c"))
     assert objects(file) == ["db.c", "db.\\udcff", "db.a"]

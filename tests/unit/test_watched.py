@@ -253,6 +253,13 @@ def test_no_secret_is_shown_within_a_value_either(form: str, secret: str, before
     assert secret not in str(reason_of(text))
 
 
+@pytest.mark.parametrize("text", ["://" + ":" * 100_000, "password" * 100_000, "secret.=" * 100_000, "=:" * 100_000])
+def test_no_text_makes_masking_slow(text: str) -> None:
+    (found,) = told([Difference("comment", None, text)])
+    assert len(str(found.new)) <= LONGEST_VALUE
+    assert len(str(reason_of(text))) <= 2 * LONGEST_REASON
+
+
 @pytest.mark.parametrize("path", ["sd.location", "parameters.comment", "owner", "sd.cols.id", "parameters.numFiles"])
 def test_what_is_no_secret_is_shown(path: str) -> None:
     assert told([Difference(path, "s3://bucket/db/t", 5)]) == (Difference(path, "s3://bucket/db/t", "5"),)
