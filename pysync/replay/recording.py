@@ -37,7 +37,6 @@ from pysync.queue import Queued
 from pysync.replay.blocks import Refusal
 from pysync.replay.legs import Job
 from pysync.replay.mapping import NameMapping
-from pysync.replay.order import EVERYTHING
 
 _MS = 1000
 
@@ -124,7 +123,7 @@ class Recorder:
         last = refused[-1]
         event = _event(last.event)
         sources = objects_of(event, last.event.position) if event else []
-        names = [self._there(it) for it in sources] or sorted(last.keys)
+        names = [self._mapping.key(it) for it in sources] or sorted(last.keys)
         return Record(
             at=time.time(),
             target=self._target,
@@ -141,13 +140,6 @@ class Recorder:
             captured_at=last.event.at_ms / _MS,
             reason=reason_of(last.reason),
         )
-
-    def _there(self, name: str) -> str:
-        """The name at the target of an object of the source: `db`, `db.*`, `db.table`, `db.function()`."""
-        database, dot, rest = name.partition(".")
-        if not dot or f".{rest}" == EVERYTHING or rest.endswith("()"):
-            return f"{self._mapping.database(database)}{dot}{rest}"
-        return str(self._mapping.table(TableName(database, rest)))
 
     def _sources(self, operation: Operation, change: Change) -> tuple[str, str]:
         """The names at the source: of the object, and of a renamed one the former."""

@@ -45,6 +45,7 @@ class _Stand:
         self.drain: Drain | None = None
         self.source: OpenSource | None = None
         self.records: list[Record] = []
+        self.record: Callable[[Record], object] = self.records.append
         self._sequences = itertools.count(1)
 
     def append(self, *makers: Maker) -> None:
@@ -58,7 +59,7 @@ class _Stand:
             Translator.of(self.settings),
             self.open_target,
             source=self.source,
-            record=self.records.append,
+            record=self.record,
         )
         self.drain.start()
         return self.drain

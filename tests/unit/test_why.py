@@ -27,7 +27,7 @@ from pysync.sidecar.why.facts import Facts, Spool
 from pysync.sidecar.why.lives import Rename, Span, life
 from pysync.sidecar.why.reasons import reasons
 from tests.support import table, wait_until
-from tests.support.drains import Bench, create, create_database, drop, drop_database, rename
+from tests.support.drains import Bench, FaultyDrain, create, create_database, drop, drop_database, rename
 from tests.support.events import event
 
 # --- the names of an object
@@ -138,6 +138,7 @@ CASES: dict[str, tuple[dict[str, Any], str, str]] = {
         "drop_suppressed",
         'drops = "suppress"',
     ),
+    "drops are suppressed": ({"suppresses_drops": True, "records": [done()]}, "applied", 'drops = "suppress"'),
     "in the spool": ({"spools": [Spool("i-1", 4, 1.7e9)]}, "in_spool", "holds 4 events in its spool"),
     "a gap": ({"gaps": ["a listener was lost"]}, "gap_open", "a listener was lost"),
     "never seen": ({}, "unknown", "neither the queue nor the journal"),
@@ -277,6 +278,26 @@ def test_a_table_that_was_renamed_twice_has_one_life(place: Place, asked: str) -
     assert answer["names"] == ["shop.c", "shop.b", "shop.a"]
     operations = [(it["operation"], it["object"]) for it in answer["targets"][0]["records"]]
     assert operations == [("RenameTable", "dr_shop.c"), ("RenameTable", "dr_shop.b"), ("PutTable", "dr_shop.a")]
+
+
+def test_names_are_told_apart_though_their_events_are_gone(tmp_path: Path) -> None:
+    """The target keeps statistics of what it wrote, and the queue nothing: as in a sidecar without `retain`."""
+    drain = FaultyDrain(tmp_path)
+    with closing(Journal(tmp_path / "journal.db", keep=1e12, max_bytes=10**9)) as journal:
+        drain.record = journal.append
+        drain.start()
+        steps = [create("db.a"), rename("db.a", "db.b"), create("db.a"), rename("db.b", "crm.c")]
+        for step in (create_database("db"), create_database("crm"), *steps):
+            drain.append(step)
+            drain.finish()
+        journal.write()
+        drain.queue.trim()
+        assert drain.queue.size == 0
+        asked = Why(drain.queue, {drain.name: drain.drain}, Reader(journal.file), list)
+        assert asked({"table": "db.a"})["names"] == ["db.a"]
+        for name in ("db.b", "crm.c"):
+            assert asked({"table": name})["names"] == ["crm.c", "db.b", "db.a"]
+        drain.close()
 
 
 def test_a_table_that_was_dropped_and_made_again_is_there(place: Place) -> None:

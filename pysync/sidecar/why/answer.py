@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
 from pysync.errors import PysyncError
 from pysync.journal import Query, Reader, Record
-from pysync.model.names import TableName, normalized
 from pysync.queue import EventQueue
 from pysync.replay.drain import Drain
 from pysync.replay.mapping import NameMapping
@@ -19,17 +18,16 @@ from pysync.sidecar.actions import query_of
 from pysync.sidecar.plans import parked_table
 from pysync.sidecar.why.events import Looked, Seen, look
 from pysync.sidecar.why.facts import Facts, Spool, gathered, rule_against
-from pysync.sidecar.why.lives import Rename, Span, life
+from pysync.sidecar.why.lives import Span
+from pysync.sidecar.why.naming import asked_for, candidates, spans_of
 from pysync.sidecar.why.reasons import reasons
-from pysync.text import meant, quoted, shortened, shown
+from pysync.text import meant, quoted
 
 _MOST_RECORDS = 200
 _MOST_EVENTS = 100
 _NOTHING = Looked((), 0, True)
-_MOST_NAMES = 50
 
 Request = Mapping[str, Any]
-Found = Callable[[Request, str, str, Sequence[Span]], Facts]
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,14 +41,12 @@ class Why:
 
     def __call__(self, request: Request) -> dict[str, Any]:
         """The answer, as in docs/journal.md. Raises PysyncError for a name that is none, or an unknown target."""
-        asked, target = _asked(request), request.get("target")
+        asked, target = asked_for(request), request.get("target")
         if target is not None and target not in self.drains:
             raise PysyncError(f"the sidecar has no target {quoted(str(target))}", meant(str(target), self.drains))
         drains = [it for it in self.drains.values() if target in {None, it.name}]
         mappings = [it.translator.mapping for it in self.drains.values()]
-        looked = look(self.queue, frozenset(database_of(name) for name in _candidates(asked, mappings)))
-        source = _source(asked, mappings, self.reader, looked)
-        spans = _spans(source, self.reader, looked)
+        looked, spans = self._found(asked, mappings)
         events = [
             it
             for it in looked.events
@@ -65,12 +61,24 @@ class Why:
         targets = [self._of_target(drain, spans, known, request) for drain in drains]
         return _answer(spans, events, looked, targets)
 
+    def _found(self, asked: str, mappings: Sequence[NameMapping]) -> tuple[Looked, Sequence[Span]]:
+        """What the queue has of the object, and its names."""
+        databases = frozenset(database_of(name) for name in candidates(asked, mappings))
+        looked = look(self.queue, databases)
+        spans = spans_of(asked, mappings, self.reader, looked)
+        others = {database_of(span.name) for span in spans} - databases
+        if not others:
+            return looked, spans
+        # It was renamed from one database to another.
+        looked = look(self.queue, databases | others)
+        return looked, spans_of(asked, mappings, self.reader, looked)
+
     def _of_target(
         self, drain: Drain, spans: Sequence[Span], known: Mapping[str, Any], request: Request
     ) -> dict[str, Any]:
         mapping = drain.translator.mapping
         records = _records(self.reader, drain.name, mapping, spans, request)
-        named = [replace(span, name=there(mapping, span.name)) for span in spans]
+        named = [replace(span, name=mapping.key(span.name)) for span in spans]
         here = {"object": named[0].name, "spans": named, "records": records}
         facts = gathered(self.queue, drain, self.reader, {**known, **here})
         return _target(facts, self._verified(drain.name, facts))
@@ -87,27 +95,17 @@ class Why:
 
 def why_offline(reader: Reader, translators: Mapping[str, Translator], request: Request) -> dict[str, Any]:
     """The same where no sidecar runs: what the journal and the configuration tell. Raises PysyncError as `Why` does."""
-    asked, target = _asked(request), request.get("target")
-    mappings = [it.mapping for it in translators.values()]
-    source = _source(asked, mappings, reader, _NOTHING)
-    spans = _spans(source, reader, _NOTHING)
+    asked, target = asked_for(request), request.get("target")
+    spans = spans_of(asked, [it.mapping for it in translators.values()], reader, _NOTHING)
     targets = []
     for name, translator in translators.items():
         if target in {None, name}:
-            known = there(translator.mapping, spans[0].name)
+            known = translator.mapping.key(spans[0].name)
             records = _records(reader, name, translator.mapping, spans, request)
             rule = rule_against(translator.policy, spans[0].name)
             facts = Facts(target=name, source=spans[0].name, object=known, rule=rule, records=records, running=False)
             targets.append(_target(facts, None))
     return _answer(spans, (), _NOTHING, targets)
-
-
-def there(mapping: NameMapping, name: str) -> str:
-    """The name at the target of a database, table or function of the source."""
-    database, dot, rest = name.partition(".")
-    if not dot or rest.endswith("()"):
-        return f"{mapping.database(database)}{dot}{rest}"
-    return str(mapping.table(TableName(database, rest)))
 
 
 def _answer(
@@ -138,57 +136,11 @@ def _target(facts: Facts, verified: Mapping[str, Any] | None) -> dict[str, Any]:
     }
 
 
-def _asked(request: Request) -> str:
-    """The name that is asked for: `db`, `db.table` or `db.function()`."""
-    name = request.get("table")
-    text = normalized(name) if isinstance(name, str) else ""
-    if not text or text.count(".") > 1 or not all(text.split(".")):
-        raise PysyncError(f"{shortened(shown(name), 80)} is not the name of a table", "write db.table, or db")
-    return text
-
-
-def _candidates(asked: str, mappings: Iterable[NameMapping]) -> list[str]:
-    """The names at the source that may be meant by a name at either end; the name itself first."""
-    found = [asked]
-    database, dot, rest = asked.partition(".")
-    for mapping in mappings:
-        if dot and not rest.endswith("()"):
-            found += [str(it) for it in mapping.sources_of(TableName(database, rest))]
-        else:
-            found += [f"{it}{dot}{rest}" for it in mapping.source_databases(database)]
-    return list(dict.fromkeys(found))
-
-
-def _source(asked: str, mappings: Sequence[NameMapping], reader: Reader, looked: Looked) -> str:
-    """The one of the candidates that the source is known to have had; else the one that is mapped to the name."""
-    found = _candidates(asked, mappings)
-    for name in found:
-        if any(name in it.objects for it in looked.events):
-            return name
-        if any(name in {it.source_object, it.source_former} for it in reader.records(Query(names=[name]), _MOST_NAMES)):
-            return name
-    return found[1] if len(found) > 1 else asked
-
-
-def _spans(source: str, reader: Reader, looked: Looked) -> Sequence[Span]:
-    """The names of the object by all renames that the journal and the queue know."""
-    renames = {it.rename for it in looked.events if it.rename is not None}
-    asked, left = set[str](), {source}
-    while left and len(asked) < _MOST_NAMES:
-        name = left.pop()
-        asked.add(name)
-        told = [it for it in reader.renames(name) if it.source_former and it.last_position is not None]
-        renames |= {Rename(it.last_position or 0, it.source_former, it.source_object) for it in told}
-        left |= {other for it in renames if name in {it.old, it.new} for other in (it.old, it.new)} - asked
-    made = {(it.objects[0], it.position) for it in looked.events if it.kind == "CREATE_TABLE" and it.objects}
-    return life(source, renames, made)
-
-
 def _records(
     reader: Reader, target: str, mapping: NameMapping, spans: Sequence[Span], request: Request
 ) -> list[Record]:
     """The records of the object at a target, by all its names at both ends, each within its time."""
-    names = [*(it.name for it in spans), *(there(mapping, it.name) for it in spans)]
+    names = [*(it.name for it in spans), *(mapping.key(it.name) for it in spans)]
     since = query_of({"since": request.get("since")}).since
     own = reader.records(Query(target=target, names=list(dict.fromkeys(names)), since=since), _MOST_RECORDS)
     databases = [database_of(name) for name in names if "." in name]
@@ -208,5 +160,5 @@ def _drops(record: Record, spans: Collection[Span]) -> bool:
 def _is_of(record: Record, spans: Collection[Span], mapping: NameMapping) -> bool:
     sources = {record.source_object, record.source_former} - {""}
     if not sources:  # of an act
-        return any(record.object == there(mapping, span.name) for span in spans)
+        return any(record.object == mapping.key(span.name) for span in spans)
     return any(span.holds(name, record.last_position) for span in spans for name in sources)

@@ -34,7 +34,8 @@ class Facts:
     """What is known of an object at a target; without a sidecar that is its scope and its `records`, newest first.
 
     `source` and `object` are its names at both ends. `rule` is the one that leaves it out, `ignored` the one by which
-    the last event of it did not concern the target, though the object does. `waiting` are the events of it that the
+    the last event of it did not concern the target, though the object does. `suppresses_drops`: it may be gone at the
+    source. `waiting` are the events of it that the
     target is not done with. `blocker` is what it waits behind, if it is parked only for that.
     """
 
@@ -43,6 +44,7 @@ class Facts:
     object: str
     rule: str | None = None
     ignored: str | None = None
+    suppresses_drops: bool = False
     records: Sequence[Record] = ()
     running: bool = True
     mode: str = "apply"
@@ -90,6 +92,7 @@ def gathered(queue: EventQueue, drain: Drain, reader: Reader, known: Mapping[str
         object=known["object"],
         rule=rule_against(policy, known["source"]),
         ignored=_ignored(policy, last) if last is not None else None,
+        suppresses_drops=policy.suppresses_drops,
         records=known["records"],
         mode=drain.settings.mode,
         parked=parked,

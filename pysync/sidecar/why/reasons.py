@@ -96,19 +96,25 @@ def _state(facts: Facts) -> Iterator[Reason]:
         event = facts.last_event
         code = "drop_suppressed" if event.drops else "out_of_scope"
         yield Reason(code, f"event {event.position} ({event.kind}) was not applied: {facts.ignored}")
-    if last is None:
-        return
-    at, hint = _since(last.at, "at"), f"pysync verify {facts.source} --target {facts.target}"
+    if last is not None:
+        yield _written(facts, last)
+
+
+def _written(facts: Facts, last: Record) -> Reason:
+    """What the last operation came to."""
+    at = _since(last.at, "at")
     if last.outcome in _NOT_WRITTEN:
         code = "shadowed" if last.outcome == "shadowed" else "foreign"
-        yield Reason(code, f"{last.object} {_NOT_WRITTEN[last.outcome]} ({last.operation} {at})", hint)
-    elif _is_drop(last, facts.object):
-        yield Reason("dropped", f"{facts.object} was dropped at {facts.target} {at}, as at the source")
-    elif last.former == facts.object != last.object:
-        yield Reason("dropped", f"{facts.object} was renamed to {last.object} at {facts.target} {at}")
-    else:
-        how = {"applied": "was written", "unchanged": "was as it should be"}.get(last.outcome, "has a newer state")
-        yield Reason("applied", f"{facts.target} has {last.object}: it {how} ({last.operation} {at})")
+        hint = None if "(" in facts.source else f"pysync verify {facts.source} --target {facts.target}"
+        return Reason(code, f"{last.object} {_NOT_WRITTEN[last.outcome]} ({last.operation} {at})", hint)
+    if _is_drop(last, facts.object):
+        return Reason("dropped", f"{facts.object} was dropped at {facts.target} {at}, as at the source")
+    if last.former == facts.object != last.object:
+        return Reason("dropped", f"{facts.object} was renamed to {last.object} at {facts.target} {at}")
+    how = {"applied": "was written", "unchanged": "was as it should be"}.get(last.outcome, "has a newer state")
+    # The event of a drop may be gone from the queue by now.
+    keeps = '; a drop at the source is not applied: drops = "suppress"' if facts.suppresses_drops else ""
+    return Reason("applied", f"{facts.target} has {last.object}: it {how} ({last.operation} {at}){keeps}")
 
 
 def _on_its_way(facts: Facts) -> Iterator[Reason]:
