@@ -35,8 +35,8 @@ class Facts:
 
     `source` and `object` are its names at both ends. `rule` is the one that leaves it out, `ignored` the one by which
     the last event of it did not concern the target, though the object does. `suppresses_drops`: it may be gone at the
-    source. `waiting` are the events of it that the
-    target is not done with. `blocker` is what it waits behind, if it is parked only for that.
+    source. `waiting` are the events of it that the target is not done with. `blocker` is what it waits behind, if it is
+    parked only for that.
     """
 
     target: str
@@ -97,7 +97,7 @@ def gathered(queue: EventQueue, drain: Drain, reader: Reader, known: Mapping[str
         mode=drain.settings.mode,
         parked=parked,
         blocker=blocker,
-        paused=pause and pause.reason,
+        paused=pause.reason if pause is not None else None,
         paused_by=_who_paused(reader, drain.name) if by_hand is not None else None,
         braked=pause is not None and by_hand is None,
         state=told["state"],
