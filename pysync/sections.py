@@ -110,6 +110,18 @@ class QueueConfig(_Section):
     )
 
 
+class JournalConfig(_Section):
+    """`[journal]`: how long the records of operations and acts are kept, for `pysync actions` and `pysync why`."""
+
+    keep: Duration = Field(default=30 * 86400, description="How long records are kept: 12h, 30d.")
+    max_mb: int = Field(
+        default=1024,
+        ge=1,
+        le=1024 * 1024,
+        description="Maximum size of the journal in MiB. The oldest records go first.",
+    )
+
+
 class VerifyConfig(_Section):
     """`[verify]`: whether the sidecar compares source and targets by itself, and at what pace."""
 
@@ -161,6 +173,7 @@ class Sections(_Section):
     source: SourceConfig
     bridge: BridgeConfig = BridgeConfig()
     queue: QueueConfig = QueueConfig()
+    journal: JournalConfig = JournalConfig()
     verify: VerifyConfig = VerifyConfig()
     web: WebConfig = WebConfig()
     spark: SparkConfig = SparkConfig()

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Callable
+from datetime import datetime
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -11,7 +13,7 @@ import typer
 from pysync.errors import UsageError
 from pysync.model.names import TableName
 from pysync.text import LONGEST, meant, plain, quoted
-from pysync.validation import path_of
+from pysync.validation import path_of, seconds
 
 MOST = 2**63 - 1
 """The largest position and notification: both are counted in 64 bits."""
@@ -68,6 +70,18 @@ def number(least: int, most: int = MOST) -> Callable[[Any], int]:
         return int(text)
 
     return read
+
+
+def instant(value: Any) -> float:
+    """A time in seconds since 1970: `2h` ago, or a date with or without a time of day, in this machine's zone."""
+    text = str(value).strip()
+    try:
+        if (ago := seconds(text)) is not None:
+            return time.time() - ago
+        return datetime.fromisoformat(text).timestamp()
+    except (ValueError, OverflowError):
+        told = f"{quoted(text)} is no time; write 30m, 2h or 7d (ago), or 2026-01-31T12:00"
+        raise typer.BadParameter(told) from None
 
 
 def choice(*known: str) -> Callable[[Any], str]:

@@ -29,6 +29,8 @@ SECTIONS: Mapping[str, Mapping[str, tuple[str, str]]] = {
         "run": ("run", "Run the sidecar."),
         "status": ("status", "Show the state of the running sidecar, and its problems."),
         "events": ("events", "List the events in the queue."),
+        "why": ("why", "Show what became of a table, and why a target does not have it."),
+        "actions": ("actions", "Show what was done at the targets, and by whom."),
         "verify": ("verify", "Compare source and targets, and repair differences."),
     },
     "Control targets and listeners": {

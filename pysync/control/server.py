@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import json
+import socket
 import socketserver
+import struct
 import threading
 import traceback
 from collections.abc import Callable, Mapping
@@ -16,7 +18,11 @@ import structlog
 from pysync.control.client import ASK_SECONDS, SOCKET, address_of
 from pysync.errors import PysyncError
 
+WHO = "who"
+"""The key of a request that says who asks; set by whoever passes it on, never taken from the caller."""
+
 _LONGEST_REQUEST = 64 * 1024
+_CREDENTIALS = struct.Struct("3i")  # Linux's struct ucred: process, user, group
 
 log = structlog.get_logger(__name__)
 
@@ -24,7 +30,7 @@ Command = Callable[[Mapping[str, Any]], Mapping[str, Any]]
 
 
 class ControlServer:
-    """Answers requests `{"command": NAME, ...}` with what the command of that name returns.
+    """Answers requests `{"command": NAME, ...}` with what the command of that name returns; it is told who asks.
 
     Start it only while the queue is owned: a socket left by a process that was killed is replaced.
     """
@@ -78,7 +84,7 @@ class _Handler(socketserver.StreamRequestHandler):
         except (ValueError, KeyError, TypeError, AttributeError, RecursionError):
             return {"error": "the sidecar does not know this request", "hint": f"known commands: {self._known()}"}
         try:
-            return {"answer": command(request)}
+            return {"answer": command({**request, WHO: self._caller()})}
         except PysyncError as error:
             return {"error": error.message, "hint": error.hint}
         except Exception as error:  # noqa: BLE001 - whoever asked shall know, and the log tells the rest
@@ -87,6 +93,13 @@ class _Handler(socketserver.StreamRequestHandler):
                 "error": f"the sidecar failed on this command: {type(error).__name__}: {error}",
                 "hint": "see the log of the sidecar",
             }
+
+    def _caller(self) -> str:
+        """`uid 1000 (command line)`: the kernel tells the user of the process at the other end."""
+        _, user, _ = _CREDENTIALS.unpack(
+            self.connection.getsockopt(socket.SOL_SOCKET, socket.SO_PEERCRED, _CREDENTIALS.size)
+        )
+        return f"uid {user} (command line)"
 
     def _known(self) -> str:
         return ", ".join(sorted(self.server.commands))

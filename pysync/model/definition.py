@@ -9,9 +9,9 @@ from typing import Any
 from hmsclient.genthrift.hive_metastore import ttypes as hive
 
 from pysync.model.births import BIRTHS_KEY
+from pysync.model.difference import Difference
 from pysync.model.iceberg import WRITTEN_KEY
 from pysync.model.mark import EVENT_KEY, SOURCE_KEY
-from pysync.text import shown
 
 # Set by the server that keeps the object, or by the way it came; never part of what a client defined.
 SERVER_FIELDS = frozenset({"createTime", "lastAccessTime", "materializationTime", "privileges", "validTxnList"})
@@ -61,15 +61,15 @@ def differences(wanted: Mapping[str, Any] | None, there: Mapping[str, Any] | Non
     """The fields in which two definitions differ, as `sd.cols: [...] instead of [...]`; or `missing`, or `extra`."""
     if wanted is None or there is None:
         return [] if wanted is there else ["missing" if there is None else "extra"]
-    return list(_differences("", wanted, there))
+    return [str(it) for it in _differences("", wanted, there)]
 
 
-def told(path: str, wanted: Any, there: Any) -> list[str]:
-    """The same for the values of one field, whose name is `path`."""
+def differing(path: str, wanted: Any, there: Any) -> list[Difference]:
+    """The differences between the values of one field, whose name is `path`."""
     return list(_differences(path, _plain(wanted), _plain(there)))
 
 
-def _differences(path: str, wanted: Any, there: Any) -> Iterator[str]:
+def _differences(path: str, wanted: Any, there: Any) -> Iterator[Difference]:
     named = _named(wanted), _named(there)
     if all(named) and named[0] != named[1]:  # of columns in another order all are shown
         wanted, there = (part or whole for part, whole in zip(named, (wanted, there), strict=True))
@@ -77,7 +77,7 @@ def _differences(path: str, wanted: Any, there: Any) -> Iterator[str]:
         for key in sorted(wanted.keys() | there.keys()):
             yield from _differences(f"{path}.{key}" if path else key, wanted.get(key), there.get(key))
     elif wanted != there:
-        yield f"{path}: {shown(there)} instead of {shown(wanted)}"
+        yield Difference(path, there, wanted)
 
 
 def _named(value: Any) -> dict[str, Any]:

@@ -8,7 +8,8 @@ from thrift.protocol.TBase import TBase
 from thrift.Thrift import TType
 
 from pysync.errors import PysyncError
-from pysync.model.event import Event
+from pysync.model.change import decode_change
+from pysync.model.event import Event, Kind
 from pysync.model.names import TableName
 from pysync.model.wire import decode, decode_event
 
@@ -33,6 +34,21 @@ def named_in_event(event: Event) -> TableName | None:
     except (PysyncError, IndexError):
         return None
     return TableName.of(names.dbName, names.tableName) if names.dbName and names.tableName else None
+
+
+def objects_of(event: Event, position: int) -> list[str]:
+    """`db.table` (of a rename the old and the new name), `db`, `db.*` for a database that is dropped with all in it."""
+    names = [named_in_event(event)]
+    if event.kind is Kind.ALTER_TABLE and event.after:
+        # An event with the new state alone gives the new name.
+        names.append(named_in_event(Event(event.kind, "", "", 1, 0, after=event.after)))
+    if names[0] is not None:
+        return [str(name) for name in dict.fromkeys(names) if name is not None]
+    try:
+        change = decode_change(event, position)
+    except PysyncError:
+        return []
+    return sorted(change.keys) if change else []
 
 
 class _TableNames(TBase):  # type: ignore[misc]

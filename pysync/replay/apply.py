@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import random
 import threading
+import time
 import traceback
 from collections.abc import Callable
 
@@ -17,6 +18,7 @@ from pysync.replay.lanes import Again, Lane, Stopped
 from pysync.replay.legs import Job
 from pysync.replay.plan import leftover
 from pysync.replay.progress import Progress
+from pysync.replay.recording import Done, Recorder
 from pysync.replay.refresh import Refresher
 from pysync.replay.unfinished import Unfinished
 from pysync.replay.visible import Visible
@@ -44,7 +46,8 @@ class Applier:
     """Applies works for one target until `stop` is set; used by several lanes at once.
 
     `chance` returns numbers from 0 to 1: waits are random, so that many works do not come again at once. `unfinished`
-    knows the tables that are at the target only in part. `visible` hears of the works that are done.
+    knows the tables that are at the target only in part. `recorder` is told of every operation that has ended,
+    `visible` of the works that are done.
     """
 
     def __init__(
@@ -55,12 +58,14 @@ class Applier:
         refresher: Refresher,
         *,
         unfinished: Unfinished,
+        recorder: Recorder,
         visible: Visible,
         chance: Callable[[], float] = random.random,
     ) -> None:
         self._refresher = refresher
         self._visible = visible
         self._unfinished = unfinished
+        self._recorder = recorder
         self._settings = settings
         self._progress = progress
         self._stop = stop
@@ -76,10 +81,14 @@ class Applier:
         for operation in job.work.operations[job.done :]:
             if self._stop.is_set():
                 raise Stopped
+            lane.changes()  # what a try that failed has left
             crash_point("apply.begun")
+            began = time.perf_counter()
             outcome = self._outcome(lane, job, operation)
             crash_point("apply.done")
-            job.done, job.tries = job.done + 1, 0
+            seconds, changes = time.perf_counter() - began, lane.changes()
+            self._recorder.applied(job, operation, Done(outcome.value, seconds, job.tries + 1, changes, job.reason))
+            job.done, job.tries, job.reason = job.done + 1, 0, None
             self._ended(job, operation, outcome)
         self._visible.ends(job)
 
@@ -142,7 +151,7 @@ class Applier:
         """Bring the table of an operation to its state at the source; without a source, to what the events tell."""
         refresh = self._refresher.whole(operation)
         steps = (refresh,) if refresh is not None else from_events(operation) or (operation,)
-        name = self._settings.name
+        name, job.reason = self._settings.name, f"the whole table was written: {reason}"
         if refresh is not None:
             log.info("table_incomplete", target=name, reason=reason, read_at_source=True)
         else:
@@ -204,12 +213,14 @@ class Applier:
 class Shadow:
     """Logs what would be applied. It opens no target."""
 
-    def __init__(self, name: str, progress: Progress) -> None:
+    def __init__(self, name: str, progress: Progress, recorder: Recorder) -> None:
         self._name = name
         self._progress = progress
+        self._recorder = recorder
 
     def apply(self, _: Lane, job: Job) -> None:
         """Log the operations of a work."""
         for operation in job.work.operations:
             log.info("operation_planned", target=self._name, operation=describe(operation))
+            self._recorder.applied(job, operation, Done("shadowed", reason=describe(operation)))
             self._progress.count("shadowed")

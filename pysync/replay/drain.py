@@ -32,6 +32,7 @@ from pysync.replay.lanes import Lanes
 from pysync.replay.ledger import Ledger
 from pysync.replay.parking import related
 from pysync.replay.progress import Progress, State
+from pysync.replay.recording import Append
 from pysync.replay.refresh import OpenSource
 from pysync.replay.replayer import Replayer
 from pysync.replay.requests import Requests
@@ -78,15 +79,18 @@ class Drain:
         *,
         source: OpenSource | None = None,
         tally: Tally | None = None,
+        record: Append | None = None,
         calls: Counts | None = None,
         clock_offset: ClockOffset = same_clock,
         clock: Callable[[], float] = time.monotonic,
     ) -> None:
-        """`source` connects to the source metastore; `tally` counts the progress of a bootstrap; `calls` are those that
-        opened targets make; `clock_offset` knows the clocks of listeners; `clock` returns seconds that only grow.
+        """`source` connects to the source metastore; `tally` counts the progress of a bootstrap; `record` takes what is
+        for the journal; `calls` are those that opened targets make; `clock_offset` knows the clocks of listeners;
+        `clock` returns seconds that only grow.
         """
         self.name = settings.name
         self.settings = settings
+        self.translator = translator
         self.progress = Progress(settings.name, settings.kind, calls)
         self._queue = queue
         self._target_queue = queue.target(settings.name)
@@ -103,6 +107,7 @@ class Drain:
             source=source,
             ledger=_ledger(queue, settings),
             tally=tally,
+            record=record,
             clock=clock,
             clock_offset=clock_offset,
         )
@@ -148,6 +153,11 @@ class Drain:
     def paused(self) -> Pause | None:
         """Why nothing is applied, paused by hand or by the brake; None if it is not paused."""
         return self._target_queue.paused() or self._replayer.brake.held
+
+    @property
+    def held(self) -> Pause | None:
+        """Why the brake holds the next window; None if it does not."""
+        return self._replayer.brake.held
 
     def pause(self, reason: str) -> None:
         """Apply nothing more after the operations in hand, until `resume`, also after a restart."""

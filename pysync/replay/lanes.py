@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from contextlib import suppress
 from queue import Empty, SimpleQueue
 from typing import Protocol
 
+from pysync.model.difference import Difference
 from pysync.replay.legs import Job
 from pysync.targets.base import Target, Unavailable
 
@@ -34,6 +35,7 @@ class Lane:
     def __init__(self, open_target: Callable[[], Target]) -> None:
         self._open_target = open_target
         self._target: Target | None = None
+        self._take: Callable[[], Sequence[Difference]] = tuple
 
     @property
     def target(self) -> Target:
@@ -41,11 +43,16 @@ class Lane:
         if self._target is None:
             try:
                 self._target = self._open_target()
+                self._take = getattr(self._target, "take_differences", tuple)  # a kind need not tell (see Tells)
             except Unavailable:
                 raise
             except Exception as error:
                 raise Unavailable(f"cannot open the target: {type(error).__name__}: {error}") from error
         return self._target
+
+    def changes(self) -> Sequence[Difference]:
+        """What operations have changed at the target since the last call, as far as its kind tells."""
+        return self._take()
 
     def close(self) -> None:
         """Close the target, if it was ever opened."""

@@ -60,7 +60,8 @@ class Job:
     """One work on its way: how many of its operations are `done`, and how many `tries` the next one has had.
 
     `applied` is how many operations of all works were done when that one was first tried. `begun` is when the work was
-    first begun, in seconds since 1970. `hidden`: an operation has left the target without the change.
+    first begun, in seconds since 1970. `hidden`: an operation has left the target without the change. `reason` is why
+    it is not applied as it was planned, if so.
     """
 
     leg: Leg
@@ -70,3 +71,4 @@ class Job:
     applied: int = 0
     begun: float = 0.0
     hidden: bool = False
+    reason: str | None = None

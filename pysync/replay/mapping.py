@@ -93,6 +93,13 @@ class NameMapping:
         """The table's name at the target; a rename of the table takes precedence over one of its database."""
         return self.tables.get(name) or TableName(self.database(name.database), name.table)
 
+    def key(self, name: str) -> str:
+        """The name at the target of `db`, `db.table`, `db.function()`, or `db.*`, everything in a database."""
+        database, dot, rest = name.partition(".")
+        if not dot or rest == "*" or rest.endswith("()"):
+            return f"{self.database(database)}{dot}{rest}"
+        return str(self.table(TableName(database, rest)))
+
     def databases_of(self, sources: Iterable[str]) -> set[str]:
         """The target's databases that anything in these databases of the source is mapped to."""
         names = set(sources)

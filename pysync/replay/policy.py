@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from fnmatch import translate
 from typing import Any
 
@@ -24,10 +24,14 @@ _SUPPRESSED = frozenset({Kind.DROP_DATABASE, Kind.DROP_TABLE, Kind.DROP_PARTITIO
 
 @dataclass(frozen=True, slots=True)
 class Pattern:
-    """Matches whole names, in any case; without a table part it means the database and everything in it."""
+    """Matches whole names, in any case; without a table part it means the database and everything in it.
+
+    `rule` is the setting that it comes from, as it is in pysync.toml.
+    """
 
     database: re.Pattern[str]
     table: re.Pattern[str] | None = None
+    rule: str = field(default="", compare=False)
 
     def takes(self, name: TableName) -> bool:
         """Whether it matches the table."""
@@ -46,19 +50,21 @@ class Policy:
     target: str | None = None
     both_ways: bool = False
     relay: bool = True
+    suppresses_drops: bool = False
 
     @classmethod
     def of(cls, settings: TargetSettings) -> Policy:
         """The policy of a target. Raises UsageError that names a pattern which cannot be read."""
         include, exclude = _repl_patterns(settings.policy)
         return cls(
-            include=(*include, *map(_glob_pattern, settings.include)),
-            exclude=(*exclude, *map(_glob_pattern, settings.exclude)),
+            include=(*include, *(_glob_pattern("include", it) for it in settings.include)),
+            exclude=(*exclude, *(_glob_pattern("exclude", it) for it in settings.exclude)),
             exclude_kinds=frozenset(settings.exclude_kinds) | (_SUPPRESSED if settings.drops == "suppress" else set()),
             cluster=settings.cluster or settings.name,
             target=settings.name,
             both_ways=settings.both_ways,
             relay=settings.relay,
+            suppresses_drops=settings.drops == "suppress",
         )
 
     def takes_catalog(self, event: Event) -> bool:
@@ -81,6 +87,29 @@ class Policy:
             return False
         return not (self.exclude and any(pattern.takes(name) for pattern in self.exclude))
 
+    def rule_against(self, name: TableName | str) -> str | None:
+        """The rule by which the target does not have this table, or this database; None if it has it."""
+        if self.takes_table(name) if isinstance(name, TableName) else self.takes_database(name):
+            return None
+        for pattern in self.exclude:
+            if pattern.takes(name) if isinstance(name, TableName) else pattern.database.fullmatch(normalized(name)):
+                return f"{pattern.rule} leaves it out"
+        return f"it is not in {', '.join(dict.fromkeys(pattern.rule for pattern in self.include))}"
+
+    def rule_against_change(self, change: Change) -> str | None:
+        """The rule by which a change does not concern the target, whatever the object; None if there is none."""
+        if change.kind in self.exclude_kinds:
+            suppressed = self.suppresses_drops and change.kind in _SUPPRESSED
+            return 'drops = "suppress"' if suppressed else f"exclude_kinds has {change.kind}"
+        if _is_of_index(change):
+            return "the table of an index is not replicated"
+        # An echo. Both ways an echo is judged by the home (pysync.replay.homes).
+        if not self.both_ways and self.cluster is not None and self.cluster in change.event.visited:
+            return f"the change came from the cluster {self.cluster}"
+        if change.kind is Kind.REFRESH and change.for_targets and self.target not in change.for_targets:
+            return "the refresh is for other targets"
+        return None
+
     def takes_constraint(self, column: Any) -> bool:
         """Whether the target has the constraint of a table in scope; a foreign key needs its other table in scope."""
         if not isinstance(column, hive.SQLForeignKey):
@@ -93,12 +122,7 @@ class Policy:
         A table that is renamed out of scope is dropped; one that is renamed into scope is created. A foreign key is
         taken only if both its tables are.
         """
-        if change.kind in self.exclude_kinds or _is_of_index(change):
-            return None
-        # An echo. Both ways an echo is judged by the home (pysync.replay.homes).
-        if not self.both_ways and self.cluster is not None and self.cluster in change.event.visited:
-            return None
-        if change.kind is Kind.REFRESH and change.for_targets and self.target not in change.for_targets:
+        if self.rule_against_change(change) is not None:
             return None
         old, new = change.table_name, change.new_table_name
         if old is None or new is None:
@@ -137,15 +161,16 @@ def _repl_patterns(policy: str | None) -> tuple[Iterable[Pattern], Iterable[Patt
     if found is None:
         raise UsageError(f"cannot read the policy {policy!r}", "write db, db.'include regex' or db.'include'.'exclude'")
     database, include, exclude = _glob(found["db"]), found["include"], found["exclude"]
-    included = Pattern(database, _regex(include, policy) if include is not None else None)
-    return (included,), ((Pattern(database, _regex(exclude, policy)),) if exclude is not None else ())
+    rule = f"policy {policy!r}"
+    included = Pattern(database, _regex(include, policy) if include is not None else None, rule)
+    return (included,), ((Pattern(database, _regex(exclude, policy), rule),) if exclude is not None else ())
 
 
-def _glob_pattern(text: str) -> Pattern:
+def _glob_pattern(key: str, text: str) -> Pattern:
     parts = text.strip().split(".")
     if not all(parts) or len(parts) > 2:
         raise UsageError(f"cannot read the pattern {text!r}", "write db or db.table; * and ? are allowed")
-    return Pattern(*map(_glob, parts))
+    return Pattern(_glob(parts[0]), _glob(parts[1]) if len(parts) > 1 else None, f"{key} {text!r}")
 
 
 def _glob(text: str) -> re.Pattern[str]:

@@ -29,6 +29,7 @@ from pysync.replay.ledger import Ledger
 from pysync.replay.legs import Job, Leg
 from pysync.replay.parking import Parking, note, tell
 from pysync.replay.progress import Progress
+from pysync.replay.recording import Append, Recorder
 from pysync.replay.refresh import OpenSource, Refresher
 from pysync.replay.retries import legs_of
 from pysync.replay.run import refreshes_all
@@ -55,7 +56,8 @@ class Replayer:
 
     `reach` is how many events, from the position on, may be under way or done. `source` connects to the source
     metastore, for what events do not tell. `clock` returns seconds that only grow, `chance` numbers from 0 to 1;
-    `open_lanes` makes the lanes; `ledger` knows the drops of late; `clock_offset` the clocks of listeners.
+    `open_lanes` makes the lanes; `ledger` knows the drops of late; `record` takes what is for the journal;
+    `clock_offset` knows the clocks of listeners.
     """
 
     def __init__(
@@ -69,6 +71,7 @@ class Replayer:
         source: OpenSource | None,
         ledger: Ledger | None = None,
         tally: Tally | None = None,
+        record: Append | None = None,
         clock: Callable[[], float] = time.monotonic,
         chance: Callable[[], float] = random.random,
         clock_offset: ClockOffset = same_clock,
@@ -93,9 +96,16 @@ class Replayer:
         self._refresher = Refresher(source, translator, self.brake.allows, tally)
         noted = f"unfinished:{settings.name}"
         unfinished = Unfinished(partial(queue.notes.put, noted), queue.notes.get(noted))
-        visible = Visible(progress.latency, clock_offset)
+        self._recorder = Recorder(settings.name, translator.mapping, record)
         self._applier = Applier(
-            settings, progress, halt, self._refresher, unfinished=unfinished, visible=visible, chance=chance
+            settings,
+            progress,
+            halt,
+            self._refresher,
+            unfinished=unfinished,
+            recorder=self._recorder,
+            visible=Visible(progress.latency, clock_offset),
+            chance=chance,
         )
         self._scheduler = Scheduler(clock, self._holds, self._refuse)
         self._windows: deque[Leg] = deque()  # those that the position has not passed
@@ -110,7 +120,8 @@ class Replayer:
     def lanes(self, open_target: Callable[[], Target]) -> Lanes:
         """The lanes for the other methods; for a shadow a single one that only logs."""
         self._open_target = open_target
-        apply: Apply = Shadow(self._name, self._progress).apply if self.shadow else self._applier.apply
+        shadow = Shadow(self._name, self._progress, self._recorder)
+        apply: Apply = shadow.apply if self.shadow else self._applier.apply
         count = 1 if self.shadow else self._settings.lanes
         return self._open_lanes(count, open_target, apply, self._target_queue.wake)
 
@@ -275,6 +286,7 @@ class Replayer:
         self._done = done
         self.brake.passed(done)
         tell(self._name, self._progress, refused)
+        self._recorder.parked(refused)
         self._progress.count("skipped", sum(leg.draft.skipped for leg in legs))
         self._progress.advanced(done, legs[-1].at_ms(done))
         return len(refused)

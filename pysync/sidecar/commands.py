@@ -12,14 +12,18 @@ from typing import Any
 from pysync.capture.roll import Roll
 from pysync.control.server import Command
 from pysync.errors import PysyncError
+from pysync.journal import Journal, Reader
 from pysync.model.names import TableName, normalized
 from pysync.queue import EventQueue
 from pysync.replay.drain import Drain, Released
 from pysync.resync.bootstrap import Bootstrapper
 from pysync.resync.healing import Healer
 from pysync.resync.rescoping import kept_scope
+from pysync.sidecar import actions
+from pysync.sidecar.acts import recorded
 from pysync.sidecar.history import listed
 from pysync.sidecar.plans import parked_event, parked_table, plan_of
+from pysync.sidecar.why import Why
 from pysync.text import meant, quoted, shortened, shown
 
 RELEASE_SECONDS = 7.0
@@ -32,20 +36,32 @@ class Commands:
     """One method for each command; they are called from the control socket's threads."""
 
     def __init__(
-        self, queue: EventQueue, drains: Sequence[Drain], healer: Healer, bootstrapper: Bootstrapper, roll: Roll
+        self,
+        queue: EventQueue,
+        drains: Sequence[Drain],
+        healer: Healer,
+        bootstrapper: Bootstrapper,
+        roll: Roll,
+        *,
+        journal: Journal,
     ) -> None:
         self._queue = queue
+        self._journal = journal
         self._roll = roll
         self._bootstrapper = bootstrapper
         self._healer = healer
         self._drains = {drain.name: drain for drain in drains}
+        self._reader = Reader(journal.file)
+        self._why = Why(queue, self._drains, self._reader, lambda: roll.status(queue.intake.instances()))
 
     def by_name(self) -> Mapping[str, Command]:
-        """The commands by their names in requests."""
-        return {
+        """The commands by their names in requests. What people do with them goes into the journal."""
+        commands: Mapping[str, Command] = {
+            "actions": partial(actions.listed, self._reader),
             "events": partial(listed, self._queue),
             "plan": self.plan,
             "scopes": self.scopes,
+            "why": self._why,
             "pause": self.pause,
             "resume": self.resume,
             "refresh": self.refresh,
@@ -56,6 +72,7 @@ class Commands:
             "parked retry": self.parked_retry,
             "parked skip": self.parked_skip,
         }
+        return recorded(commands, self._journal.append)
 
     def plan(self, request: Request) -> dict[str, Any]:
         """`targets`: what the next window of each target (or of the one named) would do. Changes nothing."""

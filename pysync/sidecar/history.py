@@ -7,9 +7,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from pysync.errors import PysyncError
-from pysync.model.change import decode_change
-from pysync.model.event import Event, Kind
-from pysync.model.named import named_in_event
+from pysync.model.named import objects_of
 from pysync.model.names import TableName
 from pysync.model.wire import decode_event
 from pysync.queue import EventQueue, Queued
@@ -72,23 +70,8 @@ def _told(queued: Queued) -> dict[str, Any]:
         "source": event.source,
         "id": event.id,
         "time": event.time_ms / 1000,
-        "objects": _objects(event, queued.position),
+        "objects": objects_of(event, queued.position),
     }
-
-
-def _objects(event: Event, position: int) -> list[str]:
-    """`db.table` (of a rename the old and the new name), `db`, `db.*` for a database that is dropped with all in it."""
-    names = [named_in_event(event)]
-    if event.kind is Kind.ALTER_TABLE and event.after:
-        # An event with the new state alone gives the new name.
-        names.append(named_in_event(Event(event.kind, "", "", 1, 0, after=event.after)))
-    if names[0] is not None:
-        return [str(name) for name in dict.fromkeys(names) if name is not None]
-    try:
-        change = decode_change(event, position)
-    except PysyncError:
-        return []
-    return sorted(change.keys) if change else []
 
 
 def _concerns(event: Mapping[str, Any], table: str) -> bool:

@@ -37,6 +37,7 @@ from pysync.resync.checkpoint import BOOTSTRAP, Checkpoints
 from pysync.resync.healing import Healer
 from pysync.resync.refreshes import Refreshes
 from pysync.resync.rescoping import Rescoper, compare_scope
+from pysync.sidecar.acts import journal_of
 from pysync.sidecar.commands import Commands
 from pysync.sidecar.credentials import Credentials
 from pysync.sidecar.curves import Curves
@@ -99,6 +100,7 @@ class Sidecar:
             lock_timeout=_LOCK_SECONDS,
         )
         self._assert_named()
+        self.journal = journal_of(config, self.queue.room.is_tight)
         watch, overlaps = GapWatch(self.queue, config.source.silence_seconds), Overlaps()
         overlaps.recall(self.queue)
         self._roll, self._clocks = watch.roll, watch.clocks
@@ -123,7 +125,7 @@ class Sidecar:
         self._rescopers = {it.name: self._rescoper(it, translator, refreshes) for it, translator in translated}
         self._heals = bridge  # a one-off job leaves gaps and scopes to the next sidecar
         self._verifiers = {drain.name: self._verifier(drain, watch) for drain in self.drains}
-        commands = Commands(self.queue, self.drains, self._healer, self.bootstrapper, watch.roll)
+        commands = Commands(self.queue, self.drains, self._healer, self.bootstrapper, watch.roll, journal=self.journal)
         self._web = self._web_server() if bridge else None
         self._credentials = Credentials(config)
         self._curves = Curves([drain.name for drain in self.drains], self.status)
@@ -137,6 +139,7 @@ class Sidecar:
         # Before the drains register their targets, which makes them known.
         self._compare_for_new_targets()
         self._compare_scopes()
+        self.journal.worker.start()
         for drain in self.drains:
             drain.start()
         self._control.start()
@@ -193,6 +196,7 @@ class Sidecar:
         if self._web:
             self._web.stop()
         self._control.stop()
+        self.journal.close()
         # Last: until now the drains noted in it how far they are.
         self.queue.close()
         log.info("sidecar_stopped")
@@ -216,13 +220,14 @@ class Sidecar:
             lags=self._lags,
             workers=self._workers(),
             credentials=self._credentials.status(),
+            journal=self.journal,
             verified={name: verifier.status() for name, verifier in self._verifiers.items()},
             scopes={name: rescoper.status() for name, rescoper in self._rescopers.items()},
         )
 
     def _workers(self) -> list[Worker]:
         """The workers that were started."""
-        parts = [*self.drains, self.poller, self._healer, self.bootstrapper]
+        parts = [*self.drains, self.poller, self._healer, self.bootstrapper, self.journal]
         found = [part.worker for part in [*parts, *self._rescopers.values(), *self._verifiers.values()] if part]
         return [worker for worker in found if worker.started]
 
@@ -321,6 +326,7 @@ class Sidecar:
             open_target,
             source=source,
             tally=self._checkpoints.tally(settings.name),
+            record=self.journal.append,
             calls=calls,
             clock_offset=self._clocks.offset,
         )

@@ -21,6 +21,7 @@ from pysync.model.event import Kind
 from pysync.model.wire import decode_event, encode_event
 from pysync.queue import EventQueue, ParkedEvents
 from pysync.queue.store import FILE
+from pysync.sidecar.acts import note_of_target
 from pysync.text import meant, nearest, quoted
 
 _AT_ONCE = 1000
@@ -122,6 +123,7 @@ def rename(queue: EventQueue, named: Collection[str], old: str, new: str) -> Kep
     # First: after a crash in between `old` is still known, and the rename can be asked for again.
     _address(queue, old, new)
     queue.target(old).rename(new, {"act": "renamed", "target": old, "to": new})
+    note_of_target(queue, "RenameTarget", new, former=old)
     log.warning("target_renamed", target=old, to=new, queued=there.queued, parked=there.parked)
     return replace(there, target=new)
 
@@ -137,6 +139,7 @@ def remove(queue: EventQueue, named: Collection[str], target: str) -> Kept | Non
     if there is not None:
         act = {"act": "removed", "target": target, "queued": there.queued, "parked": there.parked}
         queue.target(target).forget(act)
+        note_of_target(queue, "RemoveTarget", target)
         log.warning("target_removed", target=target, queued=there.queued, parked=there.parked)
     return there
 

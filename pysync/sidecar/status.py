@@ -12,6 +12,7 @@ from pysync.capture.clocks import Clocks
 from pysync.capture.roll import Roll
 from pysync.config import Config
 from pysync.health import problems
+from pysync.journal import Journal
 from pysync.model.event import SIDECAR
 from pysync.queue import EventQueue, Gap, History, Instance
 from pysync.replay.drain import Drain
@@ -33,6 +34,7 @@ def sidecar_status(
     lags: Lags,
     workers: Sequence[Worker],
     credentials: Sequence[Mapping[str, Any]],
+    journal: Journal,
     verified: Mapping[str, dict[str, Any] | None],
     scopes: Mapping[str, dict[str, Any] | None],
 ) -> dict[str, Any]:
@@ -57,6 +59,7 @@ def sidecar_status(
         "no_listener_since": roll.empty_since(),
         "credentials": list(credentials),
         "queue": _queue(config, queue),
+        "journal": journal.status(),
         "workers": [worker.status() for worker in workers],
         "acts": [_act(act) for act in queue.notes.acts()],
         "gaps": [_gap(gap) for gap in queue.gaps.latest()],

@@ -15,9 +15,9 @@ from typing import Any
 from hmsclient.genthrift.hive_metastore import ttypes as hive
 
 from pysync.model import idl
-from pysync.model.definition import OWN_STATISTICS, SERVER_PARAMETERS, STATISTICS, told
+from pysync.model.definition import OWN_STATISTICS, SERVER_PARAMETERS, STATISTICS, differing
+from pysync.model.difference import Difference
 from pysync.model.names import normalized
-from pysync.text import shown
 
 _SERVERS_FIELDS = frozenset(
     {
@@ -68,14 +68,19 @@ def differences(wanted: Any, there: Any) -> list[str]:
 
     Both may be lists of structs, as the columns of a constraint are.
     """
+    return list(dict.fromkeys(map(str, fields(wanted, there))))
+
+
+def fields(wanted: Any, there: Any) -> list[Difference]:
+    """The same with the values of both; `there` has the old ones."""
     if same(wanted, there):
         return []
     if isinstance(wanted, list):
         pairs = zip(wanted, there, strict=True) if len(wanted) == len(there) else ()
-        found = [it for one, other in pairs for it in _told("", one, other, _SERVERS_FIELDS)]
-        return list(dict.fromkeys(found)) or told("columns", wanted, there)
+        found = [it for one, other in pairs for it in _fields("", one, other, _SERVERS_FIELDS)]
+        return found or differing("columns", wanted, there)
     ignored = _SERVERS_FIELDS | {"tableType"} if is_translated(wanted, there) else _SERVERS_FIELDS
-    return _told("", wanted, there, ignored)
+    return _fields("", wanted, there, ignored)
 
 
 def same_location(wanted: str | None, there: str | None) -> bool:
@@ -125,20 +130,20 @@ def _same_fields(wanted: Any, there: Any, ignored: frozenset[str]) -> bool:
     return all(_RULES.get(name, _same_value)(getattr(wanted, name), getattr(there, name, None)) for name in names)
 
 
-def _told(path: str, wanted: Any, there: Any, ignored: frozenset[str]) -> list[str]:
+def _fields(path: str, wanted: Any, there: Any, ignored: frozenset[str]) -> list[Difference]:
     """The fields in which two structs differ, by the same rules as `same`."""
-    found: list[str] = []
+    found: list[Difference] = []
     for name in sorted(vars(wanted).keys() - ignored):
         mine, its = getattr(wanted, name), getattr(there, name, None)
         if not _can_hold(there, name) or _RULES.get(name, _same_value)(mine, its):
             continue
         where = f"{path}.{name}" if path else name
         if name == "parameters":
-            found += told(where, *_parameters(mine, its))
+            found += differing(where, *_parameters(mine, its))
         elif hasattr(mine, "thrift_spec") and its is not None:
-            found += _told(where, mine, its, _SERVERS_FIELDS)
+            found += _fields(where, mine, its, _SERVERS_FIELDS)
         else:
-            found += told(where, mine, its) or [f"{where}: {shown(its)} instead of {shown(mine)}"]
+            found += differing(where, mine, its) or [Difference(where, its, mine)]
     return found
 
 

@@ -9,6 +9,7 @@ from typing import Any
 from hmsclient.genthrift.hive_metastore import ttypes as hive
 
 from pysync.model.constraints import Constraints, comparable
+from pysync.model.difference import Difference
 from pysync.model.names import TableName
 from pysync.model.operation import Operation
 from pysync.targets.apply import apply
@@ -16,6 +17,7 @@ from pysync.targets.apply.transactional import refuse_transactional
 from pysync.targets.base import Outcome
 from pysync.targets.diff import countless, differences
 from pysync.targets.store import Capability, Store
+from pysync.targets.watched import Changes, watched
 
 
 class StoreTarget:
@@ -23,6 +25,8 @@ class StoreTarget:
 
     def __init__(self, store: Store) -> None:
         self.store = store
+        self._changes = Changes()
+        self._watched = watched(store, self._changes)
         self._where = store.where
 
     @property
@@ -40,7 +44,11 @@ class StoreTarget:
     def apply(self, operation: Operation) -> Outcome:
         """Apply the operation (see Target.apply)."""
         with self.store.classified(f"{type(operation).__name__} of {operation.key} on {self._where}"):
-            return apply(self.store, operation)
+            return apply(self._watched, operation)
+
+    def take_differences(self) -> list[Difference]:
+        """What `apply` has changed since the last call (see Tells)."""
+        return self._changes.take()
 
     def databases(self) -> list[str]:
         """The names of its databases, sorted."""

@@ -41,6 +41,7 @@ ROUNDS = 3
 _INGEST = 10_000
 _TABLES = 20
 _BACKLOG = 1_000_000
+_PART = 200_000
 _BATCH = 500
 _PATIENCE_SECONDS = 1800.0
 
@@ -67,7 +68,7 @@ _FOLDED, _SINGLE = Way(2000, LANES, 1), Way(1, 1, 10)
 
 
 def run(say: Say) -> Iterator[Row]:
-    """The rows `replay.{churn,ingest,mixed}.*`, `replay.head_of_line`, `replay.backlog.*`."""
+    """The rows `replay.{churn,ingest,mixed}.*`, `replay.head_of_line`, `replay.backlog.*`, `replay.journal`."""
     with tempfile.TemporaryDirectory(prefix="pysync-bench-") as name:
         directory = Path(name)
         with EmbeddedMetastore(directory / "target", name="target", heap_mb=2048) as server:
@@ -237,21 +238,43 @@ _WORKLOADS: dict[str, Callable[[History, int], tuple[Iterator[Event], Iterator[E
 
 
 def _backlog(directory: Path, say: Say) -> list[Row]:
-    """A million events, drained into a target that does nothing, by a process of its own."""
+    """A million events, drained into a target that does nothing, by a process of its own, with a journal."""
     say("backlog: a million events are queued")
     place = directory / "backlog"
     with EventQueue(place, min_free_bytes=0) as queue:
-        queue.target("target").register()
+        for name in ("target", *_names("with"), *_names("without")):
+            queue.target(name).register()
         history = History("backlog", "hdfs://nn/warehouse")
         owners = [history.table(f"t{number}") for number in range(_TABLES)]
         append_all(queue, iter([history.begin(), *map(history.create, owners)]))
         append_all(queue, history.ingest(owners, _BACKLOG))
     say("backlog: it is drained")
-    done = subprocess.run(
-        [sys.executable, "-m", "tests.bench.backlog", str(place)], check=True, capture_output=True, text=True
-    )
-    found = json.loads(done.stdout)
+    found = _drained(place, "target", _BACKLOG, directory / "journal.db")
     return [
         Row("replay.backlog.events_per_second", found["rate"], "events/s", goal=20_000, more_is_better=True),
         Row("replay.backlog.rss_mb", found["rss_mb"], "MiB", goal=300),
+        _with_journal(place, directory, say),
     ]
+
+
+def _with_journal(place: Path, directory: Path, say: Say) -> Row:
+    """The rate with a journal over that without one, each in turn, on a part of the backlog."""
+    rates: dict[str, list[float]] = {"with": [], "without": []}
+    for number, (one, other) in enumerate(zip(_names("with"), _names("without"), strict=True)):
+        say(f"journal, round {number + 1} of {ROUNDS}")
+        rates["with"].append(_drained(place, one, _PART, directory / f"journal-{number}.db")["rate"])
+        rates["without"].append(_drained(place, other, _PART, None)["rate"])
+    ratio = _median(rates["with"]) / _median(rates["without"])
+    return Row("replay.journal", ratio, "of the rate without", goal=0.95, more_is_better=True)
+
+
+def _names(prefix: str) -> list[str]:
+    return [f"{prefix}-{number}" for number in range(ROUNDS)]
+
+
+def _drained(place: Path, name: str, events: int, journal: Path | None) -> dict[str, float]:
+    command = [sys.executable, "-m", "tests.bench.backlog", str(place), name, str(events)]
+    command += [str(journal)] if journal else []
+    done = subprocess.run(command, check=True, capture_output=True, text=True)
+    found: dict[str, float] = json.loads(done.stdout)
+    return found

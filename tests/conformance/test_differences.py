@@ -49,6 +49,26 @@ def test_a_table_has_differences_if_and_only_if_it_would_be_written(
     assert target.differences(changed, target.table(name)) == []
 
 
+def test_what_an_operation_changes_is_told_with_old_and_new_values(
+    target: Target, source: Source, name: TableName, location: str
+) -> None:
+    take = getattr(target, "take_differences", None)
+    if take is None:
+        pytest.skip("this kind does not tell")
+    of = table(name, location, keys=["k"], parameters={"x": "old"})
+    target.apply(source.put_table(of))
+    assert (f"table {name}", None, "created") in [(it.field, it.old, it.new) for it in take()]
+    target.apply(source.put_table(of))
+    assert list(take()) == []
+    changed = deepcopy(of)
+    changed.parameters["x"] = "new"
+    target.apply(source.put_table(changed))
+    assert ("parameters.x", "old", "new") in [(it.field, it.old, it.new) for it in take()]
+    target.apply(source.put_partitions(changed, partition(changed, ["a"]), partition(changed, ["b"])))
+    assert ("2 partitions", None, "created") in [(it.field, it.old, it.new) for it in take()]
+    assert list(take()) == [], "it is told once"
+
+
 def test_partitions_are_found_by_their_names_and_compared(
     target: Target, source: Source, name: TableName, location: str
 ) -> None:

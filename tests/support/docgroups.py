@@ -19,6 +19,10 @@ SUBSTITUTES = {
 """What the pages say, and which of a world's `places` stands for it, where the world has that."""
 
 KEYS = {"status.md: pysync status --json": "pysync-status---json", "verify.md": "json-and-junit"}
+KEYS |= {
+    "journal.md: pysync why sales.orders --target dr --json": "pysync-why---json",
+    "journal.md: pysync actions --database sales --limit 20 --json": "pysync-actions---json",
+}
 """Where the keys of a command's JSON are, if not in the section that shows the command."""
 
 RUNNING = """
@@ -28,6 +32,11 @@ status.md: pysync events --limit 20 --json
 status.md: pysync events --since 48213 --json
 status.md: pysync events --table sales.orders --json
 status.md: pysync listener remove 7d1f8c52-3a0e-4c53-9d0e-5f3a1c2b4d6e --json
+journal.md: pysync why sales.orders
+journal.md: pysync why sales.orders --target dr --json
+journal.md: pysync actions
+journal.md: pysync actions --outcome parked --since 1d
+journal.md: pysync actions --database sales --limit 20 --json
 verify.md: pysync verify
 verify.md: pysync verify --target dr sales crm.customers
 verify.md: pysync verify --json --junit verify.xml

@@ -10,6 +10,7 @@ from typing import Any
 
 import pytest
 
+from pysync.journal import Record
 from pysync.model.event import Event, Kind
 from pysync.queue import EventQueue
 from pysync.replay import drain as drain_module
@@ -30,7 +31,10 @@ ATTEMPTS = 3
 
 
 class _Stand:
-    """What every drain under test has; `open_target`, `settings` and `name` are looked at when it starts."""
+    """What every drain under test has; `open_target`, `settings` and `name` are looked at when it starts.
+
+    `records` are those that the journal would get.
+    """
 
     queue: EventQueue
     name: str
@@ -40,6 +44,8 @@ class _Stand:
     def __init__(self) -> None:
         self.drain: Drain | None = None
         self.source: OpenSource | None = None
+        self.records: list[Record] = []
+        self.record: Callable[[Record], object] = self.records.append
         self._sequences = itertools.count(1)
 
     def append(self, *makers: Maker) -> None:
@@ -48,7 +54,12 @@ class _Stand:
 
     def start(self) -> Drain:
         self.drain = Drain(
-            self.queue, self.settings, Translator.of(self.settings), self.open_target, source=self.source
+            self.queue,
+            self.settings,
+            Translator.of(self.settings),
+            self.open_target,
+            source=self.source,
+            record=self.record,
         )
         self.drain.start()
         return self.drain

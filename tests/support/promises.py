@@ -23,6 +23,7 @@ from pysync.cli.app import app
 from pysync.cli.commands import SECTIONS
 from pysync.dump import manifest, record
 from pysync.errors import PysyncError, UsageError
+from pysync.journal import file as journal_file
 from pysync.model import event, mark
 from pysync.queue import schema
 from pysync.sections import Sections
@@ -140,7 +141,7 @@ def sections(text: str) -> dict[str, str]:
 
 def answers() -> Iterator[str]:
     """The fields of what `--json` answers, and the words that the pages mark as code there: names and values."""
-    for page in ("status.md", "scope.md", "verify.md", "dump.md"):
+    for page in ("status.md", "journal.md", "scope.md", "verify.md", "dump.md"):
         for heading, text in sections((ROOT / "docs" / page).read_text()).items():
             if "json" in heading.lower():
                 title = re.sub(r" (-c|\[|…).*", "", heading.split("`")[1] if "`" in heading else page)
@@ -169,6 +170,7 @@ def formats() -> Iterator[str]:
     yield f"event {event.VERSION}: {' '.join(event.Kind)}"
     yield f"handshake {handshake.VERSION}, bridge {PROTOCOL}"
     yield f"queue.db {schema.VERSION}, reads {schema._OLDEST}"
+    yield f"journal.db {journal_file.VERSION}"
     yield f"dump {record.HEAD.decode().strip()!r}, manifest.json reads {manifest._VERSIONS}"
     for file in ("SpoolFile", "Marker"):
         yield f"{file} {re.findall(r'HEADER = .(.*?)..getBytes', (_JAVA / f'{file}.java').read_text())[0]}"

@@ -23,6 +23,7 @@ from pysync.replay.draft import draft
 from pysync.replay.lanes import Lane
 from pysync.replay.legs import Leg
 from pysync.replay.progress import Progress
+from pysync.replay.recording import Recorder
 from pysync.replay.refresh import Refresher
 from pysync.replay.translate import Translator
 from pysync.replay.unfinished import Unfinished
@@ -112,8 +113,15 @@ class Link:
         self.progress = Progress(self.target.name, "faulty")
         refresher = Refresher(self._reads, self.translator, lambda *_: True)
         visible = Visible(self.progress.latency, same_clock)
+        recorder = Recorder(self.settings.name, self.translator.mapping, None)
         self.applier = Applier(
-            self.settings, self.progress, threading.Event(), refresher, unfinished=Unfinished(), visible=visible
+            self.settings,
+            self.progress,
+            threading.Event(),
+            refresher,
+            unfinished=Unfinished(),
+            recorder=recorder,
+            visible=visible,
         )
         self.lane = Lane(lambda: MemoryTarget(self.settings, self.target.store))
 

@@ -90,9 +90,9 @@ HELD = {("demo", "--directory"): ["--target", "x"], ("embedded", "DIRECTORY"): [
 # What may be run here: each ends at once, at a value, at a missing file or at a missing sidecar. A command that would
 # change the machine belongs to READ_ONLY: its lines are read, and nothing is begun.
 RUN = """
-token, jar, hive-site, check, import-agent-conf, man, run, status, events, verify, plan, pause, resume, parked list,
-parked show, parked retry, parked skip, refresh, target rename, target remove, listener remove, bootstrap, dump, load,
-copy, demo, embedded
+token, jar, hive-site, check, import-agent-conf, man, run, status, events, actions, verify, plan, pause, resume,
+parked list, parked show, parked retry, parked skip, refresh, target rename, target remove, listener remove,
+bootstrap, dump, load, copy, demo, embedded
 """
 READ_ONLY = "init, uninstall"
 

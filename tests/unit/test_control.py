@@ -76,7 +76,7 @@ def test_a_command_is_answered_with_what_it_returns(serve, tmp_path):
     serve(tmp_path)
     assert ask(tmp_path, "status", target="dr", deep=[1, None]) == {
         "pid": 1,
-        "asked": {"target": "dr", "deep": [1, None]},
+        "asked": {"target": "dr", "deep": [1, None], "who": f"uid {os.getuid()} (command line)"},
     }
 
 

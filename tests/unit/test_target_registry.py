@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+import os
+from contextlib import closing
+
 import pytest
 from typer.testing import CliRunner
 
 from pysync.cli.app import app
 from pysync.errors import PysyncError
+from pysync.journal import Journal, Query, Reader, Record
 from pysync.queue import EventQueue
 from pysync.sidecar import registry
 from tests.support.queues import fill
@@ -34,6 +38,28 @@ def test_a_rename_that_is_on_record_may_be_asked_for_again(queue: EventQueue) ->
     done = [registry.rename(queue, ("lake",), "dr", "lake") for _ in range(3)]
     assert done == [registry.Kept("lake", 6, 0, None)] * 3
     assert [(it["act"], it["target"], it["to"]) for it in queue.notes.acts()] == [("renamed", "dr", "lake")]
+
+
+def test_the_journal_knows_a_target_by_its_new_name_and_who_renamed_it(queue: EventQueue) -> None:
+    file = queue.room.file.with_name("journal.db")
+    with closing(Journal(file, keep=1e12, max_bytes=10**9)) as journal:
+        for target in ("dr", "west"):
+            journal.append(Record(at=1.0, operation="PutTable", outcome="applied", target=target, object="db.t"))
+    registry.rename(queue, ("lake",), "dr", "lake")
+    registry.remove(queue, (), "lake")
+    found = [(it.operation, it.target, it.reason) for it in Reader(file).records(Query(), 10)]
+    assert found == [
+        ("RemoveTarget", "lake", None),
+        ("RenameTarget", "lake", "dr"),
+        ("PutTable", "west", None),
+        ("PutTable", "lake", None),
+    ]
+    assert {it.who for it in Reader(file).records(Query(outcome="done"), 10)} == {f"uid {os.getuid()} (command line)"}
+
+
+def test_a_journal_that_cannot_be_written_keeps_no_target_from_being_renamed(queue: EventQueue) -> None:
+    queue.room.file.with_name("journal.db").mkdir()
+    assert registry.rename(queue, ("lake",), "dr", "lake").target == "lake"
 
 
 def test_a_later_rename_of_others_does_not_hide_it(queue: EventQueue) -> None:

@@ -19,6 +19,7 @@ from pysync.replay.draft import draft
 from pysync.replay.lanes import Again, Lane
 from pysync.replay.legs import Job, Leg
 from pysync.replay.progress import Progress
+from pysync.replay.recording import Recorder
 from pysync.replay.refresh import Refresher
 from pysync.replay.translate import Translator
 from pysync.replay.unfinished import Unfinished
@@ -72,7 +73,9 @@ class Bench:
         refresher = Refresher(self._source, translator, lambda *_: True)
         unfinished = Unfinished(self._keep, self.kept)
         args = (self.settings, Progress("west", "faulty"), threading.Event(), refresher)
-        self.applier = Applier(*args, unfinished=unfinished, visible=Visible(args[1].latency, same_clock))
+        recorder = Recorder(self.settings.name, translator.mapping, None)
+        visible = Visible(args[1].latency, same_clock)
+        self.applier = Applier(*args, unfinished=unfinished, recorder=recorder, visible=visible)
         self.translator = translator
 
     def call(self, request: Any) -> None:

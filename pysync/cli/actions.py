@@ -1,0 +1,136 @@
+"""`pysync actions`: the journal, record by record, also while no sidecar runs."""
+
+from __future__ import annotations
+
+import json
+import time
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+from pysync.cli.arguments import database_or_table, instant, number
+from pysync.cli.output import AsJson, ConfigFile, assert_target, one_target, print_json, say
+from pysync.cli.records import lines
+from pysync.control.client import NoSidecar, ask
+from pysync.sections import load_outline
+
+_MOST = 1000
+_MOST_FOLLOWED = 1_000_000  # in one second: as many as there are
+_FOLLOW_SECONDS = 1.0
+_NAMES_ARE = "by its name at the target or at the source"
+
+Ask = Callable[[Mapping[str, Any]], dict[str, Any]]
+
+
+def register(app: typer.Typer) -> None:
+    """Add this command to `app`."""
+    app.command()(actions)
+
+
+def actions(
+    config: ConfigFile,
+    *,
+    target: Annotated[str | None, one_target("Show only this target.")] = None,
+    outcome: Annotated[
+        str | None, typer.Option(metavar="OUTCOME", help="Show only this outcome, as applied, parked or foreign.")
+    ] = None,
+    database: Annotated[
+        str | None, typer.Option(metavar="DB", parser=database_or_table, help=f"Show only this database, {_NAMES_ARE}.")
+    ] = None,
+    table: Annotated[
+        str | None,
+        typer.Option(metavar="DB.TABLE", parser=database_or_table, help=f"Show only this table, {_NAMES_ARE}."),
+    ] = None,
+    since: Annotated[
+        float | None,
+        typer.Option(metavar="TIME", parser=instant, help="Begin at this time: 2h (ago), 7d, 2026-01-31T12:00."),
+    ] = None,
+    limit: Annotated[
+        int, typer.Option(metavar="N", parser=number(1), help="Show at most this number of records, the newest.")
+    ] = 100,
+    follow: Annotated[bool, typer.Option("--follow", "-f", help="Go on with new records until Ctrl-C.")] = False,
+    as_json: AsJson = False,
+) -> None:
+    """Show what was done at the targets, and by whom: each operation, parked event and act of a person.
+
+    The records come from the journal ([journal] in pysync.toml), also while no sidecar runs; the newest come last. Of
+    an operation they tell the outcome, how many events were folded into it, how long it took, and which fields it
+    changed.
+
+    With --follow and --json each record is a line of its own. JSON format: docs/journal.md.
+    """
+    outline = load_outline(config)
+    assert_target(config, target, outline.targets)
+    wanted = {"target": target, "outcome": outcome, "database": database, "table": table, "since": since}
+    asked = asking(outline.directory, "actions")
+    answer = _gathered(asked, wanted, limit)
+    if as_json and not follow:
+        print_json(answer)
+        return
+    _print(answer, as_json=as_json)
+    if follow:
+        _follow(asked, wanted, answer["records"][0]["id"] if answer["records"] else 0, as_json=as_json)
+
+
+def asking(directory: Path, command: str) -> Ask:
+    """What asks the sidecar for `actions` or `why`; where none runs, it reads the journal, and says so once."""
+    told = list[str]()
+
+    def run(request: Mapping[str, Any]) -> dict[str, Any]:
+        try:
+            return ask(directory, command, **request)
+        except NoSidecar as error:
+            answer = _read(directory, request)
+            if not told:
+                told.append(error.message)
+                say(f"pysync: {error.message}; this is what its journal holds", err=True)
+            return answer
+
+    return run
+
+
+def _read(directory: Path, request: Mapping[str, Any]) -> dict[str, Any]:
+    from pysync.journal import Reader  # noqa: PLC0415 - who asks a sidecar does not need SQLite
+    from pysync.journal.file import FILE  # noqa: PLC0415
+    from pysync.sidecar.actions import listed  # noqa: PLC0415
+
+    return listed(Reader(directory / FILE), request)
+
+
+def _gathered(asked: Ask, wanted: Mapping[str, Any], limit: int) -> dict[str, Any]:
+    """One answer out of as many as it takes."""
+    found, before = list[Any](), None
+    while True:
+        answer = asked({**wanted, "before": before, "limit": min(limit - len(found), _MOST)})
+        found += answer["records"]
+        before = answer["next"]
+        if before is None or len(found) == limit:
+            return {"records": found, "next": before}
+
+
+def _follow(asked: Ask, wanted: Mapping[str, Any], last: int, *, as_json: bool) -> None:
+    try:
+        while True:
+            time.sleep(_FOLLOW_SECONDS)
+            answer = _gathered(asked, {**wanted, "after": last}, _MOST_FOLLOWED)
+            _print(answer, as_json=as_json)
+            last = answer["records"][0]["id"] if answer["records"] else min(last, _newest(asked))
+    except KeyboardInterrupt:
+        return
+
+
+def _newest(asked: Ask) -> int:
+    """The id of the newest record; a journal that was begun anew begins with 1."""
+    records = asked({"limit": 1})["records"]
+    return records[0]["id"] if records else 0
+
+
+def _print(answer: Mapping[str, Any], *, as_json: bool) -> None:
+    """The newest last, as in a log."""
+    for record in reversed(answer["records"]):
+        for line in [json.dumps(record)] if as_json else lines(record):
+            say(line)
+    if answer["next"] is not None and not as_json:
+        say(f"there are older records: --limit {2 * len(answer['records'])}", err=True)

@@ -1,0 +1,114 @@
+"""Acts: what people do to the running sidecar, and who did it, goes into the journal."""
+
+from __future__ import annotations
+
+import math
+import os
+import sys
+import time
+from collections.abc import Callable, Mapping
+from contextlib import closing, suppress
+from typing import Any
+
+from pysync.config import Config
+from pysync.control.server import WHO, Command
+from pysync.errors import PysyncError
+from pysync.journal import Journal, Record
+from pysync.journal.file import FILE
+from pysync.journal.masking import reason_of
+from pysync.queue import EventQueue
+
+_MIB = 1024 * 1024
+
+Request = Mapping[str, Any]
+
+ACTS: Mapping[str, str] = {
+    "pause": "Pause",
+    "resume": "Resume",
+    "refresh": "Refresh",
+    "bootstrap": "Bootstrap",
+    "listener remove": "RemoveListener",
+    "parked retry": "Retry",
+    "parked skip": "Skip",
+}
+"""The commands that change something, and the name of each in the journal."""
+
+
+def journal_of(config: Config, is_tight: Callable[[], bool]) -> Journal:
+    """The journal beside the queue; nothing is written while the disk `is_tight`."""
+    settings, file = config.journal, config.queue.directory / FILE
+    return Journal(file, keep=settings.keep, max_bytes=settings.max_mb * _MIB, is_tight=is_tight)
+
+
+def note_of_target(queue: EventQueue, operation: str, target: str, former: str = "") -> None:
+    """Record what a person does to a target while no sidecar runs; the records of one that is renamed go along.
+
+    The queue has such acts on record, too, so a journal that cannot be written is no reason to refuse them.
+    """
+    journal = Journal(queue.room.file.with_name(FILE), keep=math.inf, max_bytes=sys.maxsize)
+    record: dict[str, Any] = {"at": time.time(), "operation": operation, "outcome": "done", "target": target}
+    with closing(journal), suppress(PysyncError):
+        if former:
+            journal.rename_target(former, target)
+        journal.append(Record(**record, reason=former or None, who=f"uid {os.getuid()} (command line)"))
+
+
+def recorded(commands: Mapping[str, Command], append: Callable[[Record], object]) -> Mapping[str, Command]:
+    """The commands; of those that change something the journal has a record, also when one is refused."""
+    return {
+        name: _recorded(ACTS[name], command, append) if name in ACTS else command for name, command in commands.items()
+    }
+
+
+def _recorded(operation: str, command: Command, append: Callable[[Record], object]) -> Command:
+    def run(request: Request) -> Mapping[str, Any]:
+        try:
+            answer = command(request)
+        except PysyncError as error:
+            for record in _records(operation, request, "refused", error.message):
+                append(record)
+            raise
+        for record in _records(operation, request, "done", _told(request, answer)):
+            append(record)
+        return answer
+
+    return run
+
+
+def _records(operation: str, request: Request, outcome: str, reason: str | None) -> list[Record]:
+    """A record for each object that the request names; one if it names none."""
+    target, who = request.get("target"), request.get(WHO)
+    common: dict[str, Any] = {
+        "at": time.time(),
+        "operation": operation,
+        "outcome": outcome,
+        "target": target if isinstance(target, str) else "",
+        "first_position": _position(request),
+        "last_position": _position(request),
+        "reason": reason_of(reason),
+        "who": str(who) if who else None,
+    }
+    return [Record(**{**common, **names}) for names in _objects(request) or [{}]]
+
+
+def _objects(request: Request) -> list[dict[str, str]]:
+    """A table of the parking is one at the target; what is refreshed is named as at the source."""
+    table = request.get("table")
+    if isinstance(table, str):
+        return [{"object": table.strip().lower()}]
+    named = [*(request.get("tables") or ()), *(request.get("databases") or ())]
+    return [{"source_object": str(it).strip().lower()} for it in named]
+
+
+def _position(request: Request) -> int | None:
+    found = request.get("position")
+    return found if isinstance(found, int) and not isinstance(found, bool) else None
+
+
+def _told(request: Request, answer: Mapping[str, Any]) -> str | None:
+    """What is to be said of an act that was done: what it came to, or the reason that was given for it."""
+    if "tried" in answer:
+        left = f"; {answer['left']} left: {answer['reason']}" if answer["reason"] else ""
+        return f"{answer['skipped']} skipped, {answer['tried']} tried{left}"
+    said = answer.get("paused") or answer.get("was") or answer.get("gap") or request.get("instance")
+    return str(said) if said else None

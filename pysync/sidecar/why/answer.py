@@ -1,0 +1,164 @@
+"""Why, answered: the object's names, what the source did to it, and what became of it at each target."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Collection, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+from pysync.errors import PysyncError
+from pysync.journal import Query, Reader, Record
+from pysync.queue import EventQueue
+from pysync.replay.drain import Drain
+from pysync.replay.mapping import NameMapping
+from pysync.replay.order import database_of
+from pysync.replay.translate import Translator
+from pysync.sidecar.actions import query_of
+from pysync.sidecar.plans import parked_table
+from pysync.sidecar.why.events import Looked, Seen, look
+from pysync.sidecar.why.facts import Facts, Spool, gathered, rule_against
+from pysync.sidecar.why.lives import Span
+from pysync.sidecar.why.naming import asked_for, candidates, spans_of
+from pysync.sidecar.why.reasons import reasons
+from pysync.text import meant, quoted
+
+_MOST_RECORDS = 200
+_MOST_EVENTS = 100
+_NOTHING = Looked((), 0, True)
+
+Request = Mapping[str, Any]
+
+
+@dataclass(frozen=True, slots=True)
+class Why:
+    """Answers `why` beside a running sidecar. `listeners` tells what `pysync status` has of them."""
+
+    queue: EventQueue
+    drains: Mapping[str, Drain]
+    reader: Reader
+    listeners: Callable[[], Sequence[Mapping[str, Any]]]
+
+    def __call__(self, request: Request) -> dict[str, Any]:
+        """The answer, as in docs/journal.md. Raises PysyncError for a name that is none, or an unknown target."""
+        asked, target = asked_for(request), request.get("target")
+        if target is not None and target not in self.drains:
+            raise PysyncError(f"the sidecar has no target {quoted(str(target))}", meant(str(target), self.drains))
+        drains = [it for it in self.drains.values() if target in {None, it.name}]
+        mappings = [it.translator.mapping for it in self.drains.values()]
+        looked, spans = self._found(asked, mappings)
+        events = [
+            it
+            for it in looked.events
+            if any(it.concerns(span.name) and span.holds(span.name, it.position) for span in spans)
+        ]
+        spools = [
+            Spool(it["instance"], it["waiting_events"], it["waiting_since"])
+            for it in self.listeners()
+            if it["waiting_events"] or it["waiting_since"]
+        ]
+        known = {"source": spans[0].name, "events": events, "spools": spools}
+        targets = [self._of_target(drain, spans, known, request) for drain in drains]
+        return _answer(spans, events, looked, targets)
+
+    def _found(self, asked: str, mappings: Sequence[NameMapping]) -> tuple[Looked, Sequence[Span]]:
+        """What the queue has of the object, and its names."""
+        databases = frozenset(database_of(name) for name in candidates(asked, mappings))
+        looked = look(self.queue, databases)
+        spans = spans_of(asked, mappings, self.reader, looked)
+        others = {database_of(span.name) for span in spans} - databases
+        if not others:
+            return looked, spans
+        # It was renamed from one database to another.
+        looked = look(self.queue, databases | others)
+        return looked, spans_of(asked, mappings, self.reader, looked)
+
+    def _of_target(
+        self, drain: Drain, spans: Sequence[Span], known: Mapping[str, Any], request: Request
+    ) -> dict[str, Any]:
+        mapping = drain.translator.mapping
+        records = _records(self.reader, drain.name, mapping, spans, request)
+        named = [replace(span, name=mapping.key(span.name)) for span in spans]
+        here = {"object": named[0].name, "spans": named, "records": records}
+        facts = gathered(self.queue, drain, self.reader, {**known, **here})
+        return _target(facts, self._verified(drain.name, facts))
+
+    def _verified(self, target: str, facts: Facts) -> dict[str, Any] | None:
+        """What the last comparison by the sidecar found; `drifted` is null if its list is too short to tell."""
+        found = json.loads(self.queue.notes.get(f"verify:{target}") or "null")
+        if not found:
+            return None
+        named = any(it.partition(" ")[2] == facts.object for it in found["names"])
+        unsure = not named and found["drift"] > len(found["names"])
+        return {"at": found["ended_at"], "objects": found["objects"], "drifted": None if unsure else named}
+
+
+def why_offline(reader: Reader, translators: Mapping[str, Translator], request: Request) -> dict[str, Any]:
+    """The same where no sidecar runs: what the journal and the configuration tell. Raises PysyncError as `Why` does."""
+    asked, target = asked_for(request), request.get("target")
+    spans = spans_of(asked, [it.mapping for it in translators.values()], reader, _NOTHING)
+    targets = []
+    for name, translator in translators.items():
+        if target in {None, name}:
+            known = translator.mapping.key(spans[0].name)
+            records = _records(reader, name, translator.mapping, spans, request)
+            rule = rule_against(translator.policy, spans[0].name)
+            facts = Facts(target=name, source=spans[0].name, object=known, rule=rule, records=records, running=False)
+            targets.append(_target(facts, None))
+    return _answer(spans, (), _NOTHING, targets)
+
+
+def _answer(
+    spans: Sequence[Span], events: Sequence[Seen], looked: Looked, targets: Sequence[dict[str, Any]]
+) -> dict[str, Any]:
+    return {
+        "object": spans[0].name,
+        "names": list(dict.fromkeys(it.name for it in spans)),
+        "source": {
+            "events": [it.as_json() for it in reversed(events[-_MOST_EVENTS:])],
+            "looked_from": looked.first,
+            "whole": looked.whole,
+        },
+        "targets": targets,
+    }
+
+
+def _target(facts: Facts, verified: Mapping[str, Any] | None) -> dict[str, Any]:
+    found = reasons(facts)
+    return {
+        "target": facts.target,
+        "object": facts.object,
+        "verdict": found[0].text,
+        "reasons": [it.as_json() for it in found],
+        "records": [it.as_json() for it in facts.records],
+        "parked": [parked_table(it) for it in facts.parked],
+        "verify": verified,
+    }
+
+
+def _records(
+    reader: Reader, target: str, mapping: NameMapping, spans: Sequence[Span], request: Request
+) -> list[Record]:
+    """The records of the object at a target, by all its names at both ends, each within its time."""
+    names = [*(it.name for it in spans), *(mapping.key(it.name) for it in spans)]
+    since = query_of({"since": request.get("since")}).since
+    own = reader.records(Query(target=target, names=list(dict.fromkeys(names)), since=since), _MOST_RECORDS)
+    databases = [database_of(name) for name in names if "." in name]
+    drops = Query(target=target, names=list(dict.fromkeys(databases)), since=since, operation="DropDatabase")
+    with_database = reader.records(drops, _MOST_RECORDS) if databases else []
+    found = [it for it in own if _is_of(it, spans, mapping)] + [it for it in with_database if _drops(it, spans)]
+    return sorted(found, key=lambda it: -it.id)[:_MOST_RECORDS]
+
+
+def _drops(record: Record, spans: Collection[Span]) -> bool:
+    """Whether the drop of a database took the object along."""
+    return any(
+        span.holds(span.name, record.last_position) for span in spans if database_of(span.name) == record.source_object
+    )
+
+
+def _is_of(record: Record, spans: Collection[Span], mapping: NameMapping) -> bool:
+    sources = {record.source_object, record.source_former} - {""}
+    if not sources:  # of an act
+        return any(record.object == mapping.key(span.name) for span in spans)
+    return any(span.holds(name, record.last_position) for span in spans for name in sources)

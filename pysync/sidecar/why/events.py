@@ -1,0 +1,101 @@
+"""Events: what the queue still has of some names, the newest first, within a bounded time."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from pysync.errors import PysyncError
+from pysync.model.event import SIDECAR
+from pysync.model.named import objects_of
+from pysync.model.wire import decode_event
+from pysync.queue import EventQueue, Queued
+from pysync.replay.order import database_of
+from pysync.sidecar.why.lives import Rename
+
+SECONDS = 1.0
+"""How long the queue is looked through."""
+
+_CHUNK = 500
+_CHUNK_BYTES = 16 * 1024 * 1024
+
+
+@dataclass(frozen=True, slots=True)
+class Seen:
+    """An event of the queue, by its names at the source."""
+
+    position: int
+    at: float
+    committed_at: float | None
+    kind: str
+    objects: Sequence[str]
+    data: bytes
+
+    def as_json(self) -> dict[str, Any]:
+        """As in docs/journal.md."""
+        return {
+            "position": self.position,
+            "at": self.at,
+            "committed_at": self.committed_at,
+            "kind": self.kind,
+            "object": " -> ".join(self.objects),
+        }
+
+    def concerns(self, name: str) -> bool:
+        """Whether it is about the object of that name, or drops its database."""
+        return name in self.objects or f"{database_of(name)}.*" in self.objects
+
+    @property
+    def drops(self) -> bool:
+        """Whether it drops a database, table or function."""
+        return self.kind in {"DROP_DATABASE", "DROP_TABLE", "DROP_FUNCTION"}
+
+    @property
+    def rename(self) -> Rename | None:
+        """The rename that it is, if it is one."""
+        return Rename(self.position, *self.objects) if self.kind == "ALTER_TABLE" and len(self.objects) == 2 else None
+
+
+@dataclass(frozen=True, slots=True)
+class Looked:
+    """What was found; `first` is the position from which on the queue was looked through, `whole` if that is all."""
+
+    events: Sequence[Seen]
+    first: int
+    whole: bool
+
+
+def look(queue: EventQueue, databases: frozenset[str], seconds: float = SECONDS) -> Looked:
+    """The events of some databases of the source, in order: as many of the newest as there is time for."""
+    first, last = queue.last + 1 - queue.size, queue.last
+    until, found, at = time.monotonic() + seconds, list[Seen](), last + 1
+    while at > first and time.monotonic() < until:
+        begin = max(first, at - _CHUNK)
+        # A chunk of large events comes in parts.
+        chunk = list(_between(queue, begin, at))
+        found[:0] = [it for it in map(_seen, chunk) if any(database_of(name) in databases for name in it.objects)]
+        at = begin
+    return Looked(found, at, at <= first)
+
+
+def _between(queue: EventQueue, begin: int, end: int) -> Iterator[Queued]:
+    while begin < end and (chunk := queue.events(begin - 1, end - begin, _CHUNK_BYTES)):
+        yield from chunk
+        begin = chunk[-1].position + 1
+
+
+def _seen(queued: Queued) -> Seen:
+    try:
+        event = decode_event(queued.data)
+    except PysyncError:
+        return Seen(queued.position, queued.at_ms / 1000, None, "unreadable", (), b"")
+    committed_at = None if event.instance == SIDECAR else event.time_ms / 1000
+    names = objects_of(event, queued.position) or _attributes(event.attributes)
+    return Seen(queued.position, queued.at_ms / 1000, committed_at, str(event.kind), tuple(names), queued.data)
+
+
+def _attributes(names: Mapping[str, str]) -> list[str]:
+    """The object that an event names in its attributes, as a refresh does."""
+    return [".".join(filter(None, (names.get("database", ""), names.get("table", ""))))]

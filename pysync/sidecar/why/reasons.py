@@ -1,0 +1,163 @@
+"""Reasons: what to say of an object at a target, the most important first. Pure: facts in, sentences out."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any
+
+from pysync.journal import Record
+from pysync.sidecar.why.facts import Facts
+from pysync.text import count, shortened, span
+
+_LONGEST = 300
+_AWAY = frozenset({"waiting", "failing", "starting", "stopped"})
+_NOT_WRITTEN = {
+    "foreign": "is not from this source, so it was left as it is",
+    "conflict": "was changed at both ends; the target's state stays and is sent again",
+    "unsupported": "is nothing that this kind of target can hold",
+    "shadowed": 'was only logged: mode = "shadow" writes nothing',
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Reason:
+    """`code` is one of those in docs/journal.md, `hint` a command to type."""
+
+    code: str
+    text: str
+    hint: str | None = None
+
+    def as_json(self) -> dict[str, Any]:
+        """As in docs/journal.md."""
+        return {"code": self.code, "text": self.text, "hint": self.hint}
+
+
+def reasons(facts: Facts) -> list[Reason]:
+    """What there is to say; never empty. The first is the verdict."""
+    if facts.rule is not None:
+        return [Reason("out_of_scope", f"{facts.source} is out of scope: {facts.rule}", "pysync plan --scope")]
+    found = [*_parked(facts), *_queued(facts), *_state(facts), *_on_its_way(facts)] or [_unknown(facts)]
+    if facts.paused is not None and not facts.waiting:
+        found.append(_paused(facts, "no event of it waits"))
+    return found
+
+
+def _parked(facts: Facts) -> Iterator[Reason]:
+    refused = next((it for it in facts.parked if it.kind != "waits"), None)
+    if refused is not None:
+        yield Reason(
+            "parked",
+            f"event {refused.position} of {refused.table} is parked, {_since(refused.first_at_ms / 1000)}, after "
+            f"{count(refused.attempts, 'attempt')}: {_short(refused.reason)}{_behind(refused.events)}",
+            f"pysync parked show {facts.target} {refused.position}",
+        )
+        return
+    for waits in facts.parked[:1]:
+        behind, table = "a parked event", waits.table
+        if facts.blocker is not None:
+            behind = f"event {facts.blocker.position} of {facts.blocker.table}, which is parked"
+            behind, table = f"{behind}: {_short(facts.blocker.reason)}", facts.blocker.table
+        yield Reason(
+            "waiting",
+            f"{count(waits.events, 'event')} of {waits.table} from {waits.position} on wait behind {behind}",
+            f"pysync parked retry {facts.target} --table {table}",
+        )
+
+
+def _queued(facts: Facts) -> Iterator[Reason]:
+    """Why events of it that are in the queue are not replayed."""
+    if not facts.waiting:
+        return
+    first, last = facts.waiting[0], facts.waiting[-1]
+    what = f"{span('event', first.position, last.position)} ({last.kind})"
+    waits = f"{what} of {facts.source} {'wait' if first is not last else 'waits'} in the queue"
+    if facts.paused is not None:
+        yield _paused(facts, waits)
+    elif facts.state in _AWAY:
+        told = f": {_short(facts.error)}" if facts.error else ""
+        yield Reason("target_away", f"{waits}; {facts.target} is {facts.state}{told}", "pysync status")
+    else:
+        behind = f"{count(facts.queued, 'event')} to replay"
+        yield Reason("waiting", f"{waits}; {facts.target} has {behind}", f"pysync plan --target {facts.target}")
+
+
+def _paused(facts: Facts, waits: str) -> Reason:
+    by = f" by {facts.paused_by}" if facts.paused_by else ""
+    code, what = ("brake", "held by the brake") if facts.braked else ("paused", f"paused{by}")
+    return Reason(code, f"{waits}; {facts.target} is {what}: {facts.paused}", f"pysync resume {facts.target}")
+
+
+def _state(facts: Facts) -> Iterator[Reason]:
+    """What the target has, as far as the journal tells."""
+    last = facts.last
+    if facts.ignored is not None and facts.last_event is not None and not facts.waiting:
+        event = facts.last_event
+        code = "drop_suppressed" if event.drops else "out_of_scope"
+        yield Reason(code, f"event {event.position} ({event.kind}) was not applied: {facts.ignored}")
+    if last is not None:
+        yield _written(facts, last)
+
+
+def _written(facts: Facts, last: Record) -> Reason:
+    """What the last operation came to."""
+    at = _since(last.at, "at")
+    if last.outcome in _NOT_WRITTEN:
+        code = "shadowed" if last.outcome == "shadowed" else "foreign"
+        hint = None if "(" in facts.source else f"pysync verify {facts.source} --target {facts.target}"
+        return Reason(code, f"{last.object} {_NOT_WRITTEN[last.outcome]} ({last.operation} {at})", hint)
+    if _is_drop(last, facts.object):
+        return Reason("dropped", f"{facts.object} was dropped at {facts.target} {at}, as at the source")
+    if last.former == facts.object != last.object:
+        return Reason("dropped", f"{facts.object} was renamed to {last.object} at {facts.target} {at}")
+    how = {"applied": "was written", "unchanged": "was as it should be"}.get(last.outcome, "has a newer state")
+    # The event of a drop may be gone from the queue by now.
+    keeps = '; a drop at the source is not applied: drops = "suppress"' if facts.suppresses_drops else ""
+    return Reason("applied", f"{facts.target} has {last.object}: it {how} ({last.operation} {at}){keeps}")
+
+
+def _on_its_way(facts: Facts) -> Iterator[Reason]:
+    """Where changes of it may be that have not arrived."""
+    for spool in facts.spools:
+        since = f" {_since(spool.since)}" if spool.since else ""
+        text = f"listener {spool.instance} holds {count(spool.events, 'event')} in its spool{since}; one may be of it"
+        yield Reason("in_spool", text, "pysync status")
+    for gap in facts.gaps:
+        yield Reason(
+            "gap_open", f"a gap is being closed, in which a change of it may be: {_short(gap)}", "pysync status"
+        )
+
+
+def _unknown(facts: Facts) -> Reason:
+    if not facts.running:
+        text = f"the journal has nothing of {facts.object}, and no sidecar runs that could tell more"
+        return Reason("unknown", text, "pysync run")
+    return Reason(
+        "unknown",
+        f"neither the queue nor the journal has anything of {facts.source}",
+        f"pysync refresh {facts.source}" if "." in facts.source and "(" not in facts.source else None,
+    )
+
+
+def _is_drop(record: Record, name: str) -> bool:
+    """Whether the object was dropped, by itself, in a comparison or with its database."""
+    if record.operation in {"DropTable", "DropDatabase", "DropFunction"}:
+        return record.outcome in {"applied", "unchanged"}
+    gone = {f"table {name}", f"database {name}"}
+    return any(it.field in gone and it.new == "dropped" for it in record.differences)
+
+
+def _behind(events: int) -> str:
+    if events < 2:
+        return ""
+    return f"; {count(events - 1, 'more event')} of it {'waits' if events == 2 else 'wait'} behind it"
+
+
+def _since(seconds: float, word: str = "since") -> str:
+    return f"{word} {datetime.fromtimestamp(seconds).astimezone():%Y-%m-%d %H:%M:%S}"
+
+
+def _short(text: str) -> str:
+    """The last line of a text, which says the most where it is a traceback."""
+    return shortened((text.strip().splitlines() or [""])[-1], _LONGEST)

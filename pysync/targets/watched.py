@@ -1,0 +1,173 @@
+"""Watched: a store that notes what is written through it, field by field, for the journal.
+
+It stands between the room that decides (apply) and the store, so that none of the two has to know of it. It asks no
+server: what is written was read just before.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from itertools import islice
+from typing import Any, cast
+
+from pysync.model.difference import Difference
+from pysync.model.names import TableName, partition_name
+from pysync.targets.diff import fields
+from pysync.targets.store import Store, Written
+from pysync.text import count
+
+MOST = 20
+"""Fields that are noted between two calls of `take`."""
+_MOST_PARTITIONS = 3
+"""Changed partitions of a batch whose fields are noted."""
+
+
+class Changes:
+    """What was written since it was last taken. Used by one thread at a time."""
+
+    def __init__(self) -> None:
+        self._found: list[Difference] = []
+
+    def note(self, *found: Difference) -> None:
+        """Note some, as long as there is room."""
+        self._found += found[: MOST - len(self._found)]
+
+    def take(self) -> list[Difference]:
+        """All of them, which are forgotten then."""
+        found, self._found = self._found, []
+        return found
+
+
+def watched(store: Store, changes: Changes) -> Store:
+    """The store; what is written through it is noted."""
+    return cast(Store, _Watched(store, changes))
+
+
+class _Watched:
+    """Has the writes of a store. A write that raises is not noted; all that is no write is the store's own."""
+
+    def __init__(self, store: Store, changes: Changes) -> None:
+        self._store, self._changes = store, changes
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._store, name)
+
+    # --- other stores for the same place
+
+    def on_behalf_of(self, visited: Sequence[str]) -> Store:
+        return watched(self._store.on_behalf_of(visited), self._changes)
+
+    def renaming(self) -> Store:
+        return watched(self._store.renaming(), self._changes)
+
+    # --- databases and functions
+
+    def create_database(self, wanted: Any) -> None:
+        self._store.create_database(wanted)
+        self._note(f"database {wanted.name}", "created")
+
+    def alter_database(self, wanted: Any, there: Any) -> bool:
+        found = _fields(wanted, there)
+        written = self._store.alter_database(wanted, there)
+        self._changes.note(*found if written else ())
+        return written
+
+    def drop_database(self, name: str, *, delete_data: bool) -> None:
+        self._store.drop_database(name, delete_data=delete_data)
+        self._note(f"database {name}", "dropped")
+
+    def create_function(self, wanted: Any) -> None:
+        self._store.create_function(wanted)
+        self._note(f"function {wanted.functionName}", "created")
+
+    def alter_function(self, wanted: Any, there: Any) -> None:
+        found = _fields(wanted, there)
+        self._store.alter_function(wanted, there)
+        self._changes.note(*found)
+
+    def drop_function(self, database: str, name: str) -> None:
+        self._store.drop_function(database, name)
+        self._note(f"function {name}", "dropped")
+
+    # --- tables
+
+    def create_table(self, wanted: Any) -> None:
+        self._store.create_table(wanted)
+        self._note(_table(wanted), "created")
+
+    def alter_table(self, wanted: Any, there: Any, *, cascade: bool = False) -> bool:
+        found = _fields(wanted, there)
+        written = self._store.alter_table(wanted, there, cascade=cascade)
+        self._changes.note(*found if written else ())
+        return written
+
+    def replace_table(self, wanted: Any, there: Any) -> bool:
+        found = _fields(wanted, there)
+        written = self._store.replace_table(wanted, there)
+        if written:
+            self._note(_table(wanted), "dropped and created")
+            self._changes.note(*found)
+        return written
+
+    def drop_tables(self, tables: Sequence[Any], *, delete_data: bool) -> None:
+        self._store.drop_tables(tables, delete_data=delete_data)
+        for table in islice(tables, MOST):
+            self._note(_table(table), "dropped")
+
+    def rename_table(self, wanted: Any, there: Any) -> None:
+        found = _fields(wanted, there)
+        self._store.rename_table(wanted, there)
+        self._changes.note(*found)
+
+    # --- partitions and constraints
+
+    def put_partitions(self, table: Any, absent: Sequence[Any], changed: Sequence[tuple[Any, Any]]) -> Written:
+        keys = [key.name for key in table.partitionKeys or ()]
+        some = list(islice(changed, _MOST_PARTITIONS))
+        found = [(partition_name(keys, wanted.values), _fields(wanted, there)) for wanted, there in some]
+        done = self._store.put_partitions(table, absent, changed)
+        refused = {it.values for it in done.refused}
+        self._count(sum(tuple(it.values) not in refused for it in absent), "created")
+        for name, differences in found if done.any else ():
+            self._changes.note(*(Difference(f"partition {name}: {it.field}", it.old, it.new) for it in differences))
+        return done
+
+    def add_partitions(self, table: Any, partitions: Sequence[Any]) -> None:
+        self._store.add_partitions(table, partitions)
+        self._count(len(partitions), "created")
+
+    def drop_partitions(self, table: Any, there: Sequence[Any], *, delete_data: bool) -> None:
+        self._store.drop_partitions(table, there, delete_data=delete_data)
+        self._count(len(there), "dropped")
+
+    def spread_columns(self, table: Any, columns: Sequence[Any]) -> bool:
+        written = self._store.spread_columns(table, columns)
+        if written:
+            self._note("columns of the partitions", "altered")
+        return written
+
+    def add_constraint(self, columns: Sequence[Any]) -> None:
+        self._store.add_constraint(columns)
+        self._note("constraint", "created")
+
+    def drop_constraint(self, name: TableName, constraint: str) -> None:
+        self._store.drop_constraint(name, constraint)
+        self._note(f"constraint {constraint}", "dropped")
+
+    def _count(self, number: int, what: str) -> None:
+        if number:
+            self._note(count(number, "partition"), what)
+
+    def _note(self, field: str, what: str) -> None:
+        self._changes.note(Difference(field, None, what))
+
+
+def _fields(wanted: Any, there: Any) -> list[Difference]:
+    try:
+        return fields(wanted, there)
+    except Exception as error:  # noqa: BLE001 - the write is more than what is told of it
+        return [Difference("fields", None, f"cannot be compared: {type(error).__name__}")]
+
+
+def _table(table: Any) -> str:
+    return f"table {TableName.of(table.dbName, table.tableName)}"

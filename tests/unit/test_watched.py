@@ -1,0 +1,280 @@
+"""Watched: what a target of any kind has changed is told field by field, and nothing of what it has not written."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from copy import deepcopy
+from typing import Any
+
+import pytest
+from hmsclient.genthrift.hive_metastore import ttypes as hive
+from hypothesis import given
+from hypothesis import strategies as st
+
+from pysync.journal.masking import (
+    HIDDEN,
+    LONGEST_REASON,
+    LONGEST_VALUE,
+    MOST_FIELDS,
+    is_secret,
+    masked,
+    reason_of,
+    told,
+)
+from pysync.model.difference import Difference
+from pysync.model.mark import Mark
+from pysync.model.names import TableName
+from pysync.model.operation import (
+    DropDatabase,
+    DropFunction,
+    DropPartitions,
+    DropTable,
+    Operation,
+    PutConstraint,
+    PutDatabase,
+    PutFunction,
+    PutPartitions,
+    PutTable,
+    RenameTable,
+)
+from pysync.targets.base import Outcome
+from pysync.targets.faulty import FaultySettings
+from pysync.targets.memory.store import Store
+from pysync.targets.memory.target import MemoryTarget
+from pysync.targets.watched import MOST, Changes
+from tests.support import partition, table
+from tests.support.events import database
+
+NAME = TableName("db", "t")
+
+
+class Place:
+    """A target in memory, and the operations of one source."""
+
+    def __init__(self, *, both_ways: bool = False) -> None:
+        self.target = MemoryTarget(FaultySettings(name="dr", kind="faulty", both_ways=both_ways), Store())
+        self.position = 0
+
+    def apply(self, kind: type[Operation], **what: Any) -> list[tuple[str, Any, Any]]:
+        """What the target tells of an operation."""
+        self.position += 1
+        self.outcome = self.target.apply(kind(mark=Mark("onprem", 1, self.position), **what))  # type: ignore[call-arg]
+        return [(it.field, it.old, it.new) for it in self.target.take_differences()]
+
+    def put(self, definition: Any) -> list[tuple[str, Any, Any]]:
+        return self.apply(PutTable, table=NAME, definition=definition)
+
+    def put_partitions(self, *parts: Any) -> list[tuple[str, Any, Any]]:
+        return self.apply(PutPartitions, table=NAME, definition=keyed(), partitions=parts)
+
+
+@pytest.fixture
+def place() -> Place:
+    place = Place()
+    assert place.apply(PutDatabase, database="db", definition=database("db")) == [("database db", None, "created")]
+    return place
+
+
+def keyed() -> Any:
+    return table("db", "t", partition_keys=[("day", "string")])
+
+
+def with_comment(item: Any, comment: str) -> Any:
+    copy = deepcopy(item)
+    copy.parameters = {**(copy.parameters or {}), "comment": comment}
+    return copy
+
+
+def test_a_table_is_told_of_from_its_creation_to_its_end(place: Place) -> None:
+    plain = table("db", "t")
+    assert place.put(plain) == [("table db.t", None, "created")]
+    assert place.put(plain) == []
+    assert place.outcome is Outcome.UNCHANGED
+    assert place.put(with_comment(plain, "new")) == [("parameters.comment", None, "new")]
+    assert place.put(with_comment(plain, "newer")) == [("parameters.comment", "new", "newer")]
+    renamed = with_comment(table("db", "u"), "newer")
+    renamed.sd.location = plain.sd.location
+    found = place.apply(RenameTable, table=NAME, definition=renamed)
+    assert ("tableName", "t", "u") in found
+    assert place.apply(DropTable, table=TableName("db", "u")) == [("table db.u", None, "dropped")]
+    assert place.apply(DropTable, table=TableName("db", "u")) == []
+
+
+def test_columns_are_told_one_by_one(place: Place) -> None:
+    place.put(table("db", "t"))
+    wider = table("db", "t")
+    wider.sd.cols = [*wider.sd.cols, hive.FieldSchema("added", "string", "")]
+    ((field, old, new),) = place.put(wider)
+    assert (field, old) == ("sd.cols.added", None)
+    assert new == {"name": "added", "type": "string"}
+
+
+def test_another_table_of_the_name_is_told_as_one_that_replaces_it(place: Place) -> None:
+    place.put(table("db", "t"))
+    first, *others = place.put(keyed())
+    assert first == ("table db.t", None, "dropped and created")
+    assert "partitionKeys" in {field.partition(".")[0] for field, _, _ in others}
+
+
+def test_partitions_are_counted_and_the_first_that_change_are_told(place: Place) -> None:
+    place.put(keyed())
+    parts = [partition(keyed(), [str(number)]) for number in range(30)]
+    assert place.put_partitions(*parts) == [("30 partitions", None, "created")]
+    assert place.put_partitions(*parts) == []
+    found = place.put_partitions(*(with_comment(it, "x") for it in parts), partition(keyed(), ["new"]))
+    assert found[0] == ("1 partition", None, "created")
+    assert found[1:] == [(f"partition day={number}: parameters.comment", None, "x") for number in range(3)]
+    dropped = place.apply(DropPartitions, table=NAME, keys=["day"], values=[["1"], ["2"], ["none"]])
+    assert dropped == [("2 partitions", None, "dropped")]
+
+
+def test_functions_and_constraints_are_told(place: Place) -> None:
+    place.put(table("db", "t"))
+    function = hive.Function("f", "db", "org.F", "me", 1, 1, 1, [])
+    assert place.apply(PutFunction, database="db", definition=function) == [("function f", None, "created")]
+    other = deepcopy(function)
+    other.className = "org.G"
+    assert place.apply(PutFunction, database="db", definition=other) == [("className", "org.F", "org.G")]
+    assert place.apply(DropFunction, database="db", function="f") == [("function f", None, "dropped")]
+    key = hive.SQLPrimaryKey("db", "t", "id", 1, "pk", False, False, True)
+    assert place.apply(PutConstraint, table=NAME, columns=(key,)) == [("constraint", None, "created")]
+
+
+def test_a_dropped_database_tells_of_its_tables(place: Place) -> None:
+    place.put(table("db", "t"))
+    assert place.apply(DropDatabase, database="db") == [
+        ("table db.t", None, "dropped"),
+        ("database db", None, "dropped"),
+    ]
+
+
+def test_what_was_not_written_is_not_told(place: Place, monkeypatch: pytest.MonkeyPatch) -> None:
+    place.put(table("db", "t"))
+
+    def fail(*_: object, **__: object) -> bool:
+        raise ConnectionError("away")
+
+    with monkeypatch.context() as patch:
+        patch.setattr(type(place.target.store), "alter_table", fail)
+        with pytest.raises(Exception, match="away"):
+            place.put(with_comment(table("db", "t"), "new"))
+    assert place.target.take_differences() == []
+    with monkeypatch.context() as patch:
+        patch.setattr(type(place.target.store), "alter_table", lambda *_, **__: False)
+        assert place.put(with_comment(table("db", "t"), "new")) == []
+
+
+def test_values_that_cannot_be_compared_keep_no_write_from_being_done(
+    place: Place, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    place.put(table("db", "t"))
+    monkeypatch.setattr("pysync.targets.watched.fields", lambda *_: {}[0])
+    assert place.put(with_comment(table("db", "t"), "new")) == [("fields", None, "cannot be compared: KeyError")]
+    assert place.target.table(NAME).parameters["comment"] == "new"
+
+
+def test_no_more_than_a_few_fields_are_noted() -> None:
+    changes = Changes()
+    for number in range(MOST + 5):
+        changes.note(Difference(str(number), None, None), Difference("again", None, None))
+    assert len(changes.take()) == MOST
+    assert changes.take() == []
+
+
+# --- what a record shows of it
+
+VALUES = st.recursive(
+    st.one_of(st.none(), st.booleans(), st.integers(), st.floats(), st.text(max_size=500)),
+    lambda inner: st.one_of(st.lists(inner, max_size=5), st.dictionaries(st.text(max_size=5), inner, max_size=5)),
+    max_leaves=10,
+)
+
+
+@given(st.lists(st.builds(Difference, st.text(max_size=400), VALUES, VALUES), max_size=40))
+def test_every_difference_is_bounded_text(differences: list[Difference]) -> None:
+    found = told(differences)
+    assert len(found) == min(len(differences), MOST_FIELDS)
+    for it in found:
+        for text in (it.field, it.old, it.new):
+            assert text is None or (isinstance(text, str) and len(text) <= LONGEST_VALUE)
+
+
+SECRET_KEYS = st.sampled_from(
+    [
+        "password",
+        "hive.sql.dbcp.password",
+        "fs.s3a.secret.key",
+        "fs.s3a.access.key",
+        "AWS_SECRET_ACCESS_KEY",
+        "apiKey",
+        "access_key_id",
+        "oauth.token",
+        "client-credential",
+        "ConnectionPassword",
+        "passwd",
+        "pwd",
+        "fs.azure.sas.x.y",
+        "fs.azure.account.key.host",
+        "passphrase",
+        "private_key",
+    ]
+)
+
+
+@given(SECRET_KEYS, st.text(min_size=8, max_size=50, alphabet="abcXYZ0123456789"))
+def test_no_secret_is_shown(key: str, secret: str) -> None:
+    path = f"parameters.{key}"
+    assert is_secret(path)
+    (found,) = told([Difference(path, f"<{secret}>", secret)])
+    assert (found.old, found.new) == (HIDDEN, HIDDEN)
+    (unset,) = told([Difference(path, None, secret)])
+    assert unset.old is None
+
+
+@given(
+    st.sampled_from(
+        [
+            "jdbc:postgresql://db/x?user=me&password={}",
+            "jdbc:mysql://me:{}@host/db",
+            "s3a://AKIA:{}@bucket/path",
+            "password = {};ssl=true",
+            '{{"secret": "{}"}}',
+            "https://x.blob/y?sv=1&sig={}",
+        ]
+    ),
+    st.text(min_size=8, max_size=60, alphabet="abcXYZ0123456789+%"),
+    st.text(alphabet=" xyz", max_size=300),
+)
+def test_no_secret_is_shown_within_a_value_either(form: str, secret: str, before: str) -> None:
+    text = before + form.format(secret)
+    (found,) = told([Difference("sd.location", None, text)])
+    assert secret not in str(found.new)
+    assert secret not in masked(text)
+    assert secret not in str(reason_of(text))
+
+
+@pytest.mark.parametrize("text", ["://" + ":" * 100_000, "password" * 100_000, "secret.=" * 100_000, "=:" * 100_000])
+def test_no_text_makes_masking_slow(text: str) -> None:
+    (found,) = told([Difference("comment", None, text)])
+    assert len(str(found.new)) <= LONGEST_VALUE
+    assert len(str(reason_of(text))) <= 2 * LONGEST_REASON
+
+
+@pytest.mark.parametrize("path", ["sd.location", "parameters.comment", "owner", "sd.cols.id", "parameters.numFiles"])
+def test_what_is_no_secret_is_shown(path: str) -> None:
+    assert told([Difference(path, "s3://bucket/db/t", 5)]) == (Difference(path, "s3://bucket/db/t", "5"),)
+
+
+@given(st.one_of(st.none(), st.text(max_size=3 * LONGEST_REASON)))
+def test_a_reason_is_bounded_and_keeps_its_end(text: str | None) -> None:
+    found = reason_of(text)
+    assert (found is None) == (not text)
+    if found and text and masked(text) == text:
+        assert len(found) <= LONGEST_REASON
+        assert found[-100:] == text[-100:]
+
+
+@pytest.fixture(autouse=True)
+def _nothing_left(place: Place) -> Iterator[None]:
+    yield
+    assert place.target.take_differences() == []
