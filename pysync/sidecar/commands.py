@@ -20,6 +20,7 @@ from pysync.resync.healing import Healer
 from pysync.resync.rescoping import kept_scope
 from pysync.sidecar.history import listed
 from pysync.sidecar.plans import parked_event, parked_table, plan_of
+from pysync.sidecar.verifying import Verifier
 from pysync.text import meant, quoted, shortened, shown
 
 RELEASE_SECONDS = 7.0
@@ -32,13 +33,21 @@ class Commands:
     """One method for each command; they are called from the control socket's threads."""
 
     def __init__(
-        self, queue: EventQueue, drains: Sequence[Drain], healer: Healer, bootstrapper: Bootstrapper, roll: Roll
+        self,
+        queue: EventQueue,
+        drains: Sequence[Drain],
+        healer: Healer,
+        bootstrapper: Bootstrapper,
+        roll: Roll,
+        *,
+        verifiers: Mapping[str, Verifier],
     ) -> None:
         self._queue = queue
         self._roll = roll
         self._bootstrapper = bootstrapper
         self._healer = healer
         self._drains = {drain.name: drain for drain in drains}
+        self._verifiers = verifiers
 
     def by_name(self) -> Mapping[str, Command]:
         """The commands by their names in requests."""
@@ -50,6 +59,8 @@ class Commands:
             "resume": self.resume,
             "refresh": self.refresh,
             "bootstrap": self.bootstrap,
+            "verify": self.verify,
+            "verified": self.verified,
             "listener remove": self.listener_remove,
             "parked list": self.parked_list,
             "parked show": self.parked_show,
@@ -104,6 +115,16 @@ class Commands:
         """Begin a bootstrap of a target or of all, or join the running one; `begun` says which, `targets` for whom."""
         names = [self._drain(request).name] if request.get("target") else list(self._drains)
         return {"begun": self._bootstrapper.begin(names), "targets": names}
+
+    def verify(self, request: Request) -> dict[str, Any]:
+        """Have a target compared with the source as soon as it is at rest; `verified` tells what was found."""
+        name = self._drain(request).name
+        self._verifiers[name].ask()
+        return {"target": name, "begun": True}
+
+    def verified(self, request: Request) -> dict[str, Any]:
+        """What the sidecar's last comparison of a target found; only `target`, where there was none."""
+        return self._verifiers[self._drain(request).name].found()
 
     def listener_remove(self, request: Request) -> dict[str, Any]:
         """Strike a listener off the roll until it is heard again; `removed` is false where it was not on it."""

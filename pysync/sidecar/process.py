@@ -48,7 +48,7 @@ from pysync.sidecar.verifying import Verifier
 from pysync.targets.kinds import target_kind
 from pysync.targets.settings import TargetSettings
 from pysync.token import read_token
-from pysync.web.server import HOST, WebServer
+from pysync.web.server import WebServer
 from pysync.worker import Worker
 
 _HOUSEKEEPING_SECONDS = 10.0
@@ -119,9 +119,12 @@ class Sidecar:
         self._rescopers = {it.name: self._rescoper(it, translator, refreshes) for it, translator in translated}
         self._heals = bridge  # a one-off job leaves gaps and scopes to the next sidecar
         self._verifiers = {drain.name: self._verifier(drain, watch) for drain in self.drains}
-        commands = Commands(self.queue, self.drains, self._healer, self.bootstrapper, watch.roll)
-        self._web = WebServer(config.web.port, self.status) if bridge and config.web.port is not None else None
-        self._control = ControlServer(config.queue.directory, {"status": lambda _: self.status(), **commands.by_name()})
+        by_name = Commands(
+            self.queue, self.drains, self._healer, self.bootstrapper, watch.roll, verifiers=self._verifiers
+        ).by_name()
+        has_page = bridge and config.web.port is not None
+        self._web = WebServer(config.web, self.status, by_name) if has_page else None
+        self._control = ControlServer(config.queue.directory, {"status": lambda _: self.status(), **by_name})
 
     def start(self) -> int:
         """Begin; returns the bridge's port, 0 without one. Raises PysyncError when the port is taken."""
@@ -135,7 +138,7 @@ class Sidecar:
         self._control.start()
         if self._web:
             self._web.start()
-            log.info("web_started", url=f"http://{HOST}:{self._web.port}/metrics")
+            log.info("web_started", url=self._web.url)
         if self._heals:
             self._healer.start()
             for rescoper in self._rescopers.values():
