@@ -13,6 +13,7 @@ from selenium.webdriver import Chrome, ChromeOptions, ChromeService
 from selenium.webdriver.common.by import By
 from selenium.webdriver.common.keys import Keys
 from selenium.webdriver.remote.webelement import WebElement
+from selenium.webdriver.support.select import Select
 
 from tests.support import wait_until
 
@@ -65,10 +66,38 @@ class Browser:
                 return active
         raise AssertionError(f"{most} tabs do not lead to {selector}")
 
+    def type(self, *keys: str) -> None:
+        """Type to whatever has the focus by then, key by key."""
+        for it in keys:
+            self.press(it)
+
+    def active(self) -> WebElement:
+        return self.driver.switch_to.active_element
+
+    def choose(self, selector: str, text: str) -> None:
+        """Choose from a list."""
+        Select(self.find(selector)).select_by_visible_text(text)
+
+    def background(self) -> str:
+        return str(self.find("body").value_of_css_property("background-color"))
+
+    def scripts(self, *, allowed: bool) -> None:
+        """Whether pages may run JavaScript."""
+        self.driver.execute_cdp_cmd("Emulation.setScriptExecutionDisabled", {"value": not allowed})
+
+    def forget(self) -> None:
+        """Forget all cookies, and leave the page."""
+        self.driver.execute_cdp_cmd("Network.clearBrowserCookies", {})
+        self.go("about:blank")
+
     def click(self, selector: str) -> None:
         """Click, and wait for the page that it leads to."""
+        self.click_on(self.find(selector))
+
+    def click_on(self, element: WebElement) -> None:
+        """The same with an element."""
         old = self.find("html")
-        self.find(selector).click()
+        element.click()
         wait_until(lambda: self._is_another(old), seconds=30, what="another page")
 
     def _is_another(self, old: WebElement) -> bool:
