@@ -10,7 +10,7 @@ from starlette.requests import Request
 from starlette.responses import RedirectResponse, Response
 from starlette.routing import Route
 
-from pysync.web.site import Site
+from pysync.web.site import Answer, Site
 from pysync.web.views.actions import FILTERS, differences_of, page_link, request_of, rows_of
 from pysync.web.views.overview import overview
 from pysync.web.views.parked import parked_page, row_of
@@ -57,7 +57,8 @@ class Pages:
         name, status = request.path_params["target"], self._site.status()
         found = self._target(status, name)
         history = self._site.ask("history", target=name, hours=_HISTORY_HOURS)
-        plan = self._site.ask("plan", target=name)
+        # It reads a window of events: not for everybody who reaches the port.
+        plan = self._site.ask("plan", target=name) if self._site.session(request) else Answer(None, "sign in to see it")
         now = self._site.clock()
         view = target_view(found, status.get("gaps") or (), history.value, plan.value, now)
         return self._site.render(request, "target.html", view=view, history=history, plan=plan)

@@ -28,6 +28,8 @@ from pysync.web.sessions import Attempts, Session, Sessions
 
 COOKIE = "pysync_session"
 THEME = "pysync_theme"
+LIVE = "x-pysync-live"
+"""The header by which static/page.js asks."""
 THEMES = ("auto", "light", "dark")
 
 STATIC = Path(__file__).parent / "static"
@@ -92,7 +94,8 @@ class Site:
         session = self.session(request)
         common = {
             "session": session,
-            "messages": session.taken() if session else [],
+            # A live update takes no message away from the page that follows an act.
+            "messages": session.taken() if session and LIVE not in request.headers else [],
             "may_sign_in": self.passwords is not None,
             "theme": theme_of(request),
             "here": str(request.url.path) + (f"?{request.url.query}" if request.url.query else ""),

@@ -122,6 +122,14 @@ def test_a_sidecar_that_does_not_answer_is_told(browser: Browser, serve: Serve) 
     assert all("ERR_CONNECTION_REFUSED" in it for it in browser.faults())
 
 
+def test_who_is_signed_out_meanwhile_is_told(browser: Browser, serve: Serve) -> None:
+    served = serve(fresh())
+    sign_in(browser, served, "/actions")
+    browser.driver.delete_all_cookies()
+    wait_until(lambda: "You are signed out" in browser.text("#stale"), what="the banner")
+    assert all("403 (Forbidden)" in it for it in browser.faults())
+
+
 def test_a_page_that_nobody_looks_at_asks_for_nothing(browser: Browser, serve: Serve) -> None:
     sidecar = fresh()
     served = serve(sidecar)

@@ -166,6 +166,9 @@ def test_an_installed_wheel_finds_its_listener_jar_and_its_texts(
     assert page.read_text() == run(sys.executable, "-c", code, "man", cwd=tmp_path)
     # conf/ is in it, too: `pysync init` writes its files by it.
     assert {it.name for it in (installed / "pysync" / "conf").iterdir()} >= {"pysync.toml", "pysync.service"}
+    for part in ("static", "templates"):  # what the page is made of
+        there = {it.name for it in (ROOT / "pysync" / "web" / part).iterdir()}
+        assert {it.name for it in (installed / "pysync" / "web" / part).iterdir()} == there
     me, etc = pwd.getpwuid(os.geteuid()).pw_name, tmp_path / "etc"
     given = [f"--user={me}", f"--config-dir={etc}", f"--state-dir={tmp_path}/var", "--no-systemd"]
     given += ["--source-name=east", "--target-kind=hms", "--target-metastore=thrift://b:9083"]

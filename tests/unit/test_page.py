@@ -242,6 +242,18 @@ def test_each_act_calls_its_command_with_who_did_it(alice: PageVisitor, sidecar:
     assert "banner good" not in alice.get("/").body, "a message is shown once"
 
 
+def test_a_live_update_takes_no_message_away(alice: PageVisitor) -> None:
+    csrf = alice.get("/verify").field("csrf")
+    alice.post("/acts/pause", {"target": "dr", "csrf": csrf, "back": "/"})
+    assert "dr is paused" not in alice.get("/", **{"X-Pysync-Live": "1"}).text
+    assert "dr is paused" in alice.get("/").text
+
+
+def test_the_plan_is_made_only_for_who_is_signed_in(reader: PageVisitor, sidecar: FakeSidecar) -> None:
+    assert "sign in to see it" in reader.get("/targets/dr").text
+    assert "plan" not in [name for name, _ in sidecar.asked]
+
+
 def test_what_is_refused_is_told_on_the_next_page(alice: PageVisitor, sidecar: FakeSidecar) -> None:
     sidecar.refuses = "pause"
     assert "refused: the target has stopped; retry when it runs again" in alice.act("pause", target="dr").text

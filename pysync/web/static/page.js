@@ -7,6 +7,8 @@ const pace = Number(document.body.dataset.live || 0) * 1000;
 
 let wait = pace;
 let heard = Date.now();
+const old = "what you see is old.";
+const signedOut = 403;
 
 /** Whether somebody is typing or choosing in this part: then it stays as it is. */
 function isInUse(part) {
@@ -21,40 +23,44 @@ function pathOf(element) {
   return link ? `a[href="${CSS.escape(link)}"]` : null;
 }
 
-function replace(old, fresh) {
-  if (isInUse(old) || old.innerHTML === fresh.innerHTML) return;
+/** Put the content of `fresh` in; what was open stays open, and what had the focus has it again. */
+function replace(shown, fresh) {
+  if (isInUse(shown) || shown.innerHTML === fresh.innerHTML) return;
   const active = document.activeElement;
-  const focused = old.contains(active) ? pathOf(active) : null;
-  const open = new Set([...old.querySelectorAll("details[open][id]")].map((it) => it.id));
-  old.replaceChildren(...fresh.childNodes);
+  const focused = shown.contains(active) ? pathOf(active) : null;
+  const open = [...shown.querySelectorAll("details[open][id]")].map((it) => it.id);
+  shown.replaceChildren(...fresh.childNodes);
   for (const id of open) document.getElementById(id)?.setAttribute("open", "");
-  if (focused) old.querySelector(focused)?.focus({ preventScroll: true });
+  if (focused) shown.querySelector(focused)?.focus({ preventScroll: true });
 }
 
-function tell(isStale) {
+/** Say why the page is not fresh; nothing where it is. */
+function tell(why) {
   if (!banner) return;
-  banner.hidden = !isStale;
-  if (isStale) {
-    const seconds = Math.round((Date.now() - heard) / 1000);
-    banner.textContent = `No answer from the sidecar for ${seconds} s: what you see is old.`;
-  }
+  banner.hidden = !why;
+  banner.textContent = why;
 }
 
 async function refresh() {
   try {
-    const answer = await fetch(location.href, { credentials: "same-origin", redirect: "error" });
+    const headers = { "X-Pysync-Live": "1" };
+    const answer = await fetch(location.href, { credentials: "same-origin", redirect: "error", headers });
+    if (answer.status === signedOut) {
+      tell(`You are signed out: ${old} Load the page again.`);
+      return;
+    }
     if (!answer.ok) throw new Error(String(answer.status));
     const fresh = new DOMParser().parseFromString(await answer.text(), "text/html");
-    for (const old of document.querySelectorAll("[data-live-part]")) {
-      const part = fresh.getElementById(old.id);
-      if (part) replace(old, part);
+    for (const shown of document.querySelectorAll("[data-live-part]")) {
+      const part = fresh.getElementById(shown.id);
+      if (part) replace(shown, part);
     }
     heard = Date.now();
     wait = pace;
-    tell(false);
+    tell("");
   } catch {
     wait = Math.min(wait * 2, SLOWEST);
-    tell(true);
+    tell(`No answer from the sidecar for ${Math.round((Date.now() - heard) / 1000)} s: ${old}`);
   }
 }
 
