@@ -98,7 +98,7 @@ class Site:
             "messages": session.taken() if session and LIVE not in request.headers else [],
             "may_sign_in": self.passwords is not None,
             "theme": theme_of(request),
-            "here": str(request.url.path) + (f"?{request.url.query}" if request.url.query else ""),
+            "here": address_of(request),
             "now": self.clock(),
             "version": __version__,
             "code": code,
@@ -132,6 +132,12 @@ def _breakable(name: str) -> Markup:
     """A name that may break behind its dots and underscores, and is still itself where it is copied."""
     text = str(escape(plain(str(name))))
     return Markup(text.replace(".", ".<wbr>").replace("_", "_<wbr>"))  # noqa: S704 - escaped in the line before
+
+
+def address_of(request: Request) -> str:
+    """The path and query of a page as they were sent, quoted: names with any characters in them lead back there."""
+    query = request.scope["query_string"].decode("ascii", "replace")
+    return request.scope["raw_path"].decode("ascii", "replace") + (f"?{query}" if query else "")
 
 
 def theme_of(request: Request) -> str:

@@ -244,9 +244,9 @@ def test_each_act_calls_its_command_with_who_did_it(alice: PageVisitor, sidecar:
 
 def test_a_live_update_takes_no_message_away(alice: PageVisitor) -> None:
     csrf = alice.get("/verify").field("csrf")
-    alice.post("/acts/pause", {"target": "dr", "csrf": csrf, "back": "/"})
-    assert "dr is paused" not in alice.get("/", **{"X-Pysync-Live": "1"}).text
-    assert "dr is paused" in alice.get("/").text
+    alice.post("/acts/pause", {"target": "dr", "csrf": csrf, "back": "/", "reason": "at night"})
+    assert "dr is paused: at night" not in alice.get("/", **{"X-Pysync-Live": "1"}).text
+    assert "dr is paused: at night" in alice.get("/").text
 
 
 def test_the_plan_is_made_only_for_who_is_signed_in(reader: PageVisitor, sidecar: FakeSidecar) -> None:
@@ -309,6 +309,15 @@ def test_a_token_of_another_session_does_nothing(web: WebServer, alice: PageVisi
 def test_an_act_that_is_none_and_a_form_that_is_huge(alice: PageVisitor) -> None:
     assert alice.act("destroy", target="dr").code == 404
     assert alice.post("/acts/pause", {"reason": "x" * 100_000}).code == 413
+
+
+@pytest.mark.parametrize("name", [EVIL, LONG, "a.b?c=d#e&f", "a.b/c%2Fd ü"])
+def test_an_act_leads_back_to_the_page_of_a_table_of_any_name(alice: PageVisitor, name: str) -> None:
+    path = f"/tables/{quote(name, safe='')}"
+    page = alice.get(path)
+    assert name in page.text
+    done = alice.post("/acts/refresh", {"csrf": page.field("csrf"), "back": page.field("back"), "tables": name})
+    assert (done.code, done.location) == (303, path)
 
 
 def test_acts_lead_back_to_a_page_of_this_site_alone(alice: PageVisitor) -> None:
