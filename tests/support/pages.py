@@ -262,7 +262,7 @@ def a_why(name: str, now: float = NOW) -> dict[str, Any]:
                 "reasons": [{"code": "applied", "text": "applied 30 s ago", "hint": None}],
                 "records": records,
                 "parked": [],
-                "verify": {"result": "equal"},
+                "verify": {"at": now - 3600, "objects": 1204, "drifted": False},
             },
             {
                 "target": "lake",

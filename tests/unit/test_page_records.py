@@ -100,7 +100,7 @@ def test_the_life_of_a_table_is_one_timeline() -> None:
     assert (view.name, view.names) == ("shop.orders", ("shop.orders_old",))
     assert [it.at for it in view.timeline] == sorted((it.at for it in view.timeline), reverse=True)
     assert [it.where for it in view.timeline[:3]] == ["dr", "source", "lake"]
-    assert [(it.target, it.tone) for it in view.targets] == [("dr", GOOD), ("lake", BAD)]
+    assert [(it.target, it.tone, it.compared) for it in view.targets] == [("dr", GOOD, "no drift"), ("lake", BAD, "")]
 
 
 def test_a_table_of_which_only_the_name_is_known() -> None:
@@ -108,6 +108,14 @@ def test_a_table_of_which_only_the_name_is_known() -> None:
     assert (view.names, view.targets, view.timeline) == ((), (), ())
     view = table_view({"object": "a.b", "targets": [{"target": "dr", "reasons": [{"code": "out_of_scope"}]}]})
     assert (view.targets[0].tone, view.targets[0].reasons[0].code) == (IDLE, "out of scope")
+
+
+@pytest.mark.parametrize(("drifted", "text"), [(True, "had drifted"), (False, "no drift"), (None, "not known")])
+def test_what_the_last_comparison_found_of_a_table(drifted: bool | None, text: str) -> None:
+    found = {"target": "dr", "verify": {"at": 5.0, "objects": 9, "drifted": drifted}}
+    at_target = table_view({"object": "a.b", "targets": [found]}).targets[0]
+    assert text in at_target.compared
+    assert at_target.compared_at == 5.0
 
 
 def test_databases_that_have_drifted_come_first() -> None:

@@ -14,6 +14,7 @@ _REASONS = {
     **dict.fromkeys(("waiting", "in_spool", "paused", "brake", "target_away", "gap_open"), WARN),
     **dict.fromkeys(("parked", "foreign"), BAD),
 }
+_COMPARED = {True: "it had drifted", False: "no drift", None: "not known whether it had drifted"}
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,7 +37,8 @@ class AtTarget:
     verdict: str
     reasons: tuple[Reason, ...]
     parked: tuple[Mapping[str, Any], ...]
-    verify: Mapping[str, Any] | None
+    compared: str  # what the last comparison found; empty if there was none
+    compared_at: float | None
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,6 +76,7 @@ def table_view(why: Mapping[str, Any]) -> TableView:
 
 
 def _at_target(found: Mapping[str, Any]) -> AtTarget:
+    verify = found.get("verify") or {}
     reasons = tuple(_reason(it) for it in found.get("reasons") or ())
     return AtTarget(
         target=found["target"],
@@ -82,7 +85,8 @@ def _at_target(found: Mapping[str, Any]) -> AtTarget:
         verdict=str(found.get("verdict") or ""),
         reasons=reasons,
         parked=tuple(found.get("parked") or ()),
-        verify=found.get("verify"),
+        compared=_COMPARED[verify.get("drifted")] if verify else "",
+        compared_at=verify.get("at"),
     )
 
 
