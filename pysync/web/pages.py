@@ -86,7 +86,6 @@ class Pages:
         return self._site.render(
             request,
             "parked_table.html",
-            *([] if row else [404]),
             target=name,
             table=table,
             row=row,

@@ -123,7 +123,7 @@ def application(settings: WebConfig, status: Status, commands: Mapping[str, Comm
     machines = [Route("/metrics", metrics), Route("/health", health), Route("/live", live)]
     return Starlette(
         routes=[*machines, *routes(site)],
-        middleware=[Middleware(TrustedHostMiddleware, allowed_hosts=_NAMES), Middleware(Headers)],
+        middleware=[Middleware(TrustedHostMiddleware, allowed_hosts=[*_NAMES, settings.host]), Middleware(Headers)],
         exception_handlers=failures(site),
     )
 

@@ -12,7 +12,7 @@ from pysync.control.client import ask
 from tests.browser.conftest import RIGHT, USER
 from tests.support import wait_until
 from tests.support.browser import Browser
-from tests.support.docworlds import Running, create
+from tests.support.docworlds import Running
 
 pytestmark = pytest.mark.browser
 
@@ -141,7 +141,6 @@ def test_a_refusal_is_told_on_the_page(browser: Browser, world: World) -> None:
 
 
 def test_a_session_ends_with_signing_out(browser: Browser, world: World) -> None:
-    create(world.running.source, "sales", "seen_only_when_signed_in")
     world.sign_in(browser, "/verify")
     browser.click("form[action='/logout'] button")
     assert browser.all("form[action^='/acts']") == []

@@ -129,6 +129,12 @@ def test_a_control_character_is_spelled_out(alice: PageVisitor, sidecar: FakeSid
     assert "\x1b" not in seen.text
 
 
+def test_a_table_of_which_nothing_is_parked_any_more_says_so(alice: PageVisitor) -> None:
+    """A retry that succeeds leads back there."""
+    seen = alice.get("/targets/lake/parked/shop.none")
+    assert (seen.code, "Nothing of this table is parked at lake." in seen.text) == (200, True)
+
+
 def test_the_journal_is_paged_by_the_server(alice: PageVisitor, sidecar: FakeSidecar) -> None:
     first = alice.get("/actions?target=dr")
     link = re.search(r'href="(/actions\?[^"]*before=[^"]*)"', first.body)
