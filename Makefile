@@ -12,14 +12,14 @@ HISTORIES ?= 10000
 TOOLS := build/release/tools
 RUNTIME := build/release/runtime
 RELEASE := PYTHONPATH=.ci $(TOOLS)/bin/python -m release
-SUITES ?= test test-athena test-spark test-crash test-versions test-kerberos
+SUITES ?= test test-athena test-spark test-crash test-browser test-versions test-kerberos
 CONTAINER_TOOLS := build/container/tools
 
 EXTRAS := spark,aws,web,embedded,embedded-aws,dev
 # Else every one of some hundred processes that a test starts compiles all of pysync anew.
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: help setup man jar dist demo test test-athena test-aws test-spark test-crash test-readme simulate test-versions test-kerberos chaos both-ways lint format bench pictures clean doctor doctor-python doctor-build
+.PHONY: help setup man jar dist demo test test-athena test-aws test-spark test-crash test-readme test-browser simulate test-versions test-kerberos chaos both-ways lint format bench pictures clean doctor doctor-python doctor-build
 
 help: ## show this help
 	@awk -F ':.*## ' '/^[a-zA-Z_%-]+:.*## / {printf "  %-14s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -93,6 +93,14 @@ chaos: setup $(JAR) $(ARCHIVE) ## the long suite: streams of DDL against kills o
 	@PYSYNC_COPY_CHANGES=200 $(BIN)/python -m pytest -m spark tests/integration/test_copy_drain.py -k reader $(ARGS)
 	@PYSYNC_EXAMPLES=40 $(BIN)/python -m pytest --timeout=3600 tests/chaos tests/unit/test_properties.py tests/unit/test_refresh_properties.py $(ARGS)
 	@PYSYNC_EXAMPLES=40 $(BIN)/python -m pytest tests/unit/test_arguments.py tests/unit/test_config_garbage.py $(ARGS)
+
+test-browser: setup $(JAR) $(ARCHIVE) ## the page in a real Chromium (Debian: chromium chromium-driver; as root they are installed)
+	@command -v chromium >/dev/null && command -v chromedriver >/dev/null || { \
+		[ "$$(id -u)" = 0 ] && command -v apt-get >/dev/null && echo "installing chromium and chromium-driver (once; a minute)" && \
+		apt-get update --quiet --quiet && \
+		apt-get install --yes --quiet --quiet --no-install-recommends chromium chromium-driver fonts-dejavu-core >/dev/null; } || \
+		{ echo "the page is tested in Chromium: install it (Debian: apt-get install chromium chromium-driver)"; exit 2; }
+	@$(BIN)/python -m pytest tests/browser $(ARGS)
 
 simulate: setup ## histories on a clock of their own, one seed each (HISTORIES of each topology; docs/simulation.md)
 	@$(BIN)/python -m tests.simulation --histories $(HISTORIES) $(ARGS)

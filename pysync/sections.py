@@ -2,17 +2,19 @@
 
 from __future__ import annotations
 
+import ipaddress
 import sys
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated, Any, Literal, TypeVar
 
-from pydantic import BaseModel, ConfigDict, Field, StringConstraints, ValidationError, model_validator
+from pydantic import AfterValidator, BaseModel, ConfigDict, Field, StringConstraints, ValidationError, model_validator
 
 from pysync.errors import UsageError
 from pysync.metastore.access import MetastoreAccess
 from pysync.metastore.settings import AddressList, KerberosSettings, LoginSettings, TlsSettings, assert_one_login
 from pysync.targets.settings import Name, SparkConf
+from pysync.text import quoted
 from pysync.toml_places import Place, fault, place_of, places
 from pysync.validation import Duration, Finite, HostName, Interval, PlainPath, Seconds, readable
 
@@ -22,6 +24,17 @@ else:
     import tomli as tomllib
 
 M = TypeVar("M", bound=BaseModel)
+
+
+def _host(text: str) -> str:
+    try:
+        return str(ipaddress.ip_address(text))
+    except ValueError:
+        raise ValueError(f"{quoted(text)} is not an IP address; write 127.0.0.1, 10.0.0.5 or 0.0.0.0") from None
+
+
+Host = Annotated[str, AfterValidator(_host)]
+"""An address of this machine."""
 
 
 class _Section(BaseModel):
@@ -132,19 +145,45 @@ class VerifyConfig(_Section):
 
 
 class WebConfig(_Section):
-    """`[web]`: metrics and health over HTTP. Always on 127.0.0.1."""
+    """`[web]`: the page, metrics and health over HTTP. On 127.0.0.1 unless TLS and a password are set up."""
 
     port: int | None = Field(
         default=None,
         ge=0,
         le=65535,
-        description="Port of /metrics and /health on 127.0.0.1; 0 takes a free port. Default: no web server.",
+        description="Port of the page, /metrics and /health; 0 takes a free port. Default: no web server.",
     )
     allowed_hosts: tuple[HostName, ...] = Field(
         default=(),
         description="More names that a request may have in its Host header, for a proxy that passes its own name on. "
         "127.0.0.1 and localhost always work.",
     )
+    host: Host = Field(
+        default="127.0.0.1",
+        description="IP address to listen on. Any other than loopback needs tls_certificate, tls_key and "
+        "password_file.",
+    )
+    tls_certificate: PlainPath | None = Field(
+        default=None, description="PEM file of the certificate, with those between it and its authority."
+    )
+    tls_key: PlainPath | None = Field(default=None, description="PEM file of its key.")
+    password_file: PlainPath | None = Field(
+        default=None,
+        description="File of users and hashes, mode 0600; `pysync web-password` writes it. Default: the page reads "
+        "only, and names no tables.",
+    )
+
+    @model_validator(mode="after")
+    def _is_safe(self) -> WebConfig:
+        if (self.tls_certificate is None) != (self.tls_key is None):
+            raise ValueError("tls_certificate and tls_key belong together; set both or neither")
+        is_open = not ipaddress.ip_address(self.host).is_loopback
+        if is_open and (self.tls_certificate is None or self.password_file is None):
+            raise ValueError(
+                f'host = "{self.host}" can be reached from other machines; set tls_certificate, tls_key and '
+                "password_file, or leave host out"
+            )
+        return self
 
 
 class SparkConfig(_Section):

@@ -1,4 +1,4 @@
-"""The bridge's secret: a file that nobody else can read, write, or put another in the place of."""
+"""Files with secrets, which nobody else can read, write, or put another in the place of: the bridge's token first."""
 
 from __future__ import annotations
 
@@ -19,25 +19,34 @@ _ROOT = 0
 def read_token(path: Path) -> str:
     """The secret. Raises UsageError when the file is missing, empty, or in the reach of others."""
     hint = f"create it: pysync token {path}"
+    token = read_private(path, "the token file", hint)
+    if len(token) < _SHORTEST or not token.isprintable() or " " in token:
+        raise UsageError(f"the token file {path} holds no token of at least {_SHORTEST} characters", hint)
+    return token
+
+
+def read_private(path: Path, what: str, hint: str) -> str:
+    """The text of a file that is ours alone, stripped; `what` names it in a refusal, `hint` says how to make it.
+
+    Raises UsageError when it is missing, no ASCII text, or others can read or replace it.
+    """
     try:
         with path.open(encoding="ascii") as file:
             # Of the file that is open: its name may stand for another one by now.
             found = os.fstat(file.fileno())
-            token = file.read().strip()
+            text = file.read().strip()
     except FileNotFoundError:
-        raise UsageError(f"the token file {path} does not exist", hint) from None
+        raise UsageError(f"{what} {path} does not exist", hint) from None
     except UnicodeDecodeError:
-        raise UsageError(f"cannot read the token file {path}: it holds no text", hint) from None
+        raise UsageError(f"cannot read {what} {path}: it holds no text", hint) from None
     except OSError as error:
-        raise UsageError(f"cannot read the token file {path}: {told(error)}", hint) from error
+        raise UsageError(f"cannot read {what} {path}: {told(error)}", hint) from error
     if found.st_mode & (stat.S_IRWXG | stat.S_IRWXO):
-        raise UsageError(f"the token file {path} can be read by other users", f"chmod 600 {path}")
+        raise UsageError(f"{what} {path} can be read by other users", f"chmod 600 {path}")
     if _is_others(found):
-        raise UsageError(f"the token file {path} belongs to another user", "chown it to the user that pysync runs as")
-    assert_unreachable(path)
-    if len(token) < _SHORTEST or not token.isprintable() or " " in token:
-        raise UsageError(f"the token file {path} holds no token of at least {_SHORTEST} characters", hint)
-    return token
+        raise UsageError(f"{what} {path} belongs to another user", "chown it to the user that pysync runs as")
+    assert_unreachable(path, what)
+    return text
 
 
 def write_token(path: Path, owner: tuple[int, int] | None = None) -> None:

@@ -12,7 +12,7 @@ from release.project import DIST, REQUIREMENTS, ReleaseError, artifact, version
 SUMS = "SHA256SUMS"
 _IN_WHEEL = "pysync/jars/pysync-listener.jar"
 _ENDINGS = ("-py3-none-any.whl", ".tar.gz", ".cdx.json", "-licences.json", "-licences.txt", "-audit.json")
-SUITES = ("test", "test-athena", "test-spark", "test-crash", "test-versions", "test-kerberos")
+SUITES = ("test", "test-athena", "test-spark", "test-crash", "test-browser", "test-versions", "test-kerberos")
 
 
 def finish(jar: Path, suites: Sequence[str]) -> str:

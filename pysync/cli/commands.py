@@ -19,6 +19,7 @@ SECTIONS: Mapping[str, Mapping[str, tuple[str, str]]] = {
         "init": ("init", "Create everything that a sidecar needs, and add the listener to HMS."),
         "uninstall": ("uninstall", "Remove what pysync init made."),
         "token": ("install", "Create the secret that the listener and the sidecar share."),
+        "web-password": ("web_password", "Create or change a password for the page."),
         "jar": ("install", "Print the path of the listener jar."),
         "hive-site": ("install", "Print the properties for hive-site.xml, or edit the file."),
         "check": ("check", "Check the configuration, files, ports and metastores."),

@@ -24,7 +24,8 @@ from pysync.jobs.verifying import Look
 from pysync.targets.settings import TargetSettings
 from pysync.text import count, nearest
 from pysync.verify.compare import FOREIGN, Selection
-from pysync.verify.report import Report, junit
+from pysync.verify.report import Report, by_database, junit
+from pysync.web.server import assert_installed
 
 _MOST_FOREIGN = 20
 
@@ -57,6 +58,10 @@ def verify(
         Path | None,
         typer.Option("--junit", metavar="FILE", parser=path, help="Also write the result to FILE, as JUnit XML."),
     ] = None,
+    html_file: Annotated[
+        Path | None,
+        typer.Option("--html", metavar="FILE", parser=path, help="Also write the result to FILE, as one HTML page."),
+    ] = None,
     as_json: AsJson = False,
 ) -> None:
     """Compare source and targets: databases, tables, partitions, functions and constraints, field by field.
@@ -76,6 +81,8 @@ def verify(
     """
     loaded = load_config(config)
     logs.configure("error", "console")
+    if html_file is not None:
+        assert_installed("--html")
     selection = Selection.parse(names or [])
     targets = _targets(config, loaded, target)
     if data:
@@ -85,7 +92,9 @@ def verify(
     reports = [_verified(Look(loaded, it, data=data, spread=on_spark), selection, fix=fix) for it in targets]
     _mind_unknown(selection, reports)
     if junit_file is not None:
-        _write(junit_file, junit(reports))
+        _write(junit_file, junit(reports), "--junit")
+    if html_file is not None:
+        _write(html_file, _html(loaded, reports), "--html")
     if as_json:
         print_json({"drift": sum(len(it.drift) for it in reports), "targets": [it.as_json() for it in reports]})
     else:
@@ -162,11 +171,19 @@ def _shown(target: str) -> Iterator[_Bar]:
         yield _Bar(progress, target)
 
 
-def _write(file: Path, data: bytes) -> None:
+def _html(loaded: Config, reports: Sequence[Report]) -> bytes:
+    """The page of all reports."""
+    from pysync.web.report import verify_html  # noqa: PLC0415 - an extra
+
+    found = [{**it.as_json(), "databases": by_database(it.compared, it.drift)} for it in reports]
+    return verify_html(loaded.source.name, found, time.time()).encode()
+
+
+def _write(file: Path, data: bytes, option: str) -> None:
     try:
         file.write_bytes(data)
     except OSError as error:
-        raise UsageError(f"cannot write {file}: {error.strerror}", "give another --junit FILE") from error
+        raise UsageError(f"cannot write {file}: {error.strerror}", f"give another {option} FILE") from error
 
 
 def _print(report: Report) -> None:

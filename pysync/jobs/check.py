@@ -124,23 +124,24 @@ def _queue(config: Partial) -> Iterator[Finding]:
         yield Finding("targets in the queue", ok=False, detail=str(error), by_file=True)
 
 
-def _port(port: int, key: str = "bridge.port") -> str:
-    with closing(socket.socket()) as probe:
+def _port(port: int, key: str = "bridge.port", host: str = HOST) -> str:
+    family = socket.AF_INET6 if ":" in host else socket.AF_INET
+    with closing(socket.socket(family)) as probe:
         # As both servers do: a port of a process that has just ended (TIME_WAIT) is free for them.
         probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
         try:
-            probe.bind((HOST, port))
+            probe.bind((host, port))
         except OSError as error:
             raise PysyncError(
-                f"{HOST}:{port}: {error.strerror}", f"stop the process that uses the port, or set {key}"
+                f"{host}:{port}: {error.strerror}", f"stop the process that uses the port, or set {key}"
             ) from error
-    return f"{HOST}:{port} is free"
+    return f"{host}:{port} is free"
 
 
 def _web(config: Partial) -> Iterator[Finding]:
-    port = config.web.port if config.web else None
+    port, host = (config.web.port, config.web.host) if config.web else (None, HOST)
     if port is not None:
-        yield _finding("web port", lambda: _taken_by(_running(config)) or _port(port, "web.port"))
+        yield _finding("web port", lambda: _taken_by(_running(config)) or _port(port, "web.port", host))
 
 
 def _source(config: Partial) -> Iterator[Finding]:

@@ -27,6 +27,7 @@ ACTS: Mapping[str, str] = {
     "resume": "Resume",
     "refresh": "Refresh",
     "bootstrap": "Bootstrap",
+    "verify": "Verify",
     "listener remove": "RemoveListener",
     "parked retry": "Retry",
     "parked skip": "Skip",

@@ -23,6 +23,7 @@ from pysync.sidecar import actions
 from pysync.sidecar.acts import recorded
 from pysync.sidecar.history import listed
 from pysync.sidecar.plans import parked_event, parked_table, plan_of
+from pysync.sidecar.verifying import Verifier
 from pysync.sidecar.why import Why
 from pysync.text import meant, quoted, shortened, shown
 
@@ -44,6 +45,7 @@ class Commands:
         roll: Roll,
         *,
         journal: Journal,
+        verifiers: Mapping[str, Verifier],
     ) -> None:
         self._queue = queue
         self._journal = journal
@@ -51,6 +53,7 @@ class Commands:
         self._bootstrapper = bootstrapper
         self._healer = healer
         self._drains = {drain.name: drain for drain in drains}
+        self._verifiers = verifiers
         self._reader = Reader(journal.file)
         self._why = Why(queue, self._drains, self._reader, lambda: roll.status(queue.intake.instances()))
 
@@ -66,6 +69,8 @@ class Commands:
             "resume": self.resume,
             "refresh": self.refresh,
             "bootstrap": self.bootstrap,
+            "verify": self.verify,
+            "verified": self.verified,
             "listener remove": self.listener_remove,
             "parked list": self.parked_list,
             "parked show": self.parked_show,
@@ -121,6 +126,16 @@ class Commands:
         """Begin a bootstrap of a target or of all, or join the running one; `begun` says which, `targets` for whom."""
         names = [self._drain(request).name] if request.get("target") else list(self._drains)
         return {"begun": self._bootstrapper.begin(names), "targets": names}
+
+    def verify(self, request: Request) -> dict[str, Any]:
+        """Have a target compared with the source as soon as it is at rest; `verified` tells what was found."""
+        name = self._drain(request).name
+        self._verifiers[name].ask()
+        return {"target": name, "begun": True}
+
+    def verified(self, request: Request) -> dict[str, Any]:
+        """What the sidecar's last comparison of a target found; only `target`, where there was none."""
+        return self._verifiers[self._drain(request).name].found()
 
     def listener_remove(self, request: Request) -> dict[str, Any]:
         """Strike a listener off the roll until it is heard again; `removed` is false where it was not on it."""

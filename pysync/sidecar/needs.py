@@ -12,9 +12,10 @@ from pathlib import Path
 from pysync.config import Config, Partial
 from pysync.install import listener_jar
 from pysync.queue.files import try_out
+from pysync.sections import WebConfig
 from pysync.targets.spark.session import assert_spark
 from pysync.token import read_token
-from pysync.web.server import assert_installed
+from pysync.web.server import assert_installed, assert_usable
 
 
 def needs(config: Config | Partial) -> dict[str, Callable[[], str]]:
@@ -25,7 +26,7 @@ def needs(config: Config | Partial) -> dict[str, Callable[[], str]]:
     if config.bridge and config.listens:
         found["token file"] = partial(_token, config.bridge.token_file)
     if config.web and config.web.port is not None:
-        found["web server"] = _web
+        found["web server"] = partial(_web, config.web)
     if any(target.spark_wish() for target in config.targets):
         copies = any(target.copy_files for target in config.targets)
         found["Spark"] = lambda: _spark(copies=copies)
@@ -55,6 +56,7 @@ def _spark(*, copies: bool) -> str:
     return f"installed; {listener_jar()}" if copies else "installed"
 
 
-def _web() -> str:
+def _web(settings: WebConfig) -> str:
     assert_installed()
-    return "installed"
+    assert_usable(settings)
+    return f"installed; users: {settings.password_file}" if settings.password_file else "installed; reads only"

@@ -52,7 +52,7 @@ from pysync.sidecar.tuning import collect_seldom
 from pysync.sidecar.verifying import Verifier
 from pysync.targets.settings import TargetSettings
 from pysync.token import read_token
-from pysync.web.server import HOST, WebServer
+from pysync.web.server import WebServer
 from pysync.worker import Worker
 
 _HOUSEKEEPING_SECONDS = 10.0
@@ -125,12 +125,21 @@ class Sidecar:
         self._rescopers = {it.name: self._rescoper(it, translator, refreshes) for it, translator in translated}
         self._heals = bridge  # a one-off job leaves gaps and scopes to the next sidecar
         self._verifiers = {drain.name: self._verifier(drain, watch) for drain in self.drains}
-        commands = Commands(self.queue, self.drains, self._healer, self.bootstrapper, watch.roll, journal=self.journal)
-        self._web = self._web_server() if bridge else None
+        commands = Commands(
+            self.queue,
+            self.drains,
+            self._healer,
+            self.bootstrapper,
+            watch.roll,
+            journal=self.journal,
+            verifiers=self._verifiers,
+        )
         self._credentials = Credentials(config)
         self._curves = Curves([drain.name for drain in self.drains], self.status)
-        answers = {"status": lambda _: self.status(), "history": self._curves.history, **commands.by_name()}
-        self._control = ControlServer(config.queue.directory, answers)
+        answers = {"history": self._curves.history, **commands.by_name()}
+        has_page = bridge and config.web.port is not None
+        self._web = WebServer(config.web, self.status, answers) if has_page else None
+        self._control = ControlServer(config.queue.directory, {"status": lambda _: self.status(), **answers})
 
     def start(self) -> int:
         """Begin; returns the bridge's port, 0 without one. Raises PysyncError when the port is taken."""
@@ -145,7 +154,7 @@ class Sidecar:
         self._control.start()
         if self._web:
             self._web.start()
-            log.info("web_started", url=f"http://{HOST}:{self._web.port}/metrics")
+            log.info("web_started", url=self._web.url)
         if self._heals:
             self._healer.start()
             for rescoper in self._rescopers.values():
@@ -279,10 +288,6 @@ class Sidecar:
     def _bridge(self, token: str, reception: Reception) -> Bridge:
         settings = self._config.bridge
         return Bridge(reception, settings.port, token, self._bridge_ended, old_listeners=settings.old_listeners)
-
-    def _web_server(self) -> WebServer | None:
-        web = self._config.web
-        return None if web.port is None else WebServer(web.port, self.status, web.allowed_hosts)
 
     def _poller(self, access: MetastoreAccess) -> Poller:
         source = self._config.source

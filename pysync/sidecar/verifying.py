@@ -8,6 +8,7 @@ still differs in the same way is drift: whatever was under way at the first look
 from __future__ import annotations
 
 import json
+import threading
 import time
 from collections.abc import Callable, Sequence
 from functools import partial
@@ -24,12 +25,20 @@ from pysync.replay.drain import Drain
 from pysync.replay.progress import State
 from pysync.targets.kinds import target_kind
 from pysync.targets.settings import TargetSettings
+from pysync.text import shortened
 from pysync.verify.compare import Compared, Comparison, Selection
 from pysync.verify.findings import MORE
+from pysync.verify.report import by_database, difference
 from pysync.worker import Finished, Worker
 
 MOST_NAMES = 20
 """How many drifted objects the status names."""
+MOST_KEPT = 200
+"""Of how many objects that differ the fields are kept, for the page."""
+MOST_DATABASES = 2000
+"""Of how many databases it is kept how many objects were compared."""
+
+_LONGEST_FIELD = 300  # characters of a line about one
 
 _LOOK_SECONDS = 1.0
 _RETRY_SECONDS = 60.0
@@ -51,7 +60,7 @@ class Verifier:
     """The worker that compares one target with the source, if `[verify] every` says so.
 
     `tables_per_second` is its pace; `is_settled` tells whether no listener has anything left to tell. What it found
-    last is kept in the queue's file.
+    last is kept in the queue's file. `ask` has it compare once, whatever the settings say.
     """
 
     def __init__(
@@ -69,12 +78,29 @@ class Verifier:
         self._is_settled = is_settled
         self._pace = 1 / tables_per_second
         self._noted = f"verify:{drain.name}"
+        self._kept = f"verified:{drain.name}"
+        self._asked = threading.Event()
+        self._starting = threading.Lock()
         self.worker = Worker(f"verify-{drain.name}", self._turn, every=_LOOK_SECONDS, retry=_RETRY_SECONDS)
 
     def start(self) -> None:
         """Begin, where the settings say so; waits for nothing."""
         if self._config.verify.every is not None and self._config.source.metastore is not None:
             self.worker.start()
+
+    def ask(self) -> None:
+        """Have it compare as soon as the target is at rest. Raises PysyncError where the source is not known."""
+        if self._config.source.metastore is None:
+            raise PysyncError("[source] metastore is not set, so nothing can be compared", "set it in pysync.toml")
+        self._asked.set()
+        with self._starting:
+            if not self.worker.started:
+                self.worker.start()
+
+    def found(self) -> dict[str, Any]:
+        """What was found last, with counts by database and the differences, as far as they are kept; docs/verify.md."""
+        kept = self._queue.notes.get(self._kept)
+        return {"target": self._drain.name, **(self.status() or {}), **json.loads(kept or "{}")}
 
     def status(self) -> dict[str, Any] | None:
         """What was found last, as in `pysync status --json`; None if nothing was compared yet."""
@@ -87,16 +113,22 @@ class Verifier:
             self.worker.well()
 
     def _is_due(self) -> bool:
+        every = self._config.verify.every
+        if self._asked.is_set() or every is None:
+            return self._asked.is_set()
         last = self.status()
-        return time.time() >= (last["began_at"] if last else 0.0) + (self._config.verify.every or 0.0)
+        return time.time() >= (last["began_at"] if last else 0.0) + every
 
     def _verify(self) -> None:
         began = time.time()
+        self._asked.clear()  # who asks from now on wants another look
         first = self._compared(None)
         again = self._look_again([item for item in first if item.drift])
         drift = persisting(first, again)
         names = [f"{item.kind} {item.name}" for item in drift][:MOST_NAMES]
         found = {"began_at": began, "ended_at": time.time(), "objects": len(first), "drift": len(drift), "names": names}
+        # The details first: a crash in between leaves counts that are older than the details, and no other mix.
+        self._queue.notes.put(self._kept, json.dumps(kept(first, drift)))
         self._queue.notes.put(self._noted, json.dumps(found))
         if drift:
             log.warning("drift_found", target=self._drain.name, objects=len(first), drift=len(drift), names=names)
@@ -135,6 +167,16 @@ class Verifier:
     def _wait(self, seconds: float) -> None:
         if self.worker.stopping.wait(seconds):
             raise Finished
+
+
+def kept(compared: Sequence[Compared], drift: Sequence[Compared]) -> dict[str, Any]:
+    """What is kept beside the status: `databases` and `differences`, both bounded; what is in `drift` has drifted."""
+    databases = sorted(by_database(compared, drift), key=lambda it: -it["drift"])
+    told = [item for item in compared if item.told]
+    differences = [difference(item) for item in [*drift, *told][:MOST_KEPT]]
+    for it in differences:
+        it["fields"] = [shortened(line, _LONGEST_FIELD) for line in it["fields"]]
+    return {"databases": databases[:MOST_DATABASES], "differences": differences}
 
 
 def persisting(first: Sequence[Compared], again: Sequence[Compared]) -> list[Compared]:

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections import Counter
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 from xml.etree import ElementTree
@@ -57,8 +58,14 @@ class Report:
             "equal": sum(item.result == EQUAL for item in self.compared),
             "drift": len(self.drift),
             "told": len(self.told),
-            "differences": [_difference(item) for item in self.compared if item.result != EQUAL],
+            "differences": [difference(item) for item in self.compared if item.result != EQUAL],
         }
+
+
+def by_database(compared: Iterable[Compared], drift: Iterable[Compared]) -> list[dict[str, Any]]:
+    """How many objects were compared in each database, and how many have drifted; by the names at the source."""
+    objects, drifted = Counter(map(_database, compared)), Counter(map(_database, drift))
+    return [{"name": name, "objects": objects[name], "drift": drifted[name]} for name in sorted(objects)]
 
 
 def junit(reports: Sequence[Report]) -> bytes:
@@ -82,7 +89,8 @@ def _case(suite: ElementTree.Element, target: str, item: Compared) -> None:
         ElementTree.SubElement(case, "skipped", message=_clean(f"{item.result}: {item.told}"))
 
 
-def _difference(item: Compared) -> dict[str, Any]:
+def difference(item: Compared) -> dict[str, Any]:
+    """One object that is not equal, as JSON values."""
     return {
         "kind": item.kind,
         "name": item.name,
@@ -92,6 +100,10 @@ def _difference(item: Compared) -> dict[str, Any]:
         "told": item.told or None,
         "fields": list(item.fields),
     }
+
+
+def _database(item: Compared) -> str:
+    return (item.source or item.name).partition(".")[0]
 
 
 def _clean(text: str) -> str:

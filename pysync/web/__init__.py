@@ -1,1 +1,1 @@
-"""What the sidecar shows over HTTP, on loopback: metrics and health. Extra `web`."""
+"""What the sidecar shows over HTTP: the page, metrics and health. Extra `web`."""

@@ -8,6 +8,8 @@ from __future__ import annotations
 
 import asyncio
 import itertools
+import ssl
+from collections.abc import Callable
 from typing import Any
 
 from uvicorn.protocols.http.h11_impl import H11Protocol
@@ -15,31 +17,108 @@ from uvicorn.protocols.http.h11_impl import H11Protocol
 MOST = 32
 """Connections at once, and as many that wait to be accepted."""
 LIFE_SECONDS = 15.0
-"""How long a connection lasts at most, whatever it does: longer than any scrape waits for its answer."""
+"""How long a connection lasts at most, whatever it does: longer than any scrape or page waits for its answer."""
 
 _numbers = itertools.count()
 
 
-class Visitor(H11Protocol):
-    """One connection. Where there are too many the oldest gives way: a good caller has its answer at once."""
+class Crowd:
+    """All connections that are open, those that have not finished their handshake as well."""
 
-    def __init__(self, *arguments: Any, **named: Any) -> None:
-        super().__init__(*arguments, **named)
-        self._number = next(_numbers)
-        self._end: asyncio.TimerHandle | None = None
+    def __init__(self) -> None:
+        self._open: dict[int, tuple[Any, asyncio.TimerHandle]] = {}
+
+    def enter(self, transport: asyncio.BaseTransport) -> int:
+        """Let a connection in, and set its end. If it is one too many the oldest gives way: a good caller is answered.
+
+        Returns the number by which it leaves.
+        """
+        number = next(_numbers)
+        end = asyncio.get_running_loop().call_later(LIFE_SECONDS, transport.abort)  # type: ignore[attr-defined]
+        self._open[number] = transport, end
+        if len(self._open) > MOST:
+            oldest = min(self._open)
+            self._open[oldest][0].abort()
+            self.leave(oldest)  # `connection_lost` comes later, and the next one must not end it again
+        return number
+
+    def leave(self, number: int | None) -> None:
+        """A connection is over; more than once is the same as once."""
+        _, end = self._open.pop(number, (None, None)) if number is not None else (None, None)
+        if end is not None:
+            end.cancel()
+
+
+class Visitor(H11Protocol):
+    """One connection that speaks HTTP."""
+
+    def __init__(self, crowd: Crowd, **named: Any) -> None:
+        super().__init__(**named)
+        self.crowd = crowd
+        self.number: int | None = None
+        self._early = b""
 
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
-        """Set its end, and end the oldest connection if this is one too many."""
+        """Enter the crowd, unless that was at the door."""
+        if self.number is None:
+            self.number = self.crowd.enter(transport)
         super().connection_made(transport)
-        self._end = self.loop.call_later(LIFE_SECONDS, transport.abort)
-        visitors = [it for it in self.connections if isinstance(it, Visitor)]
-        if len(visitors) > MOST:
-            oldest = min(visitors, key=lambda it: it._number)
-            self.connections.discard(oldest)  # `connection_lost` comes later, and the next one must not end it again
-            oldest.transport.abort()
+        if self._early:
+            super().data_received(self._early)
+
+    def data_received(self, data: bytes) -> None:
+        """Answer. What came with the end of the handshake is here before the connection is made."""
+        if self.transport is None:
+            self._early += data
+        else:
+            super().data_received(data)
 
     def connection_lost(self, exc: Exception | None) -> None:
-        """Cancel the end that `connection_made` has set."""
-        if self._end is not None:
-            self._end.cancel()
+        """Leave the crowd."""
+        self.crowd.leave(self.number)
         super().connection_lost(exc)
+
+
+class Door(asyncio.Protocol):
+    """A connection that speaks TLS: it is in the crowd from the start, whether or not it finishes its handshake.
+
+    asyncio's own server would tell of it only afterwards, and silent callers would take all descriptors.
+    """
+
+    def __init__(self, visitor: Visitor, context: ssl.SSLContext) -> None:
+        self._visitor = visitor
+        self._context = context
+        self._handshake: asyncio.Task[None] | None = None
+
+    def connection_made(self, transport: asyncio.BaseTransport) -> None:
+        """Enter the crowd, and begin the handshake."""
+        self._visitor.number = self._visitor.crowd.enter(transport)
+        self._handshake = asyncio.ensure_future(self._shake_hands(transport))
+
+    async def _shake_hands(self, transport: asyncio.BaseTransport) -> None:
+        loop, visitor = asyncio.get_running_loop(), self._visitor
+        try:
+            inner = await loop.start_tls(  # it closes the connection where it fails
+                transport,  # type: ignore[arg-type]  # it is one of TCP
+                visitor,
+                self._context,
+                server_side=True,
+                ssl_handshake_timeout=LIFE_SECONDS,
+            )
+        except OSError:  # ssl.SSLError is one
+            inner = None
+        if inner is None:
+            visitor.crowd.leave(visitor.number)
+        else:
+            visitor.connection_made(inner)
+
+
+def accepting(context: ssl.SSLContext | None) -> Callable[..., asyncio.Protocol]:
+    """What uvicorn makes of each connection; with `context` it speaks TLS."""
+    crowd = Crowd()
+
+    def made(**named: Any) -> asyncio.Protocol:
+        visitor = Visitor(crowd, **named)
+        return Door(visitor, context) if context else visitor
+
+    return made

@@ -1,16 +1,22 @@
-"""Web: `/metrics`, `/health` and `/live`, on loopback, where `[web] port` is set; reads only. Extra `web`."""
+"""Web: the page, `/metrics`, `/health` and `/live`, where `[web] port` is set; on loopback by default. Extra `web`."""
 
 from __future__ import annotations
 
 import importlib.util
+import ipaddress
 import socket
+import ssl
 import threading
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
+from pysync.control.server import Command
 from pysync.errors import PysyncError, UsageError
 from pysync.health import failing
 from pysync.moment import Moment
+from pysync.sections import WebConfig
+from pysync.text import told
+from pysync.token import read_private
 
 if TYPE_CHECKING:
     from prometheus_client.core import Metric
@@ -20,6 +26,7 @@ if TYPE_CHECKING:
 
 HOST = "127.0.0.1"
 
+_PACKAGES = ("argon2", "jinja2", "prometheus_client", "starlette", "uvicorn")
 _NAMES = ["127.0.0.1", "localhost"]  # against DNS rebinding: a web page gets here only by a name of its own
 _STOP_SECONDS = 2.0
 FRESH_SECONDS = 1.0
@@ -28,31 +35,35 @@ FRESH_SECONDS = 1.0
 Status = Callable[[], Mapping[str, Any]]
 
 
-def assert_installed() -> None:
-    """Raises UsageError without the extra."""
-    if any(importlib.util.find_spec(name) is None for name in ("prometheus_client", "starlette", "uvicorn")):
-        raise UsageError("[web] port is set, but the web server is not installed", "pip install 'pysync[web]'")
+def assert_installed(wanted: str = "[web] port") -> None:
+    """Raises UsageError without the extra; `wanted` is the setting or option that needs it."""
+    if any(importlib.util.find_spec(name) is None for name in _PACKAGES):
+        raise UsageError(f"{wanted} needs packages that are not installed", "pip install 'pysync[web]'")
 
 
 class WebServer:
-    """Answers from a thread of its own."""
+    """Answers from a thread of its own; each answer asks `status` and `commands` anew."""
 
-    def __init__(self, port: int, status: Status, allowed_hosts: Sequence[str] = ()) -> None:
-        """Port 0 takes a free port; `allowed_hosts` are more names by which requests may come.
+    def __init__(self, settings: WebConfig, status: Status, commands: Mapping[str, Command] | None = None) -> None:
+        """Port 0 takes a free one. `commands` are what the page shows and does, as the control socket's.
 
-        Raises UsageError without the extra, PysyncError when the port is taken.
+        Raises UsageError without the extra, or for a password file that cannot be read or a certificate that cannot
+        be used, PysyncError when the port is taken.
         """
         assert_installed()
         import uvicorn  # noqa: PLC0415 - an extra
 
-        from pysync.web.connections import MOST, Visitor  # noqa: PLC0415
+        from pysync.web.connections import MOST, accepting  # noqa: PLC0415
 
-        self._socket = _bound(port)
+        assert_usable(settings)
+        self._socket = _bound(settings.host, settings.port or 0)
         self.port: int = self._socket.getsockname()[1]
+        self.url = f"{'https' if settings.tls_certificate else 'http'}://{_literal(settings.host)}:{self.port}/"
         # uvicorn would configure logging of its own, and write a line for each request.
         quiet: dict[str, Any] = {"log_config": None, "access_log": False, "lifespan": "off", "ws": "none"}
-        app = application(status, allowed_hosts)
-        self._server = uvicorn.Server(uvicorn.Config(app, http=Visitor, backlog=MOST, **quiet))
+        app = application(settings, status, commands or {})
+        http: Any = accepting(_context(settings))
+        self._server = uvicorn.Server(uvicorn.Config(app, http=http, backlog=MOST, server_header=False, **quiet))
         self._thread = threading.Thread(target=self._run, name="web", daemon=True)
 
     def start(self) -> None:
@@ -70,10 +81,19 @@ class WebServer:
         self._server.run(sockets=[self._socket])
 
 
-def application(status: Status, allowed_hosts: Sequence[str] = ()) -> Starlette:
+def assert_usable(settings: WebConfig) -> None:
+    """Raises UsageError where the password file or the certificate cannot be used."""
+    _context(settings)
+    if settings.password_file is not None:
+        from pysync.web.passwords import Passwords  # noqa: PLC0415 - an extra
+
+        Passwords(settings.password_file).hashes()
+
+
+def application(settings: WebConfig, status: Status, commands: Mapping[str, Command]) -> Starlette:
     """`GET /metrics` answers in the text format of Prometheus; `/health` 200, or 503 with the problems, a line each.
 
-    `/live` answers like `/health`, but only for failing threads, which a restart may help.
+    `/live` answers like `/health`, but only for failing threads, which a restart may help. All else is the page.
     """
     from prometheus_client import CONTENT_TYPE_LATEST, CollectorRegistry, generate_latest  # noqa: PLC0415 - an extra
     from starlette.applications import Starlette  # noqa: PLC0415
@@ -81,6 +101,10 @@ def application(status: Status, allowed_hosts: Sequence[str] = ()) -> Starlette:
     from starlette.middleware.trustedhost import TrustedHostMiddleware  # noqa: PLC0415
     from starlette.responses import PlainTextResponse, Response  # noqa: PLC0415
     from starlette.routing import Route  # noqa: PLC0415
+
+    from pysync.web.app import Headers, failures, routes  # noqa: PLC0415
+    from pysync.web.passwords import Passwords  # noqa: PLC0415
+    from pysync.web.site import Site  # noqa: PLC0415
 
     # auto_describe would collect once at registration, and so ask for the status before anybody scrapes.
     registry = CollectorRegistry(auto_describe=False)
@@ -99,9 +123,15 @@ def application(status: Status, allowed_hosts: Sequence[str] = ()) -> Starlette:
     def live(_: Request) -> Response:
         return told(failing(status()))
 
-    routes = [Route("/metrics", metrics), Route("/health", health), Route("/live", live)]
-    trusted = Middleware(TrustedHostMiddleware, allowed_hosts=[*_NAMES, *allowed_hosts], www_redirect=False)
-    return Starlette(routes=routes, middleware=[trusted])
+    site = Site(status, commands, Passwords(settings.password_file) if settings.password_file else None)
+    machines = [Route("/metrics", metrics), Route("/health", health), Route("/live", live)]
+    names = [*_NAMES, settings.host, *settings.allowed_hosts]
+    trusted = Middleware(TrustedHostMiddleware, allowed_hosts=names, www_redirect=False)
+    return Starlette(
+        routes=[*machines, *routes(site)],
+        middleware=[trusted, Middleware(Headers)],
+        exception_handlers=failures(site),
+    )
 
 
 class _Collector:
@@ -116,9 +146,32 @@ class _Collector:
         return families(self._status())
 
 
-def _bound(port: int) -> socket.socket:
+def _context(settings: WebConfig) -> ssl.SSLContext | None:
+    """What speaks TLS, if it is set up. Raises UsageError where certificate and key cannot be used."""
+    if settings.tls_certificate is None or settings.tls_key is None:
+        return None
+    read_private(settings.tls_key, "the TLS key", "name a PEM file in [web] tls_key")
+    context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
     try:
-        return socket.create_server((HOST, port))
+        # Without a password the key must be in the clear: else somebody would be asked for it, on whatever terminal.
+        context.load_cert_chain(settings.tls_certificate, settings.tls_key, password="")
+    except (OSError, ssl.SSLError) as error:
+        files = f"{settings.tls_certificate} and {settings.tls_key}"
+        raise UsageError(
+            f"[web] cannot use {files}: {told(error)}", "both are PEM files, and belong together"
+        ) from error
+    return context
+
+
+def _literal(host: str) -> str:
+    """The address as it stands in a URL."""
+    return f"[{host}]" if ":" in host else host
+
+
+def _bound(host: str, port: int) -> socket.socket:
+    family = socket.AF_INET6 if ipaddress.ip_address(host).version == 6 else socket.AF_INET
+    try:
+        return socket.create_server((host, port), family=family)
     except OSError as error:
         hint = "set another [web] port"
-        raise PysyncError(f"cannot listen on {HOST}:{port} for metrics: {error.strerror}", hint) from error
+        raise PysyncError(f"cannot listen on {_literal(host)}:{port} for the page: {error.strerror}", hint) from error

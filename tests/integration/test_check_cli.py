@@ -71,7 +71,7 @@ def test_a_queue_directory_that_cannot_be_made(place: FaultyPlace, how: str) -> 
 @pytest.mark.parametrize(
     ("lines", "absent", "words"),
     [
-        ("[web]\nport = 0\n", "uvicorn", "the web server is not installed"),
+        ("[web]\nport = 0\n", "uvicorn", "[web] port needs packages that are not installed"),
         ("copy = true\n", "pyspark", "pyspark is not installed"),
     ],
     ids=["web", "spark"],

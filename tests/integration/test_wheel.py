@@ -170,6 +170,9 @@ def test_an_installed_wheel_finds_its_listener_jar_and_its_texts(
         "pysync.service",
         "monitoring",
     }
+    for part in ("static", "templates"):  # what the page is made of
+        there = {it.name for it in (ROOT / "pysync" / "web" / part).iterdir()}
+        assert {it.name for it in (installed / "pysync" / "web" / part).iterdir()} == there
     me, etc = pwd.getpwuid(os.geteuid()).pw_name, tmp_path / "etc"
     given = [f"--user={me}", f"--config-dir={etc}", f"--state-dir={tmp_path}/var", "--no-systemd"]
     given += ["--source-name=east", "--target-kind=hms", "--target-metastore=thrift://b:9083"]

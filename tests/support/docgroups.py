@@ -18,7 +18,7 @@ SUBSTITUTES = {
 }
 """What the pages say, and which of a world's `places` stands for it, where the world has that."""
 
-KEYS = {"status.md: pysync status --json": "pysync-status---json", "verify.md": "json-and-junit"}
+KEYS = {"status.md: pysync status --json": "pysync-status---json", "verify.md": "json-junit-and-html"}
 KEYS |= {
     "journal.md: pysync why sales.orders --target dr --json": "pysync-why---json",
     "journal.md: pysync actions --database sales --limit 20 --json": "pysync-actions---json",
@@ -40,6 +40,7 @@ journal.md: pysync actions --database sales --limit 20 --json
 verify.md: pysync verify
 verify.md: pysync verify --target dr sales crm.customers
 verify.md: pysync verify --json --junit verify.xml
+verify.md: pysync verify --html verify.html
 """
 """Beside a running sidecar that is at rest."""
 
@@ -135,6 +136,8 @@ LEFT_OUT = {
     "install.md#set-up": "tests/readme runs the same, and tests/integration/test_init_end_to_end.py",
     "install.md#uninstall": "tests/integration/test_init_end_to_end.py",
     "install.md#upgrade": "it needs systemd and another release; the commands are those of the set-up",
+    "page.md: pip *": "the extra is there",
+    "page.md: pysync web-password *": "it asks for a password; tests/unit/test_page_passwords.py",
     "quickstart.md: *": "tests/readme runs the page as a whole",
     "aws.md: export *": "the environment of make test-aws",
     "aws.md: make test-aws": "it needs an AWS account",

@@ -22,6 +22,7 @@ from pysync.errors import PysyncError
 from pysync.measures.latency import Latency
 from pysync.measures.slices import Delays
 from pysync.replay.progress import Progress
+from pysync.sections import WebConfig
 from pysync.web import connections as visitors
 from pysync.web import server as web_server
 from pysync.web.metrics import RESULTS, families
@@ -99,7 +100,7 @@ def status() -> dict[str, Any]:
 
 @pytest.fixture
 def web(status: dict[str, Any]) -> Iterator[WebServer]:
-    server = WebServer(0, lambda: status)
+    server = WebServer(WebConfig(port=0), lambda: status)
     server.start()
     yield server
     server.stop()
@@ -259,7 +260,7 @@ def test_a_page_in_a_browser_cannot_get_here_by_a_name_of_its_own(web: WebServer
 
 
 def test_a_proxy_may_pass_its_own_name_on_if_it_is_allowed(status: dict[str, Any]) -> None:
-    server = WebServer(0, lambda: status, ["Metrics.example.com"])
+    server = WebServer(WebConfig(port=0, allowed_hosts=["Metrics.example.com"]), lambda: status)
     server.start()
     codes = [
         get(server, "/metrics", Host=it)[0]
@@ -276,7 +277,7 @@ def test_a_proxy_may_pass_its_own_name_on_if_it_is_allowed(status: dict[str, Any
 
 
 def test_it_takes_no_other_paths_and_answers_on_loopback_alone(web: WebServer) -> None:
-    assert get(web, "/")[0] == 404
+    assert get(web, "/none")[0] == 404
     assert web._socket.getsockname()[0] == HOST
 
 
@@ -285,7 +286,7 @@ def test_a_port_that_is_taken_is_told_in_a_line() -> None:
         closing(socket.create_server((HOST, 0))) as taken,
         pytest.raises(PysyncError, match="cannot listen on") as error,
     ):
-        WebServer(taken.getsockname()[1], a_status)
+        WebServer(WebConfig(port=taken.getsockname()[1]), a_status)
     assert error.value.hint == "set another [web] port"
 
 
@@ -315,7 +316,7 @@ def test_of_too_many_connections_the_oldest_give_way_and_a_good_caller_is_answer
 
 
 def test_it_ends_though_somebody_holds_a_connection_open(status: dict[str, Any]) -> None:
-    server = WebServer(0, lambda: status)
+    server = WebServer(WebConfig(port=0), lambda: status)
     server.start()
     get(server, "/health")
     with closing(socket.create_connection((HOST, server.port), timeout=60)):

@@ -1,0 +1,109 @@
+"""Acts: what who is signed in may do. Each calls the command that the command line calls. Extra `web`."""
+
+from __future__ import annotations
+
+import secrets
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from starlette.concurrency import run_in_threadpool
+from starlette.exceptions import HTTPException
+from starlette.requests import Request
+from starlette.responses import Response
+from starlette.routing import Route
+
+from pysync.text import count, one_line
+from pysync.web.sessions import Message
+from pysync.web.site import Site, back_to, form_of
+from pysync.web.views.tones import BAD, GOOD
+
+_DIGITS = 18  # of a position
+
+Said = tuple[str, str]
+"""A tone, and what the act came to."""
+
+
+@dataclass(frozen=True, slots=True)
+class Act:
+    """What can be done: the command, which fields of the form it takes, and what its answer means."""
+
+    command: str
+    fields: tuple[str, ...]
+    said: Callable[[Mapping[str, Any]], Said]
+
+
+def _released(answer: Mapping[str, Any]) -> Said:
+    """What a retry or skip came to."""
+    done = [f"{count(answer['skipped'], 'event')} skipped"] if answer["skipped"] else []
+    if answer["tried"]:
+        done.append(f"{answer['tried'] - answer['left']:,} of {count(answer['tried'], 'event')} applied")
+    reason = f": {one_line(str(answer['reason']).splitlines()[-1])}" if answer["reason"] else ""
+    if not answer["finished"]:
+        return BAD, "; ".join([*done, f"not finished{reason or ': the target does not answer yet'}"])
+    if answer["left"]:
+        return BAD, "; ".join([*done, f"{count(answer['left'], 'event')} still parked{reason}"])
+    return GOOD, "; ".join(done) or "nothing was parked"
+
+
+def _resumed(answer: Mapping[str, Any]) -> Said:
+    was = answer["was"]
+    return GOOD, f"{answer['target']} is resumed; it was paused: {was}" if was else f"{answer['target']} was not paused"
+
+
+ACTS: Mapping[str, Act] = {
+    "pause": Act("pause", ("target", "reason"), lambda it: (GOOD, f"{it['target']} is paused: {it['paused']}")),
+    "resume": Act("resume", ("target",), _resumed),
+    "retry": Act("parked retry", ("target", "table"), _released),
+    "skip": Act("parked skip", ("target", "table", "position"), _released),
+    "refresh": Act("refresh", ("tables",), lambda it: (GOOD, f"started: {it['gap']}")),
+    "verify": Act(
+        "verify", ("target",), lambda it: (GOOD, f"{it['target']} will be compared as soon as it is at rest")
+    ),
+}
+"""By their names in /acts/NAME."""
+
+
+class Acts:
+    """The handler of all acts: POST, then back to where it came from, where a message says what it came to."""
+
+    def __init__(self, site: Site) -> None:
+        self._site = site
+
+    def routes(self) -> list[Route]:
+        """Their paths."""
+        return [Route("/acts/{act}", self.act, methods=["POST"])]
+
+    async def act(self, request: Request) -> Response:
+        """Do it. Refuses who is not signed in, and a form without the session's token."""
+        form = await form_of(request)
+        session = self._site.session(request)
+        if session is None:
+            raise HTTPException(403, "sign in first: your session is over")
+        # As bytes: compare_digest takes no other text than ASCII.
+        if not secrets.compare_digest(form.get("csrf", "").encode(), session.csrf.encode()):
+            raise HTTPException(403, "this form is out of date; load the page again")
+        act = ACTS.get(request.path_params["act"])
+        if act is None:
+            raise HTTPException(404, "pysync has no such act")
+        if act.command == "parked skip" and form.get("sure") != "yes":
+            session.messages.append(Message(BAD, "nothing was skipped: tick the box to say that you are sure"))
+            return back_to(form.get("back"))
+        tone, text = await run_in_threadpool(self._done, act, form, f"{session.user} (page)")
+        session.messages.append(Message(tone, text))
+        return back_to(form.get("back"))
+
+    def _done(self, act: Act, form: Mapping[str, str], who: str) -> Said:
+        answer = self._site.ask(act.command, **_request(act, form), who=who)
+        return (BAD, f"refused: {answer.problem}") if answer.value is None else act.said(answer.value)
+
+
+def _request(act: Act, form: Mapping[str, str]) -> dict[str, Any]:
+    """The command's arguments; an empty field is none."""
+    found: dict[str, Any] = {key: form[key].strip() for key in act.fields if form.get(key, "").strip()}
+    if "tables" in found:
+        found["tables"] = [found["tables"]]
+    position = found.get("position", "")
+    if position.isascii() and position.isdecimal():
+        found["position"] = int(position[:_DIGITS])
+    return found

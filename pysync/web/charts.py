@@ -1,0 +1,135 @@
+"""Charts: a series of numbers as the paths of an SVG, with the labels of its axes. Pure.
+
+A path lies in a box of WIDTH by HEIGHT, which the page stretches to its place; so labels stand beside it, as text.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from itertools import pairwise
+from typing import Any
+
+from pysync.web.words import number, span
+
+WIDTH, HEIGHT = 1000, 100
+MOST_POINTS = 288
+"""What is drawn of a series: five minutes are one point of a day."""
+
+_HEADROOM = 1.08
+_GAP_STEPS = 3  # a hole of more steps than that in a series is shown as one
+_STEPS = (1, 2, 5, 10)
+
+Point = tuple[float, float]
+"""A time in seconds since 1970, and a value."""
+
+
+@dataclass(frozen=True, slots=True)
+class Chart:
+    """A curve: `line` and `area` are SVG path data, `summary` tells what it shows to those who do not see it."""
+
+    title: str
+    line: str
+    area: str
+    top: str
+    middle: str
+    latest: str
+    summary: str
+    hours: tuple[str, ...]
+    is_empty: bool
+
+
+def chart(
+    title: str, points: Sequence[Point], begin: float, end: float, said: Callable[[float], str], *, step: float = 60.0
+) -> Chart:
+    """The curve of `points` from `begin` to `end`; `said` writes a value, `step` is the time between two of them."""
+    kept = thinned([point for point in points if begin <= point[0] <= end])
+    hours = _hours(end - begin)
+    if not kept:
+        return Chart(title, "", "", said(0), "", "", f"{title}: nothing is known yet.", hours, is_empty=True)
+    ceiling = _round_up(max(value for _, value in kept))
+    apart = max(step, (end - begin) / MOST_POINTS) * _GAP_STEPS
+    runs = [[_placed(point, begin, end, ceiling) for point in run] for run in _runs(kept, apart)]
+    most, latest = max(value for _, value in kept), kept[-1][1]
+    return Chart(
+        title=title,
+        line=" ".join(_line(run) for run in runs),
+        area=" ".join(f"{_line(run)} L{run[-1][0]:g} {HEIGHT} L{run[0][0]:g} {HEIGHT} Z" for run in runs),
+        top=said(ceiling),
+        middle=said(ceiling / 2),
+        latest=said(latest),
+        summary=f"{title}: {said(latest)} now, {said(most)} at most in the last {_length(end - begin)}.",
+        hours=hours,
+        is_empty=False,
+    )
+
+
+def lag_chart(history: Mapping[str, Any], now: float, hours: int = 24) -> Chart:
+    """Lag in seconds, of an answer of `history`."""
+    points = [(it["at"], float(it["lag_seconds"])) for it in _points(history) if it.get("lag_seconds") is not None]
+    return chart("Lag", points, now - hours * 3600, now, span, step=_step(history))
+
+
+def rate_chart(history: Mapping[str, Any], now: float, hours: int = 24) -> Chart:
+    """Operations that were applied, a minute."""
+    step = _step(history)
+    points = [(it["at"], it["applied"] * 60 / step) for it in _points(history) if it.get("applied") is not None]
+    return chart("Throughput", points, now - hours * 3600, now, lambda it: f"{number(it)}/min", step=step)
+
+
+def thinned(points: Sequence[Point], most: int = MOST_POINTS) -> list[Point]:
+    """At most so many points: of neighbours the highest stays, so that no peak is lost."""
+    if len(points) <= most:
+        return list(points)
+    *before, latest = points  # the newest is what people compare with the figures beside the curve
+    share = len(before) / (most - 1)
+    groups = (before[math.floor(at * share) : math.floor((at + 1) * share)] for at in range(most - 1))
+    return [*(max(group, key=lambda it: it[1]) for group in groups), latest]
+
+
+def _points(history: Mapping[str, Any]) -> Sequence[Mapping[str, Any]]:
+    found: Sequence[Mapping[str, Any]] = history.get("points") or ()
+    return found
+
+
+def _step(history: Mapping[str, Any]) -> float:
+    return float(history.get("step_seconds") or 60)
+
+
+def _runs(points: Sequence[Point], apart: float) -> list[list[Point]]:
+    """The points without what lies between two that are far apart: the sidecar did not run then."""
+    runs = [[points[0]]]
+    for before, point in pairwise(points):
+        if point[0] - before[0] > apart:
+            runs.append([])
+        runs[-1].append(point)
+    return runs
+
+
+def _placed(point: Point, begin: float, end: float, ceiling: float) -> Point:
+    x = (point[0] - begin) / (end - begin) * WIDTH
+    return round(x, 1), round(HEIGHT - point[1] / ceiling * HEIGHT / _HEADROOM, 1)
+
+
+def _line(run: Sequence[Point]) -> str:
+    # A single point would be no line: it gets a width of its own.
+    ends = [*run, (run[0][0] + 1, run[0][1])] if len(run) == 1 else run
+    return "M" + " L".join(f"{x:g} {y:g}" for x, y in ends)
+
+
+def _round_up(value: float) -> float:
+    """The next number that reads well: 1, 2 or 5, with zeros."""
+    if value <= 0:
+        return 1.0
+    base = 10.0 ** math.floor(math.log10(value))
+    return next(base * step for step in _STEPS if base * step >= value * 0.999)
+
+
+def _hours(seconds: float) -> tuple[str, ...]:
+    hours = seconds / 3600
+    return (*(f"-{hours * (4 - at) / 4:g} h" for at in range(4)), "now")
+
+
+def _length(seconds: float) -> str:
+    return f"{seconds / 3600:g} hours"

@@ -1,0 +1,163 @@
+"""Pages: what can be looked at. Who is not signed in sees counts, and no name of a table. Extra `web`."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Any
+
+from starlette.exceptions import HTTPException
+from starlette.requests import Request
+from starlette.responses import RedirectResponse, Response
+from starlette.routing import Route
+
+from pysync.web.site import Answer, Site
+from pysync.web.views.actions import FILTERS, differences_of, page_link, request_of, rows_of
+from pysync.web.views.overview import overview
+from pysync.web.views.parked import parked_page, row_of
+from pysync.web.views.table import table_view
+from pysync.web.views.target import target_view
+from pysync.web.views.tones import OUTCOMES
+from pysync.web.views.verify import VerifyView, of_database, verify_view
+from pysync.web.words import segment
+
+_HISTORY_HOURS = 24
+_RECENT = 10
+
+
+class Pages:
+    """The handlers of GET. Each asks the sidecar anew, in a thread of its own."""
+
+    def __init__(self, site: Site) -> None:
+        self._site = site
+
+    def routes(self) -> list[Route]:
+        """Their paths."""
+        return [
+            Route("/", self.overview),
+            Route("/targets/{target}", self.target),
+            Route("/targets/{target}/parked", self._signed_in(self.parked)),
+            Route("/targets/{target}/parked/{table:path}", self._signed_in(self.parked_table)),
+            Route("/actions", self._signed_in(self.actions)),
+            Route("/tables", self._signed_in(self.find_table)),
+            Route("/tables/{table:path}", self._signed_in(self.table)),
+            Route("/verify", self._signed_in(self.verify)),
+            Route("/verify/{target}/{database:path}", self._signed_in(self.verify_database)),
+        ]
+
+    def overview(self, request: Request) -> Response:
+        """The way of a change, and what needs a hand."""
+        status = self._site.status()
+        view = overview(status, self._site.clock())
+        recent = self._site.ask("actions", limit=_RECENT) if self._site.session(request) else None
+        rows = rows_of(recent.value["records"]) if recent and recent.value else []
+        return self._site.render(request, "overview.html", view=view, source=status["source"], recent=rows)
+
+    def target(self, request: Request) -> Response:
+        """One target."""
+        name, status = request.path_params["target"], self._site.status()
+        found = self._target(status, name)
+        history = self._site.ask("history", target=name, hours=_HISTORY_HOURS)
+        # It reads a window of events: not for everybody who reaches the port.
+        plan = self._site.ask("plan", target=name) if self._site.session(request) else Answer(None, "sign in to see it")
+        now = self._site.clock()
+        view = target_view(found, status.get("gaps") or (), history.value, plan.value, now)
+        return self._site.render(request, "target.html", view=view, history=history, plan=plan)
+
+    def parked(self, request: Request) -> Response:
+        """What a target refused, table by table."""
+        name = request.path_params["target"]
+        self._target(self._site.status(), name)
+        answer = self._site.ask("parked list", target=name)
+        page = parked_page(name, answer.value["tables"], request.query_params) if answer.value else None
+        return self._site.render(
+            request, "parked.html", target=name, page=page, problem=answer.problem, q=request.query_params.get("q", "")
+        )
+
+    def parked_table(self, request: Request) -> Response:
+        """What is parked of one table: the first event, why, and what differs; retry and skip."""
+        name, table = request.path_params["target"], request.path_params["table"]
+        self._target(self._site.status(), name)
+        answer = self._site.ask("parked list", target=name)
+        tables = [it for it in (answer.value or {}).get("tables", ()) if it["table"] == table]
+        row = row_of(name, tables[0]) if tables else None
+        event = self._site.ask("parked show", target=name, position=row.position) if row else None
+        record = self._site.ask("actions", target=name, table=table, outcome="parked", limit=1) if row else None
+        records = (record.value or {}).get("records") if record else None
+        return self._site.render(
+            request,
+            "parked_table.html",
+            target=name,
+            table=table,
+            row=row,
+            event=event.value if event else None,
+            differences=differences_of(records[0]) if records else (),
+            is_known=bool(records),
+        )
+
+    def actions(self, request: Request) -> Response:
+        """The journal, the newest first."""
+        query = request.query_params
+        answer = self._site.ask("actions", **request_of(query))
+        value = answer.value or {"records": [], "next": None}
+        targets = [it["name"] for it in self._site.status()["targets"]]
+        return self._site.render(
+            request,
+            "actions.html",
+            answer=answer,
+            rows=rows_of(value["records"]),
+            older=page_link(query, value["next"]) if value.get("next") is not None else "",
+            newest=page_link(query) if "before" in query else "",
+            chosen={key: query.get(key, "") for key in FILTERS},
+            targets=targets,
+            outcomes=OUTCOMES,
+        )
+
+    def find_table(self, request: Request) -> Response:
+        """The search of a table by its name: leads to its page."""
+        name = request.query_params.get("name", "").strip()
+        return RedirectResponse(f"/tables/{segment(name)}" if name else "/", 303)
+
+    def table(self, request: Request) -> Response:
+        """The life of a table."""
+        name = request.path_params["table"]
+        answer = self._site.ask("why", table=name)
+        view = table_view(answer.value) if answer.value else None
+        code = 200 if view or answer.is_missing else 404
+        return self._site.render(request, "table.html", code, name=name, view=view, answer=answer)
+
+    def verify(self, request: Request) -> Response:
+        """What the last comparisons found, a tile for each database."""
+        names = [it["name"] for it in self._site.status()["targets"]]
+        views = {name: self._verified(name) for name in names}
+        return self._site.render(request, "verify.html", views=views)
+
+    def verify_database(self, request: Request) -> Response:
+        """What differs in one database, field by field."""
+        name, database = request.path_params["target"], request.path_params["database"]
+        self._target(self._site.status(), name)
+        view = self._verified(name)
+        objects = of_database(view, database) if view else []
+        return self._site.render(
+            request, "verify_database.html", target=name, database=database, view=view, objects=objects
+        )
+
+    def _verified(self, target: str) -> VerifyView | None:
+        answer = self._site.ask("verified", target=target)
+        return verify_view(target, answer.value) if answer.value and answer.value.get("ended_at") else None
+
+    def _target(self, status: Mapping[str, Any], name: str) -> Mapping[str, Any]:
+        for it in status["targets"]:
+            if it["name"] == name:
+                found: Mapping[str, Any] = it
+                return found
+        raise HTTPException(404, "the sidecar has no target of this name")
+
+    def _signed_in(self, page: Callable[[Request], Response]) -> Callable[[Request], Response]:
+        """The page for who is signed in; for others the way to do that, or why there is none."""
+
+        def guarded(request: Request) -> Response:
+            if self._site.session(request):
+                return page(request)
+            return self._site.render(request, "sign_in_first.html", 403)
+
+        return guarded

@@ -1,0 +1,171 @@
+"""Site: what all pages share: whom they ask, who visits, and how an answer becomes HTML. Extra `web`."""
+
+from __future__ import annotations
+
+import time
+import traceback
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from functools import cached_property
+from pathlib import Path
+from typing import Any
+from urllib.parse import parse_qsl, urlsplit
+
+import structlog
+from jinja2 import Environment, FileSystemLoader, StrictUndefined
+from markupsafe import Markup, escape
+from starlette.exceptions import HTTPException
+from starlette.requests import Request
+from starlette.responses import HTMLResponse, RedirectResponse, Response
+
+from pysync import __version__
+from pysync.control.server import Command
+from pysync.errors import PysyncError, UsageError
+from pysync.text import count, plain
+from pysync.web import words
+from pysync.web.passwords import Passwords
+from pysync.web.sessions import Attempts, Session, Sessions
+
+COOKIE = "pysync_session"
+THEME = "pysync_theme"
+LIVE = "x-pysync-live"
+"""The header by which static/page.js asks."""
+THEMES = ("auto", "light", "dark")
+
+STATIC = Path(__file__).parent / "static"
+
+_TEMPLATES = Path(__file__).parent / "templates"
+_MOST_BODY = 16 * 1024
+
+log = structlog.get_logger(__name__)
+
+Status = Callable[[], Mapping[str, Any]]
+
+
+@dataclass(frozen=True, slots=True)
+class Answer:
+    """What a command answered: its value, or in words why there is none; `is_missing`: an older sidecar lacks it."""
+
+    value: Mapping[str, Any] | None
+    problem: str = ""
+    is_missing: bool = False
+
+
+@dataclass(frozen=True)
+class Site:
+    """Whom the pages ask. `commands` are those of the control socket, `passwords` those who may sign in."""
+
+    status: Status
+    commands: Mapping[str, Command] = field(default_factory=dict)
+    passwords: Passwords | None = None
+    sessions: Sessions = field(default_factory=Sessions)
+    attempts: Attempts = field(default_factory=Attempts)
+    clock: Callable[[], float] = time.time
+
+    def ask(self, command: str, **request: Any) -> Answer:
+        """The answer of a command. Never raises: a page shows what it can."""
+        asked = self.commands.get(command)
+        if asked is None:
+            return Answer(None, f"{words.UNKNOWN}: this sidecar has no {command!r}", is_missing=True)
+        try:
+            return Answer(asked(request))
+        except PysyncError as error:
+            return Answer(None, str(error))
+        except Exception as error:  # noqa: BLE001 - whoever asked shall know, and the log tells the rest
+            log.error("request_failed", traceback=traceback.format_exc())
+            return Answer(None, f"the sidecar failed on this ({type(error).__name__}); see its log")
+
+    def session(self, request: Request) -> Session | None:
+        """The session of who asks; None also where the user was removed, or has got another password."""
+        secret = request.cookies.get(COOKIE)
+        found = self.sessions.get(secret)
+        if found is None or self.passwords is None:
+            return None
+        try:
+            is_valid = self.passwords.hashes().get(found.user) == found.proof
+        except UsageError:
+            is_valid = False
+        if not is_valid:
+            self.sessions.end(secret)
+        return found if is_valid else None
+
+    def render(self, request: Request, template: str, code: int = 200, **values: Any) -> Response:
+        """A page. Its templates get `session`, `theme`, `now` and what else is given."""
+        session = self.session(request)
+        common = {
+            "session": session,
+            # A live update takes no message away from the page that follows an act.
+            "messages": session.taken() if session and LIVE not in request.headers else [],
+            "may_sign_in": self.passwords is not None,
+            "theme": theme_of(request),
+            "here": address_of(request),
+            "now": self.clock(),
+            "version": __version__,
+            "code": code,
+        }
+        text = self._environment.get_template(template).render({**common, **values})
+        return HTMLResponse(text, code, headers={"Cache-Control": "no-store"})
+
+    @cached_property
+    def _environment(self) -> Environment:
+        return environment()
+
+
+def environment() -> Environment:
+    """Where the templates are, and the words that they use. All that is shown is escaped."""
+    made = Environment(
+        loader=FileSystemLoader(_TEMPLATES),
+        autoescape=True,
+        undefined=StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+    )
+    for filter_ in (words.number, words.span, words.moment, words.machine, words.size, words.known, words.segment):
+        made.filters[filter_.__name__] = filter_
+    made.filters["breakable"] = _breakable
+    made.filters["plain"] = lambda text: plain(str(text))
+    made.globals.update(ago=words.ago, count=count)
+    return made
+
+
+def _breakable(name: str) -> Markup:
+    """A name that may break behind its dots and underscores, and is still itself where it is copied."""
+    text = str(escape(plain(str(name))))
+    return Markup(text.replace(".", ".<wbr>").replace("_", "_<wbr>"))  # noqa: S704 - escaped in the line before
+
+
+def address_of(request: Request) -> str:
+    """The path and query of a page as they were sent, quoted: names with any characters in them lead back there."""
+    query = request.scope["query_string"].decode("ascii", "replace")
+    return request.scope["raw_path"].decode("ascii", "replace") + (f"?{query}" if query else "")
+
+
+def theme_of(request: Request) -> str:
+    """The theme that the visitor has chosen."""
+    chosen = request.cookies.get(THEME, "")
+    return chosen if chosen in THEMES else THEMES[0]
+
+
+def local(path: str | None) -> str:
+    """A path of this site to go back to; `/` where it leads elsewhere."""
+    found = path or "/"
+    is_ours = found.startswith("/") and not found.startswith("//") and "\\" not in found and plain(found) == found
+    return found if is_ours and "\n" not in found and "\t" not in found else "/"
+
+
+def back_to(path: str | None) -> Response:
+    """After a POST: have the browser get a page of this site."""
+    return RedirectResponse(local(path), 303)
+
+
+async def form_of(request: Request) -> dict[str, str]:
+    """The fields of a form that a page of this site has sent. Raises HTTPException for any other sender."""
+    origin = request.headers.get("origin", "")
+    if urlsplit(origin).netloc != request.headers.get("host"):
+        raise HTTPException(403, "this request does not come from a page of pysync")
+    body = b""
+    async for chunk in request.stream():
+        body += chunk
+        if len(body) > _MOST_BODY:
+            raise HTTPException(413, "this form is too large")
+    return dict(parse_qsl(body.decode("utf-8", "replace"), keep_blank_values=True))

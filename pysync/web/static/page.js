@@ -1,0 +1,85 @@
+// What the page does with JavaScript: it keeps itself up to date. Without it everything works but that.
+
+const SLOWEST = 60_000;
+
+const banner = document.getElementById("stale");
+const pace = Number(document.body.dataset.live || 0) * 1000;
+
+let wait = pace;
+let heard = Date.now();
+const old = "what you see is old.";
+const signedOut = 403;
+
+/** Whether somebody is typing or choosing in this part: then it stays as it is. */
+function isInUse(part) {
+  const active = document.activeElement;
+  return part.contains(active) && active.matches("input, select, textarea");
+}
+
+/** How to find the element that has the focus again in the new part. */
+function pathOf(element) {
+  if (element.id) return `#${CSS.escape(element.id)}`;
+  const link = element.getAttribute("href");
+  return link ? `a[href="${CSS.escape(link)}"]` : null;
+}
+
+/** Put the content of `fresh` in; what was open stays open, and what had the focus has it again. */
+function replace(shown, fresh) {
+  if (isInUse(shown) || shown.innerHTML === fresh.innerHTML) return;
+  const active = document.activeElement;
+  const focused = shown.contains(active) ? pathOf(active) : null;
+  const open = [...shown.querySelectorAll("details[open][id]")].map((it) => it.id);
+  shown.replaceChildren(...fresh.childNodes);
+  for (const id of open) document.getElementById(id)?.setAttribute("open", "");
+  if (focused) shown.querySelector(focused)?.focus({ preventScroll: true });
+}
+
+/** Say why the page is not fresh; nothing where it is. */
+function tell(why) {
+  if (!banner) return;
+  banner.hidden = !why;
+  banner.textContent = why;
+}
+
+async function refresh() {
+  try {
+    const headers = { "X-Pysync-Live": "1" };
+    const answer = await fetch(location.href, { credentials: "same-origin", redirect: "error", headers });
+    if (answer.status === signedOut) {
+      tell(`You are signed out: ${old} Load the page again.`);
+      return;
+    }
+    if (!answer.ok) throw new Error(String(answer.status));
+    const fresh = new DOMParser().parseFromString(await answer.text(), "text/html");
+    for (const shown of document.querySelectorAll("[data-live-part]")) {
+      const part = fresh.getElementById(shown.id);
+      if (part) replace(shown, part);
+    }
+    heard = Date.now();
+    wait = pace;
+    tell("");
+  } catch {
+    wait = Math.min(wait * 2, SLOWEST);
+    tell(`No answer from the sidecar for ${Math.round((Date.now() - heard) / 1000)} s: ${old}`);
+  }
+}
+
+async function keepFresh() {
+  if (!document.hidden) await refresh();
+  setTimeout(keepFresh, wait);
+}
+
+if (pace) {
+  setTimeout(keepFresh, pace);
+  document.addEventListener("visibilitychange", () => document.hidden || refresh());
+}
+
+// `/` leads to the search, as on other pages that people work with.
+document.addEventListener("keydown", (event) => {
+  const search = document.getElementById("find-table");
+  const isTyping = event.target.matches("input, select, textarea");
+  if (event.key === "/" && search && !isTyping && !event.ctrlKey && !event.metaKey && !event.altKey) {
+    event.preventDefault();
+    search.focus();
+  }
+});

@@ -1,0 +1,169 @@
+"""The overview: the way of a change as a picture, a verdict, and what needs a hand first."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from pysync.text import count
+from pysync.web.views.tones import BAD, GOOD, IDLE, WARN, of_state, of_target, worst
+from pysync.web.words import ago, number, segment, size, span
+
+Status = Mapping[str, Any]
+
+
+@dataclass(frozen=True, slots=True)
+class Need:
+    """A problem, where to look at it, and the command that helps, if one does."""
+
+    text: str
+    tone: str
+    link: str = ""
+    label: str = ""
+    command: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Stage:
+    """A box of the picture: one figure that matters, and the facts below it."""
+
+    title: str
+    tone: str
+    state: str
+    figure: str
+    unit: str
+    facts: tuple[tuple[str, str], ...]
+    link: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Overview:
+    """The page's content."""
+
+    tone: str
+    verdict: str
+    needs: tuple[Need, ...]
+    stages: tuple[Stage, ...]  # source, spool, queue
+    targets: tuple[Stage, ...]
+
+
+_TARGET = "[A-Za-z0-9_.-]+"
+# The first that fits a problem of the status says how urgent it is, where to look, and what to type.
+_REMEDIES: Sequence[tuple[str, str, str, str, str]] = (
+    (r"the queue takes no events", BAD, "", "", "df -h"),
+    (r"worker (?P<name>\S+) is ", BAD, "", "", "journalctl -u pysync"),
+    (r"listener (?P<name>\S+) .* is lost", BAD, "", "", "pysync listener remove {name}"),
+    (r"listener ", BAD, "", "", "journalctl -u pysync"),
+    (r"no listener has reported", BAD, "", "", "pysync hive-site"),
+    (r"the bridge refuses", BAD, "", "", "pysync check"),
+    (rf"target (?P<name>{_TARGET}) is paused", WARN, "/targets/{name}", "look at its plan", "pysync resume {name}"),
+    (rf"target (?P<name>{_TARGET}) has been waiting", WARN, "/targets/{name}", "look at it", "pysync check"),
+    (
+        rf"target (?P<name>{_TARGET}) has .* parked",
+        *(WARN, "/targets/{name}/parked", "look at what is parked", "pysync parked list {name}"),
+    ),
+    (r"a gap is open", WARN, "", "", ""),
+)
+
+
+def overview(status: Status, now: float) -> Overview:
+    """What `/` shows of the status at the time `now`, in seconds since 1970."""
+    problems = [str(it) for it in status.get("problems") or ()]
+    needs = sorted((need(it) for it in problems), key=lambda it: it.tone != BAD)
+    verdict = f"{count(len(needs), 'thing')} need{'s' if len(needs) == 1 else ''} a hand" if needs else "All is well"
+    return Overview(
+        tone=worst(it.tone for it in needs),
+        verdict=verdict,
+        needs=tuple(needs),
+        stages=(source_stage(status, now), spool_stage(status, now), queue_stage(status)),
+        targets=tuple(target_stage(it) for it in status.get("targets") or ()),
+    )
+
+
+def need(problem: str) -> Need:
+    """A problem of the status with its way out; only its text, where the problem is of another kind than the known."""
+    for pattern, tone, link, label, command in _REMEDIES:
+        found = re.match(pattern, problem)
+        if found:
+            name = found.groupdict().get("name") or ""
+            typed = command.format(name=name)
+            # The problem may end with the command, which is shown beside it.
+            text = problem.removesuffix(typed).removesuffix("; see: ").rstrip()
+            return Need(text, tone, link.format(name=segment(name)), label, typed)
+    return Need(problem, WARN)
+
+
+def source_stage(status: Status, now: float) -> Stage:
+    """What comes from the source, and when something came last."""
+    instances = status.get("instances") or ()
+    last = max((it["last_at"] for it in instances), default=None)
+    facts = [
+        ("last change", "none yet" if last is None else ago(last, now)),
+        ("changes received", number(sum(it["received"] for it in instances))),
+    ]
+    log = status.get("notification_log")
+    if log:
+        facts.append(("captured by", "notification log"))
+        return Stage(_title(status), of_state(log["state"]), log["state"], "1", "log is read", tuple(facts))
+    listeners = status.get("listeners") or ()
+    silent = sum(it["state"] == "silent" for it in listeners)
+    heard = len(listeners) - silent
+    if silent:
+        facts.append(("lost listeners", number(silent)))
+    tone, state = (BAD, "lost") if silent else (GOOD, "heard") if heard else (WARN, "nobody reports")
+    return Stage(_title(status), tone, state, number(heard), "listener" if heard == 1 else "listeners", tuple(facts))
+
+
+def spool_stage(status: Status, now: float) -> Stage:
+    """What waits at the listeners, and since when."""
+    listeners = status.get("listeners") or ()
+    waiting = sum(it.get("waiting_events") or 0 for it in listeners)
+    held = sum(it.get("waiting_bytes") or 0 for it in listeners)
+    since = min((it["waiting_since"] for it in listeners if it.get("waiting_since") is not None), default=None)
+    lost = sum(it.get("lost") or 0 for it in listeners)
+    facts = [("oldest", "none" if since is None else ago(since, now)), ("size", size(held))]
+    if lost:
+        facts.append(("lost events", number(lost)))
+    if status.get("notification_log"):
+        return Stage("Spool", IDLE, "not used", "-", "", (("why", "the log is polled"),))
+    tone, state = (WARN, "delivering") if held else (GOOD, "empty")
+    return Stage("Spool", BAD if lost else tone, state, number(waiting), "waiting", tuple(facts))
+
+
+def queue_stage(status: Status) -> Stage:
+    """What waits for the slowest target, and the room on the disk."""
+    queue = status["queue"]
+    waiting = max((it["queued"] for it in status.get("targets") or ()), default=0)
+    missing = sum(last - first + 1 for it in status.get("instances") or () for first, last in it["missing"])
+    gaps = [it for it in status.get("gaps") or () if it["state"] != "closed"]
+    is_full = queue["free_bytes"] <= queue["min_free_bytes"]
+    facts = [("kept", count(queue["events"], "event")), ("free on disk", size(queue["free_bytes"]))]
+    if missing:
+        facts.append(("missing", count(missing, "event")))
+    if gaps:
+        facts.append(("gaps", ", ".join(sorted({it["state"] for it in gaps}))))
+    tone, state = (BAD, "full") if is_full else (WARN, "gap") if gaps else (GOOD, "takes events")
+    return Stage("Queue", tone, state, number(waiting), "for the slowest target", tuple(facts))
+
+
+def target_stage(target: Status) -> Stage:
+    """A target: how far it is behind, what waits and what is parked."""
+    found = target.get("verify")
+    drift = "not compared" if not found else count(found["drift"], "object") if found["drift"] else "none"
+    recent = (target.get("latency") or {}).get("recent") or {}
+    facts = [("queued", number(target["queued"])), ("parked", number(target["parked"])), ("drift", drift)]
+    if recent.get("p99") is not None:
+        facts.append(("latency p99", span(recent["p99"])))
+    state = "paused" if target.get("paused") else target["state"]
+    if target.get("parked") and state == "running":
+        state = "running, some parked"
+    link = f"/targets/{segment(target['name'])}"
+    return Stage(
+        target["name"], of_target(target), state, span(target.get("lag_seconds")), "behind", tuple(facts), link
+    )
+
+
+def _title(status: Status) -> str:
+    return str(status["source"])

@@ -1,0 +1,216 @@
+"""Each view, as people see it: in any width, light and dark, by keyboard, with names that are hard to show."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from itertools import pairwise
+from typing import Any
+from urllib.parse import quote
+
+import pytest
+from selenium.webdriver.common.keys import Keys
+
+from tests.browser.conftest import RIGHT, USER, Served
+from tests.support import wait_until
+from tests.support.browser import DESK, PHONE, WALL, Browser
+from tests.support.pages import EVIL, LONG, FakeSidecar, a_status, fresh, in_trouble
+
+pytestmark = pytest.mark.browser
+
+Serve = Callable[[FakeSidecar], Served]
+
+WHOLE = ("overview", "target", "actions", "parked", "table", "verify")
+VIEWS: dict[str, tuple[Callable[[float], dict[str, Any]], str]] = {
+    "overview-quiet": (a_status, "/"),
+    "overview-trouble": (in_trouble, "/"),
+    "target": (a_status, "/targets/dr"),
+    "target-paused": (in_trouble, "/targets/dr"),
+    "actions": (a_status, "/actions"),
+    "parked": (in_trouble, "/targets/lake/parked"),
+    "parked-table": (in_trouble, f"/targets/lake/parked/{quote(LONG)}"),
+    "table": (a_status, f"/tables/{quote(EVIL, safe='')}"),
+    "verify": (a_status, "/verify"),
+    "verify-database": (a_status, "/verify/dr/shop"),
+    "login": (a_status, "/login"),
+    "not-signed-in": (in_trouble, "/"),
+    "sign-in-first": (in_trouble, "/actions"),
+}
+OPEN = {"login", "not-signed-in", "sign-in-first"}
+
+
+def sign_in(browser: Browser, served: Served, then: str = "/") -> None:
+    browser.go(f"{served.base}/login?next={quote(then)}")
+    browser.find("[name=user]").send_keys(USER)
+    browser.find("[name=password]").send_keys(RIGHT)
+    browser.click("main button.primary")
+
+
+@pytest.mark.parametrize("name", VIEWS)
+def test_a_view_is_right_in_every_width_in_light_and_dark(browser: Browser, serve: Serve, name: str) -> None:
+    status, path = VIEWS[name]
+    served = serve(fresh(status))
+    if name not in OPEN:
+        sign_in(browser, served, path)
+    browser.go(served.base + path)
+    for width in (PHONE, DESK, WALL):
+        for theme in ("light", "dark"):
+            browser.picture(name, width, theme)
+            assert browser.overflow() == 0, f"{name} is wider than {width}"
+            assert browser.violations() == []
+    # What is said without being signed in is refused; the console tells that of the page itself, too.
+    if name == "sign-in-first":
+        assert all("403 (Forbidden)" in it for it in browser.faults())
+
+
+@pytest.mark.parametrize("name", [EVIL, LONG])
+def test_a_name_that_is_hard_to_show_is_shown_as_it_is(browser: Browser, serve: Serve, name: str) -> None:
+    served = serve(fresh(in_trouble))
+    sign_in(browser, served, "/targets/lake/parked")
+    assert name in browser.text()
+    link = next(it for it in browser.all("a.name") if it.text == name)
+    browser.click_on(link)
+    assert browser.text("h1") == name
+    assert name.rpartition(".")[2] in browser.driver.title
+
+
+def test_a_thousand_parked_tables_are_pages(browser: Browser, serve: Serve) -> None:
+    served = serve(fresh(in_trouble, tables=1000))
+    sign_in(browser, served, "/targets/lake/parked?page=19")
+    assert len(browser.all("tbody tr")) == 50
+    browser.click("a[rel=next]")
+    assert "page 20 of 20" in browser.text()
+    assert browser.all("a[rel=next]") == []
+    browser.find("input[name=q]").send_keys("table_0123")
+    browser.click(".filter button")
+    assert [it.text for it in browser.all("tbody a.name")] == ["shop.table_0123"]
+
+
+def test_the_journal_is_filtered_and_paged(browser: Browser, serve: Serve) -> None:
+    served = serve(fresh())
+    sign_in(browser, served, "/actions")
+    assert len(browser.all("tbody > tr")) >= 50
+    browser.click("a[rel=next]")
+    assert "before=" in browser.path()
+    browser.choose("select[name=outcome]", "parked")
+    browser.click(".filter button")
+    outcomes = {it.text.strip() for it in browser.all("td[data-label=outcome]")}
+    assert outcomes == {"parked"}
+
+
+def test_the_page_keeps_itself_up_to_date(browser: Browser, serve: Serve) -> None:
+    """What is open stays open, what has the focus keeps it, and what somebody types stays."""
+    served = serve(fresh())
+    sign_in(browser, served)
+    browser.driver.execute_script("window.kept = true")
+    browser.find("summary").click()
+    browser.find("a[href='/targets/lake']").send_keys("")
+    browser.driver.execute_script("document.querySelector('a[href=\"/targets/lake\"]').focus()")
+    served.sidecar.answer["targets"][0]["lag_seconds"] = 754.0
+    wait_until(lambda: "12m 34s" in browser.text(), what="the new lag")
+    assert browser.driver.execute_script("return window.kept") is True
+    assert browser.find("details").get_attribute("open") is not None
+    assert browser.active().get_attribute("href").endswith("/targets/lake")
+
+
+def test_a_sidecar_that_does_not_answer_is_told(browser: Browser, serve: Serve) -> None:
+    served = serve(fresh())
+    browser.go(served.base + "/")
+    assert not browser.find("#stale").is_displayed()
+    served.web.stop()
+    wait_until(lambda: browser.find("#stale").is_displayed(), what="the banner")
+    assert "No answer from the sidecar for" in browser.text("#stale")
+    assert all("ERR_CONNECTION" in it for it in browser.faults())
+
+
+def test_who_is_signed_out_meanwhile_is_told(browser: Browser, serve: Serve) -> None:
+    served = serve(fresh())
+    sign_in(browser, served, "/actions")
+    browser.driver.delete_all_cookies()
+    wait_until(lambda: "You are signed out" in browser.text("#stale"), what="the banner")
+    assert all("403 (Forbidden)" in it for it in browser.faults())
+
+
+def test_a_page_that_nobody_looks_at_asks_for_nothing(browser: Browser, serve: Serve) -> None:
+    sidecar = fresh()
+    served = serve(sidecar)
+    sign_in(browser, served, "/targets/dr")
+    hidden = "Object.defineProperty(document, 'hidden', {configurable: true, get: () => %s})"
+    browser.driver.execute_script(hidden % "true")
+    asked = len(sidecar.asked)
+    browser.driver.execute_script("document.dispatchEvent(new Event('visibilitychange'))")
+    assert len(sidecar.asked) == asked
+    browser.driver.execute_script(hidden % "false")
+    browser.driver.execute_script("document.dispatchEvent(new Event('visibilitychange'))")
+    wait_until(lambda: len(sidecar.asked) > asked, what="the look at the page that is seen again")
+
+
+def test_everything_can_be_reached_and_done_by_keyboard(browser: Browser, serve: Serve) -> None:
+    sidecar = fresh()
+    served = serve(sidecar)
+    browser.go(served.base + "/")
+    skip = browser.tab_to("a.skip", most=1)
+    assert skip.is_displayed()
+    browser.press(Keys.ENTER)
+    assert browser.active().get_attribute("id") == "content"
+    browser.go(served.base + "/login?next=/targets/dr")
+    browser.type(USER, Keys.TAB, RIGHT, Keys.ENTER)
+    wait_until(lambda: browser.path() == "/targets/dr", what="the page of the target")
+    browser.tab_to("input[name=reason]")
+    browser.type("the night shift", Keys.ENTER)
+    wait_until(
+        lambda: ("pause", "the night shift") in [(n, it.get("reason")) for n, it in sidecar.asked], what="the pause"
+    )
+    wait_until(lambda: "dr is paused: the night shift" in browser.text(), what="the message")
+    browser.press("/")
+    assert browser.active().get_attribute("id") == "find-table"
+    browser.type("shop.orders", Keys.ENTER)
+    wait_until(lambda: browser.path() == "/tables/shop.orders", what="the table's page")
+
+
+def test_headings_go_step_by_step_and_every_table_has_a_caption(browser: Browser, serve: Serve) -> None:
+    served = serve(fresh(in_trouble))
+    sign_in(browser, served)
+    for name, (_, path) in VIEWS.items():
+        browser.go(served.base + path)
+        levels = [int(it.tag_name[1]) for it in browser.all("h1, h2, h3, h4")]
+        assert levels.count(1) == 1, name
+        assert all(after - before <= 1 for before, after in pairwise(levels)), name
+        assert len(browser.all("table.list")) == len(browser.all("table.list > caption")), name
+
+
+def test_the_theme_can_be_chosen_and_stays(browser: Browser, serve: Serve) -> None:
+    served = serve(fresh())
+    browser.go(served.base + "/")
+    light = browser.background()
+    browser.click("button[value=dark]")
+    dark = browser.background()
+    assert dark != light
+    browser.go(served.base + "/targets/dr")
+    assert browser.background() == dark
+    browser.click("button[value=auto]")
+    assert browser.background() == light
+    browser.prefer("dark")
+    assert browser.background() == dark
+
+
+def test_without_javascript_all_but_the_live_updates_works(browser: Browser, serve: Serve) -> None:
+    sidecar = fresh(in_trouble)
+    served = serve(sidecar)
+    browser.scripts(allowed=False)
+    try:
+        sign_in(browser, served, "/targets/dr")
+        assert browser.text("h1") == "dr"
+        browser.click(".acts button.primary")
+        assert "dr is resumed" in browser.text()
+    finally:
+        browser.scripts(allowed=True)
+
+
+def test_the_policy_holds_and_a_violation_is_seen(browser: Browser, serve: Serve) -> None:
+    """What somebody might get into the page does not run; and this shows that the other tests would notice."""
+    served = serve(fresh())
+    browser.go(served.base + "/")
+    inline = "const it = document.createElement('script'); it.textContent = 'window.evil = 1'; document.body.append(it)"
+    browser.driver.execute_script(inline)
+    assert browser.driver.execute_script("return window.evil") is None
+    assert any("Content Security Policy" in it for it in browser.faults())

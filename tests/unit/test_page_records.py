@@ -1,0 +1,155 @@
+"""What the page shows of the journal, of parked events, of a table's life and of a comparison."""
+
+from __future__ import annotations
+
+from typing import Any
+from urllib.parse import parse_qs, urlsplit
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from pysync.targets.diff import differences
+from pysync.web.views.actions import filter_of, page_link, request_of, row_of
+from pysync.web.views.parked import PAGE, parked_page
+from pysync.web.views.table import table_view
+from pysync.web.views.tones import BAD, GOOD, IDLE, WARN
+from pysync.web.views.verify import field_of, of_database, verify_view
+from tests.support import table
+from tests.support.pages import EVIL, LONG, a_record, a_why, parked_tables, verified
+
+
+def test_a_record_is_shown_with_all_that_it_says() -> None:
+    row = row_of(a_record(999))
+    assert (row.tone, row.outcome, row.object, row.link) == (GOOD, "applied", "dr_shop.orders", "/tables/shop.orders")
+    assert row.partitions == "day=2026-11-01, day=2026-11-02, day=2026-11-03 and 127 more"
+    assert (row.positions, row.folded) == ("3,996 to 3,999", "4 events folded")
+    assert (row.took, row.visible) == ("12 ms", "400 ms")
+
+
+def test_a_record_with_nothing_in_it_is_shown_empty() -> None:
+    row = row_of({})
+    assert (row.id, row.at, row.outcome, row.object, row.link, row.partitions) == (None, None, "", "", "", "")
+    assert (row.positions, row.folded, row.took, row.visible, row.differences) == ("", "", "", "", ())
+
+
+def test_one_event_and_one_partition() -> None:
+    row = row_of(a_record(1, first_position=7, last_position=7, events=1, partitions=["day=1"], partition_count=1))
+    assert (row.positions, row.folded, row.partitions) == ("7", "", "day=1")
+    assert row_of(a_record(1, partitions=[], partition_count=1)).partitions == "1 partition"
+
+
+def test_a_field_that_was_or_becomes_nothing() -> None:
+    row = row_of(a_record(1, differences=[{"field": "comment", "old": None, "new": "x"}]))
+    assert [(it.field, it.old, it.new) for it in row.differences] == [("comment", "", "x")]
+
+
+@given(
+    st.dictionaries(st.sampled_from(["target", "outcome", "database", "table", "before", "x"]), st.text(max_size=20))
+)
+def test_whatever_stands_in_an_address_a_request_is_sound(query: dict[str, str]) -> None:
+    found = request_of(query)
+    assert found.keys() <= {"target", "outcome", "database", "table", "before", "limit"}
+    assert isinstance(found.get("before", 0), int)
+    assert all(found[key] for key in found)
+
+
+def test_the_way_to_older_records_keeps_the_filter() -> None:
+    link = page_link({"table": "a.<b>&c", "before": "99", "outcome": ""}, 50)
+    assert parse_qs(urlsplit(link).query) == {"table": ["a.<b>&c"], "before": ["50"]}
+    assert page_link({"before": "99"}) == "/actions"
+    assert filter_of({"outcome": " parked "}) == {"outcome": "parked"}
+
+
+def test_a_thousand_parked_tables_are_shown_a_page_at_a_time() -> None:
+    tables = parked_tables(1000)
+    first = parked_page("lake", tables, {})
+    assert (len(first.rows), first.tables, first.pages, first.earlier) == (PAGE, 1000, 20, "")
+    assert first.later == "/targets/lake/parked?page=2"
+    last = parked_page("lake", tables, {"page": "20"})
+    assert (len(last.rows), last.later, last.rows[-1].table) == (50, "", "shop.table_0997")
+    seen = [row.table for at in range(1, 21) for row in parked_page("lake", tables, {"page": str(at)}).rows]
+    assert seen == [it["table"] for it in tables]
+
+
+@pytest.mark.parametrize(("page", "shown"), [("0", 1), ("-1", 1), ("x", 1), ("99", 3), ("²", 1), ("9" * 30, 1)])
+def test_a_page_that_is_none_is_the_nearest(page: str, shown: int) -> None:
+    assert parked_page("lake", parked_tables(120), {"page": page}).page == shown
+
+
+def test_parked_tables_are_found_by_name_and_reason() -> None:
+    found = parked_page("lake", parked_tables(120), {"q": "TABLE_0007"})
+    assert ([it.table for it in found.rows], found.tables) == (["shop.table_0007"], 1)
+    assert [it.table for it in parked_page("lake", parked_tables(120), {"q": "keyerror"}).rows] == [LONG]
+    assert parked_page("lake", parked_tables(120), {"q": "no such"}).rows == ()
+
+
+def test_of_a_traceback_the_last_line_is_told_and_the_rest_is_kept() -> None:
+    rows = parked_page("lake", parked_tables(3), {}).rows
+    assert (rows[1].reason, rows[1].tone, rows[1].whole.startswith("Traceback")) == ("KeyError: 'x'", BAD, True)
+    assert (rows[2].kind, rows[2].tone, rows[2].whole) == ("waits behind another", WARN, "")
+
+
+def test_an_event_of_no_table_has_a_page_too() -> None:
+    found = parked_page("lake", [{**parked_tables(2)[0], "table": "", "reason": None}], {})
+    assert (found.rows[0].link, found.rows[0].reason) == ("/targets/lake/parked/", "")
+
+
+def test_the_life_of_a_table_is_one_timeline() -> None:
+    view = table_view(a_why("shop.orders"))
+    assert (view.name, view.names) == ("shop.orders", ("shop.orders_old",))
+    assert [it.at for it in view.timeline] == sorted((it.at for it in view.timeline), reverse=True)
+    assert [it.where for it in view.timeline[:3]] == ["dr", "source", "lake"]
+    assert [(it.target, it.tone, it.compared) for it in view.targets] == [("dr", GOOD, "no drift"), ("lake", BAD, "")]
+
+
+def test_a_table_of_which_only_the_name_is_known() -> None:
+    view = table_view({"object": "shop.orders"})
+    assert (view.names, view.targets, view.timeline) == ((), (), ())
+    view = table_view({"object": "a.b", "targets": [{"target": "dr", "reasons": [{"code": "out_of_scope"}]}]})
+    assert (view.targets[0].tone, view.targets[0].reasons[0].code) == (IDLE, "out of scope")
+
+
+@pytest.mark.parametrize(("drifted", "text"), [(True, "had drifted"), (False, "no drift"), (None, "not known")])
+def test_what_the_last_comparison_found_of_a_table(drifted: bool | None, text: str) -> None:
+    found = {"target": "dr", "verify": {"at": 5.0, "objects": 9, "drifted": drifted}}
+    at_target = table_view({"object": "a.b", "targets": [found]}).targets[0]
+    assert text in at_target.compared
+    assert at_target.compared_at == 5.0
+
+
+def test_databases_that_have_drifted_come_first() -> None:
+    view = verify_view("dr", verified("dr"))
+    assert [(it.name, it.tone, it.drift) for it in view.tiles[:2]] == [("shop", BAD, 2), ("db_00", GOOD, 0)]
+    assert view.tiles[0].link == "/verify/dr/shop"
+    assert [it.name for it in of_database(view, "shop")] == ["dr_shop.orders", EVIL, "shop.view"]
+    assert of_database(view, "db_00") == []
+
+
+def test_objects_beyond_those_that_are_kept_are_counted() -> None:
+    assert verify_view("dr", {**verified("dr"), "drift": 500}).more == 498
+
+
+def test_in_a_file_only_what_differs_can_be_reached() -> None:
+    view = verify_view("dr", verified("dr"), "#dr/")
+    assert [it.link for it in view.tiles[:2]] == ["#dr/shop", ""]
+
+
+def test_the_fields_of_a_difference_stand_side_by_side() -> None:
+    """In the words in which the comparison itself tells it."""
+    wanted, there = table("d", "t"), table("d", "t")
+    there.owner, wanted.owner = "theirs", "ours"
+    (line,) = differences(wanted, there)
+    found = field_of(line)
+    assert (found.name, found.source, found.target, found.line) == ("owner", "'ours'", "'theirs'", "")
+
+
+@pytest.mark.parametrize("line", ["and 3 more", "a: 'x instead of y' instead of 'z'", "", ": ", "no value at all"])
+def test_a_line_that_cannot_be_told_apart_is_shown_whole(line: str) -> None:
+    assert field_of(line).line == line
+
+
+@given(st.text(), st.text())
+def test_no_line_is_shown_wrong(source: str, target: str) -> None:
+    found: Any = field_of(f"sd.location: {target!r} instead of {source!r}")
+    assert found.line or (found.source, found.target) == (repr(source), repr(target))

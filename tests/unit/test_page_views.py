@@ -1,0 +1,168 @@
+"""What the page shows of what the sidecar answers, without a browser: the overview and a target."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from pysync.health import problems
+from pysync.web.views.overview import need, overview
+from pysync.web.views.target import target_view
+from pysync.web.views.tones import BAD, GOOD, IDLE, OUTCOMES, WARN, of_outcome, of_state, of_target, worst
+from tests.support.pages import NOW, a_history, a_plan, a_status, a_target, in_trouble, listener
+
+
+def test_all_is_well() -> None:
+    view = overview(a_status(), NOW)
+    assert (view.tone, view.verdict, view.needs) == (GOOD, "All is well", ())
+    assert [it.title for it in view.stages] == ["onprem", "Spool", "Queue"]
+    assert [(it.title, it.tone, it.state, it.figure) for it in view.targets] == [
+        ("dr", GOOD, "running", "0 s"),
+        ("lake", GOOD, "running", "0 s"),
+    ]
+
+
+def test_what_needs_a_hand_comes_first_what_is_worst_at_the_top() -> None:
+    view = overview(in_trouble(), NOW)
+    assert (view.tone, view.verdict) == (BAD, "5 things need a hand")
+    assert [it.tone for it in view.needs] == [BAD, WARN, WARN, WARN, WARN]
+    assert view.needs[0].command.startswith("pysync listener remove 7d1f")
+    links = {it.link for it in view.needs}
+    assert links == {"", "/targets/dr", "/targets/lake/parked", "/targets/archive"}
+
+
+def test_one_thing_needs_a_hand() -> None:
+    assert overview(a_status(problems=["something new"]), NOW).verdict == "1 thing needs a hand"
+
+
+@pytest.mark.parametrize(
+    ("problem", "command"),
+    [
+        ("the queue takes no events: 2 MiB are free on its disk, [queue] min_free_mb is 256", "df -h"),
+        ("worker drain-dr is failing: KeyError: 'x'", "journalctl -u pysync"),
+        ("no listener has reported for 5m: is it in hive-site.xml (pysync hive-site)?", "pysync hive-site"),
+        ("target dr is paused: by hand", "pysync resume dr"),
+        ("target a.b-c has 2 parked events; see: pysync parked list a.b-c", "pysync parked list a.b-c"),
+        ("a gap is open: x", ""),
+        ("a problem that a newer sidecar has", ""),
+    ],
+)
+def test_each_problem_is_shown_with_the_command_that_helps(problem: str, command: str) -> None:
+    found = need(problem)
+    assert found.command == command
+    assert problem.startswith(found.text)
+    assert len(problem) - len(found.text) in {0, len(f"; see: {command}")}
+
+
+def test_every_problem_of_the_verdict_leads_somewhere() -> None:
+    status: dict[str, Any] = in_trouble()
+    status["queue"]["free_bytes"] = 0
+    status["workers"] = [{"name": "bootstrap", "state": "failing", "waiting_since": None, "last_error": None}]
+    status["bridge"] |= {"refused_last_at": NOW, "refused_connections": 3}
+    status["listeners"].append(listener(waiting_since=NOW - 1000, waiting_bytes=9))
+    found = [need(it) for it in problems(status, 300, NOW)]
+    assert len(found) == 9
+    assert [it.text for it in found if not (it.command or it.link or it.text.startswith("a gap"))] == []
+
+
+def test_a_lost_listener_shows_at_the_source_and_what_it_holds_in_the_spool() -> None:
+    source, spool, _ = overview(in_trouble(), NOW).stages
+    assert (source.tone, source.state, source.figure) == (BAD, "lost", "0")
+    assert (spool.tone, spool.figure, spool.unit) == (WARN, "310", "waiting")
+    assert ("oldest", "5m 5s ago") in spool.facts
+
+
+def test_lost_events_are_told() -> None:
+    spool = overview(a_status(listeners=[listener(lost=3)]), NOW).stages[1]
+    assert (spool.tone, dict(spool.facts)["lost events"]) == (BAD, "3")
+
+
+def test_a_full_disk_a_gap_and_missing_events_show_at_the_queue() -> None:
+    status = a_status(gaps=[{"state": "closing"}, {"state": "closed"}])
+    status["instances"][0]["missing"] = [[3, 4], [9, 9]]
+    queue = overview(status, NOW).stages[2]
+    assert (queue.tone, dict(queue.facts)["gaps"], dict(queue.facts)["missing"]) == (WARN, "closing", "3 events")
+    status["queue"]["free_bytes"] = 5
+    assert overview(status, NOW).stages[2].state == "full"
+
+
+def test_without_a_listener_the_log_is_shown() -> None:
+    log = {"instance": "x", "position": 4, "state": "waiting", "counts": {}, "last_error": None}
+    source, spool, _ = overview(a_status(notification_log=log, bridge=None, listeners=[]), NOW).stages
+    assert (source.tone, source.state, ("captured by", "notification log") in source.facts) == (WARN, "waiting", True)
+    assert (spool.state, spool.tone) == ("not used", IDLE)
+
+
+def test_a_sidecar_to_which_nothing_has_come_yet() -> None:
+    source, _, queue = overview(a_status(listeners=[], instances=[], targets=[]), NOW).stages
+    assert (source.tone, source.state, dict(source.facts)["last change"]) == (WARN, "nobody reports", "none yet")
+    assert queue.figure == "0"
+
+
+def test_a_target_has_the_tone_of_the_worst_of_it() -> None:
+    assert of_target(a_target("dr")) == GOOD
+    assert of_target(a_target("dr", parked=1)) == WARN
+    assert of_target(a_target("dr", paused={"reason": "x", "at": 1})) == WARN
+    assert of_target(a_target("dr", state="failing", parked=1)) == BAD
+    assert worst([]) == GOOD
+
+
+@pytest.mark.parametrize("word", ["", "something new"])
+def test_a_state_or_outcome_that_is_not_known_is_no_alarm(word: str) -> None:
+    assert (of_state(word), of_outcome(word)) == (IDLE, IDLE)
+
+
+def test_every_outcome_of_the_journal_can_be_chosen() -> None:
+    journal = "applied unchanged stale foreign conflict unsupported parked waits shadowed done refused"
+    assert set(OUTCOMES) == set(journal.split())
+
+
+def view_of(target: dict[str, Any], **answers: Any) -> Any:
+    given = {"history": a_history(), "plan": a_plan("dr"), **answers}
+    return target_view(target, in_trouble()["gaps"], given["history"], given["plan"], NOW)
+
+
+def test_a_target_with_all_that_is_known_of_it() -> None:
+    view = view_of(a_target("dr", parked=3))
+    assert [(it.name, it.value, it.link) for it in view.figures] == [
+        ("behind", "0 s", ""),
+        ("queued", "0", ""),
+        ("parked", "3", "/targets/dr/parked"),
+        ("position", "48,213", ""),
+        ("operations a second", "5.2", ""),
+    ]
+    assert view.latency[0] == ("last 10 minutes", ("210 ms", "600 ms", "1.9 s", "318"))
+    assert view.latency[-1] == ("at the target", ("140 ms", "", "2.2 s", ""))
+    assert view.calls[0] == ("get_table", "41,020", "0")
+    assert view.plan.summary == (
+        "1,000 events become 32 operations; 412 of them drops (limit: 1000); 3,312 more events wait"
+    )
+    assert (len(view.plan.lines), view.plan.more) == (12, 20)
+    assert [it["state"] for it in view.gaps] == ["open"]
+
+
+def test_a_target_of_an_older_sidecar_is_shown_as_far_as_it_is_known() -> None:
+    old = a_target("dr")
+    for key in ("latency", "calls", "errors", "retries", "backoff_seconds", "rate"):
+        del old[key]
+    view = view_of(old, history=None, plan=None)
+    assert (view.latency, view.worst, view.calls, view.plan) == ((), (), (), None)
+    assert view.figures[-1].value == "not known"
+    assert all(it.is_empty for it in view.charts)
+
+
+def test_latency_without_samples_is_a_dash() -> None:
+    none = {"p50": None, "p90": None, "p99": None, "count": 0}
+    view = view_of(a_target("dr", latency={"recent": none, "day": none, "parts": {}, "worst": []}))
+    assert view.latency[0] == ("last 10 minutes", ("-", "-", "-", "0"))
+
+
+def test_a_kind_of_call_that_only_failed_is_there() -> None:
+    assert ("drop_table", "0", "4") in view_of(a_target("dr", errors={"drop_table": 4})).calls
+
+
+def test_a_plan_for_nothing() -> None:
+    numbers = dict.fromkeys(("queued", "events", "drops", "operations"), 0)
+    empty = {"targets": [{**numbers, "max_drops_per_window": 0, "refused": [], "works": []}]}
+    assert view_of(a_target("dr"), plan=empty).plan.summary == "Nothing is to be done."
