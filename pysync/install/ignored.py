@@ -21,7 +21,8 @@ def ignored(
     """
     found = [key for key in given if key.startswith("source_") and not _agrees(key, given[key], config.source)]
     differing = [_differing(target, given, prefixes) for target in config.targets]
-    found += min(differing, key=len)
+    nearest = min(differing, key=len)
+    found += nearest
     found += ["bridge_port"] if port not in {None, config.bridge.port} else []
     found += ["state_dir"] if state not in {None, config.queue.directory.absolute()} else []
     return [Question(key, "").flag for key in found]

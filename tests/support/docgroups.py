@@ -23,7 +23,9 @@ KEYS = {"status.md: pysync status --json": "pysync-status---json", "verify.md": 
 
 RUNNING = """
 status.md: pysync status
+status.md: pysync status dr
 status.md: pysync status --json
+status.md: pysync status dr --json
 status.md: pysync events --limit 20 --json
 status.md: pysync events --since 48213 --json
 status.md: pysync events --table sales.orders --json
