@@ -7,7 +7,7 @@ import time
 from collections.abc import Callable, Iterable
 from datetime import datetime
 from pathlib import Path
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any, NoReturn
 
 import typer
 
@@ -19,6 +19,9 @@ from pysync.control.client import ask
 from pysync.errors import PysyncError, UsageError
 from pysync.health import of_target
 from pysync.sections import load_outline
+
+if TYPE_CHECKING:
+    from rich.console import Console
 
 _SECONDS = 2.0
 
@@ -84,22 +87,24 @@ def _parts(directory: Path, answer: dict[str, Any], target: str | None) -> list[
 
 def _watch(parts: Callable[[], Iterable[Part]]) -> None:
     """Show the parts again and again: on a terminal in place, elsewhere one after the other. Ends with Ctrl-C."""
+    from rich.console import Console  # noqa: PLC0415 - slow to load
+
+    console = Console(highlight=False)
     try:
-        if sys.stdout.isatty():
-            _redraw(parts)
+        if console.is_terminal and not console.is_dumb_terminal:
+            _redraw(parts, console)
         while True:
-            show([*_now(parts), Line()])
+            show([*_now(parts), Line()], console)
             sys.stdout.flush()
             time.sleep(_SECONDS)
     except KeyboardInterrupt:
         return
 
 
-def _redraw(parts: Callable[[], Iterable[Part]]) -> None:
-    from rich.console import Console, Group  # noqa: PLC0415 - slow to load
+def _redraw(parts: Callable[[], Iterable[Part]], console: Console) -> NoReturn:
+    from rich.console import Group  # noqa: PLC0415 - slow to load
     from rich.live import Live  # noqa: PLC0415
 
-    console = Console(highlight=False)
     with Live(console=console, screen=True, auto_refresh=False) as live:
         while True:
             live.update(Group(*(rendered(it, wraps=True) for it in _now(parts))), refresh=True)

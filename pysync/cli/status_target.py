@@ -89,7 +89,7 @@ def _work(target: Status) -> Iterator[Line]:
 
 
 def _counted(found: Mapping[str, int] | None) -> str:
-    return _NOT_KNOWN if found is None else counts(found) or "none"
+    return _NOT_KNOWN if found is None else counts({kind: it for kind, it in found.items() if it}) or "none"
 
 
 def _parked(target: Status, tables: Sequence[Status]) -> Iterator[Line]:

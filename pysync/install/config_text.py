@@ -61,7 +61,7 @@ def _target(lines: list[str], values: ConfigValues) -> list[str]:
 def _kind_lines(lines: list[str], kind: str, common: set[str]) -> tuple[list[str], str]:
     """Return the lines of the kind's own settings, and its line `locations`.
 
-    Settings that the kind shares with another kind, and that its own example does not show, come from that example.
+    A setting that only the example of another kind shows comes from there, if this kind has it, too.
     """
     known = {it.alias or key for key, it in target_kind(kind).settings.model_fields.items()}
     own, others, locations = list[str](), list[str](), ""

@@ -15,7 +15,7 @@ from pysync.install.questions import Question, setting, valid
 def ignored(
     config: Config, given: Mapping[str, str], prefixes: Mapping[str, str], *, port: int | None, state: Path | None
 ) -> list[str]:
-    """The options whose values differ from `config`. If it has several targets: compared with the nearest of them.
+    """Return the options whose values differ from `config`. Of several targets the most similar one counts.
 
     `given` has the answers that were options, `prefixes` the locations. None: the option was not given.
     """

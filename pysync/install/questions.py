@@ -92,7 +92,7 @@ def missing(answers: Mapping[str, str]) -> list[str]:
 
 
 def problem(key: str, value: str, answers: Mapping[str, str]) -> str | None:
-    """Why an answer is not valid, or None. `answers` are the others; without a kind of target only `key` is checked."""
+    """Return why an answer is not valid, or None. `answers` are the others, with the kind of target."""
     try:
         if key == "target_kind":
             return _kind_problem(value)

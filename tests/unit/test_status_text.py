@@ -80,7 +80,7 @@ LATENCY = {
 MEASURED = {
     "latency": LATENCY,
     "calls": {"get_table": 12, "alter_table": 3},
-    "errors": {},
+    "errors": {"unavailable": 0},
     "retries": 4,
     "backoff_seconds": 12.34,
     "rate": 3.21,
