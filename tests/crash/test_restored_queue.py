@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import shutil
+import signal
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -55,21 +56,28 @@ def tables(stage: Stage) -> list[str]:
         return sorted(hms.tables("shop"))
 
 
+def files_of(queue: Path) -> list[Path]:
+    """The files that the page names; after a kill there is a write-ahead log, too."""
+    return [*queue.glob("queue.db*"), queue / "answered", queue / "epoch"]
+
+
 def test_events_that_an_older_copy_of_the_queue_lacks_are_found(stage: Stage, tmp_path: Path) -> None:
     """They were acknowledged, so the listener does not have them either; its numbers show what is missing."""
     queue = stage.config.queue.directory
     tell(stage, "pause", reason="to keep events in the queue")
     create(stage, "second")
     wait_for_queued(stage, 1)
-    stage.kill_sidecar()
-    shutil.copytree(queue, tmp_path / "copy", ignore=shutil.ignore_patterns("*.sock"))
+    stage._end_sidecar(signal.SIGTERM)
+    copies = [Path(shutil.copy2(file, tmp_path)) for file in files_of(queue)]
     stage.start_sidecar()
     create(stage, "third")
     drop(stage, "first")
     wait_for_queued(stage, 3)
     stage.kill_sidecar()
-    shutil.rmtree(queue)
-    shutil.move(tmp_path / "copy", queue)
+    for file in files_of(queue):
+        file.unlink()
+    for file in copies:
+        shutil.copy2(file, queue)
     stage.start_sidecar()
     assert (stage.status()["targets"][0]["queued"], tables(stage)) == (1, ["first"])
     tell(stage, "resume")
@@ -92,7 +100,7 @@ def test_a_new_queue_brings_the_targets_to_the_source(stage: Stage) -> None:
     create(stage, "third")
     drop(stage, "first")
     (queue / "old").mkdir()
-    for file in (*queue.glob("queue.db*"), queue / "answered", queue / "epoch"):
+    for file in files_of(queue):
         file.rename(queue / "old" / file.name)
     stage.start_sidecar()
     assert stage.status()["targets"][0]["paused"] is None
