@@ -1,7 +1,7 @@
-"""Drafts: a file that is written beside the one whose place it takes, so that nobody ever sees half of it.
+"""Drafts: new files are written under a temporary name in the same directory, so nobody sees a half-written file.
 
-The draft is opened for its owner alone and given away by its descriptor: whoever may write in the directory can neither
-read what goes into it, nor lead the owner and mode to another file.
+A draft is created with mode 0600, and its owner and mode are set by its descriptor. So a user who may write to the
+directory can neither read the draft, nor redirect owner and mode to another file.
 """
 
 from __future__ import annotations
@@ -16,7 +16,10 @@ Owner = tuple[int, int]
 
 
 def draft(path: Path, content: bytes, *, mode: int, owner: Owner | None = None, like: Path | None = None) -> Path:
-    """A file beside `path` with this content, on disk; with the extended attributes of `like`. Raises OSError."""
+    """Write a draft for `path` and return its path. It has the extended attributes of `like`, and is on disk (fsync).
+
+    Raises OSError.
+    """
     descriptor, name = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.")
     try:
         with os.fdopen(descriptor, "wb") as file:
@@ -25,7 +28,7 @@ def draft(path: Path, content: bytes, *, mode: int, owner: Owner | None = None, 
             if owner is not None:
                 os.fchown(file.fileno(), *owner)
             for attribute in os.listxattr(like) if like else ():
-                with suppress(OSError):  # as `cp -a` does: some only the kernel may set
+                with suppress(OSError):  # like `cp -a`: some attributes only the kernel may set
                     os.setxattr(file.fileno(), attribute, os.getxattr(like or path, attribute))
             os.fchmod(file.fileno(), mode)
             os.fsync(file.fileno())
@@ -36,7 +39,7 @@ def draft(path: Path, content: bytes, *, mode: int, owner: Owner | None = None, 
 
 
 def put(path: Path, content: bytes, *, mode: int, owner: Owner | None = None, replaces: bool = False) -> None:
-    """Write a file as a whole. Raises OSError; FileExistsError where it is there and not to be replaced."""
+    """Write a whole file at once. Raises OSError; without `replaces` FileExistsError for an existing file."""
     made = draft(path, content, mode=mode, owner=owner)
     try:
         if replaces:
@@ -51,7 +54,7 @@ def put(path: Path, content: bytes, *, mode: int, owner: Owner | None = None, re
 
 
 def sync(directory: Path) -> None:
-    """Make the names in a directory durable."""
+    """Make the names in a directory durable (fsync)."""
     descriptor = os.open(directory, os.O_RDONLY | os.O_DIRECTORY)
     try:
         os.fsync(descriptor)

@@ -37,6 +37,12 @@ def problems(status: Status, grace: float, now: float | None = None) -> list[str
     ]
 
 
+def of_target(problems: Sequence[str], name: str) -> list[str]:
+    """Return those of the `problems` that are about one target, or about its workers."""
+    workers = tuple(f"worker {part}-{name} " for part in ("drain", "scope", "verify"))
+    return [line for line in problems if line.startswith((f"target {name} ", *workers))]
+
+
 def failing(status: Status) -> list[str]:
     """The workers that fail again and again, or have ended: a new start may help, and nothing else here does."""
     return [f"worker {it['name']} is {it['state']}{_why(it)}" for it in status["workers"] if it["state"] in _ILL]

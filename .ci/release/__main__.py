@@ -1,4 +1,4 @@
-"""`python -m release STEP`, one step of a release; the Makefile says in which order."""
+"""`python -m release STEP`: one step of a release. The Makefile has the order."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ JAR = Path("build") / "pysync-listener.jar"
 
 
 def main() -> int:
-    """Do one step, and return the exit code."""
+    """Run one step and return the exit code."""
     try:
         _do(_arguments())
     except ReleaseError as error:
@@ -33,17 +33,17 @@ def main() -> int:
 def _arguments() -> argparse.Namespace:
     parser = argparse.ArgumentParser(prog="release", description="One step of a release of pysync.")
     steps = parser.add_subparsers(dest="step", required=True)
-    steps.add_parser("pins", help="write .ci/constraints.txt and .ci/requirements.txt anew")
-    steps.add_parser("check", help="whether this can be a release: versions, changelog, git")
+    steps.add_parser("pins", help="write .ci/constraints.txt and .ci/requirements.txt")
+    steps.add_parser("check", help="check that this can be released: versions, changelog, git")
     for name in ("sbom", "licences"):
         step = steps.add_parser(name, help=f"write the {name} of the packages in an environment")
-        step.add_argument("python", type=Path, help="its interpreter")
-    steps.add_parser("audit", help="ask whether vulnerabilities are known")
-    steps.add_parser("finish", help="write checksums").add_argument("suites", nargs="*", help="that have passed")
-    # What begins with - is pip-audit's.
+        step.add_argument("python", type=Path, help="the interpreter of the environment")
+    steps.add_parser("audit", help="look up known vulnerabilities")
+    steps.add_parser("finish", help="write checksums").add_argument("suites", nargs="*", help="the suites that passed")
+    # Unknown options are for pip-audit.
     arguments, more = parser.parse_known_args()
     if more and arguments.step != "audit":
-        parser.error(f"unknown: {' '.join(more)}")
+        parser.error(f"unknown arguments: {' '.join(more)}")
     arguments.more = more
     return arguments
 
@@ -66,7 +66,7 @@ def _do(arguments: argparse.Namespace) -> None:
 
 
 def write_licences(packages: Sequence[Distribution]) -> str:
-    """Write the lists if every licence is allowed; returns the one for people."""
+    """Write both lists and return the one for people. Raises ReleaseError if a licence is not allowed."""
     found = licences(packages)
     assert_allowed(found)
     for ending, text in (("-licences.txt", as_text(found)), ("-licences.json", as_json(found))):

@@ -1,7 +1,7 @@
-"""The audit: whether a vulnerability is known of what users install, for each Python that is pinned for.
+"""The audit: looks up known vulnerabilities of the packages that users install, for each supported Python.
 
-pip-audit asks a service, by default PyPI's. A package of which the service knows nothing counts as not audited, and is
-an error here: pip-audit itself ends with 0 and "No known vulnerabilities found" then.
+pip-audit asks a service, by default PyPI's. If the service does not know a package, that is an error here: pip-audit
+itself would end with exit code 0 and "No known vulnerabilities found".
 """
 
 from __future__ import annotations
@@ -19,15 +19,15 @@ from packaging.requirements import Requirement
 from release.project import ReleaseError, artifact
 
 _HELP = (
-    "An index mirror may not tell of vulnerabilities. Name another service: make audit ARGS='-s osv', or another "
-    "place of it: ARGS='-s osv --osv-url URL' (pip-audit --help). For make release write AUDIT instead of ARGS."
+    "An index mirror may not have this data. Name another service: make audit ARGS='-s osv', or another address of it: "
+    "ARGS='-s osv --osv-url URL' (pip-audit --help). With make release write AUDIT instead of ARGS."
 )
 
 
 def write_audit(requirements: str, options: Sequence[str]) -> str:
-    """Audit the pins of requirements.txt and write the answer; returns the result in a line.
+    """Audit the pins of requirements.txt, write the report, and return the result in one line.
 
-    ReleaseError if a vulnerability is known, or if not all could be audited.
+    Raises ReleaseError if a vulnerability is known, or if a package could not be audited.
     """
     file = artifact("-audit.json")
     file.unlink(missing_ok=True)
@@ -39,7 +39,7 @@ def write_audit(requirements: str, options: Sequence[str]) -> str:
 
 
 def batches(requirements: str) -> Iterator[list[str]]:
-    """The pins, `name==version` each, without hashes: pip-audit takes a package only once in a file."""
+    """Yield lists of `name==version`. Each has a package at most once, as pip-audit requires."""
     lines = [line.removesuffix("\\").strip() for line in requirements.splitlines() if "==" in line]
     pins: dict[str, list[str]] = {}
     for it in map(Requirement, lines):
@@ -49,7 +49,7 @@ def batches(requirements: str) -> Iterator[list[str]]:
 
 
 def assert_clean(found: Sequence[dict[str, Any]]) -> None:
-    """ReleaseError that names each package that was not audited, and each vulnerability."""
+    """Raise ReleaseError, with all vulnerabilities, or with packages that were not audited."""
     skipped = [it for it in found if "skip_reason" in it]
     known = [_told(it, vulnerability) for it in found for vulnerability in it.get("vulns", ())]
     if known:

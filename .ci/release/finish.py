@@ -1,4 +1,4 @@
-"""The end of a release: what is in dist/ is checked, pinned and summed up, and a person is told what to do next."""
+"""The end of a release: check dist/, write pins and checksums, and print the next steps."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ SUITES = ("test", "test-athena", "test-spark", "test-crash", "test-browser", "te
 
 
 def finish(jar: Path, suites: Sequence[str]) -> str:
-    """Write the pins with our own hashes, and the checksums; returns what to do with them."""
+    """Write the pins with our own hashes, and the checksums. Returns the checksums and the next steps."""
     _assert_whole(jar)
     packages = [artifact(ending) for ending in _ENDINGS[:2]]
     own = " \\\n".join([f"pysync=={version()}", *(f"    --hash=sha256:{sha256(file)}" for file in packages)])
@@ -29,21 +29,21 @@ def finish(jar: Path, suites: Sequence[str]) -> str:
 
 
 def sha256(file: Path) -> str:
-    """In hex."""
+    """Return the SHA-256 of a file, in hex."""
     return hashlib.sha256(file.read_bytes()).hexdigest()
 
 
 def _assert_whole(jar: Path) -> None:
-    """ReleaseError if a file of this version is missing or one of another is there, or the SBOM is of another jar."""
+    """Raise ReleaseError if dist/ lacks a file or has another one, or if the SBOM describes another jar."""
     wanted = {artifact(ending).name for ending in _ENDINGS}
     there = {file.name for file in DIST.iterdir()} if DIST.is_dir() else set()
     strange = there - wanted - {SUMS, artifact("-requirements.txt").name}
     wrong = [f"dist/{name} is missing" for name in sorted(wanted - there)]
-    wrong += [f"dist/{name} is not of this release" for name in sorted(strange)]
+    wrong += [f"dist/{name} does not belong to this release" for name in sorted(strange)]
     if not wrong:
         with zipfile.ZipFile(artifact(_ENDINGS[0])) as wheel:
             if hashlib.sha256(wheel.read(_IN_WHEEL)).hexdigest() != sha256(jar):
-                wrong.append(f"the jar in the wheel is not {jar}, of which the SBOM tells")
+                wrong.append(f"the jar in the wheel is not {jar}, which the SBOM describes")
     if wrong:
         raise ReleaseError("\n".join(wrong))
 
@@ -56,11 +56,11 @@ def _next(packages: Sequence[Path], suites: Sequence[str]) -> str:
     pins = artifact("-requirements.txt")
     names = " ".join(f"dist/{file.name}" for file in packages)
     return f"""{tests}
-Nothing is published. What is left to you:
+Nothing is published. Next steps:
   git tag --sign v{version()}
   gpg --armor --detach-sign dist/{SUMS}
   twine upload {names}
-  beside them, for those who ask: everything else in dist/
-To install exactly this, each package checked by its hash (pip 26.1 or newer):
+  publish everything else in dist/ beside them
+To install exactly this release, with each package checked by its hash (pip 26.1 or newer):
   pip install --require-hashes --find-links dist -c dist/{pins.name} 'pysync[aws,web]=={version()}'
 """

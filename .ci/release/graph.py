@@ -1,6 +1,6 @@
-"""Which package needs which, and by which extras of pysync each of them comes: from the packages' own metadata.
+"""The dependencies between packages, and the extras of pysync that install each package, from the packages' metadata.
 
-cyclonedx-py's graph has an edge for every requirement of a package, also for those of its extras that nobody asks for.
+The graph of cyclonedx-py cannot be used: it also has edges for extras of packages that nothing requests.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ ALWAYS = "always"
 
 @dataclass(frozen=True, slots=True)
 class Graph:
-    """By canonical names: what each package needs, and the extras by which it comes (ALWAYS: without any)."""
+    """By canonical name: what each package needs, and which extras install it (ALWAYS: also without an extra)."""
 
     own: frozenset[str]
     needs: Mapping[str, frozenset[str]]
@@ -27,7 +27,7 @@ class Graph:
 
 
 def graph(packages: Iterable[Distribution]) -> Graph:
-    """Of an environment. ReleaseError if something is missing in it, or if there is what nothing needs."""
+    """Return the graph of an environment. Raises ReleaseError if a package is missing, or if nothing needs one."""
     installed = {_canonical(it.metadata["Name"]): it for it in packages}
     needs: dict[str, frozenset[str]] = {}
     ways: dict[str, list[str]] = {name: [] for name in installed}
@@ -47,7 +47,7 @@ def graph(packages: Iterable[Distribution]) -> Graph:
 
 
 def _reached(asked: Sequence[Requirement], installed: Mapping[str, Distribution]) -> dict[str, frozenset[str]]:
-    """What is needed for these, and by what of it."""
+    """Return all packages that these requirements install, each with the packages that it needs."""
     found: dict[str, frozenset[str]] = {}
     left, seen = list(asked), set()
     while left:
@@ -65,7 +65,7 @@ def _reached(asked: Sequence[Requirement], installed: Mapping[str, Distribution]
 
 
 def _requirements(package: Distribution, asked: Iterable[str]) -> Iterator[Requirement]:
-    """Those that hold on this Python, for these extras of it."""
+    """Yield the requirements that apply on this Python, with these extras."""
     for it in map(Requirement, package.requires or ()):
         if it.marker is None or any(it.marker.evaluate({"extra": extra}) for extra in ("", *asked)):
             yield it

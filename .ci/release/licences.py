@@ -1,7 +1,7 @@
-"""The licences of what users install, and the gate: one that is not in the list ends the release.
+"""The licences of the packages that users install. A licence that is not in ALLOWED stops the release.
 
-A package says its licence as an SPDX expression, by classifiers, or in free text: the first of these that is there
-counts. What is free text, or a classifier without an SPDX name, is written down as the name in `_SPDX`.
+A package declares its licence as an SPDX expression, by classifiers, or in free text. The first of these is used;
+`_SPDX` translates classifiers and free text.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from packaging.utils import canonicalize_name
 from release.project import ReleaseError
 
 ALLOWED = frozenset({"Apache-2.0", "BSD-2-Clause", "BSD-3-Clause", "BSD", "ISC", "MIT", "MIT-0", "MPL-2.0", "PSF-2.0"})
-"""All permissive but MPL-2.0: who changes its files and passes them on has to publish them. `BSD` is any of them."""
+"""All are permissive, except MPL-2.0: changed files of it have to be published. `BSD` stands for any BSD licence."""
 _SPDX = {
     "Apache 2.0": "Apache-2.0",
     "Apache License 2.0": "Apache-2.0",
@@ -31,7 +31,7 @@ _SPDX = {
 
 @dataclass(frozen=True, slots=True)
 class Licence:
-    """Of one package; `texts` are the licence files that come with it."""
+    """The licence of one package. `texts` are the names of its licence files."""
 
     name: str
     version: str
@@ -40,31 +40,31 @@ class Licence:
 
     @property
     def allowed(self) -> bool:
-        """Whether it may be installed with pysync: all of `A AND B`, one of `A OR B`; with parentheses all of them."""
+        """Whether pysync may install it. All of `A AND B` are needed, one of `A OR B`; with parentheses all of them."""
         ways = self.licence.split(" OR ") if "(" not in self.licence else [self.licence.replace(" OR ", " AND ")]
         return any(all(it.strip("() ") in ALLOWED for it in way.split(" AND ")) for way in ways)
 
 
 def licences(packages: Iterable[Distribution]) -> list[Licence]:
-    """Of these packages, by name."""
+    """Return the licences of these packages, sorted by name."""
     found = [Licence(canonicalize_name(it.metadata["Name"]), it.version, _licence(it), _texts(it)) for it in packages]
     return sorted(found, key=lambda it: it.name)
 
 
 def refused(found: Iterable[Licence]) -> list[str]:
-    """A line for each package whose licence nobody has allowed."""
-    return [f"{it.name} {it.version}: {it.licence or 'says no licence'}" for it in found if not it.allowed]
+    """Return a line for each package whose licence is not allowed."""
+    return [f"{it.name} {it.version}: {it.licence or 'declares no licence'}" for it in found if not it.allowed]
 
 
 def assert_allowed(found: Sequence[Licence]) -> None:
-    """ReleaseError that names every package whose licence is not in the list."""
+    """Raise ReleaseError, with every package whose licence is not allowed."""
     wrong = refused(found)
     if wrong:
         raise ReleaseError("\n".join(["licences that are not in ALLOWED of .ci/release/licences.py:", *wrong]))
 
 
 def as_text(found: Sequence[Licence]) -> str:
-    """A table for people."""
+    """Return a table for people."""
     rows = [
         ("package", "version", "licence", "licence files"),
         *((it.name, it.version, it.licence, _files(it)) for it in found),
@@ -77,7 +77,7 @@ def as_text(found: Sequence[Licence]) -> str:
 
 
 def as_json(found: Sequence[Licence]) -> str:
-    """The same for programs."""
+    """Return the same as JSON."""
     return json.dumps([asdict(it) for it in found], indent=1) + "\n"
 
 
@@ -91,7 +91,7 @@ def _licence(package: Distribution) -> str:
     text = said["License"].strip() if "License" in said else ""
     if "License-Expression" in said:
         return said["License-Expression"]
-    # Several classifiers may mean all of them or a choice: to ask for all is on the safe side.
+    # Several classifiers may mean "all" or "any"; "all" is the safe reading.
     return " AND ".join(_SPDX.get(it, it) for it in kinds) or _SPDX.get(text, text.partition("\n")[0])
 
 

@@ -1,9 +1,9 @@
 """The pins: .ci/constraints.txt (for development, CI and releases) and .ci/requirements.txt (what users install).
 
-uv finds versions that fit each Python from 3.10 on, and keeps those that are pinned. To move on, delete from
-constraints.txt the lines of what shall be newer, then `make pins`. requirements.txt has the SHA-256 of every file that
-pip may take (for Linux on x86_64 and aarch64, CPython 3.10 to 3.14, and the sources), so that what comes from an index
-is what was pinned; it has no addresses.
+uv finds versions that fit each Python from 3.10 on, and keeps pinned versions. To upgrade packages, delete their lines
+from constraints.txt and run `make pins`. requirements.txt has the SHA-256 of every file that pip may download (wheels
+for Linux on x86_64 and aarch64 and CPython 3.10 to 3.14, and sources), so pip installs only what was pinned. It has no
+addresses.
 """
 
 from __future__ import annotations
@@ -31,11 +31,11 @@ _FILE = re.compile(
 
 
 def write_pins() -> None:
-    """Write both files anew."""
+    """Write both files."""
     CONSTRAINTS.write_text(_versions(), encoding="utf-8")
     with tempfile.TemporaryDirectory() as work:
         lock = Path(work) / "pylock.toml"
-        # The hashes only: the versions are those of constraints.txt.
+        # This adds hashes only: the versions are already in constraints.txt.
         wanted = [word for extra in extras() for word in ("--extra", extra)]
         _compile([*wanted, "--format", "pylock.toml", "--output-file", lock])
         packages = read_toml(lock)["packages"]
@@ -51,7 +51,7 @@ def _versions() -> str:
 
 
 def _line(pin: str, marker: str) -> str:
-    """A pin with what its marker says of Python; the rest of it is said of every package (`[tool.uv]`)."""
+    """Return the pin with the Python part of its marker. All packages share the other parts (`[tool.uv]`)."""
     parts = [part for part in marker.split(" and ") if part.startswith("python_full_version")]
     text = re.sub(r"python_full_version (\S+ '3\.\d+')", r"python_version \1", " and ".join(parts))
     return f"{pin}; {text}" if text else pin
@@ -64,7 +64,7 @@ def _compile(words: list[str | Path]) -> str:
 
 
 def _hashed(packages: list[Mapping[str, Any]]) -> Iterator[str]:
-    """A line for each package, and one for each file of it."""
+    """Yield the lines of each package: its pin, and the hash of each of its files."""
     for package in packages:
         pin = _line(f"{package['name']}=={package['version']}", package.get("marker", ""))
         files = [*package.get("wheels", ()), *([package["sdist"]] if "sdist" in package else [])]

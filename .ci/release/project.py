@@ -1,4 +1,4 @@
-"""What pyproject.toml says of the project, and how the other files of a release are named."""
+"""The project in pyproject.toml, and the names of the files of a release."""
 
 from __future__ import annotations
 
@@ -21,42 +21,42 @@ DIST = ROOT / "dist"
 CONSTRAINTS = ROOT / ".ci" / "constraints.txt"
 REQUIREMENTS = ROOT / ".ci" / "requirements.txt"
 NOT_SHIPPED = "dev"
-"""The extra that is for those who work on pysync."""
+"""The extra for development."""
 
 
 class ReleaseError(Exception):
-    """Why there is no release; for the person at the terminal."""
+    """Why the release stops, as text for the person at the terminal."""
 
 
 def project() -> dict[str, Any]:
-    """The table `[project]`."""
+    """Return the table `[project]`."""
     table: dict[str, Any] = read_toml(ROOT / "pyproject.toml")["project"]
     return table
 
 
 def read_toml(file: Path) -> dict[str, Any]:
-    """What is written in it."""
+    """Return the content of a TOML file."""
     table: dict[str, Any] = tomllib.loads(file.read_text(encoding="utf-8"))
     return table
 
 
 def version() -> str:
-    """Of pysync."""
+    """Return the version of pysync."""
     return str(project()["version"])
 
 
 def artifact(ending: str) -> Path:
-    """A file of the release: `dist/pysync-0.1.0ENDING`."""
+    """Return the path of a file of the release: `dist/pysync-0.1.0ENDING`."""
     return DIST / f"pysync-{version()}{ending}"
 
 
 def extras() -> list[str]:
-    """Those that a user may install."""
+    """Return the extras for users."""
     return sorted(set(project()["optional-dependencies"]) - {NOT_SHIPPED})
 
 
 def needed(extra: str | None) -> list[Requirement]:
-    """What pysync itself asks for on this Python: for an extra, or without any (None)."""
+    """Return the direct requirements of pysync on this Python, for one extra, or without extras (None)."""
     table = project()
     lines = table["dependencies"] if extra is None else table["optional-dependencies"][extra]
     found = [it for it in map(Requirement, lines) if it.marker is None or it.marker.evaluate()]
@@ -65,7 +65,7 @@ def needed(extra: str | None) -> list[Requirement]:
 
 
 def packages_of(python: Path) -> list[Distribution]:
-    """What is installed for that interpreter, which need not be the one that runs this. ReleaseError for nothing."""
+    """Return the packages in the environment of an interpreter. Raises ReleaseError if it has none."""
     places = [str(path) for path in python.parents[1].glob("lib/python3*/site-packages")]
     found = list(distributions(path=places))
     if not found:
@@ -74,7 +74,7 @@ def packages_of(python: Path) -> list[Distribution]:
 
 
 def run(command: Sequence[str | Path], *, check: bool = True) -> str:
-    """What a program printed, run in the root of the project. ReleaseError, with all that it said, if it fails."""
+    """Run a program in the root of the project and return its output. Raises ReleaseError if it fails."""
     done = subprocess.run([str(word) for word in command], cwd=ROOT, capture_output=True, text=True, check=False)
     if check and done.returncode:
         raise ReleaseError(f"{done.stdout}{done.stderr}{Path(command[0]).name} ended with {done.returncode}")

@@ -1,8 +1,8 @@
-"""The SBOM, in CycloneDX's JSON: what users install with any of the extras, and what is in jars.
+"""The SBOM, in the JSON format of CycloneDX: what users install with any of the extras, and what is in jars.
 
-cyclonedx-py reads an environment that has these packages and no other. Added are the listener jar with the classes of
-py4j that are in it, the jars that pyspark brings, and by which extras each package comes. The same environment and jar
-give the same bytes: there is no time and no random number in it.
+cyclonedx-py reads an environment that has only these packages. This module adds the listener jar with its classes of
+py4j, the jars in pyspark, and the extras that install each package. The same environment and jar give the same bytes:
+the SBOM contains no time and no random number.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ _LISTENER = "pysync-listener"
 
 
 def write_sbom(python: Path, jar: Path) -> str:
-    """Write it for the environment of `python` and this listener jar; returns what is in it, in a line."""
+    """Write the SBOM for the environment of `python` and this listener jar. Returns a summary in one line."""
     cyclonedx = Path(sys.executable).with_name("cyclonedx-py")
     words = ("--pyproject", "pyproject.toml", "--spec-version", SPEC, "--output-reproducible")
     told = json.loads(run([cyclonedx, "environment", *words, python]))
@@ -46,7 +46,7 @@ def write_sbom(python: Path, jar: Path) -> str:
 def completed(
     bom: dict[str, Any], packages: Iterable[Distribution], pyspark_jars: Iterable[Path], listener: Path
 ) -> dict[str, Any]:
-    """The SBOM of an environment, with all that cyclonedx-py cannot see. ReleaseError if the environment is another."""
+    """Add what cyclonedx-py cannot see. Raises ReleaseError if the environment does not fit pysync."""
     known = graph(packages)
     refs = {str(canonicalize_name(it["name"])): it["bom-ref"] for it in bom["components"]}
     jars = [_jar(file) for file in sorted(pyspark_jars)]
@@ -62,13 +62,13 @@ def completed(
 
 
 def _with_extras(package: dict[str, Any], known: Graph) -> dict[str, Any]:
-    """With a note of the extras by which it comes, or that it always does."""
+    """Add the extras that install the package to its properties."""
     ways = ", ".join(known.comes_by[str(canonicalize_name(package["name"]))])
     return {**package, "properties": [*package.get("properties", ()), {"name": "pysync:installed", "value": ways}]}
 
 
 def _jar(file: Path) -> dict[str, Any]:
-    """A jar by its own Maven coordinates, if it carries them beside those of what is shaded, or else by its name."""
+    """Describe a jar by the Maven coordinates inside it, else by its file name."""
     with zipfile.ZipFile(file) as packed:
         found = [match.groups() for name in packed.namelist() if (match := _PROPERTIES.fullmatch(name))]
     name, _, number = re.sub(r"-(?=\d)", "\n", file.stem, count=1).partition("\n")
@@ -80,13 +80,13 @@ def _jar(file: Path) -> dict[str, Any]:
 
 
 def _listener(jar: Path) -> dict[str, Any]:
-    """The jar that goes into the metastore, and what is in it of others."""
+    """Describe the listener jar and the code of others in it."""
     return {
         "type": "library",
         "bom-ref": _LISTENER,
         "name": _LISTENER,
         "version": version(),
-        "description": "Runs in the Hive Metastore; `pysync jar` tells where it is.",
+        "description": "Runs in the Hive Metastore. `pysync jar` prints its path.",
         "hashes": [_sha256(jar)],
         "licenses": [{"license": {"id": "Apache-2.0"}}],
         "components": [_py4j()],
@@ -94,7 +94,7 @@ def _listener(jar: Path) -> dict[str, Any]:
 
 
 def _py4j() -> dict[str, Any]:
-    """Its classes in the listener jar, which are of the version that is pinned for all."""
+    """Describe the classes of py4j in the listener jar. They have the pinned version."""
     pin = re.search(r"^py4j==(\S+)$", CONSTRAINTS.read_text(encoding="utf-8"), re.MULTILINE)
     if pin is None:
         raise ReleaseError("constraints.txt does not pin py4j, whose classes are in the listener jar")
@@ -105,7 +105,7 @@ def _py4j() -> dict[str, Any]:
         "name": "py4j",
         "version": pin[1],
         "purl": f"pkg:maven/net.sf.py4j/py4j@{pin[1]}",
-        "description": "The classes of it that a client needs.",
+        "description": "The classes that a client needs.",
         "licenses": [{"license": {"id": "BSD-3-Clause"}}],
     }
 

@@ -1,4 +1,4 @@
-"""Whether an SBOM is what CycloneDX's schema says."""
+"""Validates an SBOM against the schema of CycloneDX."""
 
 from __future__ import annotations
 
@@ -12,8 +12,8 @@ from release.sbom import SPEC
 
 
 def assert_valid(file: Path) -> None:
-    """ReleaseError, and the file is removed, if it does not fit."""
+    """Raise ReleaseError, and remove the file, if the SBOM is not valid."""
     error = JsonStrictValidator(SchemaVersion.from_version(SPEC)).validate_str(file.read_text(encoding="utf-8"))
     if error is not None:
         file.unlink()
-        raise ReleaseError(f"the SBOM does not fit the schema of CycloneDX {SPEC}: {error}")
+        raise ReleaseError(f"the SBOM does not match the schema of CycloneDX {SPEC}: {error}")

@@ -1,4 +1,4 @@
-"""What `pysync init` asks on a terminal, an answer at a time, until each will do."""
+"""The questions of `pysync init` on a terminal. Each is repeated until the answer is valid."""
 
 from __future__ import annotations
 
@@ -11,10 +11,10 @@ from pathlib import Path
 import typer
 
 from pysync.cli.output import say
-from pysync.errors import PysyncError
+from pysync.errors import PysyncError, UsageError
 from pysync.hive_site.document import parse
 from pysync.install.plan import user_problems
-from pysync.install.questions import Question, missing, problem, questions
+from pysync.install.questions import Question, locations, missing, problem, questions
 from pysync.install.record import Record
 
 _USER = "The user that HMS runs as. pysync runs as the same."
@@ -27,26 +27,38 @@ _LIBS = ("$HIVE_HOME/lib", "/usr/lib/hive/lib", "/opt/cloudera/parcels/CDH/lib/h
 
 @dataclass(frozen=True, slots=True)
 class Asker:
-    """Asks on a terminal; elsewhere it takes what is by default. `former` is what an earlier run has made."""
+    """Asks on a terminal, and takes the defaults elsewhere. `former` is the record of an earlier run."""
 
     former: Record | None
-    problems: list[str]  # with what was given as options
+    problems: list[str]  # of the values of options
 
     def user(self, given: str | None) -> str:
-        """The user of HMS."""
+        """Return the user that HMS runs as."""
         if given is not None:
-            self.problems.extend(user_problems(given))  # before anything is asked
+            self.problems.extend(user_problems(given))  # before the first question
             return given
         default = self.former.user if self.former else "hive"
         return self._asked("user", _USER, default, lambda it: next(user_problems(it), None))
 
-    def answers(self, given: Mapping[str, str]) -> dict[str, str]:
-        """Answers to all `questions`. What was given and will not do, or is missing, is among the problems."""
-        found, kind = dict(given), given.get("target_kind", "")
+    def check(self, given: Mapping[str, str]) -> None:
+        """Add what is wrong with the values of options to the problems."""
         for key, value in given.items():
-            # Without a kind there is no telling what a target may be set to.
-            if (kind or key in {"source_name", "source_metastore"}) and (told := problem(key, value, kind)):
-                self.problems.append(f"{Question(key, '').flag}: {told}")
+            # The settings of a target depend on its kind.
+            is_checked = "target_kind" in given or key.startswith("source_")
+            if is_checked and (wrong := problem(key, value, given)):
+                self.problems.append(f"{Question(key, '').flag}: {wrong}")
+
+    def prefixes(self, pairs: list[str]) -> dict[str, str]:
+        """Return the locations of `--location` options. If one is invalid, that is a problem, and there are none."""
+        try:
+            return locations(pairs)
+        except UsageError as error:
+            self.problems.append(f"--location: {error}")
+            return {}
+
+    def answers(self, given: Mapping[str, str]) -> dict[str, str]:
+        """Return the answers to all `questions`. Required options that are missing become problems."""
+        found = dict(given)
         if not is_terminal():
             if flags := missing(found):
                 self.problems.append(
@@ -59,18 +71,17 @@ class Asker:
         return found
 
     def hive_site(self, given: Path | None) -> Path | None:
-        """The file of HMS to edit, if any."""
+        """Return the hive-site.xml to edit, or None."""
         former = [str(it) for it in self.former.hive_sites] if self.former else []
         return self._path(given, _HIVE_SITE, (*former, *_SITES), Path.is_file, _not_hive_site)
 
     def hive_lib(self, given: Path | None) -> Path | None:
-        """Where the jar goes, if anywhere."""
+        """Return the directory for the jar, or None."""
         former = [str(it.parent) for it in self.former.files if it.suffix == ".jar"] if self.former else []
         return self._path(given, _HIVE_LIB, (*former, *_LIBS), Path.is_dir, _not_directory)
 
     def _answer(self, question: Question, found: Mapping[str, str]) -> str:
-        kind = found.get("target_kind", "")
-        return self._asked(question.label, question.text, question.default, lambda it: problem(question.key, it, kind))
+        return self._asked(question.label, question.text, question.default, lambda it: problem(question.key, it, found))
 
     def _path(
         self,
@@ -88,13 +99,13 @@ class Asker:
         return None if answer == _NONE else Path(answer).absolute()
 
     def _asked(self, label: str, text: str, default: str | None, check: Callable[[str], str | None]) -> str:
-        """An answer that will do; off a terminal the default. Asked on standard error, which --json leaves free."""
+        """Return a valid answer; without a terminal the default. The question goes to standard error (--json)."""
         if not is_terminal():
             return default or ""
 
         def checked(value: str) -> str:
-            if told := check(value.strip()):
-                raise typer.BadParameter(told)
+            if wrong := check(value.strip()):
+                raise typer.BadParameter(wrong)
             return value.strip()
 
         say("", err=True)
@@ -106,7 +117,7 @@ class Asker:
 
 
 def is_terminal() -> bool:
-    """Whether a person can answer."""
+    """Whether a person can answer: standard input and standard error are a terminal."""
     return sys.stdin.isatty() and sys.stderr.isatty()
 
 

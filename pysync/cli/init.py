@@ -1,4 +1,4 @@
-"""`pysync init`: everything that a sidecar needs on the host of HMS, made at once."""
+"""`pysync init`: create everything that a sidecar needs on the host of HMS."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ import shlex
 import shutil
 import sys
 from collections.abc import Iterator, Mapping
+from dataclasses import replace
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -19,13 +20,16 @@ from pysync.cli.output import DEFAULT_CONFIG, AsJson, print_changes, print_json,
 from pysync.errors import PysyncError, UsageError
 from pysync.hive_site import to_xml
 from pysync.install.config_text import config_text
+from pysync.install.ignored import ignored
 from pysync.install.plan import CONFIG, Places, Plan, first_problems, plan
-from pysync.install.questions import KINDS, locations, wish
+from pysync.install.questions import KINDS, config_values
 from pysync.install.record import read_record
 from pysync.install.shipped import shipped
 from pysync.install.steps import File, HiveSite, State
 
 _UNITS = Path("/etc/systemd/system")
+_STATE = Path("/var/lib/pysync")
+_PORT = 25333
 _DONE: Mapping[State, str] = {"create": "created", "change": "changed", "unchanged": "unchanged", "kept": "kept"}
 
 Text = str | None
@@ -40,13 +44,22 @@ Kind = Annotated[Text, typer.Option(metavar="|".join(KINDS), help="Kind of targe
 TargetName = Annotated[Text, typer.Option(metavar="NAME", help="Name of the target. Default: by its kind.")]
 TargetMetastore = Annotated[Text, typer.Option(metavar="ADDRESS", help="Address of the target (hms, spark).")]
 Region = Annotated[Text, typer.Option(metavar="REGION", help="AWS region (glue, athena). Default: AWS_REGION.")]
-Staging = Annotated[Text, typer.Option(metavar="S3", help="Location for query results (athena).")]
+WorkGroup = Annotated[Text, typer.Option(metavar="NAME", help="Athena work group (athena). Default: primary.")]
+Staging = Annotated[
+    Text,
+    typer.Option(metavar="S3", help="Location for query results (athena). Required without --work-group."),
+]
 Locations = Annotated[
     list[str] | None,
     typer.Option("--location", metavar="SOURCE=TARGET", help="Location prefix at source and target. Repeatable."),
 ]
 Port = Annotated[
-    int, typer.Option(metavar="PORT", parser=number(1, 65535), help="Port on 127.0.0.1 that the listener calls.")
+    int | None,
+    typer.Option(
+        metavar="PORT",
+        parser=number(1, 65535),
+        help=f"Port on 127.0.0.1 that the listener calls. Default: {_PORT}.",
+    ),
 ]
 HiveSiteFile = Annotated[
     Path | None,
@@ -55,7 +68,10 @@ HiveSiteFile = Annotated[
 HiveLib = Annotated[
     Path | None, typer.Option(metavar="DIR", parser=path, help="Copy the listener jar to this directory.")
 ]
-StateDir = Annotated[Path, typer.Option(metavar="DIR", parser=path, help="Directory of the queue, on a local disk.")]
+StateDir = Annotated[
+    Path | None,
+    typer.Option(metavar="DIR", parser=path, help=f"Directory of the queue, on a local disk. Default: {_STATE}."),
+]
 SpoolDir = Annotated[
     Path | None,
     typer.Option(metavar="DIR", parser=path, help="Directory of the listener's spool. Default: STATE_DIR/spool."),
@@ -78,13 +94,14 @@ def init(
     target_name: TargetName = None,
     target_metastore: TargetMetastore = None,
     region: Region = None,
+    work_group: WorkGroup = None,
     staging: Staging = None,
     location: Locations = None,
-    bridge_port: Port = 25333,
+    bridge_port: Port = None,
     merge_hive_site: HiveSiteFile = None,
     hive_lib: HiveLib = None,
     config_dir: ConfigDir = DEFAULT_CONFIG.parent,
-    state_dir: StateDir = Path("/var/lib/pysync"),
+    state_dir: StateDir = None,
     spool_dir: SpoolDir = None,
     unit_dir: UnitDir = _UNITS,
     no_systemd: NoSystemd = False,
@@ -96,16 +113,21 @@ def init(
     On a terminal the command asks for what no option says. Without a terminal it takes the defaults, and names the
     options that are missing. Run it on the host of HMS, as root or as the user of HMS.
 
-    Nothing that exists is overwritten: a token, a pysync.toml or a unit that differs is kept. In hive-site.xml only the
-    properties of pysync and the list of listeners change. A second run changes nothing. pysync uninstall undoes it.
+    Nothing that exists is overwritten: a token, a pysync.toml or a unit that differs is kept. If pysync.toml exists,
+    its settings are used, and the output names the options that differ from it. In hive-site.xml only the properties of
+    pysync and the list of listeners change. A second run changes nothing. pysync uninstall undoes it.
     """
     config_dir = config_dir.absolute()
     asker = Asker(read_record(config_dir), [])
     user = asker.user(user)
-    said = {"source_name": source_name, "source_metastore": source_metastore, "target_kind": target_kind}
-    said |= {"target_name": target_name, "target_metastore": target_metastore, "region": region, "staging": staging}
-    given = {key: value for key, value in said.items() if value is not None}
-    text = _text(asker, config_dir, given, pairs=location, port=bridge_port, state=state_dir.absolute())
+    options = {"source_name": source_name, "source_metastore": source_metastore, "target_kind": target_kind}
+    options |= {"target_name": target_name, "target_metastore": target_metastore, "region": region}
+    options |= {"work_group": work_group, "staging": staging}
+    given = {key: value for key, value in options.items() if value is not None}
+    asker.check(given)
+    prefixes = asker.prefixes(location or [])
+    state = state_dir and state_dir.absolute()
+    text = _text(asker, config_dir, given, prefixes, port=bridge_port, state=state)
     site, lib = asker.hive_site(merge_hive_site), asker.hive_lib(hive_lib)
     units = unit_dir.absolute() if unit_dir.is_dir() and not no_systemd else None
     places = Places(config_dir, spool_dir and spool_dir.absolute(), units, site, lib)
@@ -115,32 +137,43 @@ def init(
     found = plan(places, user, text, executable)
     if found.problems:
         raise UsageError("\n".join(found.problems))
+    if flags := ignored(found.settings, given, prefixes, port=bridge_port, state=state):
+        found = replace(found, notes=(*found.notes, _ignored_note(found.config, flags)))
     _do(found, list(_next(found, places, user, executable)), dry_run=dry_run, as_json=as_json)
 
 
 def _text(
-    asker: Asker, directory: Path, given: Mapping[str, str], *, pairs: list[str] | None, port: int, state: Path
+    asker: Asker,
+    directory: Path,
+    given: Mapping[str, str],
+    prefixes: Mapping[str, str],
+    *,
+    port: int | None,
+    state: Path | None,
 ) -> str:
-    """What pysync.toml shall say. One that is there is not asked about: it stays as it is."""
+    """Return the text for pysync.toml: that of the existing file, or a new one from options and answers."""
     file = directory / CONFIG
-    if file.exists() and not {"source_name", "target_kind"} <= given.keys():
+    if file.exists():
         try:
             return file.read_bytes().decode("utf-8")
         except (OSError, UnicodeDecodeError):
-            return ""  # loading it says what is wrong
-    answers = asker.answers(given if pairs is None else {**given, "location": ""})
-    try:
-        found = locations([*(pairs or []), *([answers["location"]] if answers.get("location") else [])])
-    except UsageError as error:
-        asker.problems.append(f"--location: {error}")
-        found = {}
+            return ""  # loading the file reports the problem
+    answers = asker.answers({**given, "location": ""} if prefixes else given)
+    asked = asker.prefixes([answers["location"]] if answers.get("location") else [])
     if asker.problems:
         return ""
-    return config_text(shipped(CONFIG), wish(answers, found, token=directory / "token", port=port, state=state))
+    values = config_values(
+        answers, {**prefixes, **asked}, token=directory / "token", port=port or _PORT, state=state or _STATE
+    )
+    return config_text(shipped(CONFIG), values)
+
+
+def _ignored_note(file: Path, flags: list[str]) -> str:
+    return f"{file} exists, so its settings are used and these options are ignored: {', '.join(flags)}; edit the file"
 
 
 def _executable() -> Path | None:
-    """The command `pysync` of this very installation."""
+    """Return the command `pysync` of this installation, or None if there is none."""
     beside = Path(sys.executable).with_name("pysync")
     found = str(beside) if beside.exists() else shutil.which("pysync")
     return Path(found).absolute() if found else None
@@ -152,8 +185,8 @@ def _do(found: Plan, next_: list[str], *, dry_run: bool, as_json: bool) -> None:
         try:
             step.apply()
         except OSError as error:
-            told = f"cannot write {step.path}: {error.strerror}"
-            raise PysyncError(told, "run the same command again once it can be written") from error
+            message = f"cannot write {step.path}: {error.strerror}"
+            raise PysyncError(message, "remove the cause and run the same command again") from error
     if as_json:
         print_json(_as_json(found, states, next_, dry_run=dry_run))
     else:
@@ -180,7 +213,7 @@ def _print(found: Plan, states: list[State], next_: list[str], *, dry_run: bool)
     rows = [(words[state], step.what, step.path) for step, state in zip(found.steps, states, strict=True)]
     print_table("pysync init, dry run: nothing is written" if dry_run else "pysync init", ("", "what", "path"), rows)
     if not any(state in {"create", "change"} for state in states):
-        say("nothing to do: everything is there already")
+        say("nothing to do: everything exists already")
     for step in found.steps:
         if isinstance(step, HiveSite):
             print_changes(step.path, step.rewrite.changes)
@@ -196,7 +229,7 @@ def _print(found: Plan, states: list[State], next_: list[str], *, dry_run: bool)
 
 
 def _next(found: Plan, places: Places, user: str, executable: Path | None) -> Iterator[str]:
-    """What a person does then, as commands that can be pasted."""
+    """Yield the next steps of a person, as shell commands."""
     pysync = shlex.quote(str(executable or "pysync"))
     if pwd.getpwnam(user).pw_uid != os.geteuid():
         pysync = f"runuser -u {shlex.quote(user)} -- {pysync}"

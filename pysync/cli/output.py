@@ -34,8 +34,8 @@ ConfigFile = Annotated[
 AsJson = Annotated[bool, typer.Option("--json", help="Print JSON instead of a table.")]
 
 
-def _offered(context: typer.Context, incomplete: str) -> list[str]:
-    """The targets that the shell offers; none where the configuration cannot be read."""
+def offered(context: typer.Context, incomplete: str) -> list[str]:
+    """Return the targets that the shell offers; none if the configuration cannot be read."""
     try:
         known = load_outline(Path(context.params.get("config") or DEFAULT_CONFIG)).targets
     except PysyncError:
@@ -44,13 +44,13 @@ def _offered(context: typer.Context, incomplete: str) -> list[str]:
 
 
 TargetName = Annotated[
-    str, typer.Argument(metavar="TARGET", autocompletion=_offered, help="Name of the target in pysync.toml.")
+    str, typer.Argument(metavar="TARGET", autocompletion=offered, help="Name of the target in pysync.toml.")
 ]
 
 
 def one_target(text: str) -> Any:
     """The option `--target` of a command that else is about all targets, or that has to be told."""
-    return typer.Option("--target", metavar="TARGET", autocompletion=_offered, help=text)
+    return typer.Option("--target", metavar="TARGET", autocompletion=offered, help=text)
 
 
 def ask_about(config: Path, target: str | None, command: str, **arguments: Any) -> dict[str, Any]:

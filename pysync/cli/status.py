@@ -1,18 +1,35 @@
-"""`pysync status`: what the running sidecar does."""
+"""`pysync status`: the state of the running sidecar, or of one of its targets."""
 
 from __future__ import annotations
 
-from typing import Any
+import sys
+import time
+from collections.abc import Callable, Iterable
+from datetime import datetime
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any, NoReturn
 
 import typer
 
-from pysync.cli.bootstrap_progress import told
-from pysync.cli.output import AsJson, ConfigFile, counts, moment, print_json, print_table, say
+from pysync.cli.lines import Line, Part, rendered, show
+from pysync.cli.output import AsJson, ConfigFile, assert_target, offered, print_json
+from pysync.cli.status_target import detail
+from pysync.cli.status_text import overview
 from pysync.control.client import ask
+from pysync.errors import PysyncError, UsageError
+from pysync.health import of_target
 from pysync.sections import load_outline
-from pysync.text import count, duration
 
-_LISTENER_COLUMNS = ("listener", "source", "state", "last report", "waiting", "lost")
+if TYPE_CHECKING:
+    from rich.console import Console
+
+_SECONDS = 2.0
+
+Target = Annotated[
+    str | None,
+    typer.Argument(metavar="TARGET", autocompletion=offered, help="Show everything about this target only."),
+]
+Watch = Annotated[bool, typer.Option("--watch", help="Repeat every 2 seconds, until Ctrl-C.")]
 
 
 def register(app: typer.Typer) -> None:
@@ -20,10 +37,13 @@ def register(app: typer.Typer) -> None:
     app.command()(status)
 
 
-def status(config: ConfigFile, as_json: AsJson = False) -> None:
-    """Show the state of the running sidecar: problems, listeners, and each target's state, backlog, lag and last error.
+def status(config: ConfigFile, target: Target = None, watch: Watch = False, as_json: AsJson = False) -> None:
+    """Show the state of the running sidecar: problems, and each target's state, lag, backlog and parked events.
 
-    Exit code 0 if there is no problem, 1 if there is one or if no sidecar runs, 2 for a wrong configuration.
+    With TARGET: the position, latency, rate, calls, errors, parked events and comparisons of that target.
+
+    Exit code 0 if there is no problem, 1 if there is one or if no sidecar runs, 2 for a wrong configuration. With
+    TARGET only the problems of that target count. With --watch: 0 after Ctrl-C.
 
     The first lines name the problems: a target is paused, has parked events, fails, or has been waiting for longer than
     `status_grace`; a gap is open; a listener is lost, cannot deliver, or is refused; no listener has reported for
@@ -33,98 +53,70 @@ def status(config: ConfigFile, as_json: AsJson = False) -> None:
     The lag of a target counts from the commit at the source, and includes changes that still wait in the listener.
     JSON format: docs/status.md.
     """
-    answer = ask(load_outline(config).directory, "status")
+    outline = load_outline(config)
+    assert_target(config, target, outline.targets)
+    if watch and as_json:
+        raise UsageError("--watch and --json exclude each other", "give one of them")
+    if watch:
+        _watch(lambda: _parts(outline.directory, ask(outline.directory, "status"), target))
+        return
+    answer = ask(outline.directory, "status")
     if as_json:
-        print_json(answer)
+        print_json(answer if target is None else _of(answer, target))
     else:
-        _print_status(answer)
-    if not answer["well"]:
+        show(_parts(outline.directory, answer, target))
+    if answer["problems"] if target is None else of_target(answer["problems"], target):
         raise typer.Exit(1)
 
 
-def _print_status(answer: dict[str, Any]) -> None:
-    for line in _verdict(answer["problems"]):
-        say(line)
-    bridge, queue = answer["bridge"], answer["queue"]
-    say(f"source {answer['source']}, pid {answer['pid']}, pysync {answer['version']}")
-    say(
-        f"{_capture(bridge, answer['notification_log'])}; queue: {count(queue['events'], 'event')} "
-        f"kept{_history(queue['history'])}, {queue['free_bytes'] // 2**20} MiB free"
-    )
-    for gap in answer["gaps"]:
-        if gap["state"] != "closed":
-            say(f"gap, {gap['state']}: {gap['reason']}")
-    if answer["bootstrap"]:
-        for line in told(answer["bootstrap"]):
-            say(line)
-    if answer["listeners"]:
-        print_table("listeners", _LISTENER_COLUMNS, [_listener_row(it) for it in answer["listeners"]])
-    columns = ("target", "kind", "state", "queued", "parked", "lag", "done")
-    print_table("targets", columns, [_target_row(target) for target in answer["targets"]])
-    for target in answer["targets"]:
-        if target["last_error"]:
-            say(f"{target['name']}: {_error(target['last_error'])}")
-        if target["paused"]:
-            say(f"{target['name']} is paused: {target['paused']['reason']}")
-        if target["verify"]:
-            say(f"{target['name']} verified {_verified(target['verify'])}")
+def _of(answer: dict[str, Any], target: str) -> dict[str, Any]:
+    """The target of that name. Raises PysyncError if the sidecar was started before the target was added."""
+    for it in answer["targets"]:
+        if it["name"] == target:
+            return dict(it)
+    raise PysyncError(f"the running sidecar has no target {target!r}", "restart it: it runs with an older pysync.toml")
 
 
-def _verdict(problems: list[str]) -> list[str]:
-    """`OK`, or the number of problems and a line for each."""
-    return [f"{count(len(problems), 'problem')}:", *(f"  {line}" for line in problems)] if problems else ["OK"]
+def _parts(directory: Path, answer: dict[str, Any], target: str | None) -> list[Part]:
+    if target is None:
+        return list(overview(answer, time.time()))
+    parked = _of(answer, target)["parked"]
+    tables = ask(directory, "parked list", target=target)["tables"] if parked else []
+    return list(detail(answer, target, tables, time.time()))
 
 
-def _history(history: dict[str, Any]) -> str:
-    """What is kept only because of [queue] retain."""
-    if not history["retain_seconds"] or not history["events"]:
-        return ""
-    size = history["bytes"] / 2**20
-    return f" ({history['events']:,} of them as history since {moment(history['oldest_at'])}, {size:.1f} MiB)"
+def _watch(parts: Callable[[], Iterable[Part]]) -> None:
+    """Show the parts again and again: on a terminal in place, elsewhere one after the other. Ends with Ctrl-C."""
+    from rich.console import Console  # noqa: PLC0415 - slow to load
+
+    console = Console(highlight=False)
+    try:
+        if console.is_terminal and not console.is_dumb_terminal:
+            _redraw(parts, console)
+        while True:
+            show([*_now(parts), Line()], console)
+            sys.stdout.flush()
+            time.sleep(_SECONDS)
+    except KeyboardInterrupt:
+        return
 
 
-def _verified(found: dict[str, Any]) -> str:
-    more = found["drift"] - len(found["names"])
-    names = ", ".join(found["names"]) + (f" and {more} more" if more else "")
-    drift = f"{found['drift']} drifted: {names}" if found["drift"] else "no drift"
-    return f"at {moment(found['ended_at'])}: {count(found['objects'], 'object')}, {drift}"
+def _redraw(parts: Callable[[], Iterable[Part]], console: Console) -> NoReturn:
+    from rich.console import Group  # noqa: PLC0415 - slow to load
+    from rich.live import Live  # noqa: PLC0415
+
+    with Live(console=console, screen=True, auto_refresh=False) as live:
+        while True:
+            live.update(Group(*(rendered(it, wraps=True) for it in _now(parts))), refresh=True)
+            time.sleep(_SECONDS)
 
 
-def _capture(bridge: dict[str, Any] | None, log: dict[str, Any] | None) -> str:
-    if bridge:
-        refused = bridge["refused_connections"]
-        last = f"; refused logins: {refused}, the last at {moment(bridge['refused_last_at'])}" if refused else ""
-        return f"bridge on port {bridge['port']}: {counts(bridge['answers']) or 'no event yet'}{last}"
-    if log:
-        read = "no event read yet" if log["position"] is None else f"read up to event {log['position']}"
-        return f"notification log: {log['state']}, {read}"
-    return "no changes are captured"
-
-
-def _listener_row(listener: dict[str, Any]) -> tuple[Any, ...]:
-    heard, size = listener["heard_at"], listener["waiting_bytes"]
-    return (
-        listener["instance"],
-        listener["source"],
-        listener["state"],
-        "not since the sidecar started" if heard is None else moment(heard),
-        f"{count(listener['waiting_events'], 'event')}, {count(size, 'byte')}" if size else "nothing",
-        count(listener["lost"], "event") if listener["lost"] else "none",
-    )
-
-
-def _error(error: dict[str, Any]) -> str:
-    return f"last error at {moment(error['at'])}{' (recovered)' if error['over'] else ''}: {error['reason']}"
-
-
-def _target_row(target: dict[str, Any]) -> tuple[Any, ...]:
-    lag = target["lag_seconds"]
-    return (
-        target["name"],
-        target["kind"],
-        target["state"],
-        target["queued"],
-        target["parked"],
-        None if lag is None else duration(lag),
-        counts(target["counts"]),
-    )
+def _now(parts: Callable[[], Iterable[Part]]) -> list[Part]:
+    """The parts as they are now, or why there are none: a sidecar that is restarted comes back."""
+    title = f"{datetime.now().astimezone():%Y-%m-%d %H:%M:%S}  pysync status --watch, Ctrl-C ends"
+    try:
+        return [Line(title, "faint"), *parts()]
+    except UsageError:
+        raise
+    except PysyncError as error:
+        return [Line(title, "faint"), Line(str(error), "bad")]

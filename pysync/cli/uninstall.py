@@ -1,4 +1,4 @@
-"""`pysync uninstall`: what `pysync init` made is taken back."""
+"""`pysync uninstall`: remove what `pysync init` created."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from pysync.errors import PysyncError, UsageError
 from pysync.install.record import NAME, Record, read_record
 from pysync.install.removal import Uninstall, finish
 from pysync.install.removal import uninstall as plan
-from pysync.jobs.uninstalling import assert_stopped, behind
+from pysync.jobs.uninstalling import assert_stopped, unapplied
 
 Purge = Annotated[bool, typer.Option("--purge", help="Also remove the queue, spool, token, pysync.toml and backups.")]
 Yes = Annotated[bool, typer.Option("--yes", help="Do not ask for confirmation.")]
@@ -44,20 +44,20 @@ def uninstall(
     record = read_record(config_dir.absolute())
     if record is None:
         hint = "name the directory that pysync init used: --config-dir DIR"
-        raise UsageError(f"pysync init has left no record in {config_dir / NAME}", hint)
+        raise UsageError(f"there is no record of pysync init: {config_dir / NAME}", hint)
     logs.configure("warning", "console")
     assert_stopped(record.queue)
     found = plan(record, purge=purge)
-    if purge and not force and (waiting := behind(record.queue)):
-        told = "\n".join([*waiting[:-1], f"{waiting[-1]}: these changes would be lost"])
-        raise PysyncError(told, "start the sidecar until they are applied, or give --force")
+    if purge and not force and (waiting := unapplied(record.queue)):
+        message = "\n".join([*waiting[:-1], f"{waiting[-1]}: these changes would be lost"])
+        raise PysyncError(message, "start the sidecar until they are applied, or give --force")
     if problems := [problem for it in found.removals for problem in it.problems()]:
         raise UsageError("\n".join(problems))
     if purge and not (yes or dry_run or typer.confirm(_question(found), err=True)):
         raise typer.Exit(1)
     if not dry_run:
         _apply(found, record, purge=purge)
-        found = replace(found, left=plan(record, purge=purge).left)  # a backup more
+        found = replace(found, left=plan(record, purge=purge).left)  # the edit of hive-site.xml leaves a backup
     if as_json:
         print_json(_as_json(found, dry_run=dry_run))
     else:
@@ -109,7 +109,7 @@ def _print(found: Uninstall, *, dry_run: bool) -> None:
 
 
 def _next(found: Uninstall) -> list[str]:
-    """What a person does then."""
+    """Return the next steps of a person, as shell commands."""
     done = {it.what for it in found.removals}
     lines = ["systemctl daemon-reload"] if "systemd unit" in done else []
     if "properties in hive-site.xml" in done:

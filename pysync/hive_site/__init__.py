@@ -1,4 +1,4 @@
-"""hive-site.xml, the file which Hive reads its settings from: `<configuration>` of `<property>` of name and value."""
+"""hive-site.xml, the configuration file of Hive: a `<configuration>` of `<property>` elements with name and value."""
 
 from __future__ import annotations
 
@@ -9,17 +9,17 @@ from xml.sax.saxutils import escape
 
 from pysync.errors import UsageError
 
-# What XML 1.0 calls Char (https://www.w3.org/TR/xml/#charsets), turned round.
+# Everything but Char of XML 1.0 (https://www.w3.org/TR/xml/#charsets).
 _NOT_XML = re.compile("[^\t\n\r\u0020-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
-# A parser makes one \n of \r and of \r\n, unless they are written as references.
+# A parser turns \r and \r\n into \n, unless they are written as character references.
 _KEPT = {"\r": "&#13;"}
 
 
 def to_xml(properties: Mapping[str, str]) -> str:
-    """The text of a hive-site.xml with these settings, in their order.
+    """Return the text of a hive-site.xml with these properties, in this order.
 
-    Hadoop replaces `${name}` within a value by that setting, and cuts white space off names but not off values.
-    UsageError for a character that XML cannot hold, which names the setting.
+    Hadoop replaces `${name}` in a value by that property, and strips white space from names but not from values.
+    Raises UsageError, which names the property, for a character that XML cannot contain.
     """
     lines = ['<?xml version="1.0" encoding="UTF-8"?>', "<configuration>"]
     for name, value in properties.items():
@@ -29,12 +29,12 @@ def to_xml(properties: Mapping[str, str]) -> str:
 
 
 def write(path: Path, properties: Mapping[str, str]) -> None:
-    """Write the settings to a file, in UTF-8."""
+    """Write the properties to a file, in UTF-8."""
     path.write_text(to_xml(properties), encoding="utf-8", newline="\n")
 
 
 def element(tag: str, text: str, setting: str) -> str:
-    """`<tag>text</tag>`, escaped. UsageError for a character that XML cannot hold, which names the setting."""
+    """Return `<tag>text</tag>`, escaped. Raises UsageError, which names the property, for a forbidden character."""
     bad = _NOT_XML.search(text)
     if bad:
         raise UsageError(

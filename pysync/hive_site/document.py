@@ -1,7 +1,7 @@
-"""A hive-site.xml that somebody else wrote: its properties, as Hadoop reads them, and where each stands.
+"""An existing hive-site.xml: its properties, as Hadoop reads them, and the place of each in the file.
 
-Hadoop takes the last of several properties of one name, unless an earlier one is `<final>true</final>`, and cuts white
-space off names (org.apache.hadoop.conf.Configuration). No entity is expanded and no other file is read.
+If a name occurs several times, Hadoop uses the last property, unless an earlier one is `<final>true</final>`. It strips
+white space from names (org.apache.hadoop.conf.Configuration). The parser expands no entity and reads no other file.
 """
 
 from __future__ import annotations
@@ -20,34 +20,34 @@ _BOMS = ((codecs.BOM_UTF8, "utf-8"), (codecs.BOM_UTF16_LE, "utf-16-le"), (codecs
 _SPACE = b" \t\r\n"
 
 Span = tuple[int, int]
-"""From, and to just behind, in bytes of `Document.data`."""
+"""Start and end (exclusive), in bytes of `Document.data`."""
 
 
 @dataclass(frozen=True, slots=True)
 class Property:
-    """One `<property>`; its value is None where it has none, and an empty one is none to Hadoop."""
+    """One `<property>`. The value is None if it is missing or empty, as for Hadoop."""
 
     name: str
     value: str | None
     is_final: bool
     span: Span
-    content: Span | None  # of what is within <value>; None: it is an attribute (Hadoop 3), or there is none
+    content: Span | None  # between <value> and </value>; None: an attribute (Hadoop 3), or no value
 
 
 @dataclass(frozen=True, slots=True)
 class Document:
-    """The file: `data` is its text in UTF-8, without a byte order mark."""
+    """The parsed file. `data` is its text in UTF-8, without a byte order mark."""
 
     data: bytes
     bom: bytes
     codec: str
     properties: tuple[Property, ...]
-    includes: tuple[str, ...]  # what xi:include elements name
-    root: Span  # of the end tag of <configuration>, or of the whole element if that is <configuration/>
+    includes: tuple[str, ...]  # the references of xi:include elements
+    root: Span  # the end tag of <configuration>, or the whole element if it is <configuration/>
     block: tuple[Span, Span] | None  # the comments around what pysync added
 
     def effective(self) -> dict[str, Property]:
-        """The property that counts, by name. One without a value counts where it is final: then no other does."""
+        """Return the property that Hadoop uses, by name. A final property without a value hides the others."""
         found = dict[str, Property]()
         for it in self.properties:
             before = found.get(it.name)
@@ -59,15 +59,15 @@ class Document:
         return found
 
     def values(self) -> dict[str, str]:
-        """What Hadoop would read, by name, without white space around it."""
+        """Return the values that Hadoop reads, by name, without white space around them."""
         return {name: it.value.strip() for name, it in self.effective().items() if it.value is not None}
 
     def before(self, at: int) -> int:
-        """Where the white space in front of a place begins."""
+        """Return the start of the white space before `at`."""
         return len(self.data[:at].rstrip(_SPACE))
 
     def indent(self) -> str:
-        """How far the properties are indented."""
+        """Return the indentation of the properties."""
         if not self.properties:
             return "  "
         start = self.properties[0].span[0]
@@ -75,21 +75,21 @@ class Document:
         return "" if line.strip(_SPACE) else line.decode("utf-8")
 
     def line_end(self) -> str:
-        """What its lines end with."""
+        """Return the line end of the file."""
         last = self.data.rfind(b"\n")
         return "\r\n" if self.data[max(last - 1, 0) : last] == b"\r" else "\n"
 
     def is_in_block(self, it: Property) -> bool:
-        """Whether pysync added it."""
+        """Whether the property is in the block that pysync added."""
         return self.block is not None and self.block[0][1] <= it.span[0] < self.block[1][0]
 
     def encoded(self, data: bytes) -> bytes:
-        """The bytes of a file with this text, in the encoding of this one; what that lacks becomes `&#…;`."""
+        """Encode a text like this file. Characters that the encoding lacks become references (`&#…;`)."""
         return self.bom + data.decode("utf-8").encode(self.codec, "xmlcharrefreplace")
 
 
 def parse(content: bytes, name: str) -> Document:
-    """Read the content of the file `name`. UsageError, with line and column, where it is not a hive-site.xml."""
+    """Parse the content of the file `name`. Raises UsageError, with line and column, if it is no hive-site.xml."""
     bom, codec = next(((bom, codec) for bom, codec in _BOMS if content.startswith(bom)), (b"", ""))
     try:
         codec = codec or _declared(content)
@@ -109,11 +109,11 @@ def parse(content: bytes, name: str) -> Document:
 
 
 def _declared(content: bytes) -> str:
-    """The encoding that the XML declaration names. Raises ExpatError where anything in it is malformed."""
+    """Return the encoding in the XML declaration. Raises ExpatError if the file is malformed."""
     found = ["utf-8"]
     parser = expat.ParserCreate()
     parser.XmlDeclHandler = lambda _version, encoding, _standalone: found.append(encoding or "utf-8")
-    parser.DefaultHandler = lambda _data: None  # or entities would be expanded
+    parser.DefaultHandler = lambda _data: None  # without it, entities are expanded
     parser.Parse(content, True)
     return codecs.lookup(found[-1]).name
 
@@ -122,11 +122,11 @@ def _declared(content: bytes) -> str:
 class _Element:
     name: str  # without its prefix
     start: int
-    inside: int | None = None  # where its content begins
+    inside: int | None = None  # the start of its content
 
 
 class _Reader:
-    """One pass of expat. The end of a token is where the next one begins, so every token has a handler."""
+    """One pass of expat. A token ends where the next one begins, so every kind of token needs a handler."""
 
     def __init__(self, data: bytes) -> None:
         self.properties = list[Property]()
@@ -153,7 +153,7 @@ class _Reader:
         return (begin, end) if begin and end and begin[1] <= end[0] else None
 
     def _at(self) -> int:
-        """Where the token at hand begins; the start tag before it, if it was one, ends there."""
+        """Return the start of the current token. If a start tag came before it, that tag ends here."""
         at = self._parser.CurrentByteIndex
         if self._open and self._open[-1].inside is None:
             self._open[-1].inside = at
@@ -195,7 +195,7 @@ class _Reader:
 
     def _other(self, text: str) -> None:
         self._at()
-        if text.startswith("&"):  # an entity, which stays as it is written
+        if text.startswith("&"):  # an entity; its text is kept
             self._text.append(text)
 
     def _comment(self, text: str) -> None:

@@ -1,6 +1,7 @@
-"""A hive-site.xml on its disk: replaced as a whole or not at all, with what it was beside it.
+"""A hive-site.xml on disk. An edit replaces the whole file or nothing, and keeps the old file as a backup.
 
-Owner, group, mode and extended attributes (ACLs, SELinux) stay. A symbolic link leads to the file that is edited.
+The new file has the owner, group, mode and extended attributes (ACLs, SELinux) of the old one. Symbolic links are
+followed.
 """
 
 from __future__ import annotations
@@ -22,7 +23,7 @@ BACKUP = ".pysync-backup"
 
 @dataclass(frozen=True, slots=True)
 class Rewrite:
-    """An edit that was looked at and is still to be done: the real file, its content now, and what it shall be."""
+    """An edit that is not applied yet: the file with links resolved, its content, and the content after the edit."""
 
     path: Path
     before: bytes
@@ -30,12 +31,12 @@ class Rewrite:
 
     @property
     def changes(self) -> tuple[Change, ...]:
-        """What differs then; empty if nothing does."""
+        """The properties that the edit changes."""
         return self.edited.changes
 
 
 def plan(path: Path, edit: Callable[[Document, str], Edited]) -> Rewrite:
-    """What `edit` makes of the file at `path`, which is not changed. UsageError where that cannot be done."""
+    """Plan an edit of the file at `path`. Changes nothing. Raises UsageError if the file cannot be edited."""
     real = path.resolve()
     before = _read(real)
     document = parse(before, str(real))
@@ -45,14 +46,14 @@ def plan(path: Path, edit: Callable[[Document, str], Edited]) -> Rewrite:
 
 
 def backups(path: Path) -> list[Path]:
-    """The backups of the file at `path`, the oldest first."""
+    """Return the backups of the file at `path`, the oldest first."""
     real = path.resolve()
     found = [it for it in real.parent.glob(f"{real.name}{BACKUP}*") if it.is_file()]
     return sorted(found, key=lambda it: (len(it.name), it.name))
 
 
 def assert_replaceable(path: Path) -> None:
-    """Raises UsageError where this user could not replace the file and leave its owner as it is."""
+    """Raise UsageError if this user cannot replace the file, or cannot keep its owner."""
     real = path.resolve()
     owner = real.stat().st_uid
     if os.geteuid() not in {0, owner}:
@@ -62,7 +63,10 @@ def assert_replaceable(path: Path) -> None:
 
 
 def apply(rewrite: Rewrite) -> Path | None:
-    """Do it, and return the backup; None if there is nothing to do. Raises PysyncError, and then nothing is changed."""
+    """Apply the edit and return the backup, or None if there is nothing to do.
+
+    Raises PysyncError; then nothing is changed.
+    """
     if not rewrite.changes:
         return None
     assert_replaceable(rewrite.path)
@@ -84,7 +88,7 @@ def _read(path: Path) -> bytes:
 
 
 def _assert_unconcerned(path: Path, href: str) -> None:
-    """A file that is included may hold a list of listeners, which one of ours would replace."""
+    """Raise UsageError for an included file that sets listeners: a list in the outer file would replace it."""
     included = path.parent / href.removeprefix("file://")
     try:
         document = parse(included.read_bytes(), str(included))
@@ -101,26 +105,26 @@ def _assert_unconcerned(path: Path, href: str) -> None:
 def _replace(path: Path, before: bytes, content: bytes) -> Path:
     found = path.stat()
     made = draft(path, content, mode=found.st_mode & 0o7777, owner=(found.st_uid, found.st_gid), like=path)
-    backup = kept = _kept(path, before)
+    backup = kept = _existing_backup(path, before)
     try:
-        backup = backup or _second_name(path)
+        backup = backup or _new_backup(path)
         made.replace(path)
     except BaseException:
         made.unlink()
         if backup and not kept:
-            backup.unlink()  # it is the very file, which somebody may edit in place
+            backup.unlink()  # a link to the file itself, which may be edited in place
         raise
     sync(path.parent)
     return backup
 
 
-def _kept(path: Path, before: bytes) -> Path | None:
-    """A backup that has this content already."""
+def _existing_backup(path: Path, before: bytes) -> Path | None:
+    """Return an existing backup with this content."""
     return next((it for it in backups(path) if not it.is_symlink() and it.read_bytes() == before), None)
 
 
-def _second_name(path: Path) -> Path:
-    """The file as it is now under another name, so with its owner and mode, too."""
+def _new_backup(path: Path) -> Path:
+    """Link the file under the name of a new backup. So the backup has its owner and mode, too."""
     for number in count():
         backup = path.with_name(f"{path.name}{BACKUP}{f'.{number}' if number else ''}")
         with suppress(FileExistsError):

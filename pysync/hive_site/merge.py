@@ -1,8 +1,8 @@
-"""Merge: our properties put into a hive-site.xml, or taken out of it, and not a byte changed besides.
+"""Add the properties of pysync to a hive-site.xml, or remove them. No other byte changes.
 
-A new property stands in a block of its own between two comments. A class is added to the list of listeners where that
-is: HMS 3 and 4 read `metastore.event.listeners` and, only where that is not set, `hive.metastore.event.listeners`
-(MetastoreConf.getVar), HMS 2 the latter alone.
+New properties are in a block between two comments. A class is added to an existing list of listeners: HMS 3 and 4 read
+`metastore.event.listeners`, and `hive.metastore.event.listeners` only if the first is not set (MetastoreConf.getVar);
+HMS 2 reads only the second.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ _BY_HAND = "edit the property by hand; pysync hive-site prints what it needs"
 
 @dataclass(frozen=True, slots=True)
 class Change:
-    """A property that becomes another; None: it is not there."""
+    """The change of one property. None: the property does not exist."""
 
     name: str
     old: str | None
@@ -37,11 +37,11 @@ class Change:
 
 @dataclass(frozen=True, slots=True)
 class Edited:
-    """The content of a file after an edit, and what differs then."""
+    """The content of a file after an edit, and the properties that changed."""
 
     content: bytes
     changes: tuple[Change, ...]
-    values: Mapping[str, str]  # all that Hadoop would read of it
+    values: Mapping[str, str]  # all values that Hadoop reads
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,9 +51,9 @@ class _Edit:
 
 
 def merge(document: Document, settings: Mapping[str, str], name: str) -> Edited:
-    """The file with these settings; of the listeners in `settings` it adds those that it lacks.
+    """Set these properties, and add missing classes to the list of listeners. Changes nothing if all are set.
 
-    Raises UsageError for a property that cannot be edited, PysyncError where the result would differ in anything else.
+    Raises UsageError for a property that cannot be edited, and PysyncError if anything else would change.
     """
     wanted = _wanted(document, settings)
     there, old = document.effective(), document.values()
@@ -65,9 +65,9 @@ def merge(document: Document, settings: Mapping[str, str], name: str) -> Edited:
 
 
 def unmerge(document: Document, listener: str, name: str) -> Edited:
-    """The file without the properties of pysync, and without our class in the lists of listeners.
+    """Remove the properties of pysync, and our class from the lists of listeners.
 
-    Raises PysyncError where the result would differ in anything else.
+    Raises PysyncError if anything else would change.
     """
     edits, wanted = list[_Edit](), document.values()
     for it in document.properties:
@@ -84,7 +84,7 @@ def unmerge(document: Document, listener: str, name: str) -> Edited:
 
 
 def _wanted(document: Document, settings: Mapping[str, str]) -> dict[str, str]:
-    """The settings, each under the name that the file uses for it, the lists of listeners with those that are there."""
+    """Return the wanted properties under the names in the file. Lists of listeners keep their entries."""
     old, lists = document.values(), dict[str, str]()
     added = _listed(settings.get(LISTENERS[0], ""))
     for key in [it for it in LISTENERS if it in old] or LISTENERS[:1] if added else ():
@@ -103,19 +103,19 @@ def _joined(listeners: Iterator[str] | list[str]) -> str:
 
 
 def _set(document: Document, it: Property, value: str, name: str) -> _Edit:
-    """A property of the file with another value."""
+    """Return the edit that sets a property of the file to another value."""
     if it.content is None:
         raise UsageError(f"{name}: {it.name} has no <value> that can be changed", _BY_HAND)
     start, end = it.content
     raw = document.data[start:end].decode("utf-8")
     old = _listed(it.value or "")
     if it.name in LISTENERS and not (it.value or "").rstrip().endswith(","):
-        return _listing(raw, start, _joined(_listed(value)[len(old) :]), is_first=not old)
+        return _appended(raw, start, _joined(_listed(value)[len(old) :]), is_first=not old)
     return _Edit(it.content, element("value", value, it.name)[len("<value>") : -len("</value>")])
 
 
-def _listing(raw: str, start: int, added: str, *, is_first: bool) -> _Edit:
-    """More classes at the end of a list; what is there stays as it is, also in a CDATA section."""
+def _appended(raw: str, start: int, added: str, *, is_first: bool) -> _Edit:
+    """Return the edit that appends classes to a list. The old text is kept, also in a CDATA section."""
     if is_first:
         return _Edit((start, start), added)
     text = raw.rstrip()
@@ -124,7 +124,7 @@ def _listing(raw: str, start: int, added: str, *, is_first: bool) -> _Edit:
 
 
 def _unlisted(document: Document, it: Property, listener: str, name: str) -> _Edit:
-    """A list without our class; the whole property where we added it and nothing else is in it."""
+    """Return the edit that removes our class from a list. If we added the property, it is removed as a whole."""
     if it.content is None:
         raise UsageError(f"{name}: {it.name} has no <value> that can be changed", _BY_HAND)
     if document.is_in_block(it) and _listed(it.value or "") == [listener]:
@@ -140,7 +140,7 @@ def _unlisted(document: Document, it: Property, listener: str, name: str) -> _Ed
 
 
 def _block(document: Document, settings: Mapping[str, str]) -> _Edit:
-    """New properties, between two comments, at the end of the file; in the block that is there already, if so."""
+    """Return the edit that adds properties to our block, which is at the end of the file."""
     indent, end = document.indent(), document.line_end()
     lines = [line for key, value in settings.items() for line in _lines(key, value, indent)]
     if document.block:
@@ -166,7 +166,7 @@ def _lines(name: str, value: str, indent: str) -> Iterator[str]:
 
 
 def _checked(document: Document, edits: list[_Edit], wanted: Mapping[str, str], name: str) -> Edited:
-    """The edits done, the result read again: it must say what is `wanted`, and all else must be as it was."""
+    """Apply the edits and read the result again. Raises PysyncError if more than the `wanted` values changed."""
     data, rest = b"", 0
     for edit in sorted(edits, key=lambda it: it.span):
         data += document.data[rest : edit.span[0]] + edit.text.encode("utf-8")
@@ -174,20 +174,20 @@ def _checked(document: Document, edits: list[_Edit], wanted: Mapping[str, str], 
     content = document.encoded(data + document.data[rest:])
     after, old = parse(content, name), document.values()
     new = after.values()
-    if _meant(new) != _meant(wanted) or _others(after) != _others(document):
+    if _normalized(new) != _normalized(wanted) or _others(after) != _others(document):
         raise PysyncError(f"cannot edit {name}: more than the properties of pysync would change", _BY_HAND)
     keys = [*dict.fromkeys([*old, *new])]
     changes = (Change(key, old.get(key), new.get(key)) for key in keys if old.get(key) != new.get(key))
     return Edited(content, tuple(changes), new)
 
 
-def _meant(values: Mapping[str, str]) -> dict[str, str]:
-    """The values without the white space in lists of listeners; an empty list is as none."""
+def _normalized(values: Mapping[str, str]) -> dict[str, str]:
+    """Return the values without white space in lists of listeners, and without empty lists."""
     found = {key: _joined(_listed(it)) if key in LISTENERS else it for key, it in values.items()}
     return {key: it for key, it in found.items() if it or key not in LISTENERS}
 
 
 def _others(document: Document) -> list[tuple[str, str | None, bool]]:
-    """All that is not ours, in order, duplicates too."""
+    """Return all other properties in order, with duplicates."""
     rest = (it for it in document.properties if it.name not in LISTENERS and not it.name.startswith(PREFIX))
     return [(it.name, it.value, it.is_final) for it in rest]

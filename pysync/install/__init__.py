@@ -1,4 +1,4 @@
-"""Install: what a person does once: directories, token, pysync.toml, the service, and the listener in HMS; and back."""
+"""Set-up and removal: directories, token, pysync.toml, the systemd unit, and the listener in HMS."""
 
 from pysync.install.listener import LISTENER, listener_jar, listener_settings
 

@@ -1,7 +1,7 @@
-"""A pysync.toml for one target, made of the lines and comments of conf/pysync.toml.
+"""The text of a pysync.toml with one target, composed of the lines and comments of conf/pysync.toml.
 
-That file has, in this order: the sections; `[[targets]]` with the settings of a metastore, a blank line, and those of
-all kinds; and for each other kind a comment `# [[targets]]` with its own settings.
+conf/pysync.toml has, in this order: the sections; `[[targets]]` with the settings of kind `hms`, a blank line, and the
+settings of all kinds; then for each other kind a comment `# [[targets]]` with its own settings.
 """
 
 from __future__ import annotations
@@ -18,45 +18,51 @@ _KEY = re.compile(r'(?:# )?(?P<key>\w+) = (?P<value>"[^"]*"|\{[^}]*\}|[^ #]+)(?P
 
 
 @dataclass(frozen=True, slots=True)
-class Wish:
-    """What a pysync.toml shall say. The values are texts, `locations` are prefixes: source to target."""
+class ConfigValues:
+    """The values for a pysync.toml. `locations` maps prefixes at the source to prefixes at the target."""
 
     kind: str
-    sections: Mapping[str, Mapping[str, str | int]]  # by section and key; what is the default is left a comment
+    sections: Mapping[str, Mapping[str, str | int]]  # by section and key; a default value stays a comment
     target: Mapping[str, str] = field(default_factory=dict)  # without `kind`
     locations: Mapping[str, str] = field(default_factory=dict)
 
 
-def config_text(reference: str, wish: Wish) -> str:
-    """The text of the file; `reference` is that of conf/pysync.toml. Raises UsageError for an unknown kind."""
+def config_text(reference: str, values: ConfigValues) -> str:
+    """Return the text of a pysync.toml. `reference` is the text of conf/pysync.toml.
+
+    Raises UsageError for an unknown kind of target.
+    """
     lines = reference.splitlines()
     at = lines.index(_TABLE)
     general, targets = lines[:at], lines[at:]
-    for section, values in wish.sections.items():
+    for section, settings in values.sections.items():
         first = general.index(f"[{section}]")
         last = next((n for n in range(first + 1, at) if general[n].startswith("[")), at)
-        general[first:last] = _with(general[first:last], values, defaults=True)
-    return "\n".join([*general, *_target(targets, wish)]).rstrip() + "\n"
+        general[first:last] = _with(general[first:last], settings, defaults=True)
+    return "\n".join([*general, *_target(targets, values)]).rstrip() + "\n"
 
 
-def _target(lines: list[str], wish: Wish) -> list[str]:
-    """`[[targets]]` of that kind: its own settings, then those that every kind has."""
+def _target(lines: list[str], values: ConfigValues) -> list[str]:
+    """Return the lines of `[[targets]]`: the settings of the kind, then the settings of all kinds."""
     blank = lines.index("")
     examples = lines.index(f"# {_TABLE}") - 1
     hms, common = lines[:blank], lines[blank:examples]
     own = hms
-    if wish.kind != "hms":
-        own, locations = _of_kind(lines[examples:], wish.kind, _keys(common))
-        common = [_instead(line, locations) for line in common]
+    if values.kind != "hms":
+        own, locations = _kind_lines(lines[examples:], values.kind, _keys(common))
+        common = [_replaced(line, locations) for line in common]
         comment = hms[1 : next(n for n, line in enumerate(hms) if line.startswith("name = "))]
         own = [_TABLE, *comment, *own]
-    own = _with(own, {**wish.target, "kind": wish.kind})
-    pairs = ", ".join(f"{toml_string(old)} = {toml_string(new)}" for old, new in wish.locations.items())
-    return [*own, *(_placed(line, pairs) for line in common)]
+    own = _with(own, {**values.target, "kind": values.kind})
+    pairs = ", ".join(f"{toml_string(old)} = {toml_string(new)}" for old, new in values.locations.items())
+    return [*own, *(_with_locations(line, pairs) for line in common)]
 
 
-def _of_kind(lines: list[str], kind: str, common: set[str]) -> tuple[list[str], str]:
-    """The lines of a kind's own settings, with what other kinds say of the same keys, and its line of locations."""
+def _kind_lines(lines: list[str], kind: str, common: set[str]) -> tuple[list[str], str]:
+    """Return the lines of the kind's own settings, and its line `locations`.
+
+    A setting that only the example of another kind shows comes from there, if this kind has it, too.
+    """
     known = {it.alias or key for key, it in target_kind(kind).settings.model_fields.items()}
     own, others, locations = list[str](), list[str](), ""
     for example in _examples(lines):
@@ -73,7 +79,7 @@ def _of_kind(lines: list[str], kind: str, common: set[str]) -> tuple[list[str], 
 
 
 def _examples(lines: list[str]) -> list[list[str]]:
-    """The lines below each `# [[targets]]`, up to a blank one."""
+    """Return the lines below each `# [[targets]]`, up to the next blank line."""
     found = list[list[str]]()
     is_within = False
     for line in lines:
@@ -88,30 +94,33 @@ def _examples(lines: list[str]) -> list[list[str]]:
 
 
 def _with(lines: list[str], values: Mapping[str, str | int], *, defaults: bool = False) -> list[str]:
-    """The lines with these values. With `defaults` a comment shows the default, and a value that is that stays one."""
+    """Return the lines with these values set; a key without a line gets one at the end.
+
+    With `defaults`, comments show default values, and a value that equals its default stays a comment.
+    """
     found, rest = list[str](), dict(values)
     for line in lines:
         key = _key(line)
-        found.append(_said(line, rest.pop(key), defaults=defaults) if key in rest else line)
+        found.append(_set(line, rest.pop(key), defaults=defaults) if key in rest else line)
     return found + [f"{key} = {_toml(value)}" for key, value in rest.items()]
 
 
-def _said(line: str, value: str | int, *, defaults: bool) -> str:
+def _set(line: str, value: str | int, *, defaults: bool) -> str:
     match = _KEY.fullmatch(line)
     if match is None or (defaults and line.startswith("# ") and match["value"] == _toml(value)):
         return line
-    rest = (match["rest"] or "").lstrip()
-    said = f"{match['key']} = {_toml(value)}"
-    return f"{said.ljust(len(line) - len(rest) - 2)}  {rest}" if rest else said
+    comment = (match["rest"] or "").lstrip()
+    setting = f"{match['key']} = {_toml(value)}"
+    return f"{setting.ljust(len(line) - len(comment) - 2)}  {comment}" if comment else setting
 
 
-def _placed(line: str, pairs: str) -> str:
+def _with_locations(line: str, pairs: str) -> str:
     if _key(line) != "locations":
         return line
     return f"locations = {{ {pairs} }}" if pairs else f"# {line.removeprefix('# ')}"
 
 
-def _instead(line: str, locations: str) -> str:
+def _replaced(line: str, locations: str) -> str:
     return locations if locations and _key(line) == "locations" else line
 
 

@@ -15,7 +15,10 @@ _JARS = (_PACKAGE / "jars" / "pysync-listener.jar", _PACKAGE.parent / "build" / 
 
 
 def listener_jar() -> Path:
-    """The jar in an installed wheel, or in a checkout once it is built. Raises PysyncError when there is none."""
+    """Return the path of the jar: in an installed wheel, or in a checkout where it was built.
+
+    Raises PysyncError if there is no jar.
+    """
     for jar in _JARS:
         if jar.is_file():
             return jar
@@ -23,7 +26,7 @@ def listener_jar() -> Path:
 
 
 def listener_settings(config: Config, spool: Path) -> dict[str, str]:
-    """What hive-site.xml must say so that the listener finds the sidecar of this configuration."""
+    """Return the properties for hive-site.xml that let the listener find the sidecar of this configuration."""
     return {
         "hive.metastore.event.listeners": LISTENER,
         "pysync.source.name": config.source.name,

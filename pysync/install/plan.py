@@ -1,4 +1,4 @@
-"""The plan of `pysync init`: everything that is to be made, and every problem, before anything is written."""
+"""The plan of `pysync init`: all steps and all problems, known before anything is written."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ from pysync.install.steps import Directory, File, HiveSite, Step, Token
 CONFIG = "pysync.toml"
 SPOOL = "pysync.spool.dir"
 
-# What neither a unit, nor hive-site.xml (`${…}`), nor a shell needs quoted.
+# Such a path needs no quotes in a systemd unit, in hive-site.xml (`${…}`), or in a shell.
 _PLAIN = re.compile(r"/[\w./+@,=-]*", re.ASCII)
 _LATER = ("hivemetastore-site.xml", "metastore-site.xml")
 _MANAGERS = (b"Cloudera Manager", b"Ambari")
@@ -37,10 +37,10 @@ _MANAGERS = (b"Cloudera Manager", b"Ambari")
 
 @dataclass(frozen=True, slots=True)
 class Places:
-    """Where things go; None: not at all. The state and spool directories are those of pysync.toml if that is there."""
+    """Where to install; None: not at all. The directory of the queue is in pysync.toml."""
 
     config: Path
-    spool: Path | None = None  # None: what hive-site.xml says, or else below the state directory
+    spool: Path | None = None  # None: as in hive-site.xml, or else below the directory of the queue
     units: Path | None = None
     hive_site: Path | None = None
     hive_lib: Path | None = None
@@ -48,19 +48,20 @@ class Places:
 
 @dataclass(frozen=True, slots=True)
 class Plan:
-    """Steps in the order in which they are done; none of them is, if there are `problems`."""
+    """The steps in order. If there are `problems`, no step may be applied."""
 
     steps: tuple[Step, ...]
     problems: tuple[str, ...]
     notes: tuple[str, ...]
     config: Path
-    properties: dict[str, str]  # what hive-site.xml must say; empty if there is to be no listener
+    settings: Config  # what pysync.toml says, or will say
+    properties: dict[str, str]  # for hive-site.xml; empty without a listener
 
 
 def plan(places: Places, user: str, text: str, executable: Path | None) -> Plan:
-    """What to do for a sidecar of `user`; `text` is what pysync.toml shall say, unless it is there.
+    """Plan the set-up of a sidecar that runs as `user`. `text` is for pysync.toml, unless that file exists.
 
-    Raises UsageError, a line for each problem, where there is no telling what the rest would be.
+    Writes nothing. Raises UsageError, with a line for each problem, if no plan can be made at all.
     """
     file = places.config / CONFIG
     if problems := first_problems(places, user):
@@ -81,32 +82,32 @@ def plan(places: Places, user: str, text: str, executable: Path | None) -> Plan:
     ]
     record = _record(places, config, user, spool, made)
     steps = (made[0], record, *made[1:])
-    # Those of a pysync.toml or hive-site.xml that is there were not looked at yet.
+    # The paths in an existing pysync.toml or hive-site.xml are not checked yet.
     used = (config.queue.directory, config.bridge.token_file, spool)
     problems = [f"{problem}; name another place" for path in used for problem in path_problems(path)]
     problems += [problem for step in steps for problem in step.problems()]
     problems += _unrunnable(executable, owner) if places.units else []
     properties = listener_settings(config, spool) if config.source.capture == "listener" else {}
-    return Plan(steps, tuple(dict.fromkeys(problems)), tuple(_notes(steps, places, config)), file, properties)
+    return Plan(steps, tuple(dict.fromkeys(problems)), tuple(_notes(steps, places, config)), file, config, properties)
 
 
 def merging(settings: dict[str, str], *, spool_is_given: bool) -> partial[Edited]:
-    """The edit of a hive-site.xml. A spool that it names stays, as events may wait there, unless one is given."""
+    """Return the edit of a hive-site.xml. A spool that the file names is kept, because events may wait there."""
     return partial(_merged, settings=settings, spool_is_given=spool_is_given)
 
 
 def _merged(document: Document, name: str, *, settings: dict[str, str], spool_is_given: bool) -> Edited:
-    there = document.values().get(SPOOL)
-    return merge(document, settings if spool_is_given or not there else {**settings, SPOOL: there}, name)
+    spool = document.values().get(SPOOL)
+    return merge(document, settings if spool_is_given or not spool else {**settings, SPOOL: spool}, name)
 
 
 def first_problems(places: Places, user: str) -> list[str]:
-    """What is wrong with the user and the places, whatever else there is to do."""
-    return [*user_problems(user), *_of_paths(places)]
+    """Return the problems of the user and of the paths that were given."""
+    return [*user_problems(user), *_problems_of_paths(places)]
 
 
 def user_problems(user: str) -> Iterator[str]:
-    """Why nothing can be set up for that user."""
+    """Yield why pysync cannot be set up for that user."""
     try:
         account = pwd.getpwnam(user)
     except KeyError:
@@ -116,7 +117,7 @@ def user_problems(user: str) -> Iterator[str]:
         yield f"only root can set up pysync for the user {user}; run the command as root, or as {user}"
 
 
-def _of_paths(places: Places) -> Iterator[str]:
+def _problems_of_paths(places: Places) -> Iterator[str]:
     for path in filter(None, (places.config, places.spool, places.units, places.hive_lib)):
         yield from (f"{problem}; name another place" for problem in path_problems(path))
     if places.hive_lib and not places.hive_lib.is_dir():
@@ -124,7 +125,7 @@ def _of_paths(places: Places) -> Iterator[str]:
 
 
 def path_problems(path: Path) -> Iterator[str]:
-    """Why a directory will not do: it must be absolute, and need no quotes anywhere."""
+    """Yield why a path is refused: it has to be absolute, and must not need quotes."""
     if not _PLAIN.fullmatch(str(path)) or ".." in path.parts:
         yield f"{str(path)!r} is not an absolute path of letters, digits and ./_+@,=-"
 
@@ -143,7 +144,7 @@ def _config(file: Path, text: str) -> Config:
 
 
 def _listener(places: Places, config: Config) -> tuple[Path | None, list[Step]]:
-    """The spool, if hive-site.xml or a flag names one, and what is to be done in HMS."""
+    """Return the spool that an option or hive-site.xml names, and the steps in HMS."""
     if config.source.capture != "listener":
         return places.spool, []
     steps, spool = list[Step](), places.spool
@@ -166,7 +167,7 @@ def _unit(places: Places, config: Config, user: str, executable: Path | None) ->
     state = config.queue.directory.absolute()
     service = unit.Service(executable, places.config / CONFIG, state, user, group, has_spark)
     content = unit.unit_text(shipped(unit.NAME), service).encode()
-    return [File(places.units / unit.NAME, "systemd unit", content)]
+    return [File(places.units / unit.NAME, "systemd unit", content, otherwise="give --no-systemd")]
 
 
 def _group(user: str) -> str:
@@ -177,7 +178,7 @@ def _group(user: str) -> str:
 
 
 def _record(places: Places, config: Config, user: str, spool: Path, made: Sequence[Step]) -> File:
-    """What is ours: all that is written, but neither what was there nor what a person keeps (pysync.toml)."""
+    """Return the record of what is created. It leaves out what existed before, and pysync.toml, which people edit."""
     files = {it.path: it.sum for it in made if isinstance(it, File) and it.path.name != CONFIG and it.state() != "kept"}
     found = Record(
         user=user,
@@ -194,7 +195,7 @@ def _record(places: Places, config: Config, user: str, spool: Path, made: Sequen
 
 
 def _unrunnable(executable: Path | None, owner: Owner) -> list[str]:
-    """Whether the service's user can run pysync at all: it may be installed in somebody's home."""
+    """Return why the user of the service cannot run pysync: it may be installed in another user's home."""
     if executable is None:
         return ["the command pysync is not installed; pip install pysync, or give --no-systemd"]
     found = [f"{problem}; install pysync elsewhere, or give --no-systemd" for problem in path_problems(executable)]
@@ -209,22 +210,22 @@ def _unrunnable(executable: Path | None, owner: Owner) -> list[str]:
 
 
 def _overruling(site: Path) -> Iterator[str]:
-    """Files beside hive-site.xml that HMS reads after it, and that have a list of listeners of their own."""
+    """Yield a note for each file that HMS reads after hive-site.xml, and whose list of listeners lacks ours."""
     for other in (site.with_name(name) for name in _LATER):
         with suppress(OSError, UsageError):
-            there = parse(other.read_bytes(), str(other)).values()
-            key = next((it for it in LISTENERS if it in there), "")
-            if LISTENER not in there.get(key, LISTENER):
+            values = parse(other.read_bytes(), str(other)).values()
+            key = next((it for it in LISTENERS if it in values), "")
+            if LISTENER not in values.get(key, LISTENER):
                 yield f"{other} sets {key}, and HMS reads it after {site.name}: add the listener there, too"
 
 
 def _notes(steps: Sequence[Step], places: Places, config: Config) -> Iterator[str]:
     for step in steps:
         if step.state() == "kept":
-            yield f"{step.path} is there and differs from what pysync init would write: it is kept as it is"
+            yield f"{step.path} exists and differs from what pysync init would write: it is kept"
         if isinstance(step, HiveSite) and any(it in step.rewrite.before for it in _MANAGERS):
             yield f"{step.path} is written by a cluster manager: set the properties there, too, or it removes them"
         if isinstance(step, HiveSite):
             yield from _overruling(step.path)
     if config.source.capture != "listener" and (places.hive_site or places.hive_lib):
-        yield "pysync.toml polls the notification log: HMS needs no listener, and is left as it is"
+        yield "pysync.toml polls the notification log: HMS needs no listener, and is not changed"

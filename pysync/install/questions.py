@@ -1,18 +1,18 @@
-"""Questions: what `pysync init` has to know for a new pysync.toml, and how each answer is checked."""
+"""The questions that `pysync init` asks for a new pysync.toml, and the check of each answer."""
 
 from __future__ import annotations
 
 import os
 import re
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
-from pydantic import TypeAdapter, ValidationError
+from pydantic import BaseModel, TypeAdapter, ValidationError
 
 from pysync.errors import UsageError
-from pysync.install.config_text import Wish
+from pysync.install.config_text import ConfigValues
 from pysync.sections import SourceConfig
 from pysync.targets.kinds import target_kind
 from pysync.validation import readable
@@ -24,12 +24,12 @@ _NAMES = {"hms": "dr", "glue": "catalog", "athena": "lake", "spark": "lake"}
 
 @dataclass(frozen=True, slots=True)
 class Question:
-    """One answer that is wanted: `key` with hyphens is its option; `kinds` are those that it is for, empty: all."""
+    """A question. Its option is `key` with hyphens. It is for targets of `kinds`; if empty, for all."""
 
     key: str
     text: str
     kinds: tuple[str, ...] = ()
-    default: str | None = None  # None: an answer is needed
+    default: str | None = None  # None: an answer is required
 
     @property
     def flag(self) -> str:
@@ -38,7 +38,7 @@ class Question:
 
     @property
     def label(self) -> str:
-        """What stands before the answer, on a line below the text."""
+        """The words of the prompt, on the line below `text`."""
         return self.key.replace("_", " ")
 
 
@@ -57,7 +57,12 @@ _QUESTIONS = (
         ("hms", "spark"),
     ),
     Question("region", "The AWS region of the Data Catalog, such as eu-west-1.", ("glue", "athena")),
-    Question("staging", "The location for query results of Athena, s3://bucket/prefix/.", ("athena",)),
+    Question("work_group", "The Athena work group for the statements; empty for primary.", ("athena",), default=""),
+    Question(
+        "staging",
+        "The location for query results of Athena, s3://bucket/prefix/; empty for the location of the work group.",
+        ("athena",),
+    ),
     Question(
         "location",
         "A location prefix at the source and at the target, hdfs://a/dir=hdfs://b/dir; empty for none.",
@@ -67,41 +72,41 @@ _QUESTIONS = (
 
 
 def questions(answers: Mapping[str, str]) -> Iterator[Question]:
-    """What is not answered yet, in order; `answers` may grow meanwhile: the kind decides what comes next."""
+    """Yield the unanswered questions in order. `answers` may grow meanwhile, and decides what comes next."""
     for it in _QUESTIONS:
         kind = answers.get("target_kind", "")
         if it.key not in answers and (not it.kinds or kind in it.kinds):
-            yield Question(it.key, it.text, it.kinds, _default_of(it.key, kind))
+            yield replace(it, default=_default_of(it.key, answers))
 
 
 def missing(answers: Mapping[str, str]) -> list[str]:
-    """The options that are needed and not given; where the kind of target is, those of each kind, with the kinds."""
+    """Return the required options that are missing. If the kind of target is missing: those of every kind."""
     left = [it for it in questions(answers) if it.default is None]
     if "target_kind" in answers:
-        return [it.flag for it in left]
-    of_kinds = [it for it in _QUESTIONS if it.kinds and it.key not in answers]
+        return [_flags(it) for it in left]
+    of_kinds = [it for it in _QUESTIONS if it.kinds and it.default is None and it.key not in answers]
     return [
         *(it.flag for it in left if it.key != "target_name"),
-        *(f"{it.flag} ({', '.join(it.kinds)})" for it in of_kinds),
+        *(f"{_flags(it)} ({', '.join(it.kinds)})" for it in of_kinds),
     ]
 
 
-def problem(key: str, value: str, kind: str) -> str | None:
-    """What is wrong with an answer; None if it will do. `kind` is that of the target, "" where it is not known."""
+def problem(key: str, value: str, answers: Mapping[str, str]) -> str | None:
+    """Return why an answer is not valid, or None. `answers` are the others, with the kind of target."""
     try:
         if key == "target_kind":
             return _kind_problem(value)
         if key == "location":
             locations([value] if value else [])
-        elif value or _default_of(key, kind) != "":
-            return _field_problem(key, value, kind)
+        elif value or _default_of(key, answers) != "":
+            return _field_problem(key, value, answers.get("target_kind", ""))
     except UsageError as error:
         return str(error)
     return None
 
 
 def locations(pairs: list[str]) -> dict[str, str]:
-    """`source=target` pairs. UsageError for one that is none."""
+    """Parse `source=target` pairs. Raises UsageError for text that is no such pair."""
     found = dict[str, str]()
     for pair in pairs:
         source, _, target = (part.strip() for part in pair.partition("="))
@@ -111,27 +116,47 @@ def locations(pairs: list[str]) -> dict[str, str]:
     return found
 
 
-def wish(answers: Mapping[str, str], prefixes: Mapping[str, str], *, token: Path, port: int, state: Path) -> Wish:
-    """The pysync.toml that these answers describe."""
+def config_values(
+    answers: Mapping[str, str], prefixes: Mapping[str, str], *, token: Path, port: int, state: Path
+) -> ConfigValues:
+    """Return the values for the pysync.toml that these answers describe."""
     kind = answers["target_kind"]
-    keys = {"target_name": "name", "target_metastore": "metastore", "region": "region", "staging": "staging"}
+    keys = ("target_name", "target_metastore", "region", "work_group", "staging")
     source = {"name": answers["source_name"], "metastore": answers["source_metastore"]}
     bridge: dict[str, str | int] = {"port": port, "token_file": str(token)}
-    return Wish(
+    return ConfigValues(
         kind,
         {"source": source, "bridge": bridge, "queue": {"directory": str(state)}},
-        {keys[it]: answers[it] for it in keys if answers.get(it)},
+        {setting(it): answers[it] for it in keys if answers.get(it)},
         prefixes,
     )
 
 
-def _default_of(key: str, kind: str) -> str | None:
+def setting(key: str) -> str:
+    """The key in pysync.toml that an answer becomes, in [source] or [[targets]]."""
+    return key.removeprefix("source_").removeprefix("target_")
+
+
+def valid(key: str, value: str, model: type[BaseModel]) -> Any:
+    """The answer as `model`, which checks that part of pysync.toml, stores it. Raises pydantic's ValidationError."""
+    annotation: Any = model.model_fields[setting(key)].rebuild_annotation()
+    return TypeAdapter(annotation).validate_python(value)
+
+
+def _flags(question: Question) -> str:
+    return f"{question.flag} or --work-group" if question.key == "staging" else question.flag
+
+
+def _default_of(key: str, answers: Mapping[str, str]) -> str | None:
+    kind = answers.get("target_kind", "")
     if key == "target_name":
         return _NAMES.get(kind)
     if key == "target_metastore":
         return "" if kind == "spark" else None
     if key == "region":
         return os.environ.get("AWS_REGION") or os.environ.get("AWS_DEFAULT_REGION")
+    if key == "staging":
+        return "" if answers.get("work_group") else None
     return next(it.default for it in _QUESTIONS if it.key == key)
 
 
@@ -143,13 +168,12 @@ def _kind_problem(value: str) -> str | None:
 
 
 def _field_problem(key: str, value: str, kind: str) -> str | None:
-    """By the model that checks pysync.toml."""
-    model: Any = SourceConfig if key.startswith("source_") else target_kind(kind).settings
-    field = key.removeprefix("source_").removeprefix("target_")
-    if field not in model.model_fields:
+    """Check with the model that checks pysync.toml, and return the problem, or None."""
+    model: type[BaseModel] = SourceConfig if key.startswith("source_") else target_kind(kind).settings
+    if setting(key) not in model.model_fields:
         return f"a target of kind {kind} has no such setting"
     try:
-        TypeAdapter(model.model_fields[field].rebuild_annotation()).validate_python(value)
+        valid(key, value, model)
     except ValidationError as error:
         return readable(error.errors()[0], model)
     return None

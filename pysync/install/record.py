@@ -1,6 +1,7 @@
-"""The record of what `pysync init` made, beside pysync.toml: what `pysync uninstall` takes back, and nothing else.
+"""The record of what `pysync init` created. `pysync uninstall` removes what is in it, and nothing else.
 
-It is not among the sidecar's own files: whoever may write there must not tell root what to remove.
+It is in the directory of pysync.toml, not in the queue's: root removes what the record names, so the user of the
+sidecar must not be able to write it.
 """
 
 from __future__ import annotations
@@ -17,7 +18,7 @@ NAME = "installed.json"
 
 
 class Record(BaseModel):
-    """All paths are absolute, those of hive-site.xml with links followed."""
+    """What is installed. All paths are absolute; in those of hive-site.xml links are resolved."""
 
     model_config = ConfigDict(extra="forbid", frozen=True)
 
@@ -27,16 +28,16 @@ class Record(BaseModel):
     token: Path
     queue: Path
     spool: Path
-    files: dict[Path, str] = {}  # the SHA-256 of what was written
+    files: dict[Path, str] = {}  # path to the SHA-256 of what was written
     hive_sites: tuple[Path, ...] = ()
-    directories: tuple[Path, ...] = ()  # that were made, not those that were there
+    directories: tuple[Path, ...] = ()  # that pysync init created
 
     def content(self) -> bytes:
         """The bytes of the file."""
         return (self.model_dump_json(indent=2) + "\n").encode()
 
     def after(self, former: Record | None) -> Record:
-        """Both records in one: with what a former one has besides."""
+        """Return this record with everything that only the former one has."""
         if former is None:
             return self
         return self.model_copy(
@@ -49,9 +50,9 @@ class Record(BaseModel):
 
 
 def read_record(directory: Path) -> Record | None:
-    """The record in a configuration directory; None where there is none.
+    """Read the record in a configuration directory. Returns None if there is none.
 
-    UsageError where it cannot be read, or others could have written it: it tells root what to remove.
+    Raises UsageError if the file cannot be read or is not valid, or if other users could have written it.
     """
     path = directory / NAME
     try:

@@ -1,7 +1,7 @@
-"""The plan of `pysync uninstall`: what of the record of `pysync init` is taken back, and what is left, and why.
+"""The plan of `pysync uninstall`: what it removes of the record of `pysync init`, what it leaves, and why.
 
-A file goes only if it is still what init wrote, a directory only if init made it. What a sidecar or a person may need
-again (queue, spool, token, pysync.toml, backups) goes only with `purge`.
+A file is removed only if it is unchanged since init wrote it, a directory only if init created it. What may be needed
+again (queue, spool, token, pysync.toml, backups) is removed only with `purge`.
 """
 
 from __future__ import annotations
@@ -28,14 +28,14 @@ _WANTS = "multi-user.target.wants"
 
 @dataclass(frozen=True, slots=True)
 class Removal:
-    """A file, a link or a whole directory that goes; with `rewrite` a hive-site.xml that is edited."""
+    """The removal of a file, a link or a whole directory; with `rewrite` an edit of hive-site.xml instead."""
 
     what: str
     path: Path
     rewrite: hive_site.Rewrite | None = None
 
     def problems(self) -> Iterator[str]:
-        """What keeps it from being done."""
+        """Yield why it cannot be done."""
         if self.rewrite is None:
             if not os.access(self.path.parent, os.W_OK | os.X_OK):
                 yield f"cannot remove {self.path}: {self.path.parent} is not writable; run the command as root"
@@ -46,7 +46,7 @@ class Removal:
             yield str(error)
 
     def apply(self) -> None:
-        """Do it; what has gone meanwhile is gone. Raises PysyncError or OSError."""
+        """Do it. A file that is already gone is no error. Raises PysyncError or OSError."""
         if self.rewrite is not None:
             hive_site.apply(self.rewrite)
         elif self.path.is_dir() and not self.path.is_symlink():
@@ -56,53 +56,53 @@ class Removal:
 
 
 @dataclass(frozen=True, slots=True)
-class Left:
-    """What stays, why, and the command that removes it."""
+class Leftover:
+    """A file or directory that stays, the reason, and the command that removes it."""
 
     path: Path
     why: str
 
     @property
     def command(self) -> str:
-        """To be pasted."""
+        """The shell command that removes it."""
         options = "-r " if self.path.is_dir() else ""
         return f"rm {options}{shlex.quote(str(self.path))}"
 
 
 @dataclass(frozen=True, slots=True)
 class Uninstall:
-    """In the order in which it is done; the record goes last, so that one that is killed can be run again."""
+    """The removals in order. The record is removed last, so that the command can be repeated after a kill."""
 
     removals: tuple[Removal, ...]
-    left: tuple[Left, ...]
+    left: tuple[Leftover, ...]
 
 
 def take_back(document: Document, name: str) -> Edited:
-    """The edit that takes pysync out of a hive-site.xml."""
+    """Edit a hive-site.xml: remove everything of pysync."""
     return unmerge(document, LISTENER, name)
 
 
 def uninstall(record: Record, *, purge: bool) -> Uninstall:
-    """What to do about all that is on record. Raises UsageError for a hive-site.xml that cannot be edited."""
-    removals, left = list[Removal](), list[Left]()
+    """Plan the removal of everything in the record. Raises UsageError for a hive-site.xml that cannot be edited."""
+    removals, left = list[Removal](), list[Leftover]()
     for site in filter(Path.exists, record.hive_sites):
         rewrite = hive_site.plan(site, take_back)
         removals += [Removal("properties in hive-site.xml", site, rewrite)] if rewrite.changes else []
-    for path, its_sum in record.files.items():
-        _of_file(path, its_sum, removals, left)
+    for path, sum_written in record.files.items():
+        _plan_file(path, sum_written, removals, left)
     data = [it for it in _data(record) if it[0].exists()]
     if not purge:
-        return Uninstall(tuple(removals), (*left, *(Left(path, why) for path, why, _ in data)))
+        return Uninstall(tuple(removals), (*left, *(Leftover(path, why) for path, why, _ in data)))
     for path, why, is_ours in data:
         if is_ours:
             removals.append(Removal(why, path))
         else:
-            left.append(Left(path, f"{why}; the directory was there before pysync init"))
+            left.append(Leftover(path, f"{why}; the directory existed before pysync init"))
     return Uninstall(tuple(removals), tuple(left))
 
 
 def finish(record: Record) -> None:
-    """After a purge: the last backups, and the configuration directory if init made it and nothing else is in it."""
+    """Finish a purge: remove the last backups, and the configuration directory if init created it and it is empty."""
     for backup in (it for site in record.hive_sites for it in hive_site.backups(site)):
         backup.unlink()
     if record.config.parent in record.directories:
@@ -110,13 +110,13 @@ def finish(record: Record) -> None:
             record.config.parent.rmdir()
 
 
-def _of_file(path: Path, its_sum: str, removals: list[Removal], left: list[Left]) -> None:
-    """The unit with the link by which systemd starts it, or the jar."""
+def _plan_file(path: Path, sum_written: str, removals: list[Removal], left: list[Leftover]) -> None:
+    """Plan the removal of the jar, or of the unit and its link. A file that was changed is left."""
     if path.is_file():
-        if digest(path.read_bytes()) == its_sum:
+        if digest(path.read_bytes()) == sum_written:
             removals.append(Removal("systemd unit" if path.name == unit.NAME else "listener jar", path))
         else:
-            left.append(Left(path, "it was changed since pysync init wrote it"))
+            left.append(Leftover(path, "it was changed after pysync init wrote it"))
             return
     link = path.parent / _WANTS / path.name
     if path.name == unit.NAME and link.is_symlink():
@@ -124,7 +124,7 @@ def _of_file(path: Path, its_sum: str, removals: list[Removal], left: list[Left]
 
 
 def _data(record: Record) -> Iterator[tuple[Path, str, bool]]:
-    """What a purge takes: where, what it is, and whether it is all ours. The record is the last."""
+    """Yield what only a purge removes: path, meaning, and whether pysync created it. The record comes last."""
     for site in record.hive_sites:
         yield from ((it, "backup of hive-site.xml", True) for it in hive_site.backups(site))
     if record.queue not in record.spool.parents:

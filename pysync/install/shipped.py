@@ -1,4 +1,4 @@
-"""The files of conf/, beside the package in a checkout and within it once it is installed."""
+"""The files of conf/: in a checkout beside the package, in an installation inside it."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ _PLACES = (_PACKAGE / "conf", _PACKAGE.parent / "conf")
 
 
 def shipped(name: str) -> str:
-    """The text of conf/NAME. Raises PysyncError where it is not there."""
+    """Return the text of conf/NAME. Raises PysyncError if the file is missing."""
     for place in _PLACES:
         if (place / name).is_file():
             return (place / name).read_text(encoding="utf-8")

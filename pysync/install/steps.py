@@ -1,7 +1,7 @@
-"""Steps: what `pysync init` makes, each a value that knows what is there and can be told before it is done.
+"""The steps of `pysync init`. Each step can tell its state and its problems before it is applied.
 
-A step never changes what somebody else made: a directory that is there keeps its owner and mode, and a file with other
-content stays, unless it is one that only pysync writes.
+A step never changes what somebody else created: an existing directory keeps its owner and mode, and a file with other
+content is kept, unless only pysync writes that file.
 """
 
 from __future__ import annotations
@@ -24,29 +24,29 @@ State = Literal["create", "change", "unchanged", "kept"]
 
 
 class Step(Protocol):
-    """One thing to be made. `problems` are what keeps it from being made, each with what to do about it."""
+    """One step. It can be applied if it has no `problems`; each problem says what to do."""
 
     @property
     def path(self) -> Path:
-        """What it is about."""
+        """The file or directory."""
 
     @property
     def what(self) -> str:
-        """What that is, in a word or two."""
+        """What the file or directory is for, in one or two words."""
 
     def state(self) -> State:
-        """What is to be done."""
+        """What `apply` would do."""
 
     def problems(self) -> Iterator[str]:
-        """Why it cannot be done."""
+        """Yield why it cannot be applied."""
 
     def apply(self) -> None:
-        """Do it. Raises PysyncError or OSError."""
+        """Apply the step. A second time changes nothing. Raises PysyncError or OSError."""
 
 
 @dataclass(frozen=True, slots=True)
 class Directory:
-    """A directory, and those above it that are missing (0755). `owner` None: that of whoever runs the command."""
+    """A directory, and its missing parents (mode 0755). `owner` None: the user who runs the command."""
 
     path: Path
     what: str
@@ -54,11 +54,11 @@ class Directory:
     owner: Owner | None = None
 
     def state(self) -> State:
-        """One that is there stays as it is."""
+        """An existing directory is not changed."""
         return "unchanged" if self.path.is_dir() else "create"
 
     def problems(self) -> Iterator[str]:
-        """Not a directory, another user's, or not to be made."""
+        """Yield why it cannot be used or created: not a directory, wrong owner, no permission."""
         if not self.path.is_dir():
             if os.path.lexists(self.path):
                 yield f"{self.path} is not a directory; remove it, or name another directory"
@@ -67,11 +67,11 @@ class Directory:
         found = self.path.stat()
         if self.owner is not None and found.st_uid != self.owner[0]:
             name, wanted = _name(found.st_uid), _name(self.owner[0])
-            told = f"{self.path} belongs to {name}, not to {wanted}"
-            yield f"{told}; chown {wanted} {self.path}, or name another directory"
+            problem = f"{self.path} belongs to {name}, not to {wanted}"
+            yield f"{problem}; chown {wanted} {self.path}, or name another directory"
 
     def apply(self) -> None:
-        """Make it; its owner is set by a descriptor, as others may write in the directory above it."""
+        """Create it. Owner and mode are set by a descriptor, because other users may write to the parent directory."""
         if self.path.is_dir():
             return
         for it in reversed([it for it in self.path.parents if not it.exists()]):
@@ -88,16 +88,17 @@ class Directory:
 
 @dataclass(frozen=True, slots=True)
 class File:
-    """A file with this content; with `replaces` it is written over where it has another."""
+    """A file with this content. With `replaces`, a file with other content is replaced."""
 
     path: Path
     what: str
     content: bytes
     mode: int = 0o644
     replaces: bool = False
+    otherwise: str = "name another place"  # what to do if its directory is not writable, besides becoming root
 
     def state(self) -> State:
-        """By its content alone."""
+        """Only the content counts."""
         if not self.path.exists():
             return "create"
         with suppress(OSError):
@@ -106,40 +107,40 @@ class File:
         return "change" if self.replaces else "kept"
 
     def problems(self) -> Iterator[str]:
-        """A directory where nobody may write, or of that name."""
+        """Yield why it cannot be written: a directory has this name, or its own directory is not writable."""
         if self.path.is_dir():
             yield f"{self.path} is a directory; remove it, or name another place"
         elif self.state() in {"create", "change"}:
-            yield from _unwritable(self.path)
+            yield from _unwritable(self.path, self.otherwise)
 
     def apply(self) -> None:
-        """Write it as a whole."""
+        """Write the whole file at once."""
         if self.state() in {"create", "change"}:
             put(self.path, self.content, mode=self.mode, replaces=self.replaces)
 
     @property
     def sum(self) -> str:
-        """The SHA-256 of its content, by which `pysync uninstall` knows it again."""
+        """The SHA-256 of its content, by which `pysync uninstall` recognizes it."""
         return digest(self.content)
 
 
 @dataclass(frozen=True, slots=True)
 class Token:
-    """The secret; one that is there stays."""
+    """The token. An existing one is kept."""
 
     path: Path
     owner: Owner
     what: str = "token"
 
     def state(self) -> State:
-        """Whatever is in it."""
+        """An existing token is not changed."""
         return "unchanged" if self.path.exists() else "create"
 
     def problems(self) -> Iterator[str]:
-        """A token that its user could not read, or that others could replace."""
+        """Yield why it is not safe or not usable: wrong owner, readable by others, or others could replace it."""
         if not self.path.exists():
             yield from _unwritable(self.path)
-            with _told() as problems:
+            with _collected() as problems:
                 assert_unreachable(self.path)
             yield from problems
             return
@@ -150,41 +151,41 @@ class Token:
             yield f"the token file {self.path} can be read by other users; chmod 600 {self.path}"
 
     def apply(self) -> None:
-        """Write it."""
+        """Write a new token."""
         if self.state() == "create":
             write_token(self.path, self.owner)
 
 
 @dataclass(frozen=True, slots=True)
 class HiveSite:
-    """The properties of the listener in a hive-site.xml."""
+    """The edit of a hive-site.xml that adds the listener."""
 
     rewrite: hive_site.Rewrite
     what: str = "hive-site.xml"
 
     @property
     def path(self) -> Path:
-        """The real file."""
+        """The file, with links resolved."""
         return self.rewrite.path
 
     def state(self) -> State:
-        """Whether a property differs."""
+        """Whether a property would change."""
         return "change" if self.rewrite.changes else "unchanged"
 
     def problems(self) -> Iterator[str]:
-        """A file that cannot be replaced."""
-        with _told() as problems:
+        """Yield why the file cannot be replaced."""
+        with _collected() as problems:
             if self.rewrite.changes:
                 hive_site.assert_replaceable(self.path)
         yield from problems
 
     def apply(self) -> None:
-        """Replace it; what it was stays beside it."""
+        """Replace the file, and keep a backup beside it."""
         hive_site.apply(self.rewrite)
 
 
-class _told:  # noqa: N801 - a context manager, as suppress
-    """The PysyncError of a block, as a list of its lines."""
+class _collected:  # noqa: N801 - a context manager, like suppress
+    """Collects the text of a PysyncError that its block raises, in a list."""
 
     def __enter__(self) -> list[str]:
         self._problems = list[str]()
@@ -198,17 +199,17 @@ class _told:  # noqa: N801 - a context manager, as suppress
 
 
 def digest(content: bytes) -> str:
-    """The SHA-256 of a file's content."""
+    """Return the SHA-256 of a file's content, in hex."""
     return hashlib.sha256(content).hexdigest()
 
 
-def _unwritable(path: Path) -> Iterator[str]:
-    """Why nothing can be made there."""
+def _unwritable(path: Path, otherwise: str = "name another place") -> Iterator[str]:
+    """Yield why the path cannot be created."""
     there = next(it for it in path.parents if it.exists())
     if not there.is_dir():
-        yield f"cannot make {path}: {there} is not a directory; name another place"
+        yield f"cannot create {path}: {there} is not a directory; {otherwise}"
     elif not os.access(there, os.W_OK | os.X_OK):
-        yield f"cannot make {path}: {there} is not writable; run the command as root, or name another place"
+        yield f"cannot create {path}: {there} is not writable; run the command as root, or {otherwise}"
 
 
 def _name(uid: int) -> str:

@@ -1,4 +1,4 @@
-"""The systemd unit of the sidecar, made of conf/pysync.service."""
+"""The systemd unit of the sidecar, composed from conf/pysync.service."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ _HOMES = tuple(map(Path, ("/home", "/root", "/run/user")))
 
 @dataclass(frozen=True, slots=True)
 class Service:
-    """What runs: `state` is the one directory that the sidecar writes to."""
+    """The values for the unit. `state` is the only directory that the sidecar writes to."""
 
     executable: Path
     config: Path
@@ -25,7 +25,7 @@ class Service:
 
 
 def unit_text(reference: str, service: Service) -> str:
-    """The text of the unit; `reference` is that of conf/pysync.service. The paths need no quotes in a unit."""
+    """Return the text of the unit. `reference` is the text of conf/pysync.service. The paths must not need quotes."""
     lines = {
         "User": f"User={service.user}",
         "Group": f"Group={service.group}",
@@ -35,7 +35,7 @@ def unit_text(reference: str, service: Service) -> str:
         lines |= {"StateDirectory": f"ReadWritePaths={service.state}", "StateDirectoryMode": ""}
     if any(home in it.parents for it in (service.executable, service.config, service.state) for home in _HOMES):
         lines["ProtectHome"] = "ProtectHome=read-only"
-    if service.has_spark:  # the JVM compiles while it runs
+    if service.has_spark:  # a JVM compiles code at run time
         lines |= {"MemoryDenyWriteExecute": "MemoryDenyWriteExecute=false", "ProcSubset": "ProcSubset=all"}
     explained = {"/opt/pysync": _environment(service), "/etc/pysync": service.config.parent, str(_STATE): service.state}
     found = (_line(line, lines, explained) for line in reference.splitlines())
@@ -43,7 +43,7 @@ def unit_text(reference: str, service: Service) -> str:
 
 
 def _line(line: str, lines: Mapping[str, str], explained: Mapping[str, Path]) -> str | None:
-    """The line as it shall be; None: it is left out."""
+    """Return the line for this service, or None to leave it out."""
     if line.startswith("#   "):
         path, _, what = line[4:].partition(" ")
         return f"#   {str(explained[path]).ljust(len(path))} {what}" if path in explained else line
@@ -51,5 +51,5 @@ def _line(line: str, lines: Mapping[str, str], explained: Mapping[str, Path]) ->
 
 
 def _environment(service: Service) -> Path:
-    """The virtual environment, or where the executable is."""
+    """Return the virtual environment of the executable, or the directory of the executable."""
     return service.executable.parents[1] if service.executable.parent.name == "bin" else service.executable.parent

@@ -1,4 +1,4 @@
-"""Whether a sidecar may be taken away: what would be lost with its queue."""
+"""Checks before the removal of a sidecar: does it run, and would changes be lost with its queue?"""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from pysync.text import count
 
 
 def assert_stopped(directory: Path) -> None:
-    """Raises PysyncError where a sidecar runs on the queue in `directory`."""
+    """Raise PysyncError if a sidecar runs on the queue in `directory`."""
     try:
         pid = ask(directory, "status")["pid"]
     except NoSidecar:
@@ -22,8 +22,11 @@ def assert_stopped(directory: Path) -> None:
     )
 
 
-def behind(directory: Path) -> list[str]:
-    """The targets that have not taken all events of the queue in `directory`, which nobody may use, each with what."""
+def unapplied(directory: Path) -> list[str]:
+    """Return a line for each target that lacks events of the queue in `directory`.
+
+    Opens the queue, so no sidecar may run on it.
+    """
     if not (directory / FILE).exists():
         return []
     with resting(directory) as queue:

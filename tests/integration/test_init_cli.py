@@ -107,7 +107,7 @@ def test_a_second_run_on_a_terminal_asks_no_more_than_it_must(host: Host) -> Non
         again.answer(f"  hive-site.xml [{host.site}]", "")
         again.answer(f"  jar directory [{host.lib}]", "")
         assert again.end() == 0, again.shown
-    assert "nothing to do: everything is there already" in again.shown
+    assert "nothing to do: everything exists already" in again.shown
 
 
 @pytest.mark.parametrize("how", ["end of file", "Ctrl-C"])
@@ -130,9 +130,13 @@ def test_without_a_terminal_all_that_is_missing_is_named_at_once(host: Host) -> 
     assert (done.returncode, done.stdout) == (2, "")
     assert line == (
         "pysync: missing options: --source-name, --target-kind, --target-metastore (hms, spark), --region (glue, "
-        "athena), --staging (athena); give them, or run pysync init on a terminal"
+        "athena), --staging or --work-group (athena); give them, or run pysync init on a terminal"
     )
-    for kind, flags in (("hms", "--target-metastore"), ("athena", "--region, --staging"), ("spark", "")):
+    for kind, flags in (
+        ("hms", "--target-metastore"),
+        ("athena", "--region, --staging or --work-group"),
+        ("spark", ""),
+    ):
         env = {key: it for key, it in os.environ.items() if not key.startswith("AWS_")}
         line = command(["init", *host.options(), f"--target-kind={kind}"])
         said = subprocess.run(line, env=env, capture_output=True, text=True, timeout=60, check=False).stderr
@@ -170,6 +174,46 @@ def test_every_kind_can_be_chosen(host: Host, kind: str) -> None:
     assert done.returncode == 0, done.stderr
     (target,) = load_config(host.etc / "pysync.toml").targets
     assert (target.kind, target.name) == (kind, {"glue": "catalog"}.get(kind, "lake"))
+
+
+def test_an_athena_target_takes_a_work_group_in_place_of_a_location(host: Host) -> None:
+    given = ["--source-name=east", "--target-kind=athena", "--region=eu-west-1", "--work-group=etl"]
+    done = pysync("init", *host.options(), *given)
+    assert done.returncode == 0, done.stderr
+    (target,) = load_config(host.etc / "pysync.toml").targets
+    assert (target.work_group, target.staging) == ("etl", None)
+
+
+def test_an_athena_target_is_asked_about_its_work_group_first(host: Host) -> None:
+    given = [*places(host), f"--user={ME}", "--source-name=east", "--source-metastore=thrift://a:1", "--no-systemd"]
+    given += ["--target-kind=athena", "--target-name=lake", "--region=eu-west-1", "--location=hdfs://a/b=s3://c/d"]
+    with terminal(command(["init", *given]), {"NO_COLOR": "1"}) as asked:
+        asked.answer("  work group", "no/group")
+        asked.expect("Error: 'no/group' is not a work group")
+        asked.answer("  work group", "")
+        asked.answer("  staging", "etl")
+        asked.expect("Error: 'etl' is not an S3 location")
+        asked.answer("  staging", "s3://bucket/athena/")
+        asked.answer("  hive-site.xml [", "none")
+        asked.answer("  jar directory [", "none")
+        assert asked.end() == 0, asked.shown
+    (target,) = load_config(host.etc / "pysync.toml").targets
+    assert (target.work_group, target.staging) == (None, "s3://bucket/athena/")
+
+
+def test_options_that_an_existing_pysync_toml_overrides_are_named(host: Host) -> None:
+    assert pysync("init", *host.options(), *GIVEN).returncode == 0
+    file = host.etc / "pysync.toml"
+    before = file.read_text()
+    other = ["--source-name=east", "--target-metastore=thrift://c:9083", "--location=hdfs://a/b=hdfs://c/d"]
+    done = pysync("init", *host.options(), *other, "--bridge-port=4711", "--json")
+    assert (done.returncode, file.read_text()) == (0, before)
+    assert json.loads(done.stdout)["notes"] == [
+        f"{file} exists, so its settings are used and these options are ignored: --target-metastore, --location, "
+        "--bridge-port; edit the file"
+    ]
+    file.write_text(before + "# edited\n")
+    assert json.loads(pysync("init", *host.options(), *GIVEN, "--json").stdout)["notes"] == []
 
 
 def test_as_json_it_tells_what_was_done_and_what_comes_next(host: Host) -> None:

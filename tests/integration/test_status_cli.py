@@ -4,19 +4,24 @@ from __future__ import annotations
 
 import base64
 import json
+import signal
+import subprocess
 import time
 from contextlib import closing
 from dataclasses import replace
 from pathlib import Path
+from subprocess import PIPE
 from typing import Any
 
 from pysync.model.event import Event
 from pysync.model.wire import encode_event
 from tests.support import wait_until
 from tests.support.callers import TOKEN, Caller
+from tests.support.docpages import ROOT
 from tests.support.drains import create, create_database
 from tests.support.events import create_table
-from tests.support.sidecars import FaultyPlace, Place, Sidecar, pysync, send, sidecar
+from tests.support.sidecars import FaultyPlace, Place, Sidecar, command, pysync, send, sidecar
+from tests.support.terminal import terminal
 
 AN_HOUR_MS = 3_600_000
 
@@ -33,8 +38,8 @@ def problems(running: Sidecar) -> str:
     return "\n".join(line for line in running.status()["problems"] if "a gap is open" not in line)
 
 
-def shown(place: Place) -> tuple[int, str]:
-    done = pysync("status", "-c", place.file)
+def shown(place: Place, *arguments: str) -> tuple[int, str]:
+    done = pysync("status", *arguments, "-c", place.file)
     assert done.stderr == ""
     return done.returncode, done.stdout
 
@@ -68,7 +73,7 @@ def test_an_error_that_is_over_says_so_and_when_it_was(tmp_path: Path) -> None:
 
         wait_until(lambda: error().get("over") is True, seconds=60, what="the end of the trouble")
         assert 0 <= time.time() - error()["at"] < 600
-        assert " (recovered): " in shown(place)[1]
+        assert " (recovered): " in shown(place, "try")[1]
 
 
 def test_parked_events_and_a_pause_are_problems_until_they_are_over(tmp_path: Path) -> None:
@@ -127,6 +132,70 @@ def test_a_silent_listener_is_lost_also_to_the_next_sidecar_until_it_is_removed(
         done = pysync("listener", "remove", name, "-c", place.file, "--json")
         assert json.loads(done.stdout) == {"instance": name, "removed": True}
         assert (running.status()["listeners"], problems(running)) == ([], "")
+
+
+SECOND = """\
+[[targets]]
+name = "other"
+kind = "faulty"
+faults = [{ kind = "refuse", tables = ["db.bad"] }]
+parked_retry_seconds = 0
+"""
+
+
+def test_one_target_is_shown_alone_and_only_its_problems_count(tmp_path: Path) -> None:
+    place = graced(FaultyPlace(tmp_path), "1h", more=SECOND)
+    with sidecar(place) as running:
+        send(running, create_database(), create("db.bad"))
+        wait_until(lambda: running.status()["targets"][1]["parked"] == 1, seconds=60, what="parking")
+        wait_until(lambda: running.status()["targets"][0]["counts"].get("applied") == 2, seconds=60, what="the other")
+        code, text = shown(place, "other")
+        assert (code, text.splitlines()[0]) == (1, "1 problem:")
+        assert "parked      1 event of 1 table\n            1 event of 1 table: " in text
+        code, text = shown(place, "try")
+        assert code == 0, text
+        assert text.startswith("OK\n3 other problems: see pysync status\n"), "two are gaps: both targets are new"
+        done = pysync("status", "other", "--json", "-c", place.file)
+        found = json.loads(done.stdout)
+        assert (done.returncode, found["name"], found["parked"]) == (1, "other", 1)
+        assert found.keys() == running.status()["targets"][1].keys()
+        done = pysync("status", "othre", "-c", place.file)
+        assert (done.returncode, "did you mean other?" in done.stderr) == (2, True)
+        place.file.write_text(place.file.read_text() + SECOND.replace("other", "later"))
+        done = pysync("status", "later", "-c", place.file)
+        assert (done.returncode, "the running sidecar has no target 'later'; restart it" in done.stderr) == (1, True)
+
+
+def test_a_watch_redraws_a_terminal_until_ctrl_c(tmp_path: Path) -> None:
+    place = graced(FaultyPlace(tmp_path), "1h")
+    with terminal(command(["status", "--watch", "-c", place.file]), {"NO_COLOR": "1", "TERM": "xterm"}) as watch:
+        watch.expect("no sidecar runs on the queue in ")
+        with sidecar(place):
+            watch.expect("source onprem: pysync ")
+            watch.expect("source onprem: pysync ")
+        watch.expect("no sidecar runs on the queue in ")
+        watch.process.send_signal(signal.SIGINT)
+        assert watch.end() == 0, watch.shown
+    assert (watch.shown.startswith("\x1b[?1049h"), "\x1b[?1049l" in watch.shown) == (True, True)
+
+
+def test_a_watch_in_a_pipe_prints_one_status_after_the_other(tmp_path: Path) -> None:
+    place = graced(FaultyPlace(tmp_path), "1h")
+    with sidecar(place):
+        watch = subprocess.Popen(command(["status", "try", "--watch", "-c", place.file]), stdout=PIPE, text=True)
+        try:
+            assert watch.stdout is not None
+            titles = (line for line in watch.stdout if "pysync status --watch, Ctrl-C ends" in line)
+            assert "\x1b" not in next(titles) + next(titles)
+        finally:
+            watch.send_signal(signal.SIGINT)
+            watch.communicate(timeout=60)
+    assert watch.returncode == 0
+
+
+def test_a_watch_is_for_people() -> None:
+    done = pysync("status", "--watch", "--json", "-c", ROOT / "conf" / "pysync.toml")
+    assert (done.returncode, "exclude each other" in json.loads(done.stdout)["error"]["message"]) == (2, True)
 
 
 def _at(event: Event, time_ms: float) -> Event:

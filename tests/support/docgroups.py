@@ -12,6 +12,7 @@ SUBSTITUTES = {
     "/etc/pysync/": "etc",
     "/etc/hive/conf/": "etc",
     "/mnt/disk/": "disk",
+    "/var/lib/pysync": "state",
     "48213": "position",
     "7d1f8c52-3a0e-4c53-9d0e-5f3a1c2b4d6e": "instance",
     "my_package.harness:MyHarness": "harness",
@@ -27,7 +28,9 @@ KEYS |= {
 
 RUNNING = """
 status.md: pysync status
+status.md: pysync status dr
 status.md: pysync status --json
+status.md: pysync status dr --json
 status.md: pysync events --limit 20 --json
 status.md: pysync events --since 48213 --json
 status.md: pysync events --table sales.orders --json
@@ -37,6 +40,11 @@ journal.md: pysync why sales.orders --target dr --json
 journal.md: pysync actions
 journal.md: pysync actions --outcome parked --since 1d
 journal.md: pysync actions --database sales --limit 20 --json
+operating.md: pysync status
+operating.md: pysync status dr
+operating.md: pysync check
+operating.md: pysync listener remove 7d1f8c52-3a0e-4c53-9d0e-5f3a1c2b4d6e
+operating.md: pysync verify --target dr
 verify.md: pysync verify
 verify.md: pysync verify --target dr sales crm.customers
 verify.md: pysync verify --json --junit verify.xml
@@ -45,12 +53,18 @@ verify.md: pysync verify --html verify.html
 """Beside a running sidecar that is at rest."""
 
 WAITING = """
+operating.md: pysync plan --target dr
+operating.md: pysync resume dr
 status.md: pysync plan --json
 status.md: pysync plan --target dr --json
 """
 """The same, with an event that waits for dr."""
 
 PARKED = """
+operating.md: pysync parked list dr
+operating.md: pysync parked show dr 48213
+operating.md: pysync parked retry dr
+operating.md: pysync parked skip dr 48213 --yes
 status.md: pysync parked list dr --json
 status.md: pysync parked show dr 48213 --json
 status.md: pysync parked retry dr --json
@@ -59,6 +73,7 @@ status.md: pysync parked skip dr 48213 --yes --json
 """The same, with an event that dr refuses."""
 
 DRIFTED = """
+operating.md: pysync verify --target dr --repair
 verify.md: pysync verify --repair
 """
 """The same, with a table that is missing at dr."""
@@ -92,6 +107,8 @@ dump.md#a-worked-example
 """Blocks whose commands are run one after the other, between two metastores that cannot see each other."""
 
 NOTHING = """
+operating.md: df -h /var/lib/pysync
+operating.md: openssl x509 -noout -subject -enddate -in /etc/pysync/ca.pem
 aws.md: pysync import-agent-conf /etc/hive/conf/hive-site.xml > pysync.toml
 security.md: pysync token /etc/pysync/token
 simulation.md: python -m tests.simulation --topology one-way --seed 775
@@ -135,9 +152,14 @@ LEFT_OUT = {
     "container.md: kubectl *": "it needs a cluster; make test-container runs the same pod",
     "install.md#set-up": "tests/readme runs the same, and tests/integration/test_init_end_to_end.py",
     "install.md#uninstall": "tests/integration/test_init_end_to_end.py",
-    "install.md#upgrade": "it needs systemd and another release; the commands are those of the set-up",
     "page.md: pip *": "the extra is there",
     "page.md: pysync web-password *": "it asks for a password; tests/unit/test_page_passwords.py",
+    "operating.md#upgrade": "it needs systemd and another release; the commands are those of the set-up",
+    "operating.md#downgrade": "it needs systemd and another release; tests/listener/test_old_listener.py has its jar",
+    "operating.md#backup-and-restore": "it needs systemd; tests/crash/test_restored_queue.py does the same",
+    "operating.md#without-a-queue": "it needs systemd; tests/crash/test_restored_queue.py does the same",
+    "operating.md: journalctl *": "it needs systemd",
+    "operating.md: systemctl status pysync": "it needs systemd",
     "quickstart.md: *": "tests/readme runs the page as a whole",
     "aws.md: export *": "the environment of make test-aws",
     "aws.md: make test-aws": "it needs an AWS account",

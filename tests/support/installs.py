@@ -8,7 +8,7 @@ import stat
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from pysync.install.config_text import Wish, config_text
+from pysync.install.config_text import ConfigValues, config_text
 from pysync.install.plan import Places, Plan, plan
 from pysync.install.shipped import shipped
 from tests.support.hive_sites import EMR
@@ -48,7 +48,9 @@ class Host:
             "bridge": {"token_file": str(self.etc / "token")},
             "queue": {"directory": str(self.var)},
         }
-        return config_text(shipped("pysync.toml"), Wish("hms", sections, {"name": "dr", "metastore": "thrift://b:1"}))
+        return config_text(
+            shipped("pysync.toml"), ConfigValues("hms", sections, {"name": "dr", "metastore": "thrift://b:1"})
+        )
 
     def plan(self, places: Places | None = None, text: str | None = None, user: str = ME) -> Plan:
         """What `pysync init` would do; the executable is one that everybody may run."""

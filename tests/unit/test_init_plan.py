@@ -112,7 +112,7 @@ def test_a_file_that_differs_is_kept_and_that_is_said(host: Host, name: str, whe
     file.write_text(file.read_text() + "# mine\n")
     again = host.init()
     assert (states(again)[name], file.read_text()[-7:]) == ("kept", "# mine\n")
-    assert again.notes == (f"{file} is there and differs from what pysync init would write: it is kept as it is",)
+    assert again.notes == (f"{file} exists and differs from what pysync init would write: it is kept",)
 
 
 def test_a_pysync_toml_that_is_there_decides(host: Host) -> None:
@@ -161,7 +161,7 @@ def test_where_the_log_is_polled_hms_is_left_as_it_is(host: Host) -> None:
     before = host.site.read_text()
     found = host.init(text=text)
     assert (found.properties, host.site.read_text()) == ({}, before)
-    assert found.notes == ("pysync.toml polls the notification log: HMS needs no listener, and is left as it is",)
+    assert found.notes == ("pysync.toml polls the notification log: HMS needs no listener, and is not changed",)
 
 
 def test_a_file_of_a_cluster_manager_is_merged_with_a_warning(host: Host) -> None:
@@ -222,7 +222,7 @@ def test_all_problems_are_told_at_once_and_nothing_is_made(host: Host) -> None:
     found = problems(plan(host.places, ME, host.text(), Path("/bin/false")))
     assert len(found) == 5
     for words in (
-        f"cannot make {host.var}/spool: {host.var} is not a directory",
+        f"cannot create {host.var}/spool: {host.var} is not a directory",
         f"{host.units}/pysync.service is a directory",
         f"other users can replace the token file {host.etc}/token",
         f"the user {ME} cannot run /bin/false; install pysync where",
@@ -250,6 +250,17 @@ def test_a_token_that_its_user_cannot_read_is_a_problem(host: Host) -> None:
         f"the token file {token} belongs to root; chown nobody {token}",
         f"the token file {token} can be read by other users; chmod 600 {token}",
     ]
+
+
+def test_who_may_not_write_units_is_told_what_to_do_without(host: Host, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Whoever is not root cannot set up a service, and need not."""
+    access = os.access
+    monkeypatch.setattr(os, "access", lambda path, mode: path != host.units and access(path, mode))
+    assert problems(host.plan()) == [
+        f"cannot create {host.units}/pysync.service: {host.units} is not writable; run the command as root, or give "
+        "--no-systemd"
+    ]
+    assert problems(host.plan(replace(host.places, units=None))) == []
 
 
 @as_root

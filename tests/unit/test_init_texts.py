@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from pysync.config import Config, load_config
 from pysync.errors import PysyncError
 from pysync.install import shipped as place
-from pysync.install.config_text import Wish, config_text
+from pysync.install.config_text import ConfigValues, config_text
 from pysync.install.questions import KINDS
 from pysync.install.shipped import shipped
 from pysync.install.unit import Service, unit_text
@@ -39,7 +39,7 @@ SECTIONS: Mapping[str, Mapping[str, str | int]] = {
 
 
 def text(kind: str, locations: Mapping[str, str] | None = None) -> str:
-    return config_text(REFERENCE, Wish(kind, SECTIONS, TARGETS[kind], locations or {}))
+    return config_text(REFERENCE, ConfigValues(kind, SECTIONS, TARGETS[kind], locations or {}))
 
 
 def loaded(written: str, directory: Path) -> Config:
@@ -91,7 +91,7 @@ def test_each_key_that_is_shown_is_one_of_that_kind_and_shown_once(kind: str, tm
 
 def test_what_is_the_default_stays_a_comment() -> None:
     sections = {**SECTIONS, "bridge": {"port": 25333, "token_file": "/etc/pysync/token"}, "queue": {}}
-    lines = config_text(REFERENCE, Wish("hms", sections, TARGETS["hms"])).splitlines()
+    lines = config_text(REFERENCE, ConfigValues("hms", sections, TARGETS["hms"])).splitlines()
     assert '# token_file = "/etc/pysync/token"' in lines
     assert "# port = 25333" in lines
     assert any(line.startswith("# locations = ") for line in lines)
@@ -99,7 +99,7 @@ def test_what_is_the_default_stays_a_comment() -> None:
 
 def test_an_example_is_no_default() -> None:
     """`# region = "eu-west-1"` of the reference is not what pysync takes if it is left out."""
-    found = config_text(REFERENCE, Wish("glue", SECTIONS, {"name": "c", "region": "eu-west-1"}))
+    found = config_text(REFERENCE, ConfigValues("glue", SECTIONS, {"name": "c", "region": "eu-west-1"}))
     assert '\nregion = "eu-west-1"' in found
 
 
@@ -109,7 +109,7 @@ words = st.text(st.characters(codec="utf-8", exclude_categories=("Cs",)), max_si
 @given(words, words, words)
 def test_any_text_comes_back(name: str, old: str, new: str) -> None:
     sections = {**SECTIONS, "source": {"name": name, "metastore": old}}
-    found = tomllib.loads(config_text(REFERENCE, Wish("hms", sections, {"name": new}, {old: new, "x": name})))
+    found = tomllib.loads(config_text(REFERENCE, ConfigValues("hms", sections, {"name": new}, {old: new, "x": name})))
     assert (found["source"]["name"], found["source"]["metastore"]) == (name, old)
     assert (found["targets"][0]["name"], found["targets"][0]["locations"]) == (new, {old: new, "x": name})
 

@@ -3,12 +3,10 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Any
 
 import pytest
 
 from pysync.cli.copy import _copying
-from pysync.cli.status import _capture, _target_row, _verdict
 from pysync.errors import UsageError
 from pysync.text import count, duration, span
 
@@ -47,23 +45,6 @@ def test_one_event_is_no_range_of_events() -> None:
 )
 def test_a_duration_is_short(seconds: float, text: str) -> None:
     assert duration(seconds) == text
-
-
-def test_status_begins_with_ok_or_the_number_of_problems() -> None:
-    assert _verdict([]) == ["OK"]
-    assert _verdict(["a gap is open"]) == ["1 problem:", "  a gap is open"]
-    assert _verdict(["a", "b"])[0] == "2 problems:"
-
-
-def test_status_tells_what_is_read_of_the_notification_log() -> None:
-    assert _capture(None, {"state": "waiting", "position": None}) == "notification log: waiting, no event read yet"
-    assert _capture(None, {"state": "running", "position": 7}) == "notification log: running, read up to event 7"
-
-
-def test_the_lag_of_a_target_is_a_duration() -> None:
-    target: dict[str, Any] = {"name": "dr", "kind": "hms", "state": "running", "queued": 0, "parked": 0, "counts": {}}
-    assert _target_row({**target, "lag_seconds": 95408113.873})[5] == "3y 9d"
-    assert _target_row({**target, "lag_seconds": None})[5] is None
 
 
 @pytest.mark.parametrize(

@@ -110,7 +110,7 @@ def test_a_file_that_is_missing_or_of_another_release_is_told(dist: Path) -> Non
     with pytest.raises(ReleaseError) as refused:
         finish.finish(dist.parent / "listener.jar", [])
     missing = f"dist/pysync-{project.version()}-audit.json is missing"
-    assert str(refused.value).splitlines() == [missing, "dist/pysync-0.0.1.tar.gz is not of this release"]
+    assert str(refused.value).splitlines() == [missing, "dist/pysync-0.0.1.tar.gz does not belong to this release"]
     assert not (dist / "SHA256SUMS").exists()
 
 

@@ -81,7 +81,7 @@ def test_each_package_whose_licence_is_not_allowed_is_named() -> None:
     ]
     with pytest.raises(ReleaseError) as refused:
         licences.assert_allowed(found)
-    assert str(refused.value).splitlines()[1:] == ["a 1: GPL-3.0-only", "c 1: says no licence"]
+    assert str(refused.value).splitlines()[1:] == ["a 1: GPL-3.0-only", "c 1: declares no licence"]
 
 
 def test_an_audit_asks_of_each_pin_once_a_file() -> None:

@@ -97,7 +97,7 @@ def test_a_file_that_was_changed_since_is_left(host: Host, name: str) -> None:
     host.init()
     (host.root / name).write_bytes(b"mine")
     (left,) = (it for it in done(host)["left"] if it["path"] == str(host.root / name))
-    assert (left["why"], (host.root / name).read_bytes()) == ("it was changed since pysync init wrote it", b"mine")
+    assert (left["why"], (host.root / name).read_bytes()) == ("it was changed after pysync init wrote it", b"mine")
 
 
 def test_the_link_by_which_systemd_starts_the_unit_goes_too(host: Host) -> None:
@@ -146,7 +146,7 @@ def test_a_purge_leaves_directories_that_were_there_before(host: Host) -> None:
     host.init()
     (left,) = done(host, "--purge", "--yes")["left"]
     assert left["path"] == str(host.var)
-    assert left["why"].endswith("the directory was there before pysync init")
+    assert left["why"].endswith("the directory existed before pysync init")
     assert ((host.var / "thesis").exists(), list(host.etc.iterdir())) == (True, [])
 
 
@@ -222,7 +222,7 @@ def test_a_record_that_another_user_may_write_is_not_believed(host: Host, which:
 def test_without_a_record_nothing_is_removed(host: Host) -> None:
     found = uninstall(host)
     assert str(found.exception) == (
-        f"pysync init has left no record in {host.etc}/installed.json; name the directory that pysync init used: "
+        f"there is no record of pysync init: {host.etc}/installed.json; name the directory that pysync init used: "
         "--config-dir DIR"
     )
 

@@ -1,0 +1,170 @@
+"""The text of `pysync status`: the verdict, a line for each target and listener, and the sidecar. Pure."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
+
+from pysync.cli.bootstrap_progress import so_far, told
+from pysync.cli.lines import Cell, Column, Grid, Line, Part, Style
+from pysync.cli.output import counts, moment
+from pysync.text import count, duration
+
+LATE_SECONDS = 600.0
+"""A target with more lag than this is marked, as by the alert PysyncTargetBehind."""
+
+_INSTANCE = 8
+"""Characters that tell listeners apart; the problems have their whole names."""
+
+Status = Mapping[str, Any]
+
+STATES: Mapping[str, Style] = {
+    "failing": "bad",
+    "stopped": "bad",
+    "silent": "bad",
+    "paused": "bad",
+    "waiting": "warning",
+    "starting": "warning",
+    "expected": "warning",
+}
+"""The style of the states that need attention."""
+
+_TARGETS = (
+    Column("target", widest=24),
+    Column("state"),
+    Column("lag", right=True),
+    Column("queued", right=True),
+    Column("parked", right=True),
+    Column(""),
+)
+_LISTENERS = (
+    Column("listener"),
+    Column("source", widest=16),
+    Column("state"),
+    Column("last report", right=True),
+    Column("waiting", right=True),
+    Column("lost", right=True),
+    Column("clock", right=True),
+)
+
+
+def overview(status: Status, now: float) -> Iterator[Part]:
+    """Yield the parts of `pysync status`; `now` is in seconds since 1970."""
+    yield from verdict(status["problems"])
+    yield Line()
+    yield Grid(_TARGETS, [_target_row(it, status["bootstrap"], now) for it in status["targets"]])
+    if status["listeners"]:
+        yield Line()
+        yield Grid(_LISTENERS, [_listener_row(it, now) for it in status["listeners"]])
+    yield Line()
+    yield from _sidecar(status, now)
+
+
+def verdict(problems: Sequence[str]) -> Iterator[Line]:
+    """Yield `OK`, or the number of problems and a line for each."""
+    if not problems:
+        yield Line("OK", "good")
+        return
+    yield Line(f"{count(len(problems), 'problem')}:", "bad")
+    yield from (Line(problem, label="  ") for problem in problems)
+
+
+def capture(bridge: Status | None, log: Status | None) -> str:
+    """Return how changes come in: by the bridge, by the notification log, or not at all."""
+    if bridge:
+        refused = bridge["refused_connections"]
+        last = f"; refused logins: {refused}, the last at {moment(bridge['refused_last_at'])}" if refused else ""
+        return f"bridge on port {bridge['port']}: {counts(bridge['answers']) or 'no event yet'}{last}"
+    if log:
+        read = "no event read yet" if log["position"] is None else f"read up to event {log['position']}"
+        return f"notification log: {log['state']}, {read}"
+    return "no changes are captured"
+
+
+def ago(at: float, now: float) -> str:
+    """Return `12.4 s ago`. A time in the future (another clock) counts as now."""
+    return f"{duration(max(0.0, now - at))} ago"
+
+
+def size(number: int) -> str:
+    """Return `512 B`, `1.5 KiB`, `20.0 MiB`."""
+    value, units = float(number), ["B", "KiB", "MiB", "GiB", "TiB"]
+    while value >= 1024 and len(units) > 1:
+        value, units = value / 1024, units[1:]
+    return f"{value:.0f} B" if units[0] == "B" else f"{value:,.1f} {units[0]}"
+
+
+def _target_row(target: Status, bootstrap: Status | None, now: float) -> Sequence[Cell]:
+    state, lag, parked = target["state"], target["lag_seconds"], target["parked"]
+    return (
+        Cell(target["name"], "bold"),
+        Cell(state, STATES.get(state, "")),
+        Cell(None if lag is None else duration(lag), "warning" if (lag or 0) > LATE_SECONDS else ""),
+        Cell(f"{target['queued']:,}"),
+        Cell(f"{parked:,}", "bad" if parked else ""),
+        _remark(target, bootstrap, now),
+    )
+
+
+def _remark(target: Status, bootstrap: Status | None, now: float) -> Cell:
+    """What is wrong with a target, in words, or else what it does."""
+    error, verify, scope = target["last_error"], target["verify"], target["scope"]
+    if target["paused"]:
+        return Cell(target["paused"]["reason"], "bad")
+    if error and not error["over"]:
+        return Cell(error["reason"], STATES.get(target["state"], "bad"))
+    if verify and verify["drift"]:
+        return Cell(f"{count(verify['drift'], 'object')} drifted", "bad")
+    for item in _bootstrapped(bootstrap):
+        if item["name"] == target["name"] and bootstrap:
+            return Cell(f"bootstrap: {so_far(bootstrap, item)}")
+    if scope and not scope["done"]:
+        return Cell("moving to a new scope")
+    return Cell(f"no drift {ago(verify['ended_at'], now)}" if verify else None, "faint")
+
+
+def _bootstrapped(bootstrap: Status | None) -> Sequence[Status]:
+    return () if bootstrap is None or bootstrap["state"] == "finished" else bootstrap["targets"]
+
+
+def _listener_row(listener: Status, now: float) -> Sequence[Cell]:
+    heard, waiting = listener["heard_at"], listener["waiting_bytes"]
+    return (
+        Cell(listener["instance"][:_INSTANCE]),
+        Cell(listener["source"]),
+        Cell(listener["state"], STATES.get(listener["state"], "")),
+        Cell("none yet" if heard is None else ago(heard, now)),
+        Cell(size(waiting) if waiting else "nothing", "warning" if waiting else ""),
+        Cell(f"{listener['lost']:,}", "bad" if listener["lost"] else ""),
+        Cell(_offset(listener.get("clock_offset_seconds"))),
+    )
+
+
+def _offset(seconds: float | None) -> str:
+    return "not known" if seconds is None else f"{seconds:+.2f} s"
+
+
+def _sidecar(status: Status, now: float) -> Iterator[Line]:
+    queue = status["queue"]
+    version = f"pysync {status['version']}, pid {status['pid']}, up {duration(max(0.0, now - status['started_at']))}"
+    yield Line(f"source {status['source']}: {version}")
+    bridge = status["bridge"]
+    yield Line(capture(bridge, status["notification_log"]))
+    if bridge and not status["listeners"]:
+        yield Line("no listener reports", "warning")
+    full = queue["free_bytes"] <= queue["min_free_bytes"]
+    kept = f"queue: {count(queue['events'], 'event')} kept{_history(queue['history'])}"
+    yield Line(f"{kept}, {size(queue['free_bytes'])} free", "bad" if full else "")
+    for gap in status["gaps"]:
+        if gap["state"] != "closed":
+            yield Line(f"gap, {gap['state']}: {gap['reason']}", "warning")
+    if status["bootstrap"]:
+        yield from (Line(line) for line in told(status["bootstrap"]))
+
+
+def _history(history: Status) -> str:
+    """What is kept only because of [queue] retain."""
+    if not history["retain_seconds"] or not history["events"]:
+        return ""
+    since = moment(history["oldest_at"])
+    return f" ({history['events']:,} of them as history since {since}, {size(history['bytes'])})"
