@@ -5,7 +5,7 @@ Each write is a Change (`pysync.targets.athena.changes`).
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager
 from copy import copy
 from typing import Any, ClassVar
