@@ -83,10 +83,10 @@ class Applier:
                 raise Stopped
             lane.changes()  # what a try that failed has left
             crash_point("apply.begun")
-            began = time.perf_counter()
+            began = time.monotonic()
             outcome = self._outcome(lane, job, operation)
             crash_point("apply.done")
-            seconds, changes = time.perf_counter() - began, lane.changes()
+            seconds, changes = time.monotonic() - began, lane.changes()
             self._recorder.applied(job, operation, Done(outcome.value, seconds, job.tries + 1, changes, job.reason))
             job.done, job.tries, job.reason = job.done + 1, 0, None
             self._ended(job, operation, outcome)
