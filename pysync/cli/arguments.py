@@ -78,7 +78,7 @@ def instant(value: Any) -> float:
     try:
         if (ago := seconds(text)) is not None:
             return time.time() - ago
-        return datetime.fromisoformat(text).timestamp()
+        return max(0.0, datetime.fromisoformat(text).timestamp())
     except (ValueError, OverflowError):
         told = f"{quoted(text)} is no time; write 30m, 2h or 7d (ago), or 2026-01-31T12:00"
         raise typer.BadParameter(told) from None

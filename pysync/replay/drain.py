@@ -154,11 +154,6 @@ class Drain:
         """Why nothing is applied, paused by hand or by the brake; None if it is not paused."""
         return self._target_queue.paused() or self._replayer.brake.held
 
-    @property
-    def held(self) -> Pause | None:
-        """Why the brake holds the next window; None if it does not."""
-        return self._replayer.brake.held
-
     def pause(self, reason: str) -> None:
         """Apply nothing more after the operations in hand, until `resume`, also after a restart."""
         self._target_queue.pause(reason)

@@ -38,6 +38,10 @@ class Pattern:
         whole = self.table is None or self.table.fullmatch(name.table) is not None
         return whole and self.database.fullmatch(name.database) is not None
 
+    def takes_all_of(self, database: str) -> bool:
+        """Whether it matches the database, with everything in it."""
+        return self.table is None and self.database.fullmatch(normalized(database)) is not None
+
 
 @dataclass(frozen=True, slots=True)
 class Policy:
@@ -79,7 +83,7 @@ class Policy:
         name = normalized(database)
         within = not self.include or any(pattern.database.fullmatch(name) for pattern in self.include)
         # An exclude with a table part leaves other tables of the database in scope.
-        return within and not any(p.table is None and p.database.fullmatch(name) for p in self.exclude)
+        return within and not any(pattern.takes_all_of(name) for pattern in self.exclude)
 
     def takes_table(self, name: TableName) -> bool:
         """Whether the target has this table."""
@@ -89,11 +93,14 @@ class Policy:
 
     def rule_against(self, name: TableName | str) -> str | None:
         """The rule by which the target does not have this table, or this database; None if it has it."""
-        if self.takes_table(name) if isinstance(name, TableName) else self.takes_database(name):
+        if isinstance(name, TableName):
+            taken, excluding = self.takes_table(name), [it for it in self.exclude if it.takes(name)]
+        else:
+            taken, excluding = self.takes_database(name), [it for it in self.exclude if it.takes_all_of(name)]
+        if taken:
             return None
-        for pattern in self.exclude:
-            if pattern.takes(name) if isinstance(name, TableName) else pattern.database.fullmatch(normalized(name)):
-                return f"{pattern.rule} leaves it out"
+        if excluding:
+            return f"{excluding[0].rule} leaves it out"
         return f"it is not in {', '.join(dict.fromkeys(pattern.rule for pattern in self.include))}"
 
     def rule_against_change(self, change: Change) -> str | None:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -17,6 +19,26 @@ IDENTIFIERS = st.text("abcdefghij0123456789_", min_size=1, max_size=12)
 TABLES = st.builds(TableName, IDENTIFIERS, IDENTIFIERS)
 EACH = one_of_each_kind()
 DROPS = {Kind.DROP_DATABASE, Kind.DROP_TABLE, Kind.DROP_PARTITION}
+
+
+@pytest.mark.parametrize(
+    ("values", "name", "rule"),
+    [
+        ({}, "db.t", None),
+        ({"include": ["db"]}, "db.t", None),
+        ({"include": ["db", "crm.c*"]}, "hr.t", "it is not in include 'db', include 'crm.c*'"),
+        ({"include": ["db"], "exclude": ["db.t*"]}, "db.tmp", "exclude 'db.t*' leaves it out"),
+        ({"exclude": ["d*"]}, "DB.t", "exclude 'd*' leaves it out"),
+        ({"policy": "db.'a.*'.'ab.*'"}, "db.abc", "policy \"db.'a.*'.'ab.*'\" leaves it out"),
+        ({"policy": "db.'a.*'"}, "db.b", "it is not in policy \"db.'a.*'\""),
+        ({"exclude": ["db.t"]}, "db", None),
+        ({"exclude": ["crm.t", "db"]}, "db", "exclude 'db' leaves it out"),
+        ({"include": ["db.t"]}, "crm", "it is not in include 'db.t'"),
+    ],
+)
+def test_the_rule_that_leaves_an_object_out_is_named(values: dict[str, Any], name: str, rule: str | None) -> None:
+    policy = Policy.of(settings(**values))
+    assert policy.rule_against(TableName.parse(name) if "." in name else name) == rule
 
 
 def policy(**values) -> Policy:
