@@ -99,7 +99,7 @@ class Door(asyncio.Protocol):
         loop, visitor = asyncio.get_running_loop(), self._visitor
         try:
             inner = await loop.start_tls(  # it closes the connection where it fails
-                transport,  # type: ignore[arg-type]  # it is one of TCP
+                transport,
                 visitor,
                 self._context,
                 server_side=True,

@@ -137,7 +137,8 @@ def _breakable(name: str) -> Markup:
 def address_of(request: Request) -> str:
     """The path and query of a page as they were sent, quoted: names with any characters in them lead back there."""
     query = request.scope["query_string"].decode("ascii", "replace")
-    return request.scope["raw_path"].decode("ascii", "replace") + (f"?{query}" if query else "")
+    path: bytes = request.scope["raw_path"]
+    return path.decode("ascii", "replace") + (f"?{query}" if query else "")
 
 
 def theme_of(request: Request) -> str:
