@@ -79,23 +79,23 @@ class Verifier:
         self._pace = 1 / tables_per_second
         self._noted = f"verify:{drain.name}"
         self._kept = f"verified:{drain.name}"
-        self._asked = threading.Event()
-        self._starting = threading.Lock()
+        self._lock = threading.Lock()
+        self._asked = 0  # how often somebody has asked for a comparison
+        self._answered = 0  # how many of these are done
         self.worker = Worker(f"verify-{drain.name}", self._turn, every=_LOOK_SECONDS, retry=_RETRY_SECONDS)
 
     def start(self) -> None:
         """Begin, where the settings say so; waits for nothing."""
         if self._config.verify.every is not None and self._config.source.metastore is not None:
-            self.worker.start()
+            self._begin()
 
     def ask(self) -> None:
         """Have it compare as soon as the target is at rest. Raises PysyncError where the source is not known."""
         if self._config.source.metastore is None:
             raise PysyncError("[source] metastore is not set, so nothing can be compared", "set it in pysync.toml")
-        self._asked.set()
-        with self._starting:
-            if not self.worker.started:
-                self.worker.start()
+        with self._lock:
+            self._asked += 1
+        self._begin()
 
     def found(self) -> dict[str, Any]:
         """What was found last, with counts by database and the differences, as far as they are kept; docs/verify.md."""
@@ -107,21 +107,27 @@ class Verifier:
         found: dict[str, Any] | None = json.loads(self._queue.notes.get(self._noted) or "null")
         return found
 
+    def _begin(self) -> None:
+        with self._lock:
+            if not self.worker.started:
+                self.worker.start()
+
     def _turn(self) -> None:
         if self._is_due() and self._is_at_rest():
+            asked = self._asked  # who asks from now on wants another look
             self._verify()
+            self._answered = asked
             self.worker.well()
 
     def _is_due(self) -> bool:
         every = self._config.verify.every
-        if self._asked.is_set() or every is None:
-            return self._asked.is_set()
+        if self._asked > self._answered or every is None:
+            return self._asked > self._answered
         last = self.status()
         return time.time() >= (last["began_at"] if last else 0.0) + every
 
     def _verify(self) -> None:
         began = time.time()
-        self._asked.clear()  # who asks from now on wants another look
         first = self._compared(None)
         again = self._look_again([item for item in first if item.drift])
         drift = persisting(first, again)

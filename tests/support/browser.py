@@ -109,8 +109,9 @@ class Browser:
         self.driver.execute_cdp_cmd("Emulation.setDeviceMetricsOverride", metrics)
 
     def prefer(self, theme: str) -> None:
-        """What the system prefers: light or dark."""
+        """What the system prefers: light or dark. And no motion, which a picture would catch half-way."""
         features = [{"name": "prefers-color-scheme", "value": theme}]
+        features.append({"name": "prefers-reduced-motion", "value": "reduce"})
         self.driver.execute_cdp_cmd("Emulation.setEmulatedMedia", {"features": features})
 
     def picture(self, name: str, width: int, theme: str) -> None:

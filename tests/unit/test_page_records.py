@@ -144,6 +144,15 @@ def test_the_fields_of_a_difference_stand_side_by_side() -> None:
     assert (found.name, found.source, found.target, found.line) == ("owner", "'ours'", "'theirs'", "")
 
 
+@pytest.mark.parametrize(
+    "key", ["fs.s3a.secret.key", "javax.jdo.option.ConnectionPassword", "fs.azure.account.key.x", "API_KEY"]
+)
+def test_what_may_be_a_secret_is_not_shown(key: str) -> None:
+    for line in (f"parameters.{key}: 'hunter2' instead of 'hunter3'", f"parameters.{key}: 'hunter2' is new"):
+        assert "hunter" not in str(field_of(line))
+        assert key in field_of(line).name
+
+
 @pytest.mark.parametrize("line", ["and 3 more", "a: 'x instead of y' instead of 'z'", "", ": ", "no value at all"])
 def test_a_line_that_cannot_be_told_apart_is_shown_whole(line: str) -> None:
     assert field_of(line).line == line

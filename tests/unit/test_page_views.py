@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from pysync.health import problems
-from pysync.web.views.overview import need, overview
+from pysync.web.views.overview import need, overview, state_of
 from pysync.web.views.target import target_view
 from pysync.web.views.tones import BAD, GOOD, IDLE, OUTCOMES, WARN, of_outcome, of_state, of_target, worst
 from tests.support.pages import NOW, a_history, a_plan, a_status, a_target, in_trouble, listener
@@ -103,9 +103,25 @@ def test_a_sidecar_to_which_nothing_has_come_yet() -> None:
 def test_a_target_has_the_tone_of_the_worst_of_it() -> None:
     assert of_target(a_target("dr")) == GOOD
     assert of_target(a_target("dr", parked=1)) == WARN
+    assert of_target(a_target("dr", verify={"drift": 1})) == WARN
     assert of_target(a_target("dr", paused={"reason": "x", "at": 1})) == WARN
     assert of_target(a_target("dr", state="failing", parked=1)) == BAD
     assert worst([]) == GOOD
+
+
+@pytest.mark.parametrize(
+    ("values", "text"),
+    [
+        ({}, "running"),
+        ({"parked": 2, "verify": {"drift": 1}}, "running, some parked"),
+        ({"verify": {"drift": 1}}, "running, has drifted"),
+        ({"paused": {"reason": "x", "at": 1}, "state": "running"}, "paused"),
+        ({"state": "waiting", "parked": 1}, "waiting"),
+        ({"verify": None}, "running"),
+    ],
+)
+def test_the_state_of_a_target_in_words(values: dict[str, Any], text: str) -> None:
+    assert state_of(a_target("dr", **values)) == text
 
 
 @pytest.mark.parametrize("word", ["", "something new"])

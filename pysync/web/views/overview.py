@@ -156,13 +156,28 @@ def target_stage(target: Status) -> Stage:
     facts = [("queued", number(target["queued"])), ("parked", number(target["parked"])), ("drift", drift)]
     if recent.get("p99") is not None:
         facts.append(("latency p99", span(recent["p99"])))
-    state = "paused" if target.get("paused") else target["state"]
-    if target.get("parked") and state == "running":
-        state = "running, some parked"
     link = f"/targets/{segment(target['name'])}"
     return Stage(
-        target["name"], of_target(target), state, span(target.get("lag_seconds")), "behind", tuple(facts), link
+        target["name"],
+        of_target(target),
+        state_of(target),
+        span(target.get("lag_seconds")),
+        "behind",
+        tuple(facts),
+        link,
     )
+
+
+def state_of(target: Status) -> str:
+    """The state in words; of one that runs also what is wrong with it."""
+    if target.get("paused"):
+        return "paused"
+    if target["state"] != "running":
+        return str(target["state"])
+    wrong = (
+        "some parked" if target.get("parked") else "has drifted" if (target.get("verify") or {}).get("drift") else ""
+    )
+    return f"running, {wrong}" if wrong else "running"
 
 
 def _title(status: Status) -> str:

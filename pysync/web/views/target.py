@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from pysync.web.charts import Chart, lag_chart, rate_chart
+from pysync.web.views.overview import state_of
 from pysync.web.views.tones import of_target
 from pysync.web.words import UNKNOWN, number, segment, span
 
@@ -71,7 +72,7 @@ def target_view(
         name=target["name"],
         kind=target["kind"],
         tone=of_target(target),
-        state="paused" if pause else target["state"],
+        state=state_of(target),
         is_paused=pause is not None,
         pause=pause,
         figures=figures(target),

@@ -42,9 +42,10 @@ def of_outcome(outcome: str) -> str:
 
 
 def of_target(target: Mapping[str, Any]) -> str:
-    """The tone of a target as a whole: its state, and whether anything is parked."""
+    """The tone of a target as a whole: its state, and whether anything is parked or has drifted."""
     own = of_state("paused" if target.get("paused") else str(target.get("state")))
-    return worst([own, WARN if target.get("parked") else GOOD])
+    has_drifted = bool((target.get("verify") or {}).get("drift"))
+    return worst([own, WARN if target.get("parked") or has_drifted else GOOD])
 
 
 def worst(tones: Iterable[str]) -> str:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -16,6 +17,10 @@ _RESULTS = {
     "foreign": "belongs to somebody else",
 }
 _INSTEAD = " instead of "
+_SECRET = re.compile(
+    r"pass(word|wd|phrase)|pwd|secret|token|credential|(access|account|api|private|shared)[._-]?key", re.IGNORECASE
+)
+HIDDEN = "***"
 
 
 @dataclass(frozen=True, slots=True)
@@ -122,9 +127,12 @@ def object_of(found: Mapping[str, Any]) -> Object:
 def field_of(line: str) -> Field:
     """The two sides of `sd.location: 'file:/b' instead of 'file:/a'`, as verify tells it: the target's comes first.
 
-    A value may hold the words that stand between the two; then, and for other lines, all of it is one text.
+    A value may hold the words that stand between the two; then, and for other lines, all of it is one text. Where the
+    field may hold a secret, its values are not shown.
     """
     name, colon, rest = line.partition(": ")
+    if colon and _SECRET.search(name):
+        return Field(name, source=HIDDEN, target=HIDDEN)
     parts = rest.split(_INSTEAD)
     if not colon or len(parts) != 2:
         return Field("", line=line)
