@@ -10,10 +10,11 @@ from typing import Annotated, Any
 
 import typer
 
-from pysync.cli.arguments import database_or_table, instant, number
+from pysync.cli.arguments import choice, database_or_table, instant, number
 from pysync.cli.output import AsJson, ConfigFile, assert_target, one_target, print_json, say
 from pysync.cli.records import lines
 from pysync.control.client import NoSidecar, ask
+from pysync.journal.record import OUTCOMES
 from pysync.sections import load_outline
 
 _MOST = 1000
@@ -34,7 +35,12 @@ def actions(
     *,
     target: Annotated[str | None, one_target("Show only this target.")] = None,
     outcome: Annotated[
-        str | None, typer.Option(metavar="OUTCOME", help="Show only this outcome, as applied, parked or foreign.")
+        str | None,
+        typer.Option(
+            metavar="OUTCOME",
+            parser=choice(*OUTCOMES),
+            help="Show only this outcome, as applied, parked or foreign.",
+        ),
     ] = None,
     database: Annotated[
         str | None, typer.Option(metavar="DB", parser=database_or_table, help=f"Show only this database, {_NAMES_ARE}.")

@@ -11,6 +11,12 @@ from pysync.model.difference import Difference
 MOST_PARTITIONS = 10
 """Names of partitions in one record; `partition_count` counts all."""
 
+OUTCOMES = (
+    *("applied", "unchanged", "stale", "foreign", "conflict", "unsupported"),  # of pysync.targets.base.Outcome
+    *("parked", "waits", "shadowed", "done", "refused"),
+)
+"""What a record says of how it ended. The last two are of what people do."""
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Record:

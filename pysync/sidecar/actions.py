@@ -7,15 +7,11 @@ from typing import Any
 
 from pysync.errors import PysyncError
 from pysync.journal import Query, Reader
+from pysync.journal.record import OUTCOMES
 from pysync.text import shortened, shown
 
 MOST = 1000
 """Records in one answer."""
-OUTCOMES = (
-    *("applied", "unchanged", "stale", "foreign", "conflict", "unsupported"),  # of pysync.targets.base.Outcome
-    *("parked", "waits", "shadowed", "done", "refused"),
-)
-
 _LIMIT = 100
 _LARGEST = 2**63 - 1
 

@@ -1,4 +1,4 @@
-"""Credentials: what pysync shows to metastores and trusts in them, and when that ends, for status and metrics."""
+"""Credentials: what pysync shows to others and trusts in them, and when that ends, for status and metrics."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from pysync.config import Config
 from pysync.metastore.expiry import authorities_end, certificate_end, ticket_end
 from pysync.metastore.settings import KerberosSettings, TlsSettings
 from pysync.moment import Moment
-from pysync.targets.hms import HmsSettings
+from pysync.targets.settings import TargetSettings
 
 _FRESH_SECONDS = 60.0
 
@@ -21,16 +21,23 @@ class Credentials:
     """The files and the ticket cache that a configuration names. They are read again a minute later, as others do."""
 
     def __init__(self, config: Config) -> None:
-        targets = [it for it in config.targets if isinstance(it, HmsSettings)]
-        self._found = [
+        page = config.web.tls_certificate
+        self._found: list[tuple[str, str, End]] = [
             *_of("source", config.source.tls, config.source.kerberos),
-            *(found for it in targets for found in _of(f"target {it.name}", it.tls, it.kerberos)),
+            *(found for it in config.targets for found in _of_target(it)),
+            *([("page", "certificate", partial(certificate_end, page))] if page else []),
         ]
         self.status = Moment(self._read, _FRESH_SECONDS)
         """As in `pysync status --json`: `used_for`, `kind`, `expires_at` (seconds since 1970, or null) of each."""
 
     def _read(self) -> list[dict[str, Any]]:
         return [{"used_for": used_for, "kind": kind, "expires_at": end()} for used_for, kind, end in self._found]
+
+
+def _of_target(settings: TargetSettings) -> Iterator[tuple[str, str, End]]:
+    # Only the kinds that log in to a metastore have these; their packages are not to be imported for it.
+    tls, kerberos = getattr(settings, "tls", None), getattr(settings, "kerberos", None)
+    return _of(f"target {settings.name}", tls, kerberos)
 
 
 def _of(used_for: str, tls: TlsSettings | None, kerberos: KerberosSettings | None) -> Iterator[tuple[str, str, End]]:

@@ -19,6 +19,7 @@ MOST_POINTS = 288
 
 _HEADROOM = 1.08
 _GAP_STEPS = 3  # a hole of more steps than that in a series is shown as one
+_LEAST = 1e-9
 _STEPS = (1, 2, 5, 10)
 
 Point = tuple[float, float]
@@ -119,8 +120,8 @@ def _line(run: Sequence[Point]) -> str:
 
 
 def _round_up(value: float) -> float:
-    """The next number that reads well: 1, 2 or 5, with zeros."""
-    if value <= 0:
+    """The next number that reads well: 1, 2 or 5, with zeros; 1 for less than anybody can tell from 0."""
+    if value < _LEAST:
         return 1.0
     base = 10.0 ** math.floor(math.log10(value))
     return next(base * step for step in _STEPS if base * step >= value * 0.999)

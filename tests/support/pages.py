@@ -7,6 +7,8 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 from pysync.errors import PysyncError
+from pysync.measures.latency import Latency
+from pysync.targets.base import ERRORS
 
 NOW = 1_795_000_000.0
 LONG = "warehouse." + "a_table_whose_name_is_as_long_as_a_metastore_takes_it_" * 2 + "abcdefghij"
@@ -32,6 +34,7 @@ def a_target(name: str, now: float = NOW, **values: Any) -> dict[str, Any]:
         "scope": None,
         "verify": {"began_at": now - 3700, "ended_at": now - 3600, "objects": 1204, "drift": 0, "names": []},
         "latency": {
+            **Latency().status(now),
             "recent": {"p50": 0.21, "p90": 0.6, "p99": 1.9, "count": 318},
             "day": {"p50": 0.25, "p90": 0.9, "p99": 12.0, "count": 41873},
             "parts": {
@@ -45,7 +48,7 @@ def a_target(name: str, now: float = NOW, **values: Any) -> dict[str, Any]:
             ],
         },
         "calls": {"get_table": 41020, "alter_table": 12033, "add_partitions": 8011},
-        "errors": {"add_partitions": 3},
+        "errors": {**dict.fromkeys(ERRORS, 0), "unavailable": 3},
         "retries": 3,
         "backoff_seconds": 12.5,
         "rate": 5.2,
@@ -73,6 +76,8 @@ def a_status(now: float = NOW, **values: Any) -> dict[str, Any]:
         "notification_log": None,
         "listeners": [listener(now)],
         "no_listener_since": None,
+        "credentials": [],
+        "journal": {"file": "/var/lib/pysync/journal.db", "waiting": 0, "dropped": 0},
         "queue": {
             "directory": "/var/lib/pysync",
             "epoch": 1,
@@ -105,6 +110,7 @@ def a_status(now: float = NOW, **values: Any) -> dict[str, Any]:
 def listener(now: float = NOW, **values: Any) -> dict[str, Any]:
     """One that has delivered everything."""
     plain = {"instance": "jvm-1", "source": "onprem", "state": "heard", "heard_at": now - 1, "lost": 0}
+    plain |= {"clock_offset_seconds": 0.001}
     return {**plain, "waiting_bytes": 0, "waiting_events": 0, "waiting_since": None, **values}
 
 

@@ -90,11 +90,11 @@ HELD = {("demo", "--directory"): ["--target", "x"], ("embedded", "DIRECTORY"): [
 # What may be run here: each ends at once, at a value, at a missing file or at a missing sidecar. A command that would
 # change the machine belongs to READ_ONLY: its lines are read, and nothing is begun.
 RUN = """
-token, jar, hive-site, check, import-agent-conf, man, run, status, events, actions, verify, plan, pause, resume,
+token, jar, hive-site, check, import-agent-conf, man, run, status, events, why, actions, verify, plan, pause, resume,
 parked list, parked show, parked retry, parked skip, refresh, target rename, target remove, listener remove,
 bootstrap, dump, load, copy, demo, embedded
 """
-READ_ONLY = "init, uninstall"
+READ_ONLY = "init, uninstall, web-password"
 
 
 def commands(group: Any, path: str = "") -> Iterator[tuple[str, Any]]:
@@ -233,10 +233,10 @@ def test_with_json_every_refusal_is_json(run: Runner, place: Path, path: str) ->
         ("target renam", "target: there is no command 'renam'; did you mean rename?"),
         ("parked xyz", "parked: there is no command 'xyz'; commands: list, show, retry, skip"),
         ("status --jsn", "status: there is no option '--jsn'; did you mean --json?"),
-        ("status -q", "status: there is no option '-q'; options: --config, --json, --help"),
+        ("status -q", "status: there is no option '-q'; options: --config, --watch, --json, --help"),
         ("status --json=yes", "status: option '--json' does not take a value; see: pysync status --help"),
         ("status -c", "status: option '-c' requires an argument; see: pysync status --help"),
-        ("status x y", "status: got unexpected extra argument(s) (x y); see: pysync status --help"),
+        ("status x y", "status: got unexpected extra argument(s) (y); see: pysync status --help"),
         ("parked show dr", "parked show: missing argument 'POSITION'; see: pysync parked show --help"),
         ("parked show dr first", "parked show: POSITION: 'first' is not a whole number; write 1, for example"),
         ("parked show dr 0", "parked show: POSITION: 0 is out of range; the minimum is 1"),

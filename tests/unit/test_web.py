@@ -193,7 +193,7 @@ def test_series_are_there_before_anything_has_happened() -> None:
 def test_a_scrape_is_no_older_than_a_moment(status: dict[str, Any], monkeypatch: pytest.MonkeyPatch) -> None:
     asked = []
     monkeypatch.setattr(web_server, "FRESH_SECONDS", 0.0)
-    server = WebServer(0, lambda: asked.append(1) or status)  # type: ignore[func-returns-value]
+    server = WebServer(WebConfig(port=0), lambda: asked.append(1) or status)  # type: ignore[func-returns-value]
     server.start()
     get(server, "/metrics")
     status["queue"]["events"] = 12345
@@ -205,7 +205,7 @@ def test_a_scrape_is_no_older_than_a_moment(status: dict[str, Any], monkeypatch:
 def test_many_scrapes_within_a_moment_ask_once(status: dict[str, Any], monkeypatch: pytest.MonkeyPatch) -> None:
     asked = []
     monkeypatch.setattr(web_server, "FRESH_SECONDS", 1000.0)
-    server = WebServer(0, lambda: asked.append(1) or status)  # type: ignore[func-returns-value]
+    server = WebServer(WebConfig(port=0), lambda: asked.append(1) or status)  # type: ignore[func-returns-value]
     server.start()
     assert len({get(server, "/metrics") for _ in range(20)}) == 1
     server.stop()
