@@ -174,10 +174,12 @@ class Journal:
     def _trim_some(self, connection: sqlite3.Connection) -> bool:
         """Remove some of the oldest records, if they are to go; returns whether any were."""
         used, unused, size = journal_file.pages(connection)
-        oldest = journal_file.first(connection, _TRIM_ROWS)
-        too_old = self._clock() - self._keep
+        too_large, too_old = used * size > self._max_bytes, self._clock() - self._keep
+        oldest = journal_file.first(connection, 1)
+        if too_large or any(at < too_old for _, at, *_ in oldest):
+            oldest = journal_file.first(connection, _TRIM_ROWS)
         # The newest stays, so that ids are never used again.
-        gone = [it for it in oldest if it[0] < self._last and (used * size > self._max_bytes or it[1] < too_old)]
+        gone = [it for it in oldest if it[0] < self._last and (too_large or it[1] < too_old)]
         if gone:
             journal_file.remove(connection, gone[-1][0], _names(gone))
         if unused > _SPARE_PAGES:
