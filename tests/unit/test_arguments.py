@@ -92,7 +92,7 @@ HELD = {("demo", "--directory"): ["--target", "x"], ("embedded", "DIRECTORY"): [
 RUN = """
 token, jar, hive-site, check, import-agent-conf, man, run, status, events, verify, plan, pause, resume, parked list,
 parked show, parked retry, parked skip, refresh, target rename, target remove, listener remove, bootstrap, dump, load,
-copy, demo, embedded
+copy, demo, embedded, web-password
 """
 READ_ONLY = "init, uninstall"
 
