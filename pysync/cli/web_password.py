@@ -11,7 +11,7 @@ import typer
 from pysync.cli.arguments import path
 from pysync.cli.output import say
 from pysync.errors import UsageError
-from pysync.web.passwords import LONGEST, set_password
+from pysync.web.passwords import LONGEST, assert_settable, set_password
 from pysync.web.server import assert_installed
 
 
@@ -31,6 +31,7 @@ def web_password(
     line from the file: that ends the user's sessions, too.
     """
     assert_installed("pysync web-password")
+    assert_settable(file, user)  # before somebody types a password for nothing
     was_there = set_password(file, user, _password())
     say(f"{file}: {'changed' if was_there else 'added'} {user}")
 
@@ -38,7 +39,10 @@ def web_password(
 def _password() -> str:
     """What is typed or piped in; it is never shown."""
     if not sys.stdin.isatty():
-        return sys.stdin.readline(LONGEST + 2).rstrip("\r\n")
+        try:
+            return sys.stdin.readline(LONGEST + 2).rstrip("\r\n")
+        except (OSError, ValueError) as error:  # closed, or no UTF-8
+            raise UsageError("cannot read the password from standard input", "pipe one line of UTF-8") from error
     typed: str = typer.prompt("Password", hide_input=True)
     if typer.prompt("Again", hide_input=True) != typed:
         raise UsageError("the passwords differ", "run the command again")

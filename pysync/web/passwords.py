@@ -64,22 +64,36 @@ class Passwords:
         return self._hasher.hash("nobody")
 
 
-def set_password(path: Path, user: str, password: str) -> bool:
-    """Write the user's password into the file, mode 0600; returns whether the user was there before.
+def assert_settable(path: Path, user: str) -> Mapping[str, str]:
+    """The users of the file, none where it is not there yet.
 
-    Raises UsageError for a name or password that will not do, and where the file cannot be written or replaced safely.
+    Raises UsageError for a name that will not do, and for a file that others can read or replace, or that holds
+    something else.
     """
     if not _USER.fullmatch(user):
         hint = "use up to 64 letters, digits, underscores, dots, hyphens and @, beginning with a letter or digit"
         raise UsageError(f"{quoted(user)} is not a valid user name", hint)
+    assert_unreachable(path, _WHAT)
+    try:
+        return Passwords(path).hashes() if path.exists() else {}
+    except OSError as error:  # a path that cannot be, such as one that is too long
+        raise UsageError(f"cannot read {path}: {told(error)}") from error
+
+
+def set_password(path: Path, user: str, password: str) -> bool:
+    """Write the user's password into the file, mode 0600; returns whether the user was there before.
+
+    Raises UsageError as `assert_settable`, for a password that will not do, and where the file cannot be written.
+    """
+    users = dict(assert_settable(path, user))
     if not SHORTEST <= len(password) <= LONGEST:
         raise UsageError(f"the password has {len(password)} characters", f"use {SHORTEST} to {LONGEST:,}")
-    assert_unreachable(path, _WHAT)
-    users = dict(Passwords(path).hashes()) if path.exists() else {}
     was_there = user in users
-    users[user] = _hasher().hash(password)
     try:
+        users[user] = _hasher().hash(password)
         put(path, "".join(f"{name}:{it}\n" for name, it in users.items()).encode(), mode=0o600, replaces=True)
+    except UnicodeEncodeError:
+        raise UsageError("the password has characters that are no text", "type it in UTF-8") from None
     except OSError as error:
         raise UsageError(f"cannot write {path}: {told(error)}") from error
     return was_there

@@ -101,6 +101,16 @@ def test_the_command_takes_the_password_from_standard_input(tmp_path: Path) -> N
     assert web_password(file, "alice", typed="the other password\n").stdout == f"{file}: changed alice\n"
 
 
+def test_a_password_that_is_no_text_is_refused(file: Path) -> None:
+    with pytest.raises(UsageError, match="characters that are no text"):
+        set_password(file, "alice", "half of a pair \udcff")
+
+
+def test_a_wrong_name_is_told_before_the_password_is_asked_for(tmp_path: Path) -> None:
+    done = web_password(tmp_path / "passwords", "a:b", typed="")
+    assert done.stderr.startswith("pysync: 'a:b' is not a valid user name; use up to 64")
+
+
 def test_the_command_refuses_in_one_line(tmp_path: Path) -> None:
     done = web_password(tmp_path / "passwords", "alice", typed="short\n")
     assert (done.returncode, done.stdout) == (2, "")
