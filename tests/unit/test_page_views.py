@@ -150,7 +150,8 @@ def test_a_target_with_all_that_is_known_of_it() -> None:
     ]
     assert view.latency[0] == ("last 10 minutes", ("210 ms", "600 ms", "1.9 s", "318"))
     assert view.latency[-1] == ("at the target", ("140 ms", "", "2.2 s", ""))
-    assert view.calls[0] == ("get_table", "41,020", "0")
+    assert view.calls[0] == ("get_table", "41,020")
+    assert view.failures == (("errors: unavailable", "3"), ("retries", "3"), ("waited for them", "12.5 s"))
     assert view.plan.summary == (
         "1,000 events become 32 operations; 412 of them drops (limit: 1000); 3,312 more events wait"
     )
@@ -163,7 +164,7 @@ def test_a_target_of_an_older_sidecar_is_shown_as_far_as_it_is_known() -> None:
     for key in ("latency", "calls", "errors", "retries", "backoff_seconds", "rate"):
         del old[key]
     view = view_of(old, history=None, plan=None)
-    assert (view.latency, view.worst, view.calls, view.plan) == ((), (), (), None)
+    assert (view.latency, view.worst, view.calls, view.failures, view.plan) == ((), (), (), (), None)
     assert view.figures[-1].value == "not known"
     assert all(it.is_empty for it in view.charts)
 
@@ -174,8 +175,14 @@ def test_latency_without_samples_is_a_dash() -> None:
     assert view.latency[0] == ("last 10 minutes", ("-", "-", "-", "0"))
 
 
-def test_a_kind_of_call_that_only_failed_is_there() -> None:
-    assert ("drop_table", "0", "4") in view_of(a_target("dr", errors={"drop_table": 4})).calls
+def test_a_target_that_never_failed_has_no_list_of_failures() -> None:
+    fine = a_target("dr", errors={"bug": 0, "unavailable": 0}, retries=0, backoff_seconds=0.0)
+    assert view_of(fine).failures == ()
+
+
+def test_kinds_of_errors_are_words_of_people() -> None:
+    found = view_of(a_target("dr", errors={"outcome_unknown": 1200}, retries=0)).failures
+    assert found == (("errors: outcome unknown", "1,200"),)
 
 
 def test_a_plan_for_nothing() -> None:

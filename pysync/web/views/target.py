@@ -50,8 +50,9 @@ class TargetView:
     charts: tuple[Chart, ...]
     latency: tuple[tuple[str, tuple[str, ...]], ...]
     worst: tuple[Mapping[str, Any], ...]
-    calls: tuple[tuple[str, str, str], ...]
+    calls: tuple[tuple[str, str], ...]
     counts: tuple[tuple[str, int], ...]
+    failures: tuple[tuple[str, str], ...]
     last_error: Mapping[str, Any] | None
     plan: Plan | None
     gaps: tuple[Mapping[str, Any], ...]
@@ -81,6 +82,7 @@ def target_view(
         worst=tuple(latency.get("worst") or ()),
         calls=calls(target),
         counts=tuple((target.get("counts") or {}).items()),
+        failures=failures(target),
         last_error=target.get("last_error"),
         plan=None if plan is None else plan_view(plan),
         gaps=tuple(it for it in gaps if it["state"] != "closed"),
@@ -116,11 +118,20 @@ def latency_rows(latency: Mapping[str, Any]) -> list[tuple[str, tuple[str, ...]]
     return rows
 
 
-def calls(target: Mapping[str, Any]) -> tuple[tuple[str, str, str], ...]:
-    """Calls to the target by kind: name, calls, errors. What failed alone is there, too."""
-    made, errors = target.get("calls") or {}, target.get("errors") or {}
-    kinds = sorted({*made, *errors}, key=lambda it: -made.get(it, 0))
-    return tuple((kind, number(made.get(kind, 0)), number(errors.get(kind, 0))) for kind in kinds)
+def calls(target: Mapping[str, Any]) -> tuple[tuple[str, str], ...]:
+    """How often each call was made, the most frequent first."""
+    made = target.get("calls") or {}
+    return tuple((kind, number(made[kind])) for kind in sorted(made, key=lambda it: (-made[it], it)))
+
+
+def failures(target: Mapping[str, Any]) -> tuple[tuple[str, str], ...]:
+    """Errors by their kind, retries, and how long operations waited for these; nothing of what there was not."""
+    errors = target.get("errors") or {}
+    found = [(f"errors: {kind.replace('_', ' ')}", number(times)) for kind, times in errors.items() if times]
+    if target.get("retries"):
+        found.append(("retries", number(target["retries"])))
+        found.append(("waited for them", span(target.get("backoff_seconds"))))
+    return tuple(found)
 
 
 def plan_view(plan: Mapping[str, Any]) -> Plan:
