@@ -81,7 +81,7 @@ def look(queue: EventQueue, databases: frozenset[str], seconds: float = SECONDS)
 
 def _between(queue: EventQueue, begin: int, end: int) -> Iterator[Queued]:
     while begin < end and (chunk := queue.events(begin - 1, end - begin, _CHUNK_BYTES)):
-        yield from chunk
+        yield from (it for it in chunk if it.position < end)  # some may have been trimmed meanwhile
         begin = chunk[-1].position + 1
 
 
