@@ -141,7 +141,9 @@ def _listener_row(listener: Status, now: float) -> Sequence[Cell]:
 
 
 def _offset(seconds: float | None) -> str:
-    return "not known" if seconds is None else f"{seconds:+.2f} s"
+    if seconds is None:
+        return "not known"
+    return f"{round(seconds, 2) + 0.0:+.2f} s"  # + 0.0: no -0.00
 
 
 def _sidecar(status: Status, now: float) -> Iterator[Line]:
@@ -153,7 +155,7 @@ def _sidecar(status: Status, now: float) -> Iterator[Line]:
     if bridge and not status["listeners"]:
         yield Line("no listener reports", "warning")
     full = queue["free_bytes"] <= queue["min_free_bytes"]
-    kept = f"queue: {count(queue['events'], 'event')} kept{_history(queue['history'])}"
+    kept = f"queue: {count(queue['events'], 'event')} kept{_history(queue['history'], now)}"
     yield Line(f"{kept}, {size(queue['free_bytes'])} free", "bad" if full else "")
     for gap in status["gaps"]:
         if gap["state"] != "closed":
@@ -162,9 +164,9 @@ def _sidecar(status: Status, now: float) -> Iterator[Line]:
         yield from (Line(line) for line in told(status["bootstrap"]))
 
 
-def _history(history: Status) -> str:
+def _history(history: Status, now: float) -> str:
     """What is kept only because of [queue] retain."""
     if not history["retain_seconds"] or not history["events"]:
         return ""
-    since = moment(history["oldest_at"])
-    return f" ({history['events']:,} of them as history since {since}, {size(history['bytes'])})"
+    since = duration(max(0.0, now - history["oldest_at"]))
+    return f" (history: {history['events']:,} of {since}, {size(history['bytes'])})"

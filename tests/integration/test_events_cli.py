@@ -43,4 +43,4 @@ def test_what_was_applied_can_be_read_and_nothing_is_said_of_what_it_carried(pla
         assert (done.returncode, done.stderr) == (0, "")
         assert "the queue holds events 1 to 1102" in done.stdout
         assert "more: --since 3" in done.stdout
-        assert "(1,102 of them as history since " in pysync("status", "-c", place.file).stdout
+        assert "(history: 1,102 of " in pysync("status", "-c", place.file).stdout

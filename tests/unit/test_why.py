@@ -93,7 +93,7 @@ def done(outcome: str = "applied", operation: str = "PutTable", **values: Any) -
 
 
 def seen(position: int = 9, kind: str = "ALTER_TABLE") -> Seen:
-    return Seen(position, 1.7e9, 1.7e9, kind, ("db.t",), b"")
+    return Seen(position, 1.7e9, 1.7e9, kind, ("db.t",))
 
 
 def said(**values: Any) -> list[tuple[str, str]]:

@@ -31,7 +31,6 @@ class Seen:
     committed_at: float | None
     kind: str
     objects: Sequence[str]
-    data: bytes
 
     def as_json(self) -> dict[str, Any]:
         """As in docs/journal.md."""
@@ -73,16 +72,16 @@ def look(queue: EventQueue, databases: frozenset[str], seconds: float = SECONDS)
     until, found, at = time.monotonic() + seconds, list[Seen](), last + 1
     while at > first and time.monotonic() < until:
         begin = max(first, at - _CHUNK)
-        # A chunk of large events comes in parts.
-        chunk = list(_between(queue, begin, at))
-        found[:0] = [it for it in map(_seen, chunk) if any(database_of(name) in databases for name in it.objects)]
+        # One after the other: large events are not held together.
+        chunk = map(_seen, _between(queue, begin, at))
+        found[:0] = [it for it in chunk if any(database_of(name) in databases for name in it.objects)]
         at = begin
     return Looked(found, at, at <= first)
 
 
 def _between(queue: EventQueue, begin: int, end: int) -> Iterator[Queued]:
     while begin < end and (chunk := queue.events(begin - 1, end - begin, _CHUNK_BYTES)):
-        yield from chunk
+        yield from (it for it in chunk if it.position < end)  # some may have been trimmed meanwhile
         begin = chunk[-1].position + 1
 
 
@@ -90,10 +89,10 @@ def _seen(queued: Queued) -> Seen:
     try:
         event = decode_event(queued.data)
     except PysyncError:
-        return Seen(queued.position, queued.at_ms / 1000, None, "unreadable", (), b"")
+        return Seen(queued.position, queued.at_ms / 1000, None, "unreadable", ())
     committed_at = None if event.instance == SIDECAR else event.time_ms / 1000
     names = objects_of(event, queued.position) or _attributes(event.attributes)
-    return Seen(queued.position, queued.at_ms / 1000, committed_at, str(event.kind), tuple(names), queued.data)
+    return Seen(queued.position, queued.at_ms / 1000, committed_at, str(event.kind), tuple(names))
 
 
 def _attributes(names: Mapping[str, str]) -> list[str]:

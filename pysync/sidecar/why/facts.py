@@ -91,7 +91,7 @@ def gathered(queue: EventQueue, drain: Drain, reader: Reader, known: Mapping[str
         source=known["source"],
         object=known["object"],
         rule=rule_against(policy, known["source"]),
-        ignored=_ignored(policy, last) if last is not None else None,
+        ignored=_ignored(queue, policy, last) if last is not None else None,
         suppresses_drops=policy.suppresses_drops,
         records=known["records"],
         mode=drain.settings.mode,
@@ -110,12 +110,16 @@ def gathered(queue: EventQueue, drain: Drain, reader: Reader, known: Mapping[str
     )
 
 
-def _ignored(policy: Policy, event: Seen) -> str | None:
-    try:
-        change = decode_change(decode_event(event.data), event.position)
-    except PysyncError:
-        return None
-    return policy.rule_against_change(change) if change is not None else None
+def _ignored(queue: EventQueue, policy: Policy, event: Seen) -> str | None:
+    """The rule by which an event did not concern the target; None if there is none, or it is gone or unreadable."""
+    for queued in queue.events(event.position - 1, 1, 1):
+        try:
+            change = decode_change(decode_event(queued.data), queued.position)
+        except PysyncError:
+            return None
+        if change is not None and queued.position == event.position:
+            return policy.rule_against_change(change)
+    return None
 
 
 def _parked(queue: EventQueue, target: str, spans: Sequence[Span]) -> tuple[Sequence[ParkedTable], ParkedTable | None]:
