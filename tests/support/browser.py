@@ -128,6 +128,15 @@ class Browser:
         script = "return document.documentElement.scrollWidth - document.documentElement.clientWidth"
         return int(self.driver.execute_script(script))
 
+    def squeezed(self) -> list[str]:
+        """Texts that stand letter below letter, as there is no room beside them."""
+        script = "return [...document.querySelectorAll('main :is(p, th, td, dt, dd, caption, span, a, button)')]"
+        script += (
+            ".filter(it => it.clientWidth && it.clientWidth < 24 && it.clientHeight > 100).map(it => it.outerHTML)"
+        )
+        found: list[str] = self.driver.execute_script(script)
+        return found
+
     def faults(self) -> list[str]:
         """What the console has said since the last look: errors of scripts, violations of the policy, failed loads."""
         return [it["message"] for it in self.driver.get_log("browser")]
