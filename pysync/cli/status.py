@@ -24,6 +24,8 @@ if TYPE_CHECKING:
     from rich.console import Console
 
 _SECONDS = 2.0
+_MOST_PROBLEMS = 8
+"""A terminal cannot scroll while it is redrawn, and the targets have to be in sight."""
 
 Target = Annotated[
     str | None,
@@ -58,7 +60,7 @@ def status(config: ConfigFile, target: Target = None, watch: Watch = False, as_j
     if watch and as_json:
         raise UsageError("--watch and --json exclude each other", "give one of them")
     if watch:
-        _watch(lambda: _parts(outline.directory, ask(outline.directory, "status"), target))
+        _watch(lambda: _parts(outline.directory, ask(outline.directory, "status"), target, most=_MOST_PROBLEMS))
         return
     answer = ask(outline.directory, "status")
     if as_json:
@@ -77,9 +79,9 @@ def _of(answer: dict[str, Any], target: str) -> dict[str, Any]:
     raise PysyncError(f"the running sidecar has no target {target!r}", "restart it: it runs with an older pysync.toml")
 
 
-def _parts(directory: Path, answer: dict[str, Any], target: str | None) -> list[Part]:
+def _parts(directory: Path, answer: dict[str, Any], target: str | None, most: int | None = None) -> list[Part]:
     if target is None:
-        return list(overview(answer, time.time()))
+        return list(overview(answer, time.time(), most))
     parked = _of(answer, target)["parked"]
     tables = ask(directory, "parked list", target=target)["tables"] if parked else []
     return list(detail(answer, target, tables, time.time()))

@@ -48,9 +48,9 @@ _LISTENERS = (
 )
 
 
-def overview(status: Status, now: float) -> Iterator[Part]:
-    """Yield the parts of `pysync status`; `now` is in seconds since 1970."""
-    yield from verdict(status["problems"])
+def overview(status: Status, now: float, most: int | None = None) -> Iterator[Part]:
+    """Yield the parts of `pysync status`; `now` is in seconds since 1970. At most `most` problems are named."""
+    yield from verdict(status["problems"], most)
     yield Line()
     yield Grid(_TARGETS, [_target_row(it, status["bootstrap"], now) for it in status["targets"]])
     if status["listeners"]:
@@ -60,13 +60,15 @@ def overview(status: Status, now: float) -> Iterator[Part]:
     yield from _sidecar(status, now)
 
 
-def verdict(problems: Sequence[str]) -> Iterator[Line]:
-    """Yield `OK`, or the number of problems and a line for each."""
+def verdict(problems: Sequence[str], most: int | None = None) -> Iterator[Line]:
+    """Yield `OK`, or the number of problems and a line for each, at most `most`."""
     if not problems:
         yield Line("OK", "good")
         return
     yield Line(f"{count(len(problems), 'problem')}:", "bad")
-    yield from (Line(problem, label="  ") for problem in problems)
+    yield from (Line(problem, label="  ") for problem in problems[:most])
+    if most is not None and len(problems) > most:
+        yield Line(f"and {len(problems) - most:,} more: see pysync status", label="  ")
 
 
 def capture(bridge: Status | None, log: Status | None) -> str:
@@ -158,8 +160,8 @@ def _sidecar(status: Status, now: float) -> Iterator[Line]:
     kept = f"queue: {count(queue['events'], 'event')} kept{_history(queue['history'], now)}"
     yield Line(f"{kept}, {size(queue['free_bytes'])} free", "bad" if full else "")
     for gap in status["gaps"]:
-        if gap["state"] != "closed":
-            yield Line(f"gap, {gap['state']}: {gap['reason']}", "warning")
+        if gap["state"] == "closing":  # an open one is a problem, and named as such
+            yield Line(f"a gap is closing: {gap['reason']}", "warning")
     if status["bootstrap"]:
         yield from (Line(line) for line in told(status["bootstrap"]))
 

@@ -68,8 +68,7 @@ cccccccc  onprem  expected     none yet  nothing     0    -1.25 s
 source onprem: pysync 0.1.0, pid 4711, up 2h 5m
 bridge on port 25333: queued 1204
 queue: 1,204 events kept, 9.4 GiB free
-gap, open: a spool was lost
-gap, closing: dr is new"""
+a gap is closing: dr is new"""
 
 LATENCY = {
     "recent": {"p50": 0.084, "p90": 0.5, "p99": 2.0, "count": 1204},
@@ -247,6 +246,13 @@ def test_it_begins_with_ok_or_the_number_of_problems() -> None:
     assert [it.text for it in verdict([])] == ["OK"]
     assert [it.label + it.text for it in verdict(["a gap is open"])] == ["1 problem:", "  a gap is open"]
     assert next(verdict(["a", "b"])).text == "2 problems:"
+
+
+def test_a_watch_names_only_so_many_problems_that_the_targets_are_in_sight(monkeypatch: pytest.MonkeyPatch) -> None:
+    lines = printed(overview(everything_wrong(), NOW, 3), 200, monkeypatch)
+    assert lines[0] == "7 problems:"
+    assert lines.index("  and 4 more: see pysync status") + 2 == next(at for at, it in enumerate(lines) if "lag" in it)
+    assert list(verdict(["a", "b"], 2))[1:] == list(verdict(["a", "b"]))[1:]
 
 
 def test_it_tells_what_is_read_of_the_notification_log() -> None:
