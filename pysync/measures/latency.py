@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Sequence
 from typing import Any
 
 from pysync.measures.histogram import Histogram
-from pysync.measures.slices import Delays, Ring, Slice, Worst
+from pysync.measures.slices import Delays, Ring, Slice
 
 BOUNDS = tuple(2.0**power for power in (*range(-5, 9), 10, 12, 14, 16))
 """The upper bounds of the buckets that the status shows, in seconds: 31 ms to 18 hours."""
@@ -32,14 +31,11 @@ class Latency:
         self._past = Slice()  # all minutes that are over
         self._open = Slice()  # the minute that is not
 
-    def note(self, name: str, delays: Sequence[Delays], now: float) -> None:
-        """The target has these changes of an object since `now`, in seconds since 1970."""
-        if not delays:
-            return
+    def note(self, name: str, delays: Delays, now: float) -> None:
+        """The target has these changes of an object, one at least, since `now`, in seconds since 1970."""
         with self._lock:
             self._turn(now)
-            self._open.add(delays)
-            self._open.blame(Worst(name, max(map(sum, delays)), now))
+            self._open.add(name, delays, now)
 
     def status(self, now: float) -> dict[str, Any]:
         """As in `pysync status --json`; durations are seconds, null where there are none."""

@@ -13,11 +13,11 @@ _MOST_WORST = 5
 
 
 class Delays(NamedTuple):
-    """Where a change was until the target had it, in seconds: each 0 or more."""
+    """Where the changes of one work were until the target had them, in seconds: each 0 or more."""
 
-    spool: float  # from its commit until it was on disk in the queue
-    queue: float  # from then until its work began
-    target: float  # from then until its work was done, with all tries
+    spool: Sequence[float]  # of each change: from its commit until it was on disk in the queue
+    queue: Sequence[float]  # of each change: from then until the work began
+    target: float  # of all: from then until the work was done, with all tries
 
 
 class Worst(NamedTuple):
@@ -39,13 +39,14 @@ class Slice:
     target: Histogram = field(default_factory=Histogram)
     _worst: dict[str, Worst] = field(default_factory=dict)
 
-    def add(self, delays: Sequence[Delays]) -> None:
-        """Changes have become visible."""
-        spool, queue, target = zip(*delays, strict=True)
-        self.visible.add([sum(it) for it in delays])
-        self.spool.add(spool)
-        self.queue.add(queue)
-        self.target.add(target)
+    def add(self, name: str, delays: Delays, now: float) -> None:
+        """Changes of an object, one at least, have become visible."""
+        visible = [spool + queue + delays.target for spool, queue in zip(delays.spool, delays.queue, strict=True)]
+        self.visible.add(visible)
+        self.spool.add(delays.spool)
+        self.queue.add(delays.queue)
+        self.target.add([delays.target], len(visible))
+        self.blame(Worst(name, max(visible), now))
 
     def blame(self, found: Worst) -> None:
         """Note the object if it is among the worst."""

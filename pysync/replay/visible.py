@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 
 from pysync.measures.latency import Latency
 from pysync.measures.slices import Delays
-from pysync.model.event import SIDECAR
+from pysync.model.event import SIDECAR, Event
 from pysync.replay.legs import Job
 from pysync.targets.base import Outcome
 
@@ -44,17 +44,22 @@ class Visible:
 
     def ends(self, job: Job) -> None:
         """All operations of the work are done."""
-        if not job.hidden:
-            now = self._clock()
-            self._latency.note(job.work.operations[-1].key, list(self._delays(job, now)), now)
+        if job.hidden:
+            return
+        now = self._clock()
+        changes = [job.leg.draft.changes[position] for position in job.work.positions]
+        times = [(self._committed(it.event), queued.at_ms / 1000) for queued, it in changes if _is_of_source(it.event)]
+        if times:
+            # Each part for itself: a clock that was set must not make one negative.
+            spool = [max(0.0, captured - committed) for committed, captured in times]
+            queue = [max(0.0, job.begun - captured) for _, captured in times]
+            delays = Delays(spool, queue, max(0.0, now - job.begun))
+            self._latency.note(job.work.operations[-1].key, delays, now)
 
-    def _delays(self, job: Job, now: float) -> Iterator[Delays]:
-        at_target = max(0.0, now - job.begun)
-        for position in job.work.positions:
-            queued, change = job.leg.draft.changes[position]
-            event = change.event
-            if event.instance != SIDECAR:
-                captured = queued.at_ms / 1000
-                committed = event.time_ms / 1000 - (self._offset(event.instance) or 0.0)
-                # Each part for itself: a clock that was set must not make one negative.
-                yield Delays(max(0.0, captured - committed), max(0.0, job.begun - captured), at_target)
+    def _committed(self, event: Event) -> float:
+        """When it was committed, by our clock, in seconds since 1970."""
+        return event.time_ms / 1000 - (self._offset(event.instance) or 0.0)
+
+
+def _is_of_source(event: Event) -> bool:
+    return event.instance != SIDECAR

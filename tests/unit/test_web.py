@@ -35,7 +35,7 @@ DOCS = Path(__file__).parents[2] / "docs" / "metrics.md"
 def latency() -> Latency:
     """With a change that took 5 seconds, 3 of them in the queue."""
     made = Latency()
-    made.note("db.t", [Delays(1.5, 3.0, 0.5)], START)
+    made.note("db.t", Delays([1.5], [3.0], 0.5), START)
     return made
 
 
