@@ -10,7 +10,7 @@ from pysync.config import Config
 from pysync.errors import PysyncError
 from pysync.queue import EventQueue
 from pysync.resync.bootstrap import Origin
-from pysync.sidecar.process import Sidecar
+from pysync.sidecar.sidecar import Sidecar
 from pysync.sidecar.tuning import collect_seldom
 from pysync.targets.kinds import target_kind
 

@@ -25,7 +25,7 @@ from pysync.resync.bootstrap import Bootstrapper
 from pysync.resync.healing import Healer
 from pysync.resync.rescoping import Rescoper
 from pysync.sidecar import verifying
-from pysync.sidecar.process import Sidecar
+from pysync.sidecar.sidecar import Sidecar
 from pysync.sidecar.verifying import Verifier
 from tests.support import wait_until
 from tests.support.sidecars import FaultyPlace, unused_port

@@ -13,7 +13,7 @@ from pysync.embedded import EmbeddedMetastore, free_port
 from pysync.install import listener_jar, listener_settings
 from pysync.metastore.client import Metastore
 from pysync.model.definition import definition
-from pysync.sidecar.process import Sidecar
+from pysync.sidecar.sidecar import Sidecar
 from pysync.token import write_token
 
 _SOURCE = """

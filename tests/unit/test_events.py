@@ -11,7 +11,7 @@ from pysync.model.wire import encode_event
 from pysync.queue import Entry
 from pysync.sidecar import history
 from pysync.sidecar.history import listed
-from pysync.sidecar.process import Sidecar
+from pysync.sidecar.sidecar import Sidecar
 from tests.support import partition, table
 from tests.support.events import create_table, database, event, one_of_each_kind, rename_table
 from tests.support.sidecars import FaultyPlace

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from pysync.journal.masking import HIDDEN, is_secret, masked
 from pysync.web.views.tones import BAD, GOOD, IDLE
 from pysync.web.words import segment
 
@@ -17,10 +17,6 @@ _RESULTS = {
     "foreign": "belongs to somebody else",
 }
 _INSTEAD = " instead of "
-_SECRET = re.compile(
-    r"pass(word|wd|phrase)|pwd|secret|token|credential|(access|account|api|private|shared)[._-]?key", re.IGNORECASE
-)
-HIDDEN = "***"
 
 
 @dataclass(frozen=True, slots=True)
@@ -131,11 +127,11 @@ def field_of(line: str) -> Field:
     field may hold a secret, its values are not shown.
     """
     name, colon, rest = line.partition(": ")
-    if colon and _SECRET.search(name):
+    if colon and is_secret(name):
         return Field(name, source=HIDDEN, target=HIDDEN)
-    parts = rest.split(_INSTEAD)
+    parts = masked(rest).split(_INSTEAD)
     if not colon or len(parts) != 2:
-        return Field("", line=line)
+        return Field("", line=masked(line))
     return Field(name, source=parts[1], target=parts[0])
 
 

@@ -1,0 +1,336 @@
+"""The sidecar: queue, bridge, one drain a target and the control socket, wired together and taken down in order.
+
+Start-up waits for nothing but the disk and the port. A stop loses nothing: what the bridge answered is in the queue,
+and what a target was just asked to do is asked again at the next start.
+"""
+
+from __future__ import annotations
+
+import os
+import time
+from collections.abc import Callable, Collection
+from functools import partial
+from typing import Any
+
+import structlog
+
+from pysync import __version__
+from pysync.capture.bridge import Bridge, Reception
+from pysync.capture.gaps import GapWatch
+from pysync.capture.notifications import Poller
+from pysync.capture.overlaps import Overlaps
+from pysync.config import Config
+from pysync.control.server import ControlServer
+from pysync.copy.copies import Copies
+from pysync.errors import PysyncError, UsageError
+from pysync.install import listener_jar
+from pysync.measures.counts import Counts
+from pysync.metastore.access import MetastoreAccess
+from pysync.metastore.client import Metastore
+from pysync.queue import EventQueue, Gap, QueueFull
+from pysync.replay.drain import Drain
+from pysync.replay.progress import State
+from pysync.replay.translate import Translator
+from pysync.resync.bootstrap import Bootstrapper, Origin
+from pysync.resync.checkpoint import BOOTSTRAP, Checkpoints
+from pysync.resync.healing import Healer
+from pysync.resync.refreshes import Refreshes
+from pysync.resync.rescoping import Rescoper, compare_scope
+from pysync.sidecar.acts import journal_of
+from pysync.sidecar.commands import Commands
+from pysync.sidecar.credentials import Credentials
+from pysync.sidecar.curves import Curves
+from pysync.sidecar.lag import Lags
+from pysync.sidecar.opening import open_counted
+from pysync.sidecar.registry import assert_named
+from pysync.sidecar.shutdown import Shutdown
+from pysync.sidecar.status import sidecar_status
+from pysync.sidecar.verifying import Verifier
+from pysync.targets.settings import TargetSettings
+from pysync.token import read_token
+from pysync.web.server import WebServer
+from pysync.worker import Worker
+
+_HOUSEKEEPING_SECONDS = 10.0
+_TRIM_SECONDS = 0.5  # of one turn: the end may be asked for meanwhile
+_LOCK_SECONDS = 1.0  # a sidecar that is just stopping is waited for; one that stays is not
+_HELD_SECONDS = 1.0  # a poller may wait for an answer that long; what it reads then is read again
+_STOP_SECONDS = 3.0
+_MIB = 1024 * 1024
+
+log = structlog.get_logger(__name__)
+
+
+class Sidecar:
+    """Everything that runs; use it once: `start`, `wait`, `stop`."""
+
+    def __init__(
+        self,
+        config: Config,
+        *,
+        quarantine: bool = False,
+        bridge: bool = True,
+        only: Collection[str] = (),
+        origin: Origin | None = None,
+    ) -> None:
+        """Open the queue and lay out the rest. Raises PysyncError for a wrong token file, setting or queue, and
+        UsageError where the queue knows a target that the configuration does not name.
+
+        With `quarantine` a damaged queue is set aside and a new one begun. Without `bridge` no listener is answered,
+        nor missed. `only` are the targets that are to be drained; not given: all. `origin` is read instead of the
+        metastore of the configuration.
+        """
+        self._config = config
+        self._source = config.source.access()
+        self._origin = origin
+        self._started = time.time()
+        self.ending = Shutdown()
+        polls = config.source.capture == "notification-log"
+        token = read_token(config.bridge.token_file) if bridge and not polls else None
+        settings = [it for it in config.targets if not only or it.name in only]
+        translated = [(it, Translator.of(it, config.source.replicators)) for it in settings]
+        self.queue = EventQueue(
+            config.queue.directory,
+            min_free_bytes=config.queue.min_free_mb * _MIB,
+            quarantine=quarantine,
+            lock_timeout=_LOCK_SECONDS,
+        )
+        self._assert_named()
+        self.journal = journal_of(config, self.queue.room.is_tight)
+        watch, overlaps = GapWatch(self.queue, config.source.silence_seconds), Overlaps()
+        overlaps.recall(self.queue)
+        self._roll, self._clocks = watch.roll, watch.clocks
+        self._lags = Lags(self.queue, self._clocks.offset)
+        self.bridge = self._bridge(token, Reception(self.queue.intake, watch, overlaps)) if token else None
+        self.poller = self._poller(self._source) if polls and self._source else None
+        self._copies = Copies(settings, listener_jar, config.queue.directory.absolute())
+        noted = origin.note if origin else BOOTSTRAP
+        self._checkpoints = Checkpoints(self.queue.notes, [it.name for it in settings], noted)
+        self.drains = [self._drain(it, translator) for it, translator in translated]
+        refreshes = Refreshes(self.queue, config.source.name)
+        self.bootstrapper = Bootstrapper(
+            self.queue,
+            refreshes,
+            self.drains,
+            {it.name: translator.policy for it, translator in translated},
+            self._checkpoints,
+            source=origin or self._source,
+            listens=lambda: self.poller is None or self.poller.status()["position"] is not None,
+        )
+        self._healer = self._healer_of(watch, overlaps, refreshes)
+        self._rescopers = {it.name: self._rescoper(it, translator, refreshes) for it, translator in translated}
+        self._heals = bridge  # a one-off job leaves gaps and scopes to the next sidecar
+        self._verifiers = {drain.name: self._verifier(drain, watch) for drain in self.drains}
+        commands = Commands(
+            self.queue,
+            self.drains,
+            self._healer,
+            self.bootstrapper,
+            watch.roll,
+            journal=self.journal,
+            verifiers=self._verifiers,
+        )
+        self._credentials = Credentials(config)
+        self._curves = Curves([drain.name for drain in self.drains], self.status)
+        answers = {"history": self._curves.history, **commands.by_name()}
+        has_page = bridge and config.web.port is not None
+        self._web = WebServer(config.web, self.status, answers) if has_page else None
+        self._control = ControlServer(config.queue.directory, {"status": lambda _: self.status(), **answers})
+
+    def start(self) -> int:
+        """Begin; returns the bridge's port, 0 without one. Raises PysyncError when the port is taken."""
+        # First, as its port may be taken: then nothing else has begun. Events that come already wait in the queue.
+        port = self.bridge.start() if self.bridge else 0
+        # Before the drains register their targets, which makes them known.
+        self._compare_for_new_targets()
+        self._compare_scopes()
+        self.journal.worker.start()
+        for drain in self.drains:
+            drain.start()
+        self._control.start()
+        if self._web:
+            self._web.start()
+            log.info("web_started", url=self._web.url)
+        if self._heals:
+            self._healer.start()
+            for rescoper in self._rescopers.values():
+                rescoper.start()
+            for verifier in self._verifiers.values():
+                verifier.start()
+        self.bootstrapper.start()
+        if self.poller:
+            self.poller.start()
+        log.info("sidecar_started", source=self._config.source.name, port=port, pid=os.getpid(), version=__version__)
+        return port
+
+    def wait(self, over: Callable[[], bool] = lambda: False) -> None:
+        """Keep house until the ending is asked for, or `over`. Raises PysyncError when the bridge ended by itself."""
+        due = time.monotonic() + _HOUSEKEEPING_SECONDS
+        while not self.ending.comes():
+            if over():
+                return
+            self._curves.look(time.time())
+            # While there is more to trim, the next look keeps house again.
+            if time.monotonic() > due and not self._keep_house():
+                due = time.monotonic() + _HOUSEKEEPING_SECONDS
+                if self.bridge:
+                    self.bridge.tell_refused()
+        if failure := self.ending.failure():
+            raise PysyncError(failure, "start the sidecar again; until then the listener keeps its events")
+
+    def stop(self) -> bool:
+        """Take everything down, within about three seconds even if a target hangs; False if one does."""
+        if self.bridge:
+            self.bridge.stop()
+        if self.poller:
+            self.poller.stop()
+            self.poller.join(_HELD_SECONDS)
+        workers = self._workers()
+        for worker in workers:
+            worker.stop()
+        for drain in self.drains:
+            drain.stop()
+        # Before the drains are joined: a copy under way would hold them.
+        self._copies.close()
+        until = time.monotonic() + _STOP_SECONDS
+        hanging = [drain.name for drain in self.drains if not drain.join(max(0.0, until - time.monotonic()))]
+        for worker in workers:
+            worker.join(max(0.0, until - time.monotonic()))
+        for name in hanging:
+            log.warning("target_hung", target=name)
+        if self._web:
+            self._web.stop()
+        self._control.stop()
+        self.journal.close()
+        # Last: until now the drains noted in it how far they are.
+        self.queue.close()
+        log.info("sidecar_stopped")
+        return not hanging
+
+    def status(self) -> dict[str, Any]:
+        """The answer to `pysync status`."""
+        capture = {
+            "bridge": self.bridge and self.bridge.status(),
+            "notification_log": self.poller and self.poller.status(),
+        }
+        bootstrap = {"bootstrap": self.bootstrapper.status(), "copy": self._copies.status()}
+        return sidecar_status(
+            self._config,
+            self._started,
+            self.queue,
+            {**capture, **bootstrap},
+            self.drains,
+            roll=self._roll,
+            clocks=self._clocks,
+            lags=self._lags,
+            workers=self._workers(),
+            credentials=self._credentials.status(),
+            journal=self.journal,
+            verified={name: verifier.status() for name, verifier in self._verifiers.items()},
+            scopes={name: rescoper.status() for name, rescoper in self._rescopers.items()},
+        )
+
+    def _workers(self) -> list[Worker]:
+        """The workers that were started."""
+        parts = [*self.drains, self.poller, self._healer, self.bootstrapper, self.journal]
+        found = [part.worker for part in [*parts, *self._rescopers.values(), *self._verifiers.values()] if part]
+        return [worker for worker in found if worker.started]
+
+    def _assert_named(self) -> None:
+        """Refuse a queue with a target that the configuration lacks: only a person gives its position up (registry)."""
+        try:
+            assert_named(
+                self._config.queue.directory,
+                self.queue.positions(),
+                [settings.name for settings in self._config.targets],
+            )
+        except UsageError:
+            self.queue.close()
+            raise
+
+    def _compare_for_new_targets(self) -> None:
+        """Open a gap for each new target: what the source had before is in no event."""
+        for name in {drain.name for drain in self.drains} - self.queue.positions().keys():
+            key = f"new:{name}:{self.queue.epoch}:{self.queue.last}"
+            self.queue.gaps.open(key, f"target {name} is new: pysync compares it with the source")
+
+    def _compare_scopes(self) -> None:
+        """Compare the scopes; a load leaves it to the next `pysync run`, as a dump may lack what a new scope takes."""
+        for drain in self.drains:
+            if self._origin is None or drain.name not in self.queue.positions():
+                compare_scope(self.queue, drain.settings)
+
+    def _heals_elsewhere(self, gap: Gap) -> bool:
+        return self.bootstrapper.heals(gap) or any(it.heals(gap) for it in self._rescopers.values())
+
+    def _done(self) -> int:
+        """The position of the slowest target that is at work."""
+        positions = self.queue.positions()
+        running = [positions[drain.name] for drain in self.drains if drain.progress.state is State.RUNNING]
+        # Where no target is at work, none holds anything back.
+        return min(running, default=self.queue.last)
+
+    def _keep_house(self) -> int:
+        """Trim the queue for a moment; returns how much, 0 when there is nothing left to do.
+
+        A full disk is no reason to end: the targets go on, and the listener has its spool.
+        """
+        try:
+            return self.queue.trim(retain_seconds=self._config.queue.retain, seconds=_TRIM_SECONDS)
+        except QueueFull as error:
+            log.error("trim_failed", reason=str(error))
+            return 0
+
+    def _bridge(self, token: str, reception: Reception) -> Bridge:
+        settings = self._config.bridge
+        return Bridge(reception, settings.port, token, self._bridge_ended, old_listeners=settings.old_listeners)
+
+    def _poller(self, access: MetastoreAccess) -> Poller:
+        source = self._config.source
+
+        def on_gap(reason: str) -> None:
+            self.queue.gaps.open(f"notification-log:{reason}", reason)
+
+        return Poller(self.queue, source.name, access, on_gap, poll_seconds=source.poll_seconds)
+
+    def _healer_of(self, watch: GapWatch, overlaps: Overlaps, refreshes: Refreshes) -> Healer:
+        return Healer(
+            self.queue,
+            watch,
+            overlaps,
+            refreshes,
+            source=self._source,
+            done=self._done,
+            tables_per_second=self._config.source.compare_tables_per_second,
+            elsewhere=self._heals_elsewhere,
+        )
+
+    def _verifier(self, drain: Drain, watch: GapWatch) -> Verifier:
+        """The verifier of a target. The pace is shared by all: it is what the source has to bear."""
+        pace = self._config.verify.tables_per_second / len(self._config.targets)
+        return Verifier(self._config, self.queue, drain, watch.is_settled, tables_per_second=pace)
+
+    def _rescoper(self, settings: TargetSettings, translator: Translator, refreshes: Refreshes) -> Rescoper:
+        pace = self._config.source.compare_tables_per_second
+        return Rescoper(self.queue, refreshes, settings, translator, source=self._source, tables_per_second=pace)
+
+    def _drain(self, settings: TargetSettings, translator: Translator) -> Drain:
+        files = self._origin.files if self._origin else None
+        calls = Counts()
+        open_target = self._copies.opener(settings, partial(open_counted, settings, calls), files)
+        living = partial(Metastore, self._source) if self._source else None
+        source = self._origin.opened if self._origin else living
+        return Drain(
+            self.queue,
+            settings,
+            translator,
+            open_target,
+            source=source,
+            tally=self._checkpoints.tally(settings.name),
+            record=self.journal.append,
+            calls=calls,
+            clock_offset=self._clocks.offset,
+        )
+
+    def _bridge_ended(self) -> None:
+        self.ending.ask("the bridge stopped accepting connections (check the limit of open files)")
