@@ -13,6 +13,7 @@ import pytest
 from tests.support import wait_until
 from tests.support.drains import create, create_database
 from tests.support.sidecars import FaultyPlace, Sidecar, command, pysync, send, sidecar, wait_for
+from tests.support.terminal import interruptible
 
 
 @pytest.fixture
@@ -34,7 +35,7 @@ def names(place: FaultyPlace) -> list[str]:
 
 def test_following_shows_new_records_until_it_is_interrupted(place: FaultyPlace, running: Sidecar) -> None:
     file = place.directory / "followed"
-    with file.open("w") as output:
+    with file.open("w") as output, interruptible():
         line = command(["actions", "--follow", "--json", "-c", place.file])
         process = subprocess.Popen(line, stdout=output, stderr=subprocess.DEVNULL)
     try:

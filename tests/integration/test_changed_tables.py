@@ -132,7 +132,8 @@ def test_a_transactional_table_is_refused(ends: Ends) -> None:
     skipped = pysync(
         "parked", "skip", "replica", "--table", f"{ends.database}.acid", "--yes", "-c", ends.stage.config_file
     )
-    assert skipped.returncode == 0, skipped.stderr
+    # A retry in time may have been faster: with the drop behind it, it is no longer refused.
+    assert skipped.returncode == 0 or "has no parked events" in skipped.stderr, skipped.stderr
     ends.rests()
 
 

@@ -21,7 +21,7 @@ from tests.support.docpages import ROOT
 from tests.support.drains import create, create_database
 from tests.support.events import create_table
 from tests.support.sidecars import FaultyPlace, Place, Sidecar, command, pysync, send, sidecar
-from tests.support.terminal import terminal
+from tests.support.terminal import interruptible, terminal
 
 AN_HOUR_MS = 3_600_000
 
@@ -182,14 +182,18 @@ def test_a_watch_redraws_a_terminal_until_ctrl_c(tmp_path: Path) -> None:
 def test_a_watch_in_a_pipe_prints_one_status_after_the_other(tmp_path: Path) -> None:
     place = graced(FaultyPlace(tmp_path), "1h")
     with sidecar(place):
-        watch = subprocess.Popen(command(["status", "try", "--watch", "-c", place.file]), stdout=PIPE, text=True)
+        with interruptible():
+            watch = subprocess.Popen(command(["status", "try", "--watch", "-c", place.file]), stdout=PIPE, text=True)
         try:
             assert watch.stdout is not None
             titles = (line for line in watch.stdout if "pysync status --watch, Ctrl-C ends" in line)
             assert "\x1b" not in next(titles) + next(titles)
         finally:
             watch.send_signal(signal.SIGINT)
-            watch.communicate(timeout=60)
+            try:
+                watch.communicate(timeout=60)
+            finally:
+                watch.kill()
     assert watch.returncode == 0
 
 

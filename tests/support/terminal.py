@@ -17,6 +17,17 @@ from contextlib import contextmanager
 _SECONDS = 60.0
 
 
+@contextmanager
+def interruptible() -> Iterator[None]:
+    """What is started within hears Ctrl-C (SIGINT), also where the tests run in the background, and do not."""
+    # A process inherits which signals are ignored, but not which are handled.
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGINT, before)
+
+
 class Terminal:
     """What a running program has shown, and its keyboard."""
 
@@ -24,12 +35,10 @@ class Terminal:
         self._ours, theirs = pty.openpty()
         fcntl.ioctl(theirs, termios.TIOCSWINSZ, struct.pack("HHHH", 50, 160, 0, 0))
         env = {**os.environ, **(environment or {})}
-        # A test run in the background ignores Ctrl-C, and so would what it starts. What is handled is not ignored.
-        before = signal.signal(signal.SIGINT, signal.default_int_handler)
-        self.process = subprocess.Popen(
-            command, stdin=theirs, stdout=theirs, stderr=theirs, env=env, start_new_session=True
-        )
-        signal.signal(signal.SIGINT, before)
+        with interruptible():
+            self.process = subprocess.Popen(
+                command, stdin=theirs, stdout=theirs, stderr=theirs, env=env, start_new_session=True
+            )
         os.close(theirs)
         self.shown = ""
         self._read_up_to = 0
