@@ -7,6 +7,7 @@ import os
 import pwd
 import re
 import subprocess
+import sys
 import tempfile
 from collections.abc import Iterator, Sequence
 from contextlib import suppress
@@ -205,7 +206,11 @@ def _unrunnable(executable: Path | None, owner: Owner) -> list[str]:
         is_well = done.returncode == 0
     except (OSError, subprocess.SubprocessError):
         is_well = False
-    hint = "install pysync where that user may read it (python3 -m venv /opt/pysync), or give --no-systemd"
+    python = Path(sys.executable).resolve()
+    hint = (
+        f"install pysync where that user may read it, by a Python that it may read, too (this one is {python}): "
+        "/usr/bin/python3 -m venv /opt/pysync; or give --no-systemd"
+    )
     return found if is_well else [*found, f"the user {pwd.getpwuid(owner[0]).pw_name} cannot run {executable}; {hint}"]
 
 
