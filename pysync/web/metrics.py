@@ -47,6 +47,7 @@ def families(status: Mapping[str, Any]) -> Iterator[Metric]:
     yield from _listeners(status["listeners"])
     yield _credentials(status["credentials"])
     yield from _queue(status["queue"])
+    yield _dropped(status["journal"])
     yield from _targets(status["targets"])
     yield from latencies(status["targets"])
     yield from tries(status["targets"])
@@ -158,6 +159,12 @@ def _queue(queue: Mapping[str, Any]) -> Iterator[Metric]:
     yield _gauge(
         "pysync_queue_unreadable", "Messages that were not valid events (at most 100).", {}, queue["unreadable"]
     )
+
+
+def _dropped(journal: Mapping[str, Any]) -> Metric:
+    dropped = CounterMetricFamily("pysync_journal_dropped_records", "Records that the journal could not write.")
+    dropped.add_metric([], journal["dropped"])
+    return dropped
 
 
 def _targets(targets: Sequence[Mapping[str, Any]]) -> Iterator[Metric]:

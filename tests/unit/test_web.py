@@ -82,6 +82,7 @@ def a_status(**values: Any) -> dict[str, Any]:
             "min_free_bytes": 1024,
             "unreadable": 0,
         },
+        "journal": {"file": "/var/lib/pysync/journal.db", "waiting": 2, "dropped": 9},
         "credentials": [
             {"used_for": "source", "kind": "certificate", "expires_at": 2e9},
             {"used_for": "target dr", "kind": "ticket", "expires_at": None},
@@ -134,6 +135,7 @@ def test_the_values_are_those_of_the_status(web: WebServer) -> None:
     assert value("pysync_bridge_refused_connections_total") == 2
     assert value("pysync_bridge_differing_total") == 3
     assert value("pysync_missing_events") == 3
+    assert value("pysync_journal_dropped_records_total") == 9
     assert value("pysync_well") == 0
     assert value("pysync_worker_state", worker="gap-resync", state="waiting") == 1
     assert value("pysync_worker_state", worker="gap-resync", state="running") == 0
