@@ -112,10 +112,10 @@ class Source:
         return DropDatabase(database=name, delete_data=delete_data, **self.at(at, 0))
 
     def put_table(
-        self, definition: Any, *, cascade: bool = False, at: int | None = None, created: int = 10
+        self, definition: Any, *, cascade: bool = False, at: int | None = None, created: int = 10, born: bool = False
     ) -> PutTable:
         name = TableName.of(definition.dbName, definition.tableName)
-        return PutTable(table=name, definition=definition, cascade=cascade, **self.at(at, created))
+        return PutTable(table=name, definition=definition, cascade=cascade, **self.at(at, created, born=born))
 
     def rename_table(self, old: TableName, definition: Any) -> RenameTable:
         return RenameTable(table=old, definition=definition, **self.at(born=True))

@@ -55,6 +55,20 @@ def test_a_table_created_anew_at_the_source_is_marked_anew(
     assert target.apply(source.drop_table(name, at=99, created=10)) == Outcome.STALE
 
 
+def test_a_table_has_no_partition_of_a_predecessor_whose_drop_was_lost(
+    target: Target, source: Source, name: TableName, location: str
+) -> None:
+    old = table(name, location, keys=["k"])
+    target.apply(source.put_table(old, created=10, born=True))
+    target.apply(source.put_partitions(old, partition(old, ["1"]), created=10))
+    create = source.put_table(old, created=20, born=True)
+    assert target.apply(create) == Outcome.APPLIED
+    assert list(target.partitions(name)) == []
+    target.apply(source.put_partitions(old, partition(old, ["2"]), created=20))
+    assert target.apply(create) in {Outcome.STALE, Outcome.UNCHANGED}, "after a crash it comes again"
+    assert [it.values for it in target.partitions(name)] == [["2"]]
+
+
 def test_a_definition_is_not_altered(target: Target, source: Source, name: TableName, location: str) -> None:
     for definition in (table(name, location), table(name, location, parameters={"x": "y"})):
         before = deepcopy(definition)

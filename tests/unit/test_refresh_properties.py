@@ -203,8 +203,15 @@ TWO_RENAMES_LOST = bytes.fromhex(
 """Of two tables that had one name in turn the target has the first, the refresh is of the second, and that is gone."""
 
 
+DROP_LOST_BEFORE_A_CREATE = bytes.fromhex(
+    "01000001000001000001000001f40001ee0001000029000001000001000001000001a000010000010000010000"
+)
+"""The drop of a database is lost; a table of the same name is created while the refresh of everything is read."""
+
+
 @examples(75)
 @example(TWO_RENAMES_LOST, 44590)
+@example(DROP_LOST_BEFORE_A_CREATE, 254)
 @given(HISTORIES, SEEDS)
 def test_refreshes_leave_others_objects_alone_and_keep_to_renames_and_the_brake(steps, seed):
     most = random.Random(seed).choice([1, 2, 5])

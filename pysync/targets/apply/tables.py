@@ -67,7 +67,7 @@ def bring_to(
     refuse_transactional(store.settings, wanted)
     if found is Ownership.OWN and stays(store.settings, operation, kept.parameters, there.parameters):
         return Outcome.FOREIGN
-    if there is not None and not is_another(kept, there):
+    if there is not None and not is_another(kept, there) and not _is_predecessor(written, operation):
         if not store.alter_table(kept, there, cascade=cascade):
             return Outcome.UNCHANGED
     else:
@@ -94,6 +94,19 @@ def existing(store: Store, name: TableName, part: str) -> Any:
     if table is None:
         raise Incomplete.of(store.settings.name, name, part)
     return table
+
+
+def _is_predecessor(there: Mark | None, operation: TableOperation) -> bool:
+    """Whether the table there had the name before the one that the operation creates: the event of its drop was lost.
+
+    Such a table is replaced, not altered: its partitions and constraints are not those of the new one. Both ways, the
+    condition of the operation decides instead.
+    """
+    mark = operation.mark
+    is_birth = isinstance(operation, PutTable) and operation.creates and mark.born > 0 and operation.condition is None
+    if not is_birth or there is None or there.source != mark.source:
+        return False
+    return 0 < there.created != mark.created > 0
 
 
 def _make(store: Store, operation: TableOperation, kept: Any, there: Any | None, *, whole: bool) -> None:

@@ -189,7 +189,8 @@ class AthenaStore(Store):
 
     def replace_table(self, wanted: Any, there: Any) -> bool:
         """Drop and create it, if both can be said."""
-        return self._put_table(wanted, there)
+        # The statements for a table that could also be altered would alter it, and keep its partitions.
+        return self._put_table(wanted, there) if is_another(wanted, there) else super().replace_table(wanted, there)
 
     def drop_tables(self, tables: Sequence[Any], *, delete_data: bool) -> None:
         """Drop them. The Glue API drops those that Athena refuses, or whose files it would delete."""

@@ -35,6 +35,12 @@ class Crash(Exception):
     """The process died here."""
 
 
+def is_predecessor(there: Mark | None, operation: Operation) -> bool:
+    """Whether a table was there before the one that is created now: then nobody has told of its drop."""
+    is_birth = isinstance(operation, PutTable) and operation.mark.born > 0
+    return is_birth and there is not None and there.created != operation.mark.created
+
+
 class ModelTarget:
     """A target in memory that means what it says as targets/hms does, without the quirks of a server.
 
@@ -142,7 +148,7 @@ class ModelTarget:
         if found is Ownership.FOREIGN:
             raise Rejected(f"table {name} is not from this source")
         self._within(name.database)
-        if there is None or there.keys != wanted.keys:
+        if there is None or there.keys != wanted.keys or is_predecessor(there.mark, operation):
             self.world.tables[name] = replace(wanted, mark=operation.mark)
             return Outcome.APPLIED
         known = there.mark is not None and operation.mark.created in {0, there.mark.created}
