@@ -101,7 +101,9 @@ class Browser:
         wait_until(lambda: self._is_another(old), seconds=30, what="another page")
 
     def _is_another(self, old: WebElement) -> bool:
-        return self.find("html").id != old.id and self.driver.execute_script("return document.readyState") == "complete"
+        now = self.driver.find_elements(By.CSS_SELECTOR, "html")  # none between two pages
+        is_complete = self.driver.execute_script("return document.readyState") == "complete"
+        return bool(now) and now[0].id != old.id and is_complete
 
     def size(self, width: int, height: int = 900) -> None:
         """Show the page as a window of that size would; a window itself cannot be as narrow as a phone."""
