@@ -29,6 +29,24 @@ from pysync.web.server import assert_installed
 
 _MOST_FOREIGN = 20
 
+_Data = Annotated[
+    bool, typer.Option("--data", help="Also compare the data files of targets with copy = true, with Spark.")
+]
+_Repair = Annotated[
+    bool, typer.Option("--repair", help="Have the running sidecar repair the differences, and compare again.")
+]
+_OnSpark = Annotated[
+    bool, typer.Option("--on-spark", help="Run the comparison on the executors of a Spark session ([spark]).")
+]
+_Junit = Annotated[
+    Path | None,
+    typer.Option("--junit", metavar="FILE", parser=path, help="Also write the result to FILE, as JUnit XML."),
+]
+_Html = Annotated[
+    Path | None,
+    typer.Option("--html", metavar="FILE", parser=path, help="Also write the result to FILE, as one HTML page."),
+]
+
 
 def register(app: typer.Typer) -> None:
     """Add this command to `app`."""
@@ -45,23 +63,11 @@ def verify(
     ] = None,
     *,
     target: Annotated[str | None, one_target("Compare only this target. Default: all targets.")] = None,
-    data: Annotated[
-        bool, typer.Option("--data", help="Also compare the data files of targets with copy = true, with Spark.")
-    ] = False,
-    fix: Annotated[
-        bool, typer.Option("--repair", help="Have the running sidecar repair the differences, and compare again.")
-    ] = False,
-    on_spark: Annotated[
-        bool, typer.Option("--on-spark", help="Run the comparison on the executors of a Spark session ([spark]).")
-    ] = False,
-    junit_file: Annotated[
-        Path | None,
-        typer.Option("--junit", metavar="FILE", parser=path, help="Also write the result to FILE, as JUnit XML."),
-    ] = None,
-    html_file: Annotated[
-        Path | None,
-        typer.Option("--html", metavar="FILE", parser=path, help="Also write the result to FILE, as one HTML page."),
-    ] = None,
+    data: _Data = False,
+    fix: _Repair = False,
+    on_spark: _OnSpark = False,
+    junit_file: _Junit = None,
+    html_file: _Html = None,
     as_json: AsJson = False,
 ) -> None:
     """Compare source and targets: databases, tables, partitions, functions and constraints, field by field.

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import os
 import time
-from collections.abc import Callable, Collection
+from collections.abc import Callable, Collection, Sequence
 from functools import partial
 from typing import Any
 
@@ -20,7 +20,7 @@ from pysync.capture.gaps import GapWatch
 from pysync.capture.notifications import Poller
 from pysync.capture.overlaps import Overlaps
 from pysync.config import Config
-from pysync.control.server import ControlServer
+from pysync.control.server import Command, ControlServer
 from pysync.copy.copies import Copies
 from pysync.errors import PysyncError, UsageError
 from pysync.install import listener_jar
@@ -108,31 +108,14 @@ class Sidecar:
         self._checkpoints = Checkpoints(self.queue.notes, [it.name for it in settings], noted)
         self.drains = [self._drain(it, translator) for it, translator in translated]
         refreshes = Refreshes(self.queue, config.source.name)
-        self.bootstrapper = Bootstrapper(
-            self.queue,
-            refreshes,
-            self.drains,
-            {it.name: translator.policy for it, translator in translated},
-            self._checkpoints,
-            source=origin or self._source,
-            listens=lambda: self.poller is None or self.poller.status()["position"] is not None,
-        )
+        self.bootstrapper = self._bootstrapper_of(translated, refreshes)
         self._healer = self._healer_of(watch, overlaps, refreshes)
         self._rescopers = {it.name: self._rescoper(it, translator, refreshes) for it, translator in translated}
         self._heals = bridge  # a one-off job leaves gaps and scopes to the next sidecar
         self._verifiers = {drain.name: self._verifier(drain, watch) for drain in self.drains}
-        commands = Commands(
-            self.queue,
-            self.drains,
-            self._healer,
-            self.bootstrapper,
-            watch.roll,
-            journal=self.journal,
-            verifiers=self._verifiers,
-        )
         self._credentials = Credentials(config)
         self._curves = Curves([drain.name for drain in self.drains], self.status)
-        answers = {"history": self._curves.history, **commands.by_name()}
+        answers = self._commands()
         has_page = bridge and config.web.port is not None
         self._web = WebServer(config.web, self.status, answers) if has_page else None
         self._control = ControlServer(config.queue.directory, {"status": lambda _: self.status(), **answers})
@@ -292,6 +275,32 @@ class Sidecar:
             self.queue.gaps.open(f"notification-log:{reason}", reason)
 
         return Poller(self.queue, source.name, access, on_gap, poll_seconds=source.poll_seconds)
+
+    def _bootstrapper_of(
+        self, translated: Sequence[tuple[TargetSettings, Translator]], refreshes: Refreshes
+    ) -> Bootstrapper:
+        return Bootstrapper(
+            self.queue,
+            refreshes,
+            self.drains,
+            {it.name: translator.policy for it, translator in translated},
+            self._checkpoints,
+            source=self._origin or self._source,
+            listens=lambda: self.poller is None or self.poller.status()["position"] is not None,
+        )
+
+    def _commands(self) -> dict[str, Command]:
+        """What the control socket and the page can ask, but for the status."""
+        commands = Commands(
+            self.queue,
+            self.drains,
+            self._healer,
+            self.bootstrapper,
+            self._roll,
+            journal=self.journal,
+            verifiers=self._verifiers,
+        )
+        return {"history": self._curves.history, **commands.by_name()}
 
     def _healer_of(self, watch: GapWatch, overlaps: Overlaps, refreshes: Refreshes) -> Healer:
         return Healer(
