@@ -52,7 +52,7 @@ def browser(opened: Browser) -> Iterator[Browser]:
 
 
 @pytest.fixture
-def serve(users: Path) -> Iterator[Callable[[FakeSidecar], Served]]:
+def serve(users: Path, browser: Browser) -> Iterator[Callable[[FakeSidecar], Served]]:
     """Call it for a page on a fake sidecar."""
     with ExitStack() as held:
 
@@ -62,3 +62,5 @@ def serve(users: Path) -> Iterator[Callable[[FakeSidecar], Served]]:
             return found
 
         yield served
+        # A page that is still open would ask for its next update in vain.
+        browser.go("about:blank")
