@@ -1,13 +1,14 @@
-"""The verdict: whether all is as it should be, and what is not, a line each, made of the status. Pure.
+"""The verdict: whether all is as it should be, and what is not, made of the status. Pure.
 
-`pysync status` ends with 1 where there is a line, `/health` answers 503, and `pysync_well` is 0: they cannot differ.
+Where there is a problem `pysync status` ends with 1, `/health` answers 503, and `pysync_well` is 0: they cannot differ.
 """
 
 from __future__ import annotations
 
 import time
 from collections.abc import Iterator, Mapping, Sequence
-from typing import Any
+from dataclasses import asdict, dataclass, fields
+from typing import Any, Literal
 
 from pysync.text import count, duration
 
@@ -16,11 +17,39 @@ REFUSED_SECONDS = 60.0
 
 _MIB = 1024 * 1024
 _ILL = frozenset({"failing", "stopped"})
+_PARTS_OF_TARGETS = frozenset({"drain", "scope", "verify"})
 
 Status = Mapping[str, Any]
 
 
-def problems(status: Status, grace: float, now: float | None = None) -> list[str]:
+@dataclass(frozen=True, slots=True)
+class Problem:
+    """Something that somebody has to look at. Its codes are a promise: docs/status.md lists them.
+
+    `target` is the target that it is about, or empty; `hint` a command that helps or tells more, or empty. The severity
+    is that of the alert for it: conf/monitoring.
+    """
+
+    code: str
+    severity: Literal["critical", "warning"]
+    text: str
+    target: str = ""
+    hint: str = ""
+
+    def __str__(self) -> str:
+        return f"{self.text} ({self.hint})" if self.hint else self.text
+
+    def as_json(self) -> dict[str, str]:
+        """As it stands in the status; `read` takes it back."""
+        return asdict(self)
+
+    @classmethod
+    def read(cls, status: Status) -> list[Problem]:
+        """The problems of a status that a sidecar has sent."""
+        return [cls(**{it.name: told[it.name] for it in fields(cls)}) for told in status["problems"]]
+
+
+def problems(status: Status, grace: float, now: float | None = None) -> list[Problem]:
     """What somebody has to look at, at the time `now` in seconds since 1970 (not given: now). None: all is well.
 
     `grace` is how many seconds a target or listener may wait for what comes back by itself.
@@ -29,89 +58,117 @@ def problems(status: Status, grace: float, now: float | None = None) -> list[str
     return [
         *failing(status),
         *_full(status["queue"]),
-        *_waiting("worker", _not_told_of_targets(status, grace, now), grace, now),
+        *_waiting_workers(status, grace, now),
         *listening(status, grace, now),
         *_gaps(status),
         *_targets(status),
-        *_waiting("target", status["targets"], grace, now),
+        *_waiting_targets(status["targets"], grace, now),
     ]
 
 
-def of_target(problems: Sequence[str], name: str) -> list[str]:
-    """Return those of the `problems` that are about one target, or about its workers."""
-    workers = tuple(f"worker {part}-{name} " for part in ("drain", "scope", "verify"))
-    return [line for line in problems if line.startswith((f"target {name} ", *workers))]
-
-
-def failing(status: Status) -> list[str]:
+def failing(status: Status) -> list[Problem]:
     """The workers that fail again and again, or have ended: a new start may help, and nothing else here does."""
-    return [f"worker {it['name']} is {it['state']}{_why(it)}" for it in status["workers"] if it["state"] in _ILL]
+    return [
+        Problem(
+            "worker_failing",
+            "critical",
+            f"worker {it['name']} is {it['state']}{_why(it)}",
+            target=_target_of(it["name"]),
+            hint="journalctl -u pysync",
+        )
+        for it in status["workers"]
+        if it["state"] in _ILL
+    ]
 
 
-def _full(queue: Status) -> Iterator[str]:
+def _target_of(worker: str) -> str:
+    """The target that a worker works for, by its name: `drain-dr`."""
+    part, _, name = worker.partition("-")
+    return name if part in _PARTS_OF_TARGETS else ""
+
+
+def _full(queue: Status) -> Iterator[Problem]:
     if queue["free_bytes"] <= queue["min_free_bytes"]:
         left, floor = queue["free_bytes"] // _MIB, queue["min_free_bytes"] // _MIB
-        yield f"the queue takes no events: {left} MiB are free on its disk, [queue] min_free_mb is {floor}"
+        text = f"the queue takes no events: {left} MiB are free on its disk, [queue] min_free_mb is {floor}"
+        yield Problem("queue_full", "critical", text, hint="df -h")
 
 
-def _not_told_of_targets(status: Status, grace: float, now: float) -> list[Status]:
-    """The workers without the drains of targets that wait so long themselves: that is told once."""
+def _waiting_workers(status: Status, grace: float, now: float) -> Iterator[Problem]:
+    """The workers that wait, without the drains of targets that wait so long themselves: that is told once."""
     told = {f"drain-{it['name']}" for it in status["targets"] if _is_late(it, grace, now)}
-    return [it for it in status["workers"] if it["name"] not in told]
+    for it in status["workers"]:
+        if it["name"] not in told and _is_late(it, grace, now):
+            text = f"worker {it['name']} {_waits(it, now)}"
+            yield Problem("worker_waiting", "warning", text, target=_target_of(it["name"]))
 
 
-def listening(status: Status, grace: float, now: float | None = None) -> list[str]:
+def listening(status: Status, grace: float, now: float | None = None) -> list[Problem]:
     """What keeps changes of the source from coming in."""
     now = time.time() if now is None else now
-    bridge, since = status["bridge"], status["no_listener_since"]
-    found = [line for it in status["listeners"] if (line := _listener(it, grace, now))]
+    found = [problem for it in status["listeners"] for problem in _listener(it, grace, now)]
     # Without a bridge the notification log is polled, and no listener is expected.
-    if bridge is not None and since is not None and now - since > grace:
-        found.append(
-            f"no listener has reported for {duration(now - since)}: is it in hive-site.xml (pysync hive-site)?"
-        )
-    if bridge is not None and now - (bridge["refused_last_at"] or 0) < REFUSED_SECONDS:
-        found.append(
+    return found if status["bridge"] is None else [*found, *_bridge(status, grace, now)]
+
+
+def _bridge(status: Status, grace: float, now: float) -> Iterator[Problem]:
+    bridge, since = status["bridge"], status["no_listener_since"]
+    if since is not None and now - since > grace:
+        text = f"no listener has reported for {duration(now - since)}: is it in hive-site.xml?"
+        yield Problem("no_listener", "critical", text, hint="pysync hive-site")
+    if now - (bridge["refused_last_at"] or 0) < REFUSED_SECONDS:
+        text = (
             f"the bridge refuses a caller, {count(bridge['refused_connections'], 'time')} so far: if it is a listener, "
             "it has another token than this sidecar"
         )
-    return found
+        yield Problem("bridge_refuses", "warning", text, hint="pysync check")
 
 
-def _listener(listener: Status, grace: float, now: float) -> str:
-    name = f"listener {listener['instance']} of {listener['source']}"
+def _listener(listener: Status, grace: float, now: float) -> Iterator[Problem]:
+    name, since = f"listener {listener['instance']} of {listener['source']}", listener["waiting_since"]
     if listener["state"] == "silent":
         at = listener["heard_at"]
         heard = "since the sidecar started" if at is None else f"for {duration(now - at)}"
-        return (
+        text = (
             f"{name} is lost: it has not reported {heard}, and its metastore did not report a shutdown; if the "
-            f"metastore is gone for good: pysync listener remove {listener['instance']}"
+            "metastore is gone for good, remove the listener"
         )
-    since = listener["waiting_since"]
-    if since is not None and now - since > grace:
+        yield Problem("listener_lost", "warning", text, hint=f"pysync listener remove {listener['instance']}")
+    elif since is not None and now - since > grace:
         size = count(listener["waiting_bytes"], "byte")
-        return f"{name} cannot deliver: {size} waiting for {duration(now - since)}"
-    return ""
+        text = f"{name} cannot deliver: {size} waiting for {duration(now - since)}"
+        yield Problem("listener_undelivered", "warning", text, hint="journalctl -u pysync")
 
 
-def _gaps(status: Status) -> list[str]:
-    """A line for each gap whose refreshes are not queued yet. One that is closing needs nobody."""
-    return [f"a gap is open: {gap['reason']}" for gap in status["gaps"] if gap["state"] == "open"]
+def _gaps(status: Status) -> list[Problem]:
+    """A problem for each gap whose refreshes are not queued yet. One that is closing needs nobody."""
+    return [
+        Problem("gap_open", "warning", f"a gap is open: {gap['reason']}")
+        for gap in status["gaps"]
+        if gap["state"] == "open"
+    ]
 
 
-def _targets(status: Status) -> Iterator[str]:
+def _targets(status: Status) -> Iterator[Problem]:
     for it in status["targets"]:
-        name = f"target {it['name']}"
+        name = it["name"]
         if it["paused"]:
-            yield f"{name} is paused: {it['paused']['reason']}"
+            text = f"target {name} is paused: {it['paused']['reason']}"
+            yield Problem("target_paused", "warning", text, target=name, hint=f"pysync resume {name}")
         if it["parked"]:
-            yield f"{name} has {count(it['parked'], 'parked event')}; see: pysync parked list {it['name']}"
+            text = f"target {name} has {count(it['parked'], 'parked event')}"
+            yield Problem("events_parked", "warning", text, target=name, hint=f"pysync parked list {name}")
 
 
-def _waiting(what: str, parts: Sequence[Status], grace: float, now: float) -> Iterator[str]:
-    for it in parts:
+def _waiting_targets(targets: Sequence[Status], grace: float, now: float) -> Iterator[Problem]:
+    for it in targets:
         if _is_late(it, grace, now):
-            yield f"{what} {it['name']} has been waiting for {duration(now - it['waiting_since'])}{_why(it)}"
+            text = f"target {it['name']} {_waits(it, now)}"
+            yield Problem("target_waiting", "critical", text, target=it["name"], hint="pysync check")
+
+
+def _waits(part: Status, now: float) -> str:
+    return f"has been waiting for {duration(now - part['waiting_since'])}{_why(part)}"
 
 
 def _is_late(part: Status, grace: float, now: float) -> bool:

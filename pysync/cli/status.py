@@ -17,7 +17,7 @@ from pysync.cli.status_target import detail
 from pysync.cli.status_text import overview
 from pysync.control.client import ask
 from pysync.errors import PysyncError, UsageError
-from pysync.health import of_target
+from pysync.health import Problem
 from pysync.sections import load_outline
 
 if TYPE_CHECKING:
@@ -67,7 +67,7 @@ def status(config: ConfigFile, target: Target = None, watch: Watch = False, as_j
         print_json(answer if target is None else _of(answer, target))
     else:
         show(_parts(outline.directory, answer, target))
-    if answer["problems"] if target is None else of_target(answer["problems"], target):
+    if any(target in {None, it.target} for it in Problem.read(answer)):
         raise typer.Exit(1)
 
 

@@ -11,7 +11,7 @@ from pysync.cli.bootstrap_progress import told
 from pysync.cli.lines import Line, Part
 from pysync.cli.output import counts, moment
 from pysync.cli.status_text import LATE_SECONDS, STATES, Status, ago, size, verdict
-from pysync.health import of_target
+from pysync.health import Problem
 from pysync.text import count, duration, shortened
 
 _WIDTH = 12
@@ -23,7 +23,7 @@ _PARTS = (("spool", "in spools"), ("queue", "in the queue"), ("target", "at the 
 def detail(status: Status, name: str, parked: Sequence[Status], now: float) -> Iterator[Part]:
     """Yield the parts of `pysync status TARGET`. `parked` are the tables of `pysync parked list`."""
     target = next(it for it in status["targets"] if it["name"] == name)
-    problems = of_target(status["problems"], name)
+    problems = [it for it in Problem.read(status) if it.target == name]
     yield from verdict(problems)
     if others := len(status["problems"]) - len(problems):
         yield Line(f"{count(others, 'other problem')}: see pysync status", "warning")

@@ -8,6 +8,7 @@ from typing import Any
 from pysync.cli.bootstrap_progress import so_far, told
 from pysync.cli.lines import Cell, Column, Grid, Line, Part, Style
 from pysync.cli.output import counts, moment
+from pysync.health import Problem
 from pysync.text import count, duration
 
 LATE_SECONDS = 600.0
@@ -50,7 +51,7 @@ _LISTENERS = (
 
 def overview(status: Status, now: float, most: int | None = None) -> Iterator[Part]:
     """Yield the parts of `pysync status`; `now` is in seconds since 1970. At most `most` problems are named."""
-    yield from verdict(status["problems"], most)
+    yield from verdict(Problem.read(status), most)
     yield Line()
     yield Grid(_TARGETS, [_target_row(it, status["bootstrap"], now) for it in status["targets"]])
     if status["listeners"]:
@@ -60,13 +61,13 @@ def overview(status: Status, now: float, most: int | None = None) -> Iterator[Pa
     yield from _sidecar(status, now)
 
 
-def verdict(problems: Sequence[str], most: int | None = None) -> Iterator[Line]:
+def verdict(problems: Sequence[Problem], most: int | None = None) -> Iterator[Line]:
     """Yield `OK`, or the number of problems and a line for each, at most `most`."""
     if not problems:
         yield Line("OK", "good")
         return
     yield Line(f"{count(len(problems), 'problem')}:", "bad")
-    yield from (Line(problem, label="  ") for problem in problems[:most])
+    yield from (Line(str(problem), label="  ") for problem in problems[:most])
     if most is not None and len(problems) > most:
         yield Line(f"and {len(problems) - most:,} more: see pysync status", label="  ")
 

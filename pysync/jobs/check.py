@@ -74,7 +74,7 @@ def _bridge(config: Partial) -> Iterator[Finding]:
     if answer:
         wrong = listening(answer, config.status_grace)
         heard = f"{count(len(answer['listeners']), 'listener')} reporting"
-        yield Finding("listeners", ok=not wrong, detail="\n".join(wrong) or heard)
+        yield Finding("listeners", ok=not wrong, detail="\n".join(map(str, wrong)) or heard)
 
 
 def _notification_log(config: Partial) -> Iterator[Finding]:

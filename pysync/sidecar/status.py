@@ -75,7 +75,7 @@ def sidecar_status(
         ],
     }
     wrong = problems(found, config.status_grace, now)
-    return {"well": not wrong, "problems": wrong, **found}
+    return {"well": not wrong, "problems": [it.as_json() for it in wrong], **found}
 
 
 def _rounded(seconds: float | None) -> float | None:

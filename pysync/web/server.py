@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 from pysync.control.server import Command
 from pysync.errors import PysyncError, UsageError
-from pysync.health import failing
+from pysync.health import Problem, failing
 from pysync.moment import Moment
 from pysync.sections import WebConfig
 from pysync.text import told
@@ -114,11 +114,12 @@ def application(settings: WebConfig, status: Status, commands: Mapping[str, Comm
     def metrics(_: Request) -> Response:
         return Response(rendered(), media_type=CONTENT_TYPE_LATEST)
 
-    def told(found: Sequence[str]) -> Response:
-        return PlainTextResponse("\n".join(found or ["ok"]) + "\n", status_code=503 if found else 200)
+    def told(found: Sequence[Problem]) -> Response:
+        text = "".join(f"{it}\n" for it in found) or "ok\n"
+        return PlainTextResponse(text, status_code=503 if found else 200)
 
     def health(_: Request) -> Response:
-        return told(status()["problems"])
+        return told(Problem.read(status()))
 
     def live(_: Request) -> Response:
         return told(failing(status()))

@@ -111,8 +111,9 @@ def test_a_worker_that_meets_a_bug_is_told_of_by_everything(
     monkeypatch.setattr(kind, method, sometimes)
     sidecar = run(name)
     wait_until(lambda: state_of(sidecar, name) == "failing", what="the failure being told")
-    line = f"worker {name} is failing: KeyError: 'a bug of ours'"
-    assert line in sidecar.status()["problems"]
+    text = f"worker {name} is failing: KeyError: 'a bug of ours'"
+    line = f"{text} (journalctl -u pysync)"
+    assert text in {it["text"] for it in sidecar.status()["problems"]}
     for path in ("/health", "/live"):
         code, text = get(sidecar, path)
         assert (code, line in text.splitlines()) == (503, True)

@@ -35,7 +35,7 @@ def graced(place: Place, grace: str, *, more: str = "", min_free_mb: int = 0) ->
 
 
 def problems(running: Sidecar) -> str:
-    return "\n".join(line for line in running.status()["problems"] if "a gap is open" not in line)
+    return "\n".join(it["text"] for it in running.status()["problems"] if it["code"] != "gap_open")
 
 
 def shown(place: Place, *arguments: str) -> tuple[int, str]:
@@ -81,7 +81,7 @@ def test_parked_events_and_a_pause_are_problems_until_they_are_over(tmp_path: Pa
     place = graced(FaultyPlace(tmp_path), "1h", more=faults)
     with sidecar(place) as running:
         send(running, create_database(), create("db.bad"))
-        wait_until(lambda: "has 1 parked event;" in problems(running), seconds=60, what="parking")
+        wait_until(lambda: "has 1 parked event" in problems(running), seconds=60, what="parking")
         assert running.status()["targets"][0]["last_error"]["over"] is False
         assert pysync("parked", "skip", "try", "2", "--yes", "-c", place.file).returncode == 0
         assert pysync("pause", "try", "-c", place.file, "--reason", "to look").returncode == 0

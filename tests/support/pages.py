@@ -7,6 +7,7 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 from pysync.errors import PysyncError
+from pysync.health import problems
 from pysync.measures.latency import Latency
 from pysync.targets.base import ERRORS
 
@@ -57,11 +58,9 @@ def a_target(name: str, now: float = NOW, **values: Any) -> dict[str, Any]:
 
 
 def a_status(now: float = NOW, **values: Any) -> dict[str, Any]:
-    """The status of a sidecar that has nothing to complain about."""
-    return {
+    """The status of a sidecar that has nothing to complain about, but for these values."""
+    found = {
         "version": "0.1.0",
-        "well": not values.get("problems"),
-        "problems": [],
         "source": "onprem",
         "pid": 4711,
         "started_at": now - 90_000,
@@ -105,6 +104,8 @@ def a_status(now: float = NOW, **values: Any) -> dict[str, Any]:
         "targets": [a_target("dr", now), a_target("lake", now, kind="glue")],
         **values,
     }
+    wrong = problems(found, 300, now)
+    return {"well": not wrong, "problems": [it.as_json() for it in wrong], **found}
 
 
 def listener(now: float = NOW, **values: Any) -> dict[str, Any]:
@@ -125,21 +126,11 @@ def in_trouble(now: float = NOW) -> dict[str, Any]:
         "names": ["table shop.orders"],
     }
     error = {"reason": "table shop.orders exists and is not ours", "at": now - 80, "over": False}
-    problems = [
-        "listener 7d1f8c52-3a0e-4c53-9d0e-5f3a1c2b4d6e of onprem is lost: it has not reported for 5m 12s, and its "
-        "metastore did not report a shutdown; if the metastore is gone for good: pysync listener remove "
-        "7d1f8c52-3a0e-4c53-9d0e-5f3a1c2b4d6e",
-        "a gap is open: listener 7d1f8c52 is lost",
-        f"target dr is paused: {paused['reason']}",
-        "target lake has 1,004 parked events; see: pysync parked list lake",
-        "target archive has been waiting for 42m 3s: connection refused: archive.example:9083",
-    ]
     listeners = [listener(now, state="silent", heard_at=now - 312, waiting_bytes=91_000, waiting_events=310)]
     listeners[0] |= {"waiting_since": now - 305, "instance": "7d1f8c52-3a0e-4c53-9d0e-5f3a1c2b4d6e"}
     away = {"state": "waiting", "waiting_since": now - 2523, "queued": 9120, "lag_seconds": 2523.0, "verify": None}
     return a_status(
         now,
-        problems=problems,
         listeners=listeners,
         gaps=[
             {

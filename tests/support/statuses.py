@@ -78,7 +78,7 @@ def status(*targets: dict[str, Any], **values: Any) -> dict[str, Any]:
         **values,
     }
     wrong = problems(found, GRACE, NOW)
-    return {"well": not wrong, "problems": wrong, **found}
+    return {"well": not wrong, "problems": [it.as_json() for it in wrong], **found}
 
 
 def error(reason: str, *, over: bool = False) -> dict[str, Any]:

@@ -54,7 +54,7 @@ def test_every_part_has_promises() -> None:
         "metric: pysync_target_state {target, state}",
         "log: target_available (info): target, seconds",
         "json: pysync status: queue.events int",
-        "json: pysync status: problems[] list of strings",
+        "json: pysync status: problems[].code string",
         "format: queue.db 2, reads 1",
     ],
 )

@@ -13,6 +13,7 @@ from rich.console import Console
 from pysync.cli.lines import Cell, Column, Grid, Line, show
 from pysync.cli.status_target import by_reason, detail
 from pysync.cli.status_text import capture, overview, size, verdict
+from pysync.health import Problem
 from tests.support.statuses import (
     INSTANCE,
     LONG,
@@ -40,17 +41,17 @@ queue: 1,204 events kept, 9.4 GiB free"""
 
 WRONG = """\
 7 problems:
-  worker drain-odd is failing: KeyError: 'x'
+  worker drain-odd is failing: KeyError: 'x' (journalctl -u pysync)
   listener 7d1f8c52-3a0e-4c53-9d0e-5f3a1c2b4d6e of onprem is lost: it has not
   reported for 6m 40s, and its metastore did not report a shutdown; if the
-  metastore is gone for good: pysync listener remove
-  7d1f8c52-3a0e-4c53-9d0e-5f3a1c2b4d6e
+  metastore is gone for good, remove the listener (pysync listener remove
+  7d1f8c52-3a0e-4c53-9d0e-5f3a1c2b4d6e)
   listener bbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbb of onprem cannot deliver:
-  5,242,880 bytes waiting for 1h 6m
+  5,242,880 bytes waiting for 1h 6m (journalctl -u pysync)
   a gap is open: a spool was lost
-  target dr is paused: by hand
-  target catalog has 3 parked events; see: pysync parked list catalog
-  target lake has been waiting for 15m: connection refused
+  target dr is paused: by hand (pysync resume dr)
+  target catalog has 3 parked events (pysync parked list catalog)
+  target lake has been waiting for 15m: connection refused (pysync check)
 
 target   state      lag  queued  parked
 dr       paused   2h 5m  12,000       0  by hand
@@ -86,7 +87,7 @@ MEASURED = {
 }
 DETAIL = """\
 1 problem:
-  target dr has 4 parked events; see: pysync parked list dr
+  target dr has 4 parked events (pysync parked list dr)
 
 target      dr, kind hms
 state       running
@@ -165,7 +166,7 @@ def test_in_a_pipe_problems_are_whole_lines_for_grep(monkeypatch: pytest.MonkeyP
     file, found = io.StringIO(), everything_wrong()
     show(overview(found, NOW), Console(file=file, highlight=False))
     lines = file.getvalue().splitlines()
-    assert lines[1 : 1 + len(found["problems"])] == [f"  {problem}" for problem in found["problems"]]
+    assert lines[1 : 1 + len(found["problems"])] == [f"  {it}" for it in Problem.read(found)]
     assert "\x1b" not in file.getvalue()
 
 
@@ -203,7 +204,7 @@ def test_the_detail_has_the_problems_of_the_target_and_counts_the_others(monkeyp
     found = everything_wrong()
     assert printed(detail(found, "odd", [], NOW), 80, monkeypatch)[:3] == [
         "1 problem:",
-        "  worker drain-odd is failing: KeyError: 'x'",
+        "  worker drain-odd is failing: KeyError: 'x' (journalctl -u pysync)",
         "6 other problems: see pysync status",
     ]
     assert printed(detail(found, "cold", [], NOW), 80, monkeypatch)[:2] == ["OK", "7 other problems: see pysync status"]
@@ -244,15 +245,18 @@ def test_a_bootstrap_is_told_of_beside_its_target(monkeypatch: pytest.MonkeyPatc
 
 def test_it_begins_with_ok_or_the_number_of_problems() -> None:
     assert [it.text for it in verdict([])] == ["OK"]
-    assert [it.label + it.text for it in verdict(["a gap is open"])] == ["1 problem:", "  a gap is open"]
-    assert next(verdict(["a", "b"])).text == "2 problems:"
+    gap, full = Problem("gap_open", "warning", "a gap is open"), Problem("queue_full", "critical", "full", hint="df")
+    assert [it.label + it.text for it in verdict([gap])] == ["1 problem:", "  a gap is open"]
+    assert [it.text for it in verdict([gap, full])] == ["2 problems:", "a gap is open", "full (df)"]
 
 
 def test_a_watch_names_only_so_many_problems_that_the_targets_are_in_sight(monkeypatch: pytest.MonkeyPatch) -> None:
-    lines = printed(overview(everything_wrong(), NOW, 3), 200, monkeypatch)
+    found = everything_wrong()
+    lines = printed(overview(found, NOW, 3), 200, monkeypatch)
     assert lines[0] == "7 problems:"
     assert lines.index("  and 4 more: see pysync status") + 2 == next(at for at, it in enumerate(lines) if "lag" in it)
-    assert list(verdict(["a", "b"], 2))[1:] == list(verdict(["a", "b"]))[1:]
+    two = Problem.read(found)[:2]
+    assert list(verdict(two, 2)) == list(verdict(two))
 
 
 def test_it_tells_what_is_read_of_the_notification_log() -> None:

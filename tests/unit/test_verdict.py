@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
+import re
+from pathlib import Path
 from typing import Any
 
 import pytest
 
-from pysync.health import failing, listening, problems
+from pysync import health
+from pysync.health import Problem, failing, listening, problems
 
 NOW = 1_000_000.0
 GRACE = 300.0
+DOCS = Path(__file__).parents[2] / "docs" / "status.md"
 
 
 def target(**values: Any) -> dict[str, Any]:
@@ -44,6 +48,11 @@ def a_status(**values: Any) -> dict[str, Any]:
     }
 
 
+def told(**values: Any) -> list[str]:
+    """The problems of a status with these values, as `pysync status` shows them."""
+    return [str(it) for it in problems(a_status(**values), GRACE, NOW)]
+
+
 def test_all_is_well() -> None:
     assert problems(a_status(), GRACE, NOW) == []
 
@@ -51,16 +60,16 @@ def test_all_is_well() -> None:
 @pytest.mark.parametrize(
     ("values", "words"),
     [
-        ({"paused": {"reason": "by hand"}}, "target dr is paused: by hand"),
-        ({"parked": 2}, "target dr has 2 parked events; see: pysync parked list dr"),
+        ({"paused": {"reason": "by hand"}}, "target dr is paused: by hand (pysync resume dr)"),
+        ({"parked": 2}, "target dr has 2 parked events (pysync parked list dr)"),
         (
             {"state": "waiting", "waiting_since": NOW - GRACE - 1, "last_error": {"reason": "refused"}},
-            "target dr has been waiting for 5m 1s: refused",
+            "target dr has been waiting for 5m 1s: refused (pysync check)",
         ),
     ],
 )
 def test_what_is_wrong_with_a_target(values: dict[str, Any], words: str) -> None:
-    assert problems(a_status(targets=[target(name="other"), target(**values)]), GRACE, NOW) == [words]
+    assert told(targets=[target(name="other"), target(**values)]) == [words]
 
 
 @pytest.mark.parametrize(
@@ -68,10 +77,10 @@ def test_what_is_wrong_with_a_target(values: dict[str, Any], words: str) -> None
     [
         (
             {"state": "failing", "last_error": {"reason": "KeyError: 1"}},
-            "worker gap-resync is failing: KeyError: 1",
+            "worker gap-resync is failing: KeyError: 1 (journalctl -u pysync)",
             True,
         ),
-        ({"state": "stopped"}, "worker gap-resync is stopped", True),
+        ({"state": "stopped"}, "worker gap-resync is stopped (journalctl -u pysync)", True),
         (
             {"state": "waiting", "waiting_since": NOW - GRACE - 1, "last_error": {"reason": "refused"}},
             "worker gap-resync has been waiting for 5m 1s: refused",
@@ -80,9 +89,9 @@ def test_what_is_wrong_with_a_target(values: dict[str, Any], words: str) -> None
     ],
 )
 def test_what_is_wrong_with_a_worker(values: dict[str, Any], words: str, is_failing: bool) -> None:
-    status = a_status(workers=[worker(name="drain-dr"), worker(**values)])
-    assert problems(status, GRACE, NOW) == [words]
-    assert failing(status) == ([words] if is_failing else [])
+    workers = [worker(name="drain-dr"), worker(**values)]
+    assert told(workers=workers) == [words]
+    assert [str(it) for it in failing(a_status(workers=workers))] == ([words] if is_failing else [])
 
 
 @pytest.mark.parametrize("state", ["starting", "running", "waiting", "finished"])
@@ -105,46 +114,64 @@ def test_what_comes_back_by_itself_is_given_its_time(state: str) -> None:
     ],
 )
 def test_what_is_wrong_with_a_listener(values: dict[str, Any], words: list[str]) -> None:
-    (line,) = problems(a_status(listeners=[listener(**values)]), GRACE, NOW)
+    (line,) = told(listeners=[listener(**values)])
     assert line.startswith("listener jvm of onprem")
     assert [word for word in words if word not in line] == []
 
 
 def test_a_listener_that_is_locked_out_is_a_problem_at_once_and_none_a_minute_after() -> None:
-    def told(ago: float) -> list[str]:
+    def refused(ago: float) -> list[str]:
         bridge = {"refused_connections": 9, "refused_last_at": NOW - ago}
-        return listening(a_status(bridge=bridge), GRACE, NOW)
+        return [str(it) for it in listening(a_status(bridge=bridge), GRACE, NOW)]
 
-    assert "the bridge refuses a caller, 9 times" in told(2)[0]
-    assert told(61) == []
+    assert "the bridge refuses a caller, 9 times" in refused(2)[0]
+    assert refused(61) == []
 
 
 def test_where_no_listener_is_heard_at_all_nothing_comes_in() -> None:
     alone = {"listeners": [], "no_listener_since": NOW - GRACE - 1}
-    (line,) = problems(a_status(**alone), GRACE, NOW)
-    assert "no listener has reported for 5m 1s" in line
-    assert problems(a_status(**alone, bridge=None), GRACE, NOW) == []
-    assert problems(a_status(listeners=[], no_listener_since=NOW - 10), GRACE, NOW) == []
+    assert told(**alone) == ["no listener has reported for 5m 1s: is it in hive-site.xml? (pysync hive-site)"]
+    assert told(**alone, bridge=None) == []
+    assert told(listeners=[], no_listener_since=NOW - 10) == []
 
 
 def test_an_open_gap_is_a_problem_for_its_reason() -> None:
     gaps = [{"state": "open", "reason": "it ended"}]
-    assert problems(a_status(gaps=gaps), GRACE, NOW) == ["a gap is open: it ended"]
+    assert told(gaps=gaps) == ["a gap is open: it ended"]
 
 
 @pytest.mark.parametrize("left", [0, 2**28])
 def test_a_full_disk_is_a_problem_at_once(left: int) -> None:
-    (line,) = problems(a_status(queue=queue(free_bytes=left)), GRACE, NOW)
-    assert line == f"the queue takes no events: {left // 2**20} MiB are free on its disk, [queue] min_free_mb is 256"
+    text = f"the queue takes no events: {left // 2**20} MiB are free on its disk, [queue] min_free_mb is 256"
+    assert told(queue=queue(free_bytes=left)) == [f"{text} (df -h)"]
 
 
 def test_a_drain_that_cannot_write_its_queue_is_told_of_though_its_target_answers() -> None:
     since = {"state": "waiting", "waiting_since": NOW - GRACE - 1, "last_error": {"reason": "read-only"}}
-    status = a_status(workers=[worker(name="drain-dr", **since)])
-    assert problems(status, GRACE, NOW) == ["worker drain-dr has been waiting for 5m 1s: read-only"]
+    workers = [worker(name="drain-dr", **since)]
+    assert told(workers=workers) == ["worker drain-dr has been waiting for 5m 1s: read-only"]
 
 
 def test_what_a_drain_waits_for_is_told_once() -> None:
     since = {"state": "waiting", "waiting_since": NOW - GRACE - 1, "last_error": {"reason": "disk full"}}
-    status = a_status(workers=[worker(name="drain-dr", **since)], targets=[target(**since)])
-    assert problems(status, GRACE, NOW) == ["target dr has been waiting for 5m 1s: disk full"]
+    found = told(workers=[worker(name="drain-dr", **since)], targets=[target(**since)])
+    assert found == ["target dr has been waiting for 5m 1s: disk full (pysync check)"]
+
+
+@pytest.mark.parametrize("name", ["drain-dr", "scope-dr", "verify-dr", "gap-resync", "bootstrap"])
+def test_a_worker_of_a_target_is_a_problem_of_that_target(name: str) -> None:
+    workers = [worker(name=name, state="failing")]
+    (problem,) = problems(a_status(workers=workers), GRACE, NOW)
+    assert problem.target == ("dr" if name.endswith("-dr") else "")
+
+
+def test_a_problem_is_read_from_the_status_whatever_a_newer_sidecar_adds() -> None:
+    found = problems(a_status(targets=[target(parked=2)]), GRACE, NOW)
+    assert Problem.read({"problems": [{**it.as_json(), "since": 12.5} for it in found]}) == found
+
+
+def test_every_problem_is_in_the_docs_with_its_severity() -> None:
+    documented = dict(re.findall(r"^\| `(\w+)` \| (critical|warning) \|", DOCS.read_text(), re.MULTILINE))
+    written = re.findall(r'Problem\(\s*"(\w+)",\s*"(\w+)"', Path(health.__file__).read_text())
+    assert documented == dict(written)
+    assert len(written) == len(documented)

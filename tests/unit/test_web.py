@@ -60,7 +60,16 @@ def a_status(**values: Any) -> dict[str, Any]:
         "bridge": {"connections": 4, "refused_connections": 2, "answers": {"queued": 10, "full": 1}, "differing": 3},
         "notification_log": None,
         "well": False,
-        "problems": ["target lake is away", "a gap is open"],
+        "problems": [
+            {
+                "code": "target_paused",
+                "severity": "warning",
+                "text": "it is paused",
+                "target": "dr",
+                "hint": "try x",
+            },
+            {"code": "gap_open", "severity": "warning", "text": "a gap is open", "target": "", "hint": ""},
+        ],
         "listeners": [
             {
                 "instance": "jvm",
@@ -245,7 +254,7 @@ def test_every_metric_is_in_the_docs_and_nothing_else() -> None:
 
 
 def test_health_is_the_verdict_of_the_status(web: WebServer, status: dict[str, Any]) -> None:
-    assert get(web, "/health") == (503, "target lake is away\na gap is open\n")
+    assert get(web, "/health") == (503, "it is paused (try x)\na gap is open\n")
     status["problems"] = []
     assert get(web, "/health") == (200, "ok\n")
 
@@ -253,7 +262,7 @@ def test_health_is_the_verdict_of_the_status(web: WebServer, status: dict[str, A
 def test_only_a_thread_that_fails_is_a_reason_to_start_anew(web: WebServer, status: dict[str, Any]) -> None:
     assert get(web, "/live") == (200, "ok\n")
     status["workers"][0] |= {"state": "failing", "last_error": {"reason": "KeyError: 'x'"}}
-    assert get(web, "/live") == (503, "worker drain-dr is failing: KeyError: 'x'\n")
+    assert get(web, "/live") == (503, "worker drain-dr is failing: KeyError: 'x' (journalctl -u pysync)\n")
 
 
 def test_a_page_in_a_browser_cannot_get_here_by_a_name_of_its_own(web: WebServer) -> None:

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
+from pysync.health import Problem
 from pysync.text import count
 from pysync.web.views.tones import BAD, GOOD, IDLE, WARN, of_state, of_target, worst
 from pysync.web.words import ago, number, segment, size, span
@@ -49,29 +49,17 @@ class Overview:
     targets: tuple[Stage, ...]
 
 
-_TARGET = "[A-Za-z0-9_.-]+"
-# The first that fits a problem of the status says how urgent it is, where to look, and what to type.
-_REMEDIES: Sequence[tuple[str, str, str, str, str]] = (
-    (r"the queue takes no events", BAD, "", "", "df -h"),
-    (r"worker (?P<name>\S+) is ", BAD, "", "", "journalctl -u pysync"),
-    (r"listener (?P<name>\S+) .* is lost", BAD, "", "", "pysync listener remove {name}"),
-    (r"listener ", BAD, "", "", "journalctl -u pysync"),
-    (r"no listener has reported", BAD, "", "", "pysync hive-site"),
-    (r"the bridge refuses", BAD, "", "", "pysync check"),
-    (rf"target (?P<name>{_TARGET}) is paused", WARN, "/targets/{name}", "look at its plan", "pysync resume {name}"),
-    (rf"target (?P<name>{_TARGET}) has been waiting", WARN, "/targets/{name}", "look at it", "pysync check"),
-    (
-        rf"target (?P<name>{_TARGET}) has .* parked",
-        *(WARN, "/targets/{name}/parked", "look at what is parked", "pysync parked list {name}"),
-    ),
-    (r"a gap is open", WARN, "", "", ""),
-)
+_TONES = {"critical": BAD, "warning": WARN}
+_PLACES = {
+    "events_parked": ("/targets/{target}/parked", "look at what is parked"),
+    "target_paused": ("/targets/{target}", "look at its plan"),
+}
+"""Where to look at problems of these codes. The others of a target lead to its own page."""
 
 
 def overview(status: Status, now: float) -> Overview:
     """What `/` shows of the status at the time `now`, in seconds since 1970."""
-    problems = [str(it) for it in status.get("problems") or ()]
-    needs = sorted((need(it) for it in problems), key=lambda it: it.tone != BAD)
+    needs = sorted((need(it) for it in Problem.read(status)), key=lambda it: it.tone != BAD)
     verdict = f"{count(len(needs), 'thing')} need{'s' if len(needs) == 1 else ''} a hand" if needs else "All is well"
     return Overview(
         tone=worst(it.tone for it in needs),
@@ -82,17 +70,11 @@ def overview(status: Status, now: float) -> Overview:
     )
 
 
-def need(problem: str) -> Need:
-    """A problem of the status with its way out; only its text, where the problem is of another kind than the known."""
-    for pattern, tone, link, label, command in _REMEDIES:
-        found = re.match(pattern, problem)
-        if found:
-            name = found.groupdict().get("name") or ""
-            typed = command.format(name=name)
-            # The problem may end with the command, which is shown beside it.
-            text = problem.removesuffix(typed).removesuffix("; see: ").rstrip()
-            return Need(text, tone, link.format(name=segment(name)), label, typed)
-    return Need(problem, WARN)
+def need(problem: Problem) -> Need:
+    """A problem of the status with the page that shows it, and the command that helps."""
+    link, label = _PLACES.get(problem.code, ("/targets/{target}", "look at it")) if problem.target else ("", "")
+    link = link.format(target=segment(problem.target))
+    return Need(problem.text, _TONES[problem.severity], link, label, problem.hint)
 
 
 def source_stage(status: Status, now: float) -> Stage:
