@@ -71,7 +71,7 @@ demo: setup $(JAR) ## two real metastores, the sidecar killed half-way, the end 
 	@$(BIN)/pysync demo $(ARGS)
 
 test: setup $(JAR) $(ARCHIVE) ## the tests, on real servers; the suites below are beside them
-	@$(BIN)/python -m pytest -n 3 --dist loadfile --no-loadscope-reorder -m "not athena and not crash and not spark" $(ARGS)
+	@$(BIN)/python -m pytest -n 4 --dist loadfile --no-loadscope-reorder -m "not athena and not crash and not spark" $(ARGS)
 
 test-athena: setup $(JAR) $(ARCHIVE) ## the tests that need an Athena: real Hive executes their DDL
 	@$(BIN)/python -m pytest -n 2 --dist loadfile -m athena $(ARGS)
@@ -82,8 +82,8 @@ test-aws: setup $(JAR) ## the corpus of test-athena on an AWS account of yours (
 test-spark: setup $(JAR) $(ARCHIVE) ## the tests that need a Spark: copying behind a sidecar, the target kind spark, verify by executors
 	@$(BIN)/python -m pytest -m spark $(ARGS)
 
-test-crash: setup $(JAR) $(ARCHIVE) ## kills, outages and other long runs on real servers: a quarter of an hour
-	@$(BIN)/python -m pytest -n 2 --dist loadfile -m crash $(ARGS)
+test-crash: setup $(JAR) $(ARCHIVE) ## kills, outages and other long runs on real servers: some twenty minutes
+	@$(BIN)/python -m pytest -n 3 --dist loadfile -m crash $(ARGS)
 
 test-readme: setup $(JAR) ## README's set-up and docs/quickstart.md, as they stand; the set-up in a fresh Debian (needs root, debootstrap, iproute2)
 	@$(BIN)/python -m pytest -s tests/readme $(ARGS)

@@ -15,6 +15,8 @@ from pysync.metastore.client import Metastore
 from tests.support import new_database, partition, table, wait_until
 from tests.support.clusters import Cluster, assert_equal, assert_rest, pair
 
+pytestmark = pytest.mark.crash
+
 Pair = tuple[Cluster, Cluster]
 ROUNDS = 5
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from functools import partial
 from pathlib import Path
 
+import pytest
 from hmsclient.genthrift.hive_metastore import ttypes as hive
 
 from pysync.demo.stage import Stage
@@ -23,6 +24,7 @@ _GUARDED = {
 """A table may be created where its directory may be written: Hive's storage based authorization."""
 
 
+@pytest.mark.crash
 def test_one_table_that_the_metastore_forbids_is_parked_and_all_others_arrive(tmp_path: Path) -> None:
     guarded = partial(EmbeddedMetastore, overrides=_GUARDED)
     with Stage(tmp_path, target=guarded, options="parked_retry_seconds = 1") as stage:

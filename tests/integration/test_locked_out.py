@@ -76,6 +76,7 @@ def running(locked: LockedOut) -> Iterator[Sidecar]:
         yield started
 
 
+@pytest.mark.crash
 def test_a_listener_with_another_token_is_told_of_by_everybody(locked: LockedOut, running: Sidecar) -> None:
     locked.create("held_back")
     wait_until(lambda: running.status()["bridge"]["refused_connections"] > 1, seconds=60, what="refusals")

@@ -124,6 +124,7 @@ def test_a_call_that_the_server_does_not_know(metastore: Metastore) -> None:
     assert "default" in metastore.databases()
 
 
+@pytest.mark.crash
 def test_a_server_that_is_down_is_unavailable_and_back_after_its_restart(metastores: Metastores) -> None:
     server = metastores("a")
     with Metastore(server.uri) as metastore:
@@ -174,6 +175,7 @@ def churned(uri: str, database: str, name: str, until: threading.Event) -> None:
                 metastore.call(lambda client: client.drop_partition(database, "t", [name], False))
 
 
+@pytest.mark.crash
 def test_partitions_that_are_dropped_while_they_are_read_are_not_there(
     shared_metastore: EmbeddedMetastore, metastore: Metastore
 ) -> None:

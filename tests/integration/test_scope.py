@@ -79,6 +79,7 @@ def scope(stage: Stage) -> dict[str, Any]:
     return found
 
 
+@pytest.mark.crash
 def test_another_include_brings_what_came_and_keeps_or_drops_what_left(stage: Stage) -> None:
     """Before: bb never came, a new table in it was parked ("database bb is not at the target"), and aa.t stayed."""
     with closing(Metastore(stage.source.uri)) as source, closing(Metastore(stage.target.uri)) as target:
@@ -142,6 +143,7 @@ def test_the_brake_holds_what_leaves_the_scope_and_a_kill_only_delays_it(stage: 
             wait_until(lambda: days(target, "aa", "t5") == ["day=1", "day=2"], what="all of aa")
 
 
+@pytest.mark.crash
 def test_other_parameters_and_locations_reach_what_is_there(stage: Stage) -> None:
     with closing(Metastore(stage.source.uri)) as source, closing(Metastore(stage.target.uri)) as target:
         with running(stage):

@@ -127,6 +127,7 @@ def slowly(connection: socket.socket, data: str | bytes) -> None:
         time.sleep(0.002)
 
 
+@pytest.mark.crash
 def test_when_the_descriptors_run_out_the_sidecar_ends_and_the_next_one_goes_on(tmp_path: Path) -> None:
     """py4j's accept loop does not survive that, and must not be dead in a process that lives."""
     place = Place(tmp_path)
@@ -157,6 +158,7 @@ def test_old_listeners_are_let_in_where_the_configuration_says_so(tmp_path: Path
             assert running.stop() == 0
 
 
+@pytest.mark.crash
 def test_a_flood_of_refused_connections_is_a_line_of_the_log_and_a_count(tmp_path: Path) -> None:
     place = Place(tmp_path)
     with sidecar(place) as running:

@@ -13,6 +13,8 @@ from pathlib import Path
 from subprocess import PIPE
 from typing import Any
 
+import pytest
+
 from pysync.model.event import Event
 from pysync.model.wire import encode_event
 from tests.support import wait_until
@@ -117,6 +119,7 @@ def test_what_waits_in_the_queue_counts_from_its_commit(tmp_path: Path) -> None:
         assert running.status()["targets"][0]["lag_seconds"] >= AN_HOUR_MS / 1000
 
 
+@pytest.mark.crash
 def test_a_silent_listener_is_lost_also_to_the_next_sidecar_until_it_is_removed(tmp_path: Path) -> None:
     """Until a person says that it is gone: `pysync listener remove`."""
     place = graced(FaultyPlace(tmp_path), "1h")

@@ -12,6 +12,8 @@ from tests.listener.driver import Place
 from tests.listener.stand import DEADLINE, Stand, database_in
 from tests.support import wait_until
 
+pytestmark = pytest.mark.crash
+
 SLACK = 1.5
 """For fifty threads on few cores, and one fsync of each, in seconds."""
 THREADS = 50

@@ -51,6 +51,7 @@ def test_a_metastore_that_is_stopped(own: Stand) -> None:
     assert set(last.attributes) == {"thread"}
 
 
+@pytest.mark.crash
 def test_a_metastore_that_is_killed(own: Stand) -> None:
     own.create("one")
     own.server.kill()
@@ -61,6 +62,7 @@ def test_a_metastore_that_is_killed(own: Stand) -> None:
     assert kinds(own.bridge.events) == ["CREATE_DATABASE", "CREATE_DATABASE"]
 
 
+@pytest.mark.crash
 def test_a_metastore_whose_sidecar_is_away(own: Stand) -> None:
     """The GOODBYE lies in the spool, after the events, and the next process brings it."""
     own.bridge.stop()

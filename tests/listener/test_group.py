@@ -10,6 +10,8 @@ from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from typing import cast
 
+import pytest
+
 from pysync.capture.handshake import SidecarSide
 from pysync.capture.sealed import SealedInput, Sealer
 from tests.listener.driver import MIB, Place
@@ -90,6 +92,7 @@ def test_an_event_longer_than_what_the_kernel_takes_costs_the_deadline(place: Pl
     assert stub.names() == ["warm", "long", "next"]
 
 
+@pytest.mark.crash
 def test_an_answer_that_drips_in_costs_the_deadline(place: Place) -> None:
     """Java's own timeout counts anew for each byte."""
     with _dripping(place.bridge.port) as dripped:

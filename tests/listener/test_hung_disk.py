@@ -18,6 +18,8 @@ from tests.support.hung_disk import frozen, silent_fuse
 from tests.support.powercut import LoopDisk
 from tests.support.tmpfs import CannotMount
 
+pytestmark = pytest.mark.crash
+
 SLACK = 1.5
 _START = 10.0
 """Seconds in which a JVM with the listener starts on a busy machine; the hung disk held it until it was let go."""

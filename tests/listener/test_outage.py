@@ -27,6 +27,8 @@ from tests.listener.stand import (
 )
 from tests.support import partition, table, wait_until
 
+pytestmark = pytest.mark.crash
+
 QUICK = DEADLINE * 0.8
 """A call that did not wait for the deadline; a Derby call alone takes some 20 ms, on a machine that has time."""
 

@@ -7,6 +7,8 @@ import threading
 import time
 from typing import Any
 
+import pytest
+
 from tests.listener.driver import Place
 from tests.listener.stand import DEADLINE
 from tests.support import wait_until
@@ -111,6 +113,7 @@ def test_a_sidecar_that_does_not_know_it(place: Place) -> None:
     assert place.bridge.reports == []
 
 
+@pytest.mark.crash
 def test_a_report_that_fails_or_hangs(place: Place) -> None:
     go_on = threading.Event()
     answered: list[str] = []

@@ -375,6 +375,7 @@ def test_a_damaged_record_ends_its_segment_only(place: Place, field: str) -> Non
     assert sequence == [int(name[1:]) + 1 for name in came]
 
 
+@pytest.mark.crash
 def test_nobody_waits_for_the_delivery_of_a_long_spool(place: Place) -> None:
     driver = place.driver()
     driver.storm(4, 2_500, "old", 200)
