@@ -103,6 +103,14 @@ class Policy:
             return f"{excluding[0].rule} leaves it out"
         return f"it is not in {', '.join(dict.fromkeys(pattern.rule for pattern in self.include))}"
 
+    def rule_for(self, name: TableName | str) -> str:
+        """The rule by which the target has this table, or this database; it must be one that it has."""
+        if isinstance(name, TableName):
+            taking = [it for it in self.include if it.takes(name)]
+        else:
+            taking = [it for it in self.include if it.database.fullmatch(normalized(name))]
+        return taking[0].rule if taking else "it has no include and no policy"
+
     def rule_against_change(self, change: Change) -> str | None:
         """The rule by which a change does not concern the target, whatever the object; None if there is none."""
         if change.kind in self.exclude_kinds:
