@@ -36,6 +36,7 @@ SECTIONS: Mapping[str, Mapping[str, tuple[str, str]]] = {
     },
     "Control targets and listeners": {
         "plan": ("plan", "Show the next operations of the targets."),
+        "policy": ("policy", "Show what the targets take, and under which name."),
         "pause": ("plan", "Stop applying changes to a target."),
         "resume": ("plan", "Resume a paused target."),
         "parked": ("parked", "Show, retry or skip the events that a target refused."),

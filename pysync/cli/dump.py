@@ -45,7 +45,8 @@ DumpedPolicy = Annotated[
         "--policy",
         metavar="POLICY",
         parser=policy_text,
-        help="What to dump: db, db.'include' or db.'include'.'exclude', with regular expressions of table names. "
+        help="What to dump: db, db.table, db.['include', 'other'] or db.['include'].['exclude'], with regular "
+        "expressions of table names. "
         "Default: what the targets take.",
     ),
 ]

@@ -15,10 +15,10 @@ from pysync.model.change import Change
 from pysync.model.definition import is_index
 from pysync.model.event import Event, Kind
 from pysync.model.names import TableName, is_default_catalog, normalized
+from pysync.replay import repl_policy
 from pysync.targets.settings import TargetSettings
 
-# db | db.'include' | db.'include'.'exclude': the syntax of Hive's own REPL DUMP policies
-_REPL = re.compile(r"(?P<db>[^.'\s]+)(?:\.'(?P<include>[^']*)'(?:\.'(?P<exclude>[^']*)')?)?")
+_NO_TABLE = re.compile("(?!)")
 _SUPPRESSED = frozenset({Kind.DROP_DATABASE, Kind.DROP_TABLE, Kind.DROP_PARTITION})
 
 
@@ -103,6 +103,14 @@ class Policy:
             return f"{excluding[0].rule} leaves it out"
         return f"it is not in {', '.join(dict.fromkeys(pattern.rule for pattern in self.include))}"
 
+    def rule_for(self, name: TableName | str) -> str:
+        """The rule by which the target has this table, or this database; it must be one that it has."""
+        if isinstance(name, TableName):
+            taking = [it for it in self.include if it.takes(name)]
+        else:
+            taking = [it for it in self.include if it.database.fullmatch(normalized(name))]
+        return taking[0].rule if taking else "it has no include and no policy"
+
     def rule_against_change(self, change: Change) -> str | None:
         """The rule by which a change does not concern the target, whatever the object; None if there is none."""
         if change.kind in self.exclude_kinds:
@@ -164,13 +172,16 @@ def _as_kind(change: Change, kind: Kind) -> Change:
 def _repl_patterns(policy: str | None) -> tuple[Iterable[Pattern], Iterable[Pattern]]:
     if policy is None:
         return (), ()
-    found = _REPL.fullmatch(policy.strip())
-    if found is None:
-        raise UsageError(f"cannot read the policy {policy!r}", "write db, db.'include regex' or db.'include'.'exclude'")
-    database, include, exclude = _glob(found["db"]), found["include"], found["exclude"]
-    rule = f"policy {policy!r}"
-    included = Pattern(database, _regex(include, policy) if include is not None else None, rule)
-    return (included,), ((Pattern(database, _regex(exclude, policy), rule),) if exclude is not None else ())
+    text = repl_policy.parse(policy)
+    database, rule = _glob(text.database), f"policy {policy!r}"
+    exclude = tuple(Pattern(database, _regex(it, policy), rule) for it in text.exclude)
+    if text.table is not None:
+        return (Pattern(database, _glob(text.table), rule),), exclude
+    if text.include is None:
+        return (Pattern(database, None, rule),), exclude
+    # Without a table the database is in scope all the same, for its functions.
+    include = tuple(Pattern(database, _regex(it, policy), rule) for it in text.include)
+    return include or (Pattern(database, _NO_TABLE, rule),), exclude
 
 
 def _glob_pattern(key: str, text: str) -> Pattern:

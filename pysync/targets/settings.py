@@ -115,7 +115,8 @@ class TargetSettings(BaseModel):
     )
     policy: str | None = Field(
         default=None,
-        description="What the target takes: db, db.'include regex', or db.'include regex'.'exclude regex'.",
+        description="What the target takes, as REPL DUMP has it: db, db.table, db.['include regex', …], or "
+        "db.['include regex', …].['exclude regex', …].",
     )
     include: tuple[str, ...] = Field(default=(), description="What the target takes: db or db.table, with * and ?.")
     exclude: tuple[str, ...] = Field(default=(), description="What the target does not take, even if it is included.")

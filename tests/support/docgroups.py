@@ -79,6 +79,8 @@ verify.md: pysync verify --repair
 """The same, with a table that is missing at dr."""
 
 RESCOPED = """
+scope.md: pysync policy test sales.orders
+scope.md: pysync policy test sales.orders sales.tmp_1 --location hdfs://adh1/warehouse/sales.db/orders --json
 scope.md: pysync plan --scope
 scope.md: pysync plan --scope --json
 scope.md: pysync plan --scope --target dr --json

@@ -91,12 +91,12 @@ HELD = {("demo", "--directory"): ["--target", "x"], ("embedded", "DIRECTORY"): [
 # change the machine belongs to READ_ONLY: its lines are read, and nothing is begun.
 RUN = """
 token, jar, hive-site, check, import-agent-conf, man, run, status, events, why, actions, verify, plan, pause, resume,
-parked list, parked show, parked retry, parked skip, refresh, target rename, target remove, listener remove,
-bootstrap, dump, load, copy, demo, embedded, web-password
+parked list, parked show, parked retry, parked skip, refresh, policy test, target rename, target remove,
+listener remove, bootstrap, dump, load, copy, demo, embedded, web-password
 """
 READ_ONLY = "init, uninstall"
-# What reads the journal where no sidecar runs.
-ANSWERED = {"actions", "why"}
+# What needs no sidecar: the journal, and pysync.toml, tell it.
+ANSWERED = {"actions", "why", "policy test"}
 
 
 def commands(group: Any, path: str = "") -> Iterator[tuple[str, Any]]:

@@ -13,6 +13,7 @@ from pysync.model.change import decode_change
 from pysync.model.event import VISITED, Kind
 from pysync.model.names import TableName
 from pysync.replay.policy import Policy
+from pysync.replay.repl_policy import ReplPolicy, parse
 from tests.support.events import change, create_table, event, one_of_each_kind, rename_table, settings
 
 IDENTIFIERS = st.text("abcdefghij0123456789_", min_size=1, max_size=12)
@@ -109,6 +110,18 @@ def test_include_and_exclude(include, exclude, taken, left):
         ("sales.'a.*'.'ab|ac'", ["sales.a", "sales.abc"], ["sales.ab", "sales.ac", "sales.b"]),
         ("sales.''", [], ["sales.a"]),
         ("  sales  ", ["sales.a"], []),
+        ("sales.orders", ["sales.orders"], ["sales.orders2", "x.orders"]),
+        ("sales.['T3', '[a-z]+']", ["sales.t3", "sales.orders", "sales.stores"], ["sales.t4", "sales.q_1", "x.t3"]),
+        (
+            "sales.['.*?'].['T[0-9]+', 'Q4']",
+            ["sales.t", "sales.orders", "sales.t3x"],
+            ["sales.t3", "sales.t400", "sales.T255", "sales.q4", "x.orders"],
+        ),
+        ("sales.['[a-z]+', 'Q5']", ["sales.products", "sales.q5"], ["sales.t5"]),
+        ("sales.[]", [], ["sales.a", "x.a"]),
+        ("sales.['.*'].[]", ["sales.a"], ["x.a"]),
+        ('sales.["a,b]*", \'c\'] . [ "c" ]'.replace(" . ", "."), ["sales.a,b]]"], ["sales.c", "sales.a"]),
+        ("sales.'a'.['aa', 'ab']", ["sales.a"], ["sales.aa"]),
     ],
 )
 def test_the_policies_of_hive_replication(text, taken, left):
@@ -121,6 +134,27 @@ def test_a_database_of_which_some_tables_are_taken_is_taken_itself():
     assert some.takes_database("Sales")
     assert not some.takes_database("hr")
     assert not some.takes_database("other")
+
+
+def test_a_policy_without_tables_takes_the_database_for_its_functions():
+    functions = policy(policy="sales.[]")
+    assert functions.takes_database("sales")
+    assert not functions.takes_database("hr")
+
+
+NAMES = st.text("abcxyz019_", min_size=1, max_size=6)
+STRINGS = st.text(st.characters(codec="utf-8", exclude_characters="'\""), max_size=6)
+LISTS = st.lists(STRINGS, max_size=3).map(tuple)
+
+
+def written(strings, quote):
+    return "[" + ", ".join(f"{quote}{it}{quote}" for it in strings) + "]"
+
+
+@given(NAMES, LISTS, st.none() | LISTS, st.sampled_from("'\""))
+def test_a_policy_is_read_as_it_was_written(database, include, exclude, quote):
+    text = ".".join([database, *(written(it, quote) for it in (include, exclude) if it is not None)])
+    assert parse(text) == ReplPolicy(database, None, include, exclude or ())
 
 
 @given(st.text(st.characters(codec="utf-8"), max_size=15))
@@ -140,7 +174,16 @@ def test_what_is_no_pattern_is_refused_by_name(setting, text):
     assert repr(text) in str(refused.value)
 
 
-@pytest.mark.parametrize("text", ["", "a.b", "a.'b", "a.'b'.c", "a.'b'.'c'.'d'", "a b"])
+@pytest.mark.parametrize(
+    "text", ["a.b.c", "a.['b'", "a.['b'].['c'].['d']", "a.['b' 'c']", "a.[b]", "a.b['c']", "a.['b',]"]
+)
+def test_what_hive_does_not_take_is_no_policy_either(text):
+    with pytest.raises(UsageError) as refused:
+        policy(policy=text)
+    assert repr(text) in str(refused.value)
+
+
+@pytest.mark.parametrize("text", ["", "a.'b", "a.'b'.c", "a.'b'.'c'.'d'", "a b"])
 def test_what_is_no_policy_is_refused_by_name(text):
     with pytest.raises(UsageError) as refused:
         policy(policy=text)

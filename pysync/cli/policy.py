@@ -1,0 +1,63 @@
+"""`pysync policy test`: what the targets would make of names, told from the configuration file alone."""
+
+from __future__ import annotations
+
+from typing import Annotated, Any
+
+import typer
+
+from pysync.cli.arguments import database_or_table, line
+from pysync.cli.family import Family
+from pysync.cli.output import AsJson, ConfigFile, assert_target, one_target, print_json, print_table
+from pysync.config import load_config
+from pysync.jobs.policy_trial import tried
+
+
+def register(app: typer.Typer) -> None:
+    """Add these commands to `app`."""
+    group = Family(help="Try the policies of the targets: what they take, and what becomes of its name.")
+    group.command("test")(policy_test)
+    app.add_typer(group, name="policy")
+
+
+def policy_test(
+    config: ConfigFile,
+    names: Annotated[
+        list[str],
+        typer.Argument(
+            metavar="DB.TABLE", parser=database_or_table, help="Tables, or databases, by their names at the source."
+        ),
+    ],
+    *,
+    location: Annotated[
+        str | None,
+        typer.Option(metavar="URI", parser=line, help="Location at the source: show what becomes of it, too."),
+    ] = None,
+    target: Annotated[str | None, one_target("Test only this target. Default: all targets.")] = None,
+    as_json: AsJson = False,
+) -> None:
+    """Show for each name which rule decides whether a target takes it, and its name and location at the target.
+
+    It reads FILE and no server: neither the sidecar nor a metastore has to run, and the tables need not exist. To see
+    what a changed file would put, keep and drop: pysync plan --scope. JSON format: docs/scope.md.
+    """
+    loaded = load_config(config)
+    assert_target(config, target, [it.name for it in loaded.targets])
+    found = tried([it for it in loaded.targets if target in {None, it.name}], names, location)
+    if as_json:
+        print_json({"objects": found})
+        return
+    for item in found:
+        columns = ("target", "takes it", "rule", "name there", *(["location there"] if location else []))
+        print_table(item["object"], columns, [_row(it, location) for it in item["targets"]])
+
+
+def _row(found: dict[str, Any], location: str | None) -> list[str | None]:
+    taken = "yes" if found["taken"] else "no"
+    return [
+        found["target"],
+        taken,
+        found["rule"],
+        found["name"],
+        *([found["refused"] or found["location"]] if location else []),
+    ]

@@ -1,0 +1,88 @@
+"""`pysync policy test`: the rule that decides, from a file alone."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from tests.support.sidecars import assert_one_line, pysync
+
+CONFIG = """\
+[source]
+name = "onprem"
+[queue]
+directory = "{directory}/queue"
+[[targets]]
+name = "dr"
+kind = "hms"
+metastore = "thrift://dr.example:9083"
+policy = "sales.['.*'].['tmp_.*']"
+databases = {{ "sales" = "dr_sales" }}
+locations = {{ "hdfs://adh1" = "hdfs://adh2" }}
+[[targets]]
+name = "all"
+kind = "hms"
+metastore = "thrift://all.example:9083"
+exclude = ["hr"]
+tables = {{ "sales.orders" = "archive.orders" }}
+"""
+RULE = "policy \"sales.['.*'].['tmp_.*']\""
+PLACE = "hdfs://adh1/warehouse/sales.db/orders"
+
+
+@pytest.fixture
+def file(tmp_path: Path) -> Path:
+    path = tmp_path / "pysync.toml"
+    path.write_text(CONFIG.format(directory=tmp_path))
+    return path
+
+
+def told(file: Path, *words: str) -> dict[str, list[tuple[object, ...]]]:
+    done = pysync("policy", "test", *words, "-c", file, "--json")
+    assert (done.returncode, done.stderr) == (0, "")
+    return {
+        it["object"]: [tuple(found.values()) for found in it["targets"]] for it in json.loads(done.stdout)["objects"]
+    }
+
+
+def test_each_target_tells_its_rule_and_what_becomes_of_the_name(file: Path) -> None:
+    assert told(file, "Sales.Orders", "sales.tmp_1", "hr", "sales", "--location", PLACE) == {
+        "sales.orders": [
+            ("dr", True, RULE, "dr_sales.orders", "hdfs://adh2/warehouse/sales.db/orders", None),
+            ("all", True, "it has no include and no policy", "archive.orders", PLACE, None),
+        ],
+        "sales.tmp_1": [
+            ("dr", False, f"{RULE} leaves it out", None, None, None),
+            ("all", True, "it has no include and no policy", "sales.tmp_1", PLACE, None),
+        ],
+        "hr": [
+            ("dr", False, f"it is not in {RULE}", None, None, None),
+            ("all", False, "exclude 'hr' leaves it out", None, None, None),
+        ],
+        "sales": [
+            ("dr", True, RULE, "dr_sales", "hdfs://adh2/warehouse/sales.db/orders", None),
+            ("all", True, "it has no include and no policy", "sales", PLACE, None),
+        ],
+    }
+
+
+def test_a_location_that_cannot_be_mapped_is_told_as_what_it_is(file: Path) -> None:
+    (found,) = told(file, "sales.t", "--target", "dr", "--location", "hdfs://adh1/../x")["sales.t"]
+    assert found[:5] == ("dr", True, RULE, "dr_sales.t", None)
+    assert "leaves its prefix" in str(found[5])
+
+
+def test_people_get_a_table(file: Path) -> None:
+    done = pysync("policy", "test", "sales.orders", "-c", file)
+    assert (done.returncode, done.stderr) == (0, "")
+    for words in ("sales.orders", "takes it", "dr_sales.orders", "archive.orders"):
+        assert words in done.stdout
+    assert "location" not in done.stdout
+
+
+def test_what_cannot_be_tested_is_refused_in_one_line(file: Path) -> None:
+    assert_one_line(pysync("policy", "test", "a.b.c", "-c", file), 2, "'a.b.c' is not the name of a database or table")
+    done = pysync("policy", "test", "a.b", "--target", "rd", "-c", file)
+    assert_one_line(done, 2, "has no target 'rd'", "dr")
