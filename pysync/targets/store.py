@@ -272,6 +272,12 @@ class Store(ABC):
         """
         raise NotImplementedError
 
+    def inherit(self, made: Any, old: Any) -> None:  # noqa: B027 - a place may know nothing but what pysync writes
+        """Note at the table `made`, which replaces `old` under another name, what others than pysync set at `old`.
+
+        Writes nothing: the next alter of `made` does. Only called if the store lacks `Capability.RENAMES`.
+        """
+
     # --- partitions
 
     @abstractmethod

@@ -132,6 +132,8 @@ def _make_anew(store: Store, operation: RenameTable, old: Any, new: Any | None) 
             f"{operation.new_name} has only {there:,} of the {count(copied, 'partition')} of {operation.table}; they "
             "are copied again"
         )
+    if made is not None:
+        store.inherit(made, old)
     bring_to(store, operation, operation.definition, made)
     _drop(store, old)
     return Outcome.APPLIED

@@ -18,9 +18,11 @@ from pysync.targets.athena.decision import Decision, some_of
 from pysync.targets.athena.differences import decision_of
 from pysync.targets.athena.settings import AthenaSettings
 from pysync.targets.athena.tables import decide_database, decide_table, same_columns, unsayable
+from pysync.targets.aws.inputs import OWNER_KEYS
 from pysync.targets.base import MissingDatabase, Rejected
 from pysync.targets.diff import same
-from pysync.targets.glue.store import GlueStore, Input
+from pysync.targets.glue.handles import Input
+from pysync.targets.glue.store import GlueStore
 from pysync.targets.hive import is_another, name_of
 from pysync.targets.store import Capability, Store, Written
 from pysync.text import shortened
@@ -326,5 +328,6 @@ def _with_owner(database: Any | None) -> Any | None:
         return None
     found = copy(database)
     handle = database.handle.fields if isinstance(database.handle, Input) else database.handle
-    found.parameters = dict(handle.get("Parameters") or {})
+    kept = handle.get("Parameters") or {}
+    found.parameters = {**database.parameters, **{key: kept[key] for key in OWNER_KEYS if key in kept}}
     return found

@@ -17,7 +17,7 @@ from pysync.targets.aws import limits
 from pysync.targets.aws.limits import checked, fitted, s3_location
 from pysync.targets.aws.skew import joined
 
-OWNER_KEY, OWNER_TYPE_KEY = "pysync.owner", "pysync.owner_type"
+OWNER_KEYS = OWNER_KEY, OWNER_TYPE_KEY = "pysync.owner", "pysync.owner_type"
 """Parameters that hold the owner of a database, for whom Glue has no field."""
 
 # Values of parameters that are locations: Iceberg's pointer, Spark's data source tables, Avro's schema.

@@ -46,6 +46,11 @@ class AwsSettings(TargetSettings):
     create_missing_databases: bool = Field(
         default=False, description="Whether a missing database is created for a table. Otherwise the event is parked."
     )
+    keep_parameters: tuple[str, ...] = Field(
+        default=("*",),
+        description="Parameters that stay if others set them at the target, and the source never had them; with * and "
+        "?. []: all parameters are the source's.",
+    )
     timeout_seconds: Seconds = Field(default=60.0, gt=0, description="Timeout of a call.")
     connect_timeout_seconds: Seconds = Field(default=5.0, gt=0, description="Timeout for connecting.")
     max_rate: Finite | None = Field(
