@@ -74,7 +74,16 @@ def _target(agent: Agent) -> list[str]:
     found["on_conflict"] = "adopt" if agent.flag("glue.catalog.dropTableIfExists", False) else "park"
     creates = str(agent.flag("glue.catalog.createMissingDB", True)).lower()
     lines = [f"{key} = {toml_string(value)}" for key, value in found.items()]
-    return ["[[targets]]", *lines, f"create_missing_databases = {creates}"]
+    return ["[[targets]]", *lines, f"create_missing_databases = {creates}", *_taken(agent)]
+
+
+def _taken(agent: Agent) -> list[str]:
+    """The tables that it replicates, by their definition."""
+    types = ("EXTERNAL_TABLE",) if agent.is_by_athena else ("EXTERNAL_TABLE", "MANAGED_TABLE")
+    found = {"include_schemes": ("s3", "s3a", "s3n"), "include_types": types}
+    if not agent.is_by_athena:
+        found["exclude_parameters"] = ("storage_handler", "table.system.ownership=gdc")
+    return [f"{key} = [{', '.join(map(toml_string, values))}]" for key, values in found.items()]
 
 
 def _place_for_results(agent: Agent) -> dict[str, str]:
@@ -91,8 +100,9 @@ def _notes(agent: Agent) -> Iterator[str]:
     yield from _warnings(agent)
     yield f"Remove {LISTENER} from {_LISTENERS}:"
     yield "  if both write the same tables, they overwrite each other. Add what `pysync hive-site` prints."
-    yield "The agent replicated only tables on S3. pysync replicates all tables: select them with `include` or"
-    yield "  `policy`, and map other locations to S3 with `locations`."
+    yield "As the agent did, the target takes only some tables (include_schemes, include_types, exclude_parameters)."
+    yield "  pysync can replicate views and tables elsewhere, too: map their locations to S3 with `locations`."
+    yield "  The agent looked at the location of each partition. pysync looks at the table's."
     yield "Tables that the agent created have no mark of pysync. " + _conflict_note(agent)
     yield "pysync also replicates alters, renames, databases and properties of partitions. The Glue API makes changes"
     yield '  that Athena DDL cannot express; with glue_api = "never" such events are parked.'

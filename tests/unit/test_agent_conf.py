@@ -182,6 +182,20 @@ def test_variables_that_go_in_circles_end(depth):
     assert Agent({**circle, "glue.catalog.region": "${v0}"}).get("glue.catalog.region").startswith("${v")
 
 
+def test_the_tables_are_those_that_each_generation_takes(imported):
+    _, config = imported(AGENT)
+    (target,) = config.targets
+    assert (target.include_schemes, target.include_types) == (("s3", "s3a", "s3n"), ("EXTERNAL_TABLE",))
+    assert target.exclude_parameters == ()
+    _, config = imported(SECOND)
+    (target,) = config.targets
+    assert (target.include_schemes, target.include_types) == (
+        ("s3", "s3a", "s3n"),
+        ("EXTERNAL_TABLE", "MANAGED_TABLE"),
+    )
+    assert target.exclude_parameters == ("storage_handler", "table.system.ownership=gdc")
+
+
 def test_without_a_staging_location_it_says_so(imported):
     text, config = imported({"glue.catalog.athena.jdbc.url": "jdbc:awsathena://AwsRegion=eu-north-1"})
     assert (config.targets[0].staging, config.targets[0].work_group) == (None, "primary")
