@@ -354,6 +354,10 @@ class Store(ABC):
         """Drop the statistics of some columns."""
         raise NotImplementedError
 
+    def kept_statistics(self, item: Any) -> Any | None:
+        """The ColumnStatisticsObj as the place will return it; None if it cannot hold it."""
+        return item
+
     def knows_timestamps(self, database: str) -> bool:  # noqa: ARG002
         """Whether the place can read statistics of timestamp columns."""
         return True

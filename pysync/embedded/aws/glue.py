@@ -15,6 +15,7 @@ from pysync.embedded.aws.faults import Fault
 from pysync.embedded.aws.functions import Functions
 from pysync.embedded.aws.partitions import Partitions
 from pysync.embedded.aws.refusal import Refusal, invalid
+from pysync.embedded.aws.statistics import ColumnStatistics
 from pysync.embedded.aws.strict import Strict
 from pysync.embedded.aws.tables import Databases, Tables
 
@@ -42,6 +43,7 @@ class Glue:
             **_of_tables(Databases(store), Tables(store, ACCOUNT)),
             **_of_partitions(Partitions(store, ACCOUNT)),
             **_of_functions(functions),
+            **_of_statistics(ColumnStatistics(store)),
         }
         self._batches = _of_batches(Batches(store))
 
@@ -119,6 +121,15 @@ def _of_functions(functions: Functions) -> dict[str, _Operation]:
         "GetUserDefinedFunctions": functions.list,
         "UpdateUserDefinedFunction": functions.update,
         "DeleteUserDefinedFunction": functions.delete,
+    }
+
+
+def _of_statistics(statistics: ColumnStatistics) -> dict[str, _Operation]:
+    kinds = ("Table", "Partition")
+    return {
+        **{f"GetColumnStatisticsFor{kind}": statistics.get for kind in kinds},
+        **{f"UpdateColumnStatisticsFor{kind}": statistics.update for kind in kinds},
+        **{f"DeleteColumnStatisticsFor{kind}": statistics.delete for kind in kinds},
     }
 
 

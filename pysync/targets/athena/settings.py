@@ -58,6 +58,12 @@ class AthenaSettings(AwsSettings):
             )
         return data
 
+    @model_validator(mode="after")
+    def _can_write_statistics(self) -> AthenaSettings:
+        if self.statistics != "off" and self.glue_api == "never":
+            raise ValueError('statistics = "columns" needs glue_api = "when-needed": no statement can write them')
+        return self
+
     def of_glue(self) -> GlueSettings:
         """What the Glue API is used with: the same account, place, credentials and rules, and the same clients."""
         common = self.model_dump(by_alias=True, include=AwsSettings.model_fields.keys() - {"kind"})

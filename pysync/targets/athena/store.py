@@ -5,11 +5,12 @@ Each write is a Change (`pysync.targets.athena.changes`).
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager
 from copy import copy
 from typing import Any, ClassVar
 
+from pysync.metastore.statistics import Statistics
 from pysync.model.names import TableName
 from pysync.targets.athena import partitions as parts
 from pysync.targets.athena import statements as ddl
@@ -273,6 +274,24 @@ class AthenaStore(Store):
         if not is_stale and any(not same_columns(columns, it.sd.cols) for it in self.partitions(name_of(table))):
             self._changer.assert_glue(f"table {name_of(table)}", ["new columns of its partitions"])
         return False
+
+    # --- column statistics, which no statement can say
+
+    def column_statistics(self, table: Any, parts: Sequence[str]) -> Statistics:
+        """Those of these partitions, and of the table itself, which is the part ""."""
+        return self.glue.column_statistics(table, parts)
+
+    def put_column_statistics(self, name: TableName, statistics: Statistics) -> None:
+        """By the Glue API."""
+        self.glue.put_column_statistics(name, statistics)
+
+    def drop_column_statistics(self, name: TableName, part: str, columns: Iterable[str]) -> None:
+        """By the Glue API."""
+        self.glue.drop_column_statistics(name, part, columns)
+
+    def kept_statistics(self, item: Any) -> Any | None:
+        """As Glue would give it back; None for what it cannot hold."""
+        return self.glue.kept_statistics(item)
 
     # --- within
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Any
+from typing import Annotated, Any, Literal
 
 from pydantic import BaseModel, ConfigDict, Field, PrivateAttr, field_validator, model_validator
 
@@ -50,6 +50,9 @@ class AwsSettings(TargetSettings):
         default=("*",),
         description="Parameters that stay if others set them at the target, and the source never had them; with * and "
         "?. []: all parameters are the source's.",
+    )
+    statistics: Literal["off", "columns"] = Field(
+        default="off", description="columns: replicate column statistics, too, by the Glue API."
     )
     timeout_seconds: Seconds = Field(default=60.0, gt=0, description="Timeout of a call.")
     connect_timeout_seconds: Seconds = Field(default=5.0, gt=0, description="Timeout for connecting.")

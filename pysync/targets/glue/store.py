@@ -6,7 +6,7 @@ was looked at: a change of somebody else in between is refused, and the operatio
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager
 from itertools import islice
 from typing import Any, ClassVar
@@ -14,6 +14,7 @@ from typing import Any, ClassVar
 from botocore.exceptions import ClientError
 from hmsclient.genthrift.hive_metastore import ttypes as hive
 
+from pysync.metastore.statistics import Statistics
 from pysync.model.names import TableName, partition_name, partition_values
 from pysync.targets.aws.errors import NOT_FOUND, RACES, classified, code, of_code
 from pysync.targets.aws.inputs import partition_values as kept_values
@@ -32,6 +33,7 @@ from pysync.targets.glue.catalog import GET_PAGE, Catalog
 from pysync.targets.glue.columns import columns_for, same_columns, spread
 from pysync.targets.glue.handles import Handles, columns_of, fields_of, partition_fields
 from pysync.targets.glue.settings import GlueSettings
+from pysync.targets.glue.statistics import delete_statistics, kept_statistics, read_statistics, write_statistics
 from pysync.targets.hive import name_of
 from pysync.targets.store import Capability, Store, Written
 from pysync.text import count
@@ -47,7 +49,6 @@ class GlueStore(Store):
     decisions: ClassVar[int] = 3
     lacks: ClassVar[Mapping[Capability, str]] = {
         Capability.CONSTRAINTS: "Glue has no constraints",
-        Capability.COLUMN_STATISTICS: "Glue stores column statistics in another format, which pysync does not write",
         Capability.RENAMES: "Glue has no rename call: pysync creates the new table and copies the partitions",
     }
 
@@ -239,6 +240,24 @@ class GlueStore(Store):
         """Give all partitions these columns."""
         wanted = translated(hive.Partition(values=[], sd=hive.StorageDescriptor(cols=list(columns))))[0]
         return spread(self._send, name_of(table), columns_of(wanted), "full", self._handles.keep) > 0
+
+    # --- column statistics
+
+    def column_statistics(self, table: Any, parts: Sequence[str]) -> Statistics:
+        """Those of these partitions, and of the table itself, which is the part ""."""
+        return read_statistics(self._send, name_of(table), [column.name for column in table.sd.cols], parts)
+
+    def put_column_statistics(self, name: TableName, statistics: Statistics) -> None:
+        """Write them, 25 columns a call."""
+        write_statistics(self._send, name, statistics)
+
+    def drop_column_statistics(self, name: TableName, part: str, columns: Iterable[str]) -> None:
+        """Delete them, a column a call."""
+        delete_statistics(self._send, name, part, columns)
+
+    def kept_statistics(self, item: Any) -> Any | None:
+        """As Glue would give it back; None for what it cannot hold."""
+        return kept_statistics(item)
 
     # --- within
 
