@@ -272,6 +272,22 @@ class Store(ABC):
         """
         raise NotImplementedError
 
+    def for_copy_of(self, old: Any) -> Store:  # noqa: ARG002
+        """The store that creates a table in place of `old`, which has another name, with what hangs on `old`.
+
+        Raises Rejected if the settings forbid it. Only called if the store lacks `Capability.RENAMES`.
+        """
+        return self
+
+    lost_by_copy: ClassVar[str] = ""
+    """What of a table a copy of it does not have; people read it."""
+
+    def furnish(self, item: Any) -> None:  # noqa: B027 - a place may have nothing of that kind
+        """Add what the settings have for a Database or Table that is there, and that no definition has.
+
+        Raises nothing: it must not hold up what the source has.
+        """
+
     def inherit(self, made: Any, old: Any) -> None:  # noqa: B027 - a place may know nothing but what pysync writes
         """Note at the table `made`, which replaces `old` under another name, what others than pysync set at `old`.
 

@@ -61,7 +61,11 @@ def test_athena():
 
 
 def test_athena_without_the_glue_api():
-    by_the_api = {"GetUserDefinedFunction", *(it for it in READS if it.startswith("GetColumnStatistics"))}
+    by_the_api = {
+        "GetUserDefinedFunction",
+        "GetPartitionIndexes",
+        *(it for it in READS if it.startswith("GetColumnStatistics")),
+    }
     assert allowed("athena-never", "glue") == (READS - by_the_api) | BY_STATEMENTS
     assert allowed("athena-never", "athena") == BY_PYATHENA | called("athena", "athena")
 

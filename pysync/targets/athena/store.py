@@ -210,6 +210,10 @@ class AthenaStore(Store):
                 list(left.values()), delete_data=delete_data
             )
 
+    def furnish(self, item: Any) -> None:
+        """By the Glue API and Lake Formation's."""
+        self.glue.furnish(item)
+
     def renaming(self) -> Store:
         """The Glue store: no statement says another name."""
         return self._by_glue("a rename", ["a new name"])

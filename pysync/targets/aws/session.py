@@ -91,7 +91,9 @@ def _build(settings: AwsSettings, service: str) -> Any:
         max_pool_connections=settings.lanes * settings.parallel,
         user_agent_appid=f"pysync-{__version__}",
     )
-    built = _session(settings).client(service, endpoint_url=settings.endpoint_url, config=config)
+    # Other services than these two are not behind an endpoint of Glue's.
+    endpoint = settings.endpoint_url if service in {"glue", "athena"} else None
+    built = _session(settings).client(service, endpoint_url=endpoint, config=config)
     if settings.max_rate is not None:
         built.meta.events.register(f"{_BEFORE_SEND}{service}", Pacer(settings.max_rate))
     return built

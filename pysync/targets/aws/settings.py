@@ -54,6 +54,18 @@ class AwsSettings(TargetSettings):
     statistics: Literal["off", "columns"] = Field(
         default="off", description="columns: replicate column statistics, too, by the Glue API."
     )
+    rename: Literal["copy", "keep"] = Field(
+        default="copy",
+        description="What becomes of a renamed table. copy: it is created anew, its partitions are copied, and its "
+        "grants, tags and versions are lost; keep: the event is parked.",
+    )
+    partition_indexes: dict[str, tuple[Annotated[tuple[str, ...], Field(min_length=1)], ...]] = Field(
+        default={}, description="Partition indexes, by db.table at the target, with * and ?: lists of partition keys."
+    )
+    lf_tags: dict[str, dict[str, str]] = Field(
+        default={},
+        description="Tags of Lake Formation, by db or db.table at the target, with * and ?. They are only added.",
+    )
     timeout_seconds: Seconds = Field(default=60.0, gt=0, description="Timeout of a call.")
     connect_timeout_seconds: Seconds = Field(default=5.0, gt=0, description="Timeout for connecting.")
     max_rate: Finite | None = Field(
@@ -65,6 +77,8 @@ class AwsSettings(TargetSettings):
 
     # Lanes are opened from one settings object: through it they share their clients, and so one rate and one pool.
     _clients: Clients = PrivateAttr(default_factory=Clients)
+    # Names of what has got its indexes and tags.
+    _furnished: set[str] = PrivateAttr(default_factory=set)
 
     @field_validator("delete_data")
     @classmethod

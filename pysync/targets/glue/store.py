@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager
+from copy import copy
 from itertools import islice
 from typing import Any, ClassVar
 
@@ -15,12 +16,12 @@ from botocore.exceptions import ClientError
 from hmsclient.genthrift.hive_metastore import ttypes as hive
 
 from pysync.metastore.statistics import Statistics
-from pysync.model.names import TableName, partition_name, partition_values
+from pysync.model.names import TableName, normalized, partition_name, partition_values
 from pysync.targets.aws.errors import NOT_FOUND, RACES, classified, code, of_code
 from pysync.targets.aws.inputs import partition_values as kept_values
 from pysync.targets.aws.session import client, tell_calls
 from pysync.targets.aws.translate import translated
-from pysync.targets.base import MissingDatabase, Unavailable
+from pysync.targets.base import MissingDatabase, Rejected, Unavailable
 from pysync.targets.glue.batches import (
     Failures,
     Sender,
@@ -31,6 +32,7 @@ from pysync.targets.glue.batches import (
 )
 from pysync.targets.glue.catalog import GET_PAGE, Catalog
 from pysync.targets.glue.columns import columns_for, same_columns, spread
+from pysync.targets.glue.extras import Extras, Index
 from pysync.targets.glue.handles import Handles, columns_of, fields_of, partition_fields
 from pysync.targets.glue.settings import GlueSettings
 from pysync.targets.glue.statistics import delete_statistics, kept_statistics, read_statistics, write_statistics
@@ -45,6 +47,7 @@ _ROUNDS = 3  # of creating and updating, while somebody else creates and drops t
 class GlueStore(Store):
     """A Glue Data Catalog. It sends nothing before the first call; stores of one settings object share a client."""
 
+    lost_by_copy: ClassVar[str] = "its versions and column statistics, and Lake Formation's grants and tags"
     batch: ClassVar[int] = GET_PAGE
     decisions: ClassVar[int] = 3
     lacks: ClassVar[Mapping[Capability, str]] = {
@@ -59,6 +62,8 @@ class GlueStore(Store):
         super().__init__(settings, f"target {settings.name!r}, {self._place}")
         self._glue = settings
         self._handles = Handles(settings.keep_parameters)
+        self._extras = Extras(settings, self.catalog)
+        self._inherited: Sequence[Index] = ()
         self._send = Sender(self.catalog, settings.parallel)
 
     # --- the connection
@@ -154,6 +159,7 @@ class GlueStore(Store):
 
     def create_database(self, wanted: Any) -> None:
         """Create it."""
+        self._extras.forget(wanted.name)
         self.catalog.call("create_database", DatabaseInput=wanted.handle.fields)
 
     def alter_database(self, wanted: Any, there: Any) -> bool:
@@ -184,6 +190,9 @@ class GlueStore(Store):
     def create_table(self, wanted: Any) -> None:
         """Create it."""
         arguments = {"DatabaseName": wanted.dbName, "TableInput": wanted.handle.fields}
+        if indexes := self._extras.indexes(wanted, self._inherited):
+            arguments["PartitionIndexes"] = indexes
+        self._extras.forget(name_of(wanted))
         self._into(wanted.dbName, lambda: self.catalog.call("create_table", **arguments))
 
     def alter_table(self, wanted: Any, there: Any, *, cascade: bool = False) -> bool:  # noqa: ARG002
@@ -213,6 +222,24 @@ class GlueStore(Store):
             names = [table.tableName for table in some]
             answer = self.catalog.call("batch_delete_table", DatabaseName=tables[0].dbName, TablesToDelete=names)
             _raise_any(answer.get("Errors") or (), tables[0].dbName)
+
+    def for_copy_of(self, old: Any) -> GlueStore:
+        """A store whose new table gets the partition indexes of the old one. Raises Rejected for `rename = "keep"`."""
+        if self._glue.rename == "keep":
+            raise Rejected(
+                f"Glue has no rename call, and a copy of {name_of(old)} would lose {self.lost_by_copy}",
+                'set rename = "copy", or drop or rename the table at the target yourself; then pysync parked retry',
+            )
+        made = copy(self)
+        made._inherited = self._extras.indexes_there(name_of(old)) if old.partitionKeys else ()
+        return made
+
+    def furnish(self, item: Any) -> None:
+        """Add partition indexes and Lake Formation's tags of the settings."""
+        if isinstance(item, hive.Database):
+            self._extras.furnish_database(normalized(item.name))
+        else:
+            self._extras.furnish_table(item)
 
     def inherit(self, made: Any, old: Any) -> None:
         """Note the properties that others set at the old table."""
