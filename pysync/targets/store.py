@@ -115,6 +115,10 @@ class Store(ABC):
     def check(self) -> str:
         """Reach the place and say in a few words what is there. Changes nothing."""
 
+    def check_rights(self) -> str:
+        """Ask for the rights that it needs (see ChecksRights)."""
+        return ""
+
     def close(self) -> None:  # noqa: B027 - a store may have nothing to give back
         """Give everything back; may be called twice."""
 

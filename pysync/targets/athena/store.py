@@ -17,9 +17,10 @@ from pysync.targets.athena import statements as ddl
 from pysync.targets.athena.changes import Change, Changer, Statements
 from pysync.targets.athena.decision import Decision, some_of
 from pysync.targets.athena.differences import decision_of
-from pysync.targets.athena.settings import AthenaSettings
+from pysync.targets.athena.settings import PRIMARY, AthenaSettings
 from pysync.targets.athena.tables import decide_database, decide_table, same_columns, unsayable
 from pysync.targets.aws.inputs import OWNER_KEYS
+from pysync.targets.aws.rights import BY_STATEMENTS, READS, STATEMENTS, by_the_api, simulated
 from pysync.targets.base import MissingDatabase, Rejected
 from pysync.targets.diff import same
 from pysync.targets.glue.handles import Input
@@ -47,6 +48,7 @@ class AthenaStore(Store):
         super().__init__(settings, glue.where)
         self.glue = glue
         self._athena = athena
+        self._aws = settings
         self._changer = Changer(settings, athena)
 
     # --- the connection
@@ -72,6 +74,12 @@ class AthenaStore(Store):
     def check(self) -> str:
         """`12 databases in the Glue catalog in eu-west-1; Athena's work group primary`."""
         return f"{self.glue.check()}; {self._athena.check()}"
+
+    def check_rights(self) -> str:
+        """As IAM simulates them: those of statements, and what Athena calls for them."""
+        by_api = READS if self._changer.only_ddl else by_the_api(self._aws)
+        calls = {*STATEMENTS, *BY_STATEMENTS, *by_api}
+        return simulated(self._aws, calls, self.databases(), self._aws.work_group or PRIMARY)
 
     def close(self) -> None:
         """Close idle connections."""

@@ -19,6 +19,7 @@ from pysync.metastore.statistics import Statistics
 from pysync.model.names import TableName, normalized, partition_name, partition_values
 from pysync.targets.aws.errors import NOT_FOUND, RACES, classified, code, of_code
 from pysync.targets.aws.inputs import partition_values as kept_values
+from pysync.targets.aws.rights import by_the_api, simulated
 from pysync.targets.aws.session import client, tell_calls
 from pysync.targets.aws.translate import translated
 from pysync.targets.base import MissingDatabase, Rejected, Unavailable
@@ -88,6 +89,10 @@ class GlueStore(Store):
     def check(self) -> str:
         """`12 databases in the Glue catalog in eu-west-1`."""
         return f"{count(len(self.databases()), 'database')} in {self._place}"
+
+    def check_rights(self) -> str:
+        """As IAM simulates them."""
+        return simulated(self._glue, by_the_api(self._glue), self.databases())
 
     def close(self) -> None:
         """Close idle connections."""
