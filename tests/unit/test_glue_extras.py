@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import time
 from types import SimpleNamespace
 from typing import Any
 
 import pytest
+from botocore.exceptions import ClientError
 from pydantic import ValidationError
 from structlog.testing import capture_logs
 
@@ -113,7 +115,7 @@ def test_glue_has_three_at_most() -> None:
 
 
 @pytest.mark.parametrize(("code", "again"), [("AccessDeniedException", False), ("ThrottlingException", True)])
-def test_a_failure_is_told_and_stops_nothing(code: str, again: bool) -> None:
+def test_a_failure_is_told_and_stops_nothing(monkeypatch: pytest.MonkeyPatch, code: str, again: bool) -> None:
     world = World()
     world.put()
     world.values["partition_indexes"] = INDEXES
@@ -122,9 +124,47 @@ def test_a_failure_is_told_and_stops_nothing(code: str, again: bool) -> None:
     with capture_logs() as logs:
         assert world.put(comment="c") == Outcome.APPLIED
         assert world.put(comment="d") == Outcome.APPLIED
-    told = [line for line in logs if line["event"] == "extra_omitted"]
-    assert len(told) == 1 + again
-    assert told[0]["extra"] == "partition indexes"
+    (told,) = [line for line in logs if line["event"] == "extra_omitted"]
+    assert told["extra"] == "partition indexes"
+    world.bench.restart()
+    world.put(comment="e")
+    assert "create_partition_index" not in world.bench.methods, "not at once"
+    monkeypatch.setattr(time, "monotonic", lambda: float("inf"))
+    world.put(comment="f")
+    assert ("create_partition_index" in world.bench.methods) is again
+
+
+def test_an_index_that_glue_refuses_stops_no_table() -> None:
+    world = World(partition_indexes=INDEXES)
+    world.bench.before = lambda _, __, arguments: (
+        answered("InvalidInputException") if "PartitionIndexes" in arguments else None
+    )
+    with capture_logs() as logs:
+        assert world.put() == Outcome.APPLIED
+    assert "extra_omitted" in [line["event"] for line in logs]
+    assert world.target.table(world.name) is not None
+
+
+def test_indexes_of_one_name_are_one() -> None:
+    world = World(partition_indexes={"*.t": [["a_b"], ["a", "b"]]})
+    world.definition = table(world.name, LOCATION, keys=["a", "b", "a_b"])
+    world.put()
+    assert world.indexes() == [["a_b"]]
+
+
+def test_the_embedded_glue_has_the_rules_of_indexes() -> None:
+    world = World()
+    world.definition = table(world.name, LOCATION, keys=["a", "b", "c", "d"])
+    world.put()
+    world.create_by_hand("a")
+    for keys, code in ((("a",), "AlreadyExists"), (("x",), "InvalidInput")):
+        with pytest.raises(ClientError, match=code):
+            world.create_by_hand(*keys)
+    world.create_by_hand("b")
+    world.create_by_hand("c")
+    with pytest.raises(ClientError, match="ResourceNumberLimitExceeded"):
+        world.create_by_hand("d")
+    assert world.indexes() == [["a"], ["b"], ["c"]]
 
 
 def test_without_a_setting_no_call_is_made() -> None:

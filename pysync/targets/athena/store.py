@@ -335,6 +335,8 @@ class AthenaStore(Store):
             else:
                 self.glue.alter_table(wanted, there)
 
+        if there is None or is_another(wanted, there):
+            self.glue.extras.forget(name)  # the statements make another table
         put = Change(
             f"table {name}",
             lambda: self.table(name),

@@ -7,6 +7,7 @@ another value. No failure stops or parks what belongs to the source: it is logge
 
 from __future__ import annotations
 
+import time
 from collections.abc import Callable, Mapping, Sequence
 from fnmatch import fnmatchcase
 from typing import Any
@@ -27,6 +28,7 @@ Index = dict[str, Any]
 
 _INDEXES, _TAGS = "partition indexes", "Lake Formation's tags"
 _MOST_INDEXES = 3  # of a table
+_PAUSE_SECONDS = 60.0  # after a failure that may pass, so that a service out of reach does not slow down every table
 
 log = structlog.get_logger(__name__)
 
@@ -39,15 +41,17 @@ class Extras:
         self._catalog = catalog
         # Of the settings object, so that the lanes share it.
         self._done = settings._furnished
+        self._not_before = 0.0
 
     def indexes(self, table: Any, more: Sequence[Index] = ()) -> list[Index]:
         """The indexes that a new table gets: `more`, then those of the settings whose keys it has; at most three."""
         keys = {normalized(key.name) for key in table.partitionKeys or ()}
         wanted = [*more, *self._wanted_indexes(TableName.of(table.dbName, table.tableName))]
-        found: dict[tuple[str, ...], Index] = {}
+        found: dict[str, Index] = {}
         for index in wanted:
-            if keys.issuperset(index["Keys"]):
-                found.setdefault(tuple(index["Keys"]), index)
+            is_new = index["Keys"] not in [it["Keys"] for it in found.values()]
+            if is_new and keys.issuperset(index["Keys"]):
+                found.setdefault(index["IndexName"], index)
         return list(found.values())[:_MOST_INDEXES]
 
     def indexes_there(self, name: TableName) -> list[Index]:
@@ -58,8 +62,12 @@ class Extras:
             denied = of_code(code(error), error.response["Error"].get("Message", ""), str(name))
             if not isinstance(denied, Forbidden):
                 raise
-            self._omit(_INDEXES, name, denied)
+            self.omit_indexes(name, denied)
             return []
+
+    def omit_indexes(self, name: TableName, error: Exception) -> None:
+        """Log that a table has to do without its indexes."""
+        self._omit(_INDEXES, name, error)
 
     def forget(self, name: TableName | str) -> None:
         """Note that an object is made anew."""
@@ -85,9 +93,12 @@ class Extras:
         self._do(name, [(_TAGS, lambda: self._add_tags(place, tags, "LFTagOnDatabase"))] if tags else [])
 
     def _do(self, name: TableName | str, steps: Sequence[tuple[str, Callable[[], object]]]) -> None:
-        done = [self._try(extra, name, step) for extra, step in steps]
-        if done and all(done):
+        if not steps or time.monotonic() < self._not_before:
+            return
+        if all([self._try(extra, name, step) for extra, step in steps]):  # noqa: C419, each is tried
             self._done.add(str(name))
+        else:
+            self._not_before = time.monotonic() + _PAUSE_SECONDS
 
     def _try(self, extra: str, name: TableName | str, step: Callable[[], object]) -> bool:
         """Whether it need not be tried again. A right that is missing would be missing again."""

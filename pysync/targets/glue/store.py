@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager
 from copy import copy
+from functools import partial
 from itertools import islice
 from typing import Any, ClassVar
 
@@ -17,7 +18,7 @@ from hmsclient.genthrift.hive_metastore import ttypes as hive
 
 from pysync.metastore.statistics import Statistics
 from pysync.model.names import TableName, normalized, partition_name, partition_values
-from pysync.targets.aws.errors import NOT_FOUND, RACES, classified, code, of_code
+from pysync.targets.aws.errors import INVALID, NOT_FOUND, RACES, classified, code, of_code
 from pysync.targets.aws.inputs import partition_values as kept_values
 from pysync.targets.aws.rights import by_the_api, simulated
 from pysync.targets.aws.session import client, tell_calls
@@ -63,7 +64,7 @@ class GlueStore(Store):
         super().__init__(settings, f"target {settings.name!r}, {self._place}")
         self._glue = settings
         self._handles = Handles(settings.keep_parameters)
-        self._extras = Extras(settings, self.catalog)
+        self.extras = Extras(settings, self.catalog)
         self._inherited: Sequence[Index] = ()
         self._send = Sender(self.catalog, settings.parallel)
 
@@ -164,7 +165,7 @@ class GlueStore(Store):
 
     def create_database(self, wanted: Any) -> None:
         """Create it."""
-        self._extras.forget(wanted.name)
+        self.extras.forget(wanted.name)
         self.catalog.call("create_database", DatabaseInput=wanted.handle.fields)
 
     def alter_database(self, wanted: Any, there: Any) -> bool:
@@ -195,10 +196,10 @@ class GlueStore(Store):
     def create_table(self, wanted: Any) -> None:
         """Create it."""
         arguments = {"DatabaseName": wanted.dbName, "TableInput": wanted.handle.fields}
-        if indexes := self._extras.indexes(wanted, self._inherited):
-            arguments["PartitionIndexes"] = indexes
-        self._extras.forget(name_of(wanted))
-        self._into(wanted.dbName, lambda: self.catalog.call("create_table", **arguments))
+        self.extras.forget(name_of(wanted))
+        indexes = self.extras.indexes(wanted, self._inherited)
+        if not indexes or not self._create_with(indexes, name_of(wanted), arguments):
+            self._into(wanted.dbName, lambda: self.catalog.call("create_table", **arguments))
 
     def alter_table(self, wanted: Any, there: Any, *, cascade: bool = False) -> bool:  # noqa: ARG002
         """Update it. New columns go to its partitions, as the settings say, before they go to the table: after a crash
@@ -236,15 +237,15 @@ class GlueStore(Store):
                 'set rename = "copy", or drop or rename the table at the target yourself; then pysync parked retry',
             )
         made = copy(self)
-        made._inherited = self._extras.indexes_there(name_of(old)) if old.partitionKeys else ()
+        made._inherited = self.extras.indexes_there(name_of(old)) if old.partitionKeys else ()
         return made
 
     def furnish(self, item: Any) -> None:
         """Add partition indexes and Lake Formation's tags of the settings."""
         if isinstance(item, hive.Database):
-            self._extras.furnish_database(normalized(item.name))
+            self.extras.furnish_database(normalized(item.name))
         else:
-            self._extras.furnish_table(item)
+            self.extras.furnish_table(item)
 
     def inherit(self, made: Any, old: Any) -> None:
         """Note the properties that others set at the old table."""
@@ -295,6 +296,18 @@ class GlueStore(Store):
 
     def _partitions(self, name: TableName, values: Sequence[Sequence[str]]) -> list[Any]:
         return [self._handles.read(hive.Partition, it) for it in self.catalog.partitions_of(name, values)]
+
+    def _create_with(self, indexes: Sequence[Index], name: TableName, arguments: Mapping[str, Any]) -> bool:
+        """Create a table with its indexes; False if Glue refuses that, perhaps because of an index."""
+        create = partial(self.catalog.call, "create_table", **arguments, PartitionIndexes=indexes)
+        try:
+            self._into(name.database, create)
+        except ClientError as error:
+            if code(error) not in INVALID:
+                raise
+            self.extras.omit_indexes(name, error)
+            return False
+        return True
 
     def _over(self, name: TableName, inputs: Sequence[Any]) -> list[dict[str, Any]]:
         """The inputs of updates of partitions that somebody else has just created."""
