@@ -25,6 +25,7 @@ from pysync.replay.translate import Translator
 from pysync.sections import SourceConfig
 from pysync.sidecar.needs import needs
 from pysync.sidecar.registry import assert_named, known_targets
+from pysync.targets.base import ChecksRights
 from pysync.targets.kinds import target_kind
 from pysync.targets.settings import TargetSettings
 from pysync.text import count, told
@@ -172,4 +173,5 @@ def _target(source: SourceConfig | None, settings: TargetSettings) -> str:
             "name another metastore, or remove this target",
         )
     with closing(target_kind(settings.kind).open(settings)) as target:
-        return target.check()
+        rights = target.check_rights() if isinstance(target, ChecksRights) else ""
+        return "; ".join(filter(None, (target.check(), rights)))

@@ -15,13 +15,16 @@ from pysync.model.mark import EVENT_KEY, SOURCE_KEY
 
 # Set by the server that keeps the object, or by the way it came; never part of what a client defined.
 SERVER_FIELDS = frozenset({"createTime", "lastAccessTime", "materializationTime", "privileges", "validTxnList"})
+WRITTEN_PARAMETERS_KEY = "pysync.parameters"
+"""The parameter in which a target keeps which parameters pysync wrote, where others set some, too."""
 # What an unset field means to a server that knows it; one that does not leaves it unset.
 _DEFAULTS = {(hive.Table, "ownerType"): hive.PrincipalType.USER, (hive.Database, "type"): 1}
 _SCALARS = frozenset({str, int, float, bool, bytes, type(None)})
 _EMPTY: tuple[Any, ...] = ({}, [], "")
 # The last two are set by the engine whose DDL altered the table: Hive or Athena.
 SERVER_PARAMETERS = frozenset(
-    {"transient_lastDdlTime", SOURCE_KEY, EVENT_KEY, BIRTHS_KEY, WRITTEN_KEY, "last_modified_by", "last_modified_time"}
+    {SOURCE_KEY, EVENT_KEY, BIRTHS_KEY, WRITTEN_KEY, WRITTEN_PARAMETERS_KEY}
+    | {"transient_lastDdlTime", "last_modified_by", "last_modified_time"}
 )
 
 # What Hive knows of the files (StatsSetupConst, HMS 2.3 to 4.0): each metastore counts its own.

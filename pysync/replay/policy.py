@@ -16,6 +16,7 @@ from pysync.model.definition import is_index
 from pysync.model.event import Event, Kind
 from pysync.model.names import TableName, is_default_catalog, normalized
 from pysync.replay import repl_policy
+from pysync.replay.traits import Traits
 from pysync.targets.settings import TargetSettings
 
 _NO_TABLE = re.compile("(?!)")
@@ -55,6 +56,9 @@ class Policy:
     both_ways: bool = False
     relay: bool = True
     suppresses_drops: bool = False
+    traits: Traits = field(default_factory=Traits)
+    drops_leavers: bool = False
+    """Whether a table that leaves the scope by an alter is dropped (`out_of_scope`)."""
 
     @classmethod
     def of(cls, settings: TargetSettings) -> Policy:
@@ -69,6 +73,8 @@ class Policy:
             both_ways=settings.both_ways,
             relay=settings.relay,
             suppresses_drops=settings.drops == "suppress",
+            traits=Traits.of(settings),
+            drops_leavers=settings.out_of_scope == "drop",
         )
 
     def takes_catalog(self, event: Event) -> bool:
@@ -123,7 +129,18 @@ class Policy:
             return f"the change came from the cluster {self.cluster}"
         if change.kind is Kind.REFRESH and change.for_targets and self.target not in change.for_targets:
             return "the refresh is for other targets"
-        return None
+        return self._rule_against_tables_of(change)
+
+    def _rule_against_tables_of(self, change: Change) -> str | None:
+        """The rule by which none of the tables that a change is about is taken by its definition.
+
+        A drop passes: the table may have been taken before, and only objects that pysync wrote are dropped.
+        """
+        if self.traits.are_any or change.kind is Kind.DROP_TABLE:
+            return None
+        tables = [it for it in (change.table, *change.before, *change.after) if isinstance(it, hive.Table)]
+        rules = [self.traits.rule_against(it) for it in tables]
+        return rules[-1] if rules and None not in rules else None
 
     def takes_constraint(self, column: Any) -> bool:
         """Whether the target has the constraint of a table in scope; a foreign key needs its other table in scope."""
@@ -134,20 +151,26 @@ class Policy:
     def scope(self, change: Change) -> Change | None:
         """The change as this target sees it; None if it does not concern the target.
 
-        A table that is renamed out of scope is dropped; one that is renamed into scope is created. A foreign key is
-        taken only if both its tables are.
+        A table that is renamed out of scope is dropped; one that is renamed into scope is created. One that an alter
+        takes out of scope is dropped if `out_of_scope` says so. A foreign key is taken only if both its tables are.
         """
         if self.rule_against_change(change) is not None:
             return None
         old, new = change.table_name, change.new_table_name
         if old is None or new is None:
             return change if change.refreshes_all or self.takes_database(change.database) else None
-        if old != new:
-            return self._scope_of_rename(change, self.takes_table(old), self.takes_table(new))
+        takes_old, takes_new = self.takes_table(old), self.takes_table(new)
+        if change.kind is Kind.ALTER_TABLE and not self.traits.are_any:
+            takes_old = takes_old and self.traits.rule_against(change.before[0]) is None
+            takes_new = takes_new and self.traits.rule_against(change.after[0]) is None
+            if takes_old and not takes_new and old == new and not self.drops_leavers:
+                return None
+        if old != new or takes_old != takes_new:
+            return self._scope_of_move(change, takes_old, takes_new)
         parent = change.referenced_table_name
-        return change if self.takes_table(old) and (parent is None or self.takes_table(parent)) else None
+        return change if takes_old and (parent is None or self.takes_table(parent)) else None
 
-    def _scope_of_rename(self, change: Change, takes_old: bool, takes_new: bool) -> Change | None:
+    def _scope_of_move(self, change: Change, takes_old: bool, takes_new: bool) -> Change | None:
         if takes_old and takes_new:
             return change
         if takes_old:
@@ -162,7 +185,7 @@ def _is_of_index(change: Change) -> bool:
 
 
 def _as_kind(change: Change, kind: Kind) -> Change:
-    """A rename seen from one side: as a drop it has only the old object, as a create only the new one."""
+    """A rename or alter seen from one side: as a drop it has only the old object, as a create only the new one."""
     event: Event = replace(change.event, kind=kind)
     if kind is Kind.DROP_TABLE:
         return replace(change, event=event, after=[])

@@ -201,8 +201,8 @@ class Rereading:
             elif found is None:
                 yield from self._pass_on(new)
             return
-        if self.origins.comes_from_target(found) or is_index(found):
-            return
+        if self._is_left_out(found):
+            return (yield from self._leave(found, new))
         there, home = self.target.table(new), self.origins.home(found, None)
         if self.origins.is_over(found, there):
             yield DropTable(table=new, **self.origins.of(None, there))
@@ -232,6 +232,17 @@ class Rereading:
         if wants_statistics(self.target) and self.origins.is_said(home):
             yield from Counts.of(self.source, old, new, found, origin).everything(self.refresh.partitions)
 
+    def _is_left_out(self, found: Any) -> bool:
+        """Whether the target does not take this table, although it takes one of this name."""
+        is_out = self.translator.policy.traits.rule_against(found) is not None
+        return is_out or self.origins.comes_from_target(found) or is_index(found)
+
+    def _leave(self, found: Any, new: TableName) -> Iterator[Operation]:
+        """Drop a table that has left the scope by its definition, if the settings say so."""
+        is_ours = not self.origins.comes_from_target(found) and not is_index(found)
+        if is_ours and self.translator.policy.drops_leavers:
+            yield from self._drop(new)
+
     def _pass_on(self, name: TableName) -> Iterator[Operation]:
         """Let the next clusters of a ring read a table anew that is gone, and that the target never had.
 
@@ -255,6 +266,6 @@ class Rereading:
     def _statistics(self, old: TableName, new: TableName) -> Iterator[Operation]:
         """The statistics that have changed. If the table was renamed or dropped since, a later refresh finds them."""
         found = self.source.table(old.database, old.table)
-        if found is None or self.origins.comes_from_target(found):
+        if found is None or self.origins.comes_from_target(found) or self.translator.policy.traits.rule_against(found):
             return iter(())
         return Counts.of(self.source, old, new, found, self.origins.of(found)).changed(self.refresh.partitions)

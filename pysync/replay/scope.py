@@ -15,7 +15,10 @@ Settings = Mapping[str, Any]
 """The settings that are not at their defaults, as JSON values."""
 
 _TEXTS = ("policy",)
-_SETS = ("include", "exclude", "exclude_kinds", "drop_parameters")
+_SETS = (
+    *("include", "exclude", "exclude_kinds", "drop_parameters"),
+    *("include_schemes", "include_types", "exclude_parameters"),
+)
 _MAPS = ("databases", "tables", "locations", "parameters")
 _REWRITE = "copy.rewrite"
 _DROPS = "drops"

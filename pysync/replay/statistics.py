@@ -20,7 +20,7 @@ from pysync.metastore.reads import Reads
 from pysync.metastore.statistics import Statistics, read_statistics
 from pysync.model.names import TableName
 from pysync.model.operation import PutStatistics
-from pysync.targets.base import Outcome, OutcomeUnknown, Target, Unavailable
+from pysync.targets.base import Forbidden, Outcome, OutcomeUnknown, Target, Unavailable
 
 _REFUSALS = (hive.MetaException, hive.InvalidInputException, hive.InvalidObjectException)
 
@@ -93,11 +93,11 @@ class Counts:
 
 
 def put_statistics(target: Target, operation: PutStatistics, name: str | None) -> Outcome:
-    """Apply the operation; UNSUPPORTED if the target refuses it. Raises Unavailable and OutcomeUnknown."""
+    """Apply the operation; UNSUPPORTED if the target refuses or forbids it. Raises Unavailable and OutcomeUnknown."""
     try:
         return target.apply(operation)
-    except (Unavailable, OutcomeUnknown):
-        raise
     except PysyncError as error:
+        if isinstance(error, Unavailable | OutcomeUnknown) and not isinstance(error, Forbidden):
+            raise
         log.warning("statistics_omitted", target=name, table=operation.key, reason=str(error))
         return Outcome.UNSUPPORTED

@@ -18,7 +18,7 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Iterator, Sequence
 from dataclasses import dataclass
 from enum import Enum
-from typing import Any, Protocol, TypeVar
+from typing import Any, Protocol, TypeVar, runtime_checkable
 
 from pysync.errors import PysyncError
 from pysync.model.constraints import Constraints
@@ -184,6 +184,17 @@ class Tells(Protocol):
         """What `apply` has changed since the last call, in order: the first fields, with their old and new values.
 
         Asks no server, and costs next to nothing.
+        """
+
+
+@runtime_checkable
+class ChecksRights(Protocol):
+    """What a target may have besides, for `pysync check`."""
+
+    def check_rights(self) -> str:
+        """Ask whether the caller has the rights that the target needs, and say so in a few words; "" if nobody knows.
+
+        Changes nothing. Raises Forbidden if some are missing.
         """
 
 

@@ -21,6 +21,9 @@ Name = Annotated[
 ]
 """A name of a source, cluster or target: it travels in parameters, file names and metrics."""
 
+TableType = Literal["EXTERNAL_TABLE", "MANAGED_TABLE", "VIRTUAL_VIEW", "MATERIALIZED_VIEW"]
+"""The types of tables that a metastore has."""
+
 _HOUR = 3600
 
 # Covers fs.s3a.secret.key, spark.ssl.keyPassword, fs.azure.account.key.HOST and the like.
@@ -30,6 +33,7 @@ _SECRET = re.compile(
 
 
 _URI = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*:/")
+_TRAITS = ("include_schemes", "include_types", "exclude_parameters")
 
 
 def _spark_settings(value: dict[str, str]) -> dict[str, str]:
@@ -120,6 +124,18 @@ class TargetSettings(BaseModel):
     )
     include: tuple[str, ...] = Field(default=(), description="What the target takes: db or db.table, with * and ?.")
     exclude: tuple[str, ...] = Field(default=(), description="What the target does not take, even if it is included.")
+    include_schemes: tuple[str, ...] = Field(
+        default=(),
+        description="Schemes of locations that the target takes, after `locations`, with * and ?; tables elsewhere are "
+        "not taken. Default: all.",
+    )
+    include_types: tuple[TableType, ...] = Field(
+        default=(), description="Types of tables that the target takes. Default: all."
+    )
+    exclude_parameters: tuple[str, ...] = Field(
+        default=(),
+        description="Tables with one of these parameters are not taken: KEY or KEY=VALUE, each with * and ?.",
+    )
     exclude_kinds: tuple[Kind, ...] = Field(default=(), description="Event kinds that the target does not take.")
     databases: dict[str, str] = Field(default={}, description="Renames of databases: source = target.")
     tables: dict[str, str] = Field(default={}, description="Renames of tables: 'db.table' = 'db.table'.")
@@ -221,6 +237,8 @@ class TargetSettings(BaseModel):
             return self
         if not self.goes_both_ways:
             raise ValueError(f"both_ways = true: a target of kind {self.kind!r} cannot replicate back")
+        if traits := [key for key in _TRAITS if getattr(self, key)]:
+            raise ValueError(f"both_ways = true does not work with {', '.join(traits)}: use include and exclude")
         lossy = [key for key in ("parameters", "drop_parameters") if getattr(self, key)]
         if self.copy_files is not None and self.copy_files.rewrite:
             lossy.append("copy.rewrite")

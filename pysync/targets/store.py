@@ -115,6 +115,10 @@ class Store(ABC):
     def check(self) -> str:
         """Reach the place and say in a few words what is there. Changes nothing."""
 
+    def check_rights(self) -> str:
+        """Ask for the rights that it needs (see ChecksRights)."""
+        return ""
+
     def close(self) -> None:  # noqa: B027 - a store may have nothing to give back
         """Give everything back; may be called twice."""
 
@@ -272,6 +276,28 @@ class Store(ABC):
         """
         raise NotImplementedError
 
+    def for_copy_of(self, old: Any) -> Store:  # noqa: ARG002
+        """The store that creates a table in place of `old`, which has another name, with what hangs on `old`.
+
+        Raises Rejected if the settings forbid it. Only called if the store lacks `Capability.RENAMES`.
+        """
+        return self
+
+    lost_by_copy: ClassVar[str] = ""
+    """What of a table a copy of it does not have; people read it."""
+
+    def furnish(self, item: Any) -> None:  # noqa: B027 - a place may have nothing of that kind
+        """Add what the settings have for a Database or Table that is there, and that no definition has.
+
+        Raises nothing: it must not hold up what the source has.
+        """
+
+    def inherit(self, made: Any, old: Any) -> None:  # noqa: B027 - a place may know nothing but what pysync writes
+        """Note at the table `made`, which replaces `old` under another name, what others than pysync set at `old`.
+
+        Writes nothing: the next alter of `made` does. Only called if the store lacks `Capability.RENAMES`.
+        """
+
     # --- partitions
 
     @abstractmethod
@@ -347,6 +373,10 @@ class Store(ABC):
     def drop_column_statistics(self, name: TableName, part: str, columns: Iterable[str]) -> None:
         """Drop the statistics of some columns."""
         raise NotImplementedError
+
+    def kept_statistics(self, item: Any) -> Any | None:
+        """The ColumnStatisticsObj as the place will return it; None if it cannot hold it."""
+        return item
 
     def knows_timestamps(self, database: str) -> bool:  # noqa: ARG002
         """Whether the place can read statistics of timestamp columns."""

@@ -41,6 +41,11 @@ class StoreTarget:
         with self.store.classified(f"cannot list the databases of {self._where}", reading=True):
             return self.store.check()
 
+    def check_rights(self) -> str:
+        """Ask for the rights that the store needs (see ChecksRights)."""
+        with self.store.classified(f"cannot list the databases of {self._where}", reading=True):
+            return self.store.check_rights()
+
     def apply(self, operation: Operation) -> Outcome:
         """Apply the operation (see Target.apply)."""
         with self.store.classified(f"{type(operation).__name__} of {operation.key} on {self._where}"):

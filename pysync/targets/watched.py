@@ -60,6 +60,9 @@ class _Watched:
     def renaming(self) -> Store:
         return watched(self._store.renaming(), self._changes)
 
+    def for_copy_of(self, old: Any) -> Store:
+        return watched(self._store.for_copy_of(old), self._changes)
+
     # --- databases and functions
 
     def create_database(self, wanted: Any) -> None:

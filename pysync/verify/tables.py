@@ -38,8 +38,8 @@ class Seen:
 def look_at_table(ends: Ends, old: TableName, new: TableName, rules: Rules) -> Seen:
     """Compare a table that the source had a moment ago."""
     wanted = ends.source.table(old.database, old.table)
-    if wanted is None:
-        return look_at_extra(ends, old, new, rules)
+    if wanted is None or rules.policy.traits.rule_against(wanted) is not None:
+        return look_at_extra(ends, old, new, rules, wanted)
     if is_index(wanted):
         return Seen(())
     # These before `compared_with`, which rewrites `wanted` in place.
@@ -61,14 +61,15 @@ def look_at_table(ends: Ends, old: TableName, new: TableName, rules: Rules) -> S
     return Seen((with_partitions(compared, tally), *more), stays=stays)
 
 
-def look_at_extra(ends: Ends, old: TableName, new: TableName, rules: Rules) -> Seen:
-    """Look at a table of the target that the source does not have, or that is not in scope."""
+def look_at_extra(ends: Ends, old: TableName, new: TableName, rules: Rules, wanted: Any | None = None) -> Seen:
+    """Look at a table of the target that the source does not have, or that is not in scope as the source has it."""
     there = ends.target.table(new)
     if there is None:
         return Seen(())
     found = Compared("table", str(new), EXTRA, source=str(old))
     names = rules.mapping.sources_of(new)
-    return Seen((excused(found, rules, there, in_scope=any(map(rules.policy.takes_table, names))),))
+    in_scope = wanted is None and any(map(rules.policy.takes_table, names))
+    return Seen((excused(found, rules, there, in_scope=in_scope),))
 
 
 def excused(found: Compared, rules: Rules, there: Any, *, in_scope: bool) -> Compared:

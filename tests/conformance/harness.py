@@ -21,6 +21,7 @@ _FEATURES = {
     "functions": Capability.FUNCTIONS,
     "constraints": Capability.CONSTRAINTS,
     "statistics": Capability.FILE_STATISTICS,
+    "column statistics": Capability.COLUMN_STATISTICS,
     "columns": Capability.OWN_PARTITION_COLUMNS,
 }
 
@@ -37,8 +38,8 @@ class TargetHarness(Protocol):
 
     @property
     def features(self) -> frozenset[str]:
-        """What the kind has of: functions, constraints, statistics (as they are given), columns (of partitions, other
-        than their table's); managed (tables whose files are its own), contexts (of calls).
+        """What the kind has of: functions, constraints, statistics (as they are given), column statistics, columns (of
+        partitions, other than their table's); managed (tables whose files are its own), contexts (of calls).
 
         The last two no store tells."""
 

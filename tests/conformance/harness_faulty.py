@@ -14,7 +14,7 @@ class FaultyHarness(HmsHarness):
     """As those of kind hms, but nothing has files."""
 
     kind = "faulty"
-    features = HmsHarness.features - {"managed"}
+    features = HmsHarness.features - {"managed", "column statistics"}  # no setting asks for those
 
     def __init__(self, root: Path) -> None:
         self._own = self._target()

@@ -44,7 +44,7 @@ MOST: Mapping[str, tuple[int, int, int, int]] = {
     "cascade": (5, 9, 12, 2),
     "same cascade": (4, 3, 5, 1),
     "drop partitions": (3, 22, 21, 12),
-    "rename with partitions": (6, 10, 10, 8),
+    "rename with partitions": (6, 11, 11, 8),
     "drop partitioned table": (2, 2, 5, 2),
     "create function": (3, 3, 3, 3),
     "same function": (2, 2, 2, 2),

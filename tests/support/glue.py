@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import re
 import secrets
+from base64 import b64decode, b64encode
 from collections.abc import Callable
-from datetime import datetime
+from datetime import datetime, timedelta, timezone
 from functools import cache
 from types import SimpleNamespace
 from typing import Any
 
+import botocore.session
 from botocore.exceptions import ClientError, ConnectionClosedError
 
 from pysync.embedded.aws.glue import Glue
@@ -106,7 +108,7 @@ class Bench:
             answer: dict[str, Any] = self._glue.answer(operation, sent(arguments))
         except Refusal as error:
             raise answered(error.code, error.message, error.status) from error
-        return answer
+        return read(_model().operation_model(operation).output_shape, answer) if "Statistics" in operation else answer
 
 
 def unasked() -> Any:
@@ -127,8 +129,26 @@ def _glue() -> Glue:
     return Glue()
 
 
+@cache
+def _model() -> Any:
+    return botocore.session.get_session().get_service_model("glue")
+
+
+def read(shape: Any, value: Any) -> Any:
+    """As boto3 gives what has travelled: times, and bytes."""
+    if shape.type_name == "structure":
+        return {name: read(shape.members[name], item) for name, item in value.items() if name in shape.members}
+    if shape.type_name == "list":
+        return [read(shape.member, item) for item in value]
+    if shape.type_name == "timestamp":
+        return datetime(1970, 1, 1, tzinfo=timezone.utc) + timedelta(seconds=value)
+    return b64decode(value) if shape.type_name == "blob" else value
+
+
 def sent(value: Any) -> Any:
-    """As it travels: copied, with times as numbers."""
+    """As it travels: copied, with times as numbers, and bytes as text."""
+    if isinstance(value, bytes):
+        return b64encode(value).decode()
     if isinstance(value, dict):
         return {key: sent(item) for key, item in value.items()}
     if isinstance(value, (list, tuple)):

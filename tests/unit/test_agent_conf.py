@@ -11,7 +11,8 @@ from pysync.cli.app import app
 from pysync.config import load_config
 from pysync.errors import UsageError
 from pysync.hive_site import to_xml
-from pysync.migration.agent_conf import LISTENER, Agent, import_agent_conf
+from pysync.migration.agent import LISTENER, Agent
+from pysync.migration.agent_conf import import_agent_conf
 
 STAGING = {"glue.catalog.athena.s3.staging.dir": "s3://bucket/staging/"}
 AGENT = {"hive.metastore.event.listeners": LISTENER, **STAGING}
@@ -65,6 +66,12 @@ def test_all_addresses_of_the_metastore_are_taken(imported, uris, wanted):
         ("glue.catalog.athena.jdbc.url", "jdbc:awsathena://AwsRegion=eu-north-1;Workgroup=etl", "region", "eu-north-1"),
         ("glue.catalog.athena.jdbc.url", "jdbc:awsathena://AwsRegion=eu-north-1;Workgroup=etl", "work_group", "etl"),
         ("glue.catalog.athena.jdbc.url", "jdbc:awsathena://AwsRegion=eu-north-1;Catalog=lake2", "catalog", "lake2"),
+        ("glue.catalog.athena.jdbc.url", "jdbc:athena://Region=eu-north-1;WorkGroup=etl", "region", "eu-north-1"),
+        ("glue.catalog.athena.jdbc.url",
+         "jdbc:awsathena://vpce-0a1-x2.athena.eu-west-3.vpce.amazonaws.com:443;WorkGroup=etl", "region", "eu-west-3"),
+        ("glue.catalog.athena.suppressAllDropEvents", "${off}", "drops", "suppress"),
+        ("glue.catalog.athena.suppressAllDropEvents", "yes", "drops", "suppress"),
+        ("glue.catalog.createMissingDB", "yes", "create_missing_databases", True),
     ],
 )  # fmt: skip
 def test_each_key(imported, key, value, setting, wanted):
@@ -78,8 +85,119 @@ def test_the_second_generation_calls_glue(imported):
     assert (target.kind, target.region, target.catalog_id) == ("glue", "eu-west-2", "123456789012")
 
 
+SECOND = {"hive.metastore.event.listeners": LISTENER, "glue.catalog.id": "123456789012"}
+
+
+@pytest.mark.parametrize("extra", [{}, {"glue.catalog.dropTableIfExists": "true"}, {"glue.catalog.id": "123456789012"}])
+def test_the_second_generation_needs_neither_region_nor_id(imported, extra):
+    """The first one does not start without a staging directory. Both write to us-east-1 where nobody says otherwise."""
+    text, config = imported({"hive.metastore.event.listeners": LISTENER, **extra})
+    assert (config.targets[0].kind, config.targets[0].region) == ("glue", "us-east-1")
+    assert "was told of no region" in text
+
+
+@pytest.mark.parametrize(
+    ("properties", "drops", "is_odd"),
+    [
+        ({**SECOND, "glue.catalog.suppressAllDropEvents": "true"}, "suppress", False),
+        ({**SECOND, "glue.catalog.suppressAllDropEvents": "false"}, "apply", False),
+        ({**SECOND, "glue.catalog.suppressAllDropEvents": "TRUE "}, "suppress", False),
+        ({**SECOND, "glue.catalog.suppressAllDropEvents": "1"}, "suppress", True),
+        ({**SECOND, "glue.catalog.athena.suppressAllDropEvents": "true"}, "suppress", True),
+        ({**AGENT, "glue.catalog.athena.suppressAllDropEvents": "true"}, "suppress", False),
+        ({**AGENT, "glue.catalog.suppressAllDropEvents": "true"}, "suppress", False),
+    ],
+)
+def test_no_import_switches_deletes_on(imported, properties, drops, is_odd):
+    text, config = imported(properties)
+    assert config.targets[0].drops == drops
+    assert ("may not have followed" in text) is is_odd
+
+
+@given(st.text(alphabet="aeflrstuTRUEFALS \t", max_size=8), st.sampled_from(["glue.catalog.", "glue.catalog.athena."]))
+def test_only_a_plain_false_applies_drops(value, prefix):
+    agent = Agent({f"{prefix}suppressAllDropEvents": value})
+    assert agent.suppresses_drops is (value.strip().lower() != "false")
+
+
+def test_keys_of_both_generations_are_read_as_the_second_and_told(imported):
+    text, config = imported({**AGENT, **SECOND})
+    assert config.targets[0].kind == "glue"
+    assert "keys of both generations" in text
+
+
+def test_the_third_driver_names_its_output_location(imported):
+    url = "jdbc:athena://Region=eu-west-1;OutputLocation=s3://bucket/out/;RowsToFetchPerBlock=5"
+    text, config = imported({"glue.catalog.athena.jdbc.url": url})
+    assert (config.targets[0].staging, config.targets[0].work_group) == ("s3://bucket/out/", None)
+    assert "WARNING: settings of the JDBC address that are NOT taken over: RowsToFetchPerBlock" in text
+
+
+@pytest.mark.parametrize(
+    ("url", "endpoint"),
+    [
+        ("jdbc:awsathena://athena.eu-west-1.amazonaws.com:443;Workgroup=a", ""),
+        (
+            "jdbc:awsathena://vpce-1-a.athena.eu-west-1.vpce.amazonaws.com:443;Workgroup=a",
+            "https://vpce-1-a.athena.eu-west-1.vpce.amazonaws.com:443",
+        ),
+        ("jdbc:athena://Region=eu-west-1;AthenaEndpoint=https://a.example", "https://a.example"),
+        ("jdbc:awsathena://AwsRegion=eu-west-1;EndpointOverride=https://a.example", "https://a.example"),
+    ],
+)
+def test_an_endpoint_of_its_own_is_told(imported, url, endpoint):
+    text, config = imported({**AGENT, "glue.catalog.athena.jdbc.url": url})
+    assert config.targets[0].region == "eu-west-1"
+    assert config.targets[0].endpoint_url is None, "it would be Glue's, too"
+    assert (f'"{endpoint}"' in text) is bool(endpoint)
+
+
+def test_keys_that_nobody_knows_are_named(imported):
+    text, _ = imported({**AGENT, "glue.catalog.newThing": "7", "glue.catalog.x\ny = [": "8", "hive.other": "9"})
+    assert 'NOT taken over: glue.catalog.newThing, "glue.catalog.x\\ny = ["' in text
+    assert "hive.other" not in text
+
+
+@pytest.mark.parametrize("key", ["retry.initialBackoffMs", "queue.capacity", "metrics.enabled"])
+def test_how_the_second_generation_works_is_not_needed(imported, key):
+    text, _ = imported({**SECOND, f"glue.catalog.{key}": "5"})
+    assert f"No longer needed: glue.catalog.{key}." in text
+    assert "does not know" not in text
+
+
+def test_variables_are_those_of_the_file(imported):
+    staging = {"glue.catalog.athena.s3.staging.dir": "${place}/x/", "place": "s3a://${bucket}", "bucket": "b1"}
+    _, config = imported({**AGENT, **staging})
+    assert config.targets[0].staging == "s3://b1/x/"
+
+
+def test_a_variable_never_brings_a_credential(imported):
+    text, _ = imported({**SECOND, "glue.catalog.region": "${fs.s3a.secret.key}", "fs.s3a.secret.key": "wJalrX"})
+    assert "wJalrX" not in text
+
+
+@pytest.mark.parametrize("depth", [1, 50])
+def test_variables_that_go_in_circles_end(depth):
+    circle = {f"v{it}": f"${{v{(it + 1) % depth}}}" for it in range(depth)}
+    assert Agent({**circle, "glue.catalog.region": "${v0}"}).get("glue.catalog.region").startswith("${v")
+
+
+def test_the_tables_are_those_that_each_generation_takes(imported):
+    _, config = imported(AGENT)
+    (target,) = config.targets
+    assert (target.include_schemes, target.include_types) == (("s3", "s3a", "s3n"), ("EXTERNAL_TABLE",))
+    assert target.exclude_parameters == ()
+    _, config = imported(SECOND)
+    (target,) = config.targets
+    assert (target.include_schemes, target.include_types) == (
+        ("s3", "s3a", "s3n"),
+        ("EXTERNAL_TABLE", "MANAGED_TABLE"),
+    )
+    assert target.exclude_parameters == ("storage_handler", "table.system.ownership=gdc")
+
+
 def test_without_a_staging_location_it_says_so(imported):
-    text, config = imported({"hive.metastore.event.listeners": f"other.Listener,{LISTENER}"})
+    text, config = imported({"glue.catalog.athena.jdbc.url": "jdbc:awsathena://AwsRegion=eu-north-1"})
     assert (config.targets[0].staging, config.targets[0].work_group) == (None, "primary")
     assert "no staging location: set staging" in text
 
@@ -105,7 +223,8 @@ def test_no_secret_is_printed(tmp_path_factory, key, secret):
 
 def test_nor_is_one_in_what_is_read_of_the_address():
     url = "jdbc:awsathena://AwsRegion=x-1;UID=a;pwd=b;User=c;AwsSecretKey=d;SessionToken=e;Workgroup=etl"
-    assert Agent({"glue.catalog.athena.jdbc.url": url}).url == {"region": "x-1", "awsregion": "x-1", "workgroup": "etl"}
+    assert Agent({"glue.catalog.athena.jdbc.url": url}).address == {"region": "x-1", "workgroup": "etl"}
+    assert Agent({"glue.catalog.athena.jdbc.url": url}).unread_of_address == []
 
 
 @pytest.mark.parametrize(
@@ -117,6 +236,7 @@ def test_nor_is_one_in_what_is_read_of_the_address():
         ({"glue.catalog.athena.s3.staging.dir": "${staging}"}, "refers to ${another} property"),
         ({"glue.catalog.dropTableIfExists": "true"}, '"adopt" alters them'),
         ({}, 'parked until on_conflict is "adopt"'),
+        ({}, "code has false (a README of it says true)"),
     ],
 )
 def test_what_is_different_is_said(imported, extra, said):

@@ -23,7 +23,7 @@ PARQUET = "org.apache.hadoop.hive.ql.io.parquet.serde.ParquetHiveSerDe"
 MARK = Mark("onprem", 1, 7, 10)
 STORE = unasked_store()
 DATES = "columns of type date, which Athena can neither add nor replace"
-TOO_LONG = "the statement has 270100 bytes; Athena accepts 262144"
+TOO_LONG = "the statement has 270144 bytes; Athena accepts 262144"
 WORDS = st.text(alphabet="ab'\"\\`${};\n日é ", max_size=12)
 
 
@@ -108,7 +108,8 @@ def test_the_whole_of_a_create():
         "COMMENT 'it\\'s' PARTITIONED BY (`k` string) "
         f"ROW FORMAT SERDE '{TEXT}' WITH SERDEPROPERTIES ('serialization.format'='1') "
         "STORED AS INPUTFORMAT 'org.example.In' OUTPUTFORMAT 'org.example.Out' LOCATION 's3://b/t' "
-        "TBLPROPERTIES ('pysync.event'='1.7.10.0', 'pysync.source'='onprem')"
+        "TBLPROPERTIES ('pysync.event'='1.7.10.0', 'pysync.parameters'='{\"parameters\":[\"comment\"]}', "
+        "'pysync.source'='onprem')"
     )
 
 

@@ -195,6 +195,17 @@ def test_what_athena_says_it_has_done_and_has_not_is_seen(source):
         assert len(bench.glue.applied) == asked
 
 
+def test_the_record_of_what_pysync_wrote_says_what_may_go_until_it_is_gone(source):
+    """A statement cannot remove a property. Were its name out of the record, it would be taken for somebody else's."""
+    bench = Bench()
+    bench.apply(source.put_table(plain(parameters={"a": "1", "b": "1"})))
+    bench.catalog.tables["db.t"].parameters["projection.enabled"] = "true"
+    bench.apply(source.put_table(plain(parameters={"b": "2"})))
+    assert "pysync.parameters" not in bench.statements[-1]
+    assert bench.glue.applied == [("alter_table", "db.t")], "which removes it, and writes the record"
+    assert bench.glue.given[0].parameters["pysync.parameters"] == '{"parameters":["b"]}'
+
+
 @pytest.mark.parametrize("kind", [Rejected, Missing])
 def test_a_refused_statement_is_left_to_glue_if_it_may(source, kind):
     for glue_api in ("when-needed", "never"):

@@ -34,8 +34,9 @@ def applied(bench: Bench, operation: Any) -> bool:
 
 def of_source(parameters: dict[str, str]) -> dict[str, str]:
     """Without what the engine and pysync keep there."""
-    own = {"pysync.source", "pysync.event", "transient_lastDdlTime", "last_modified_by", "last_modified_time"}
-    return {key: value for key, value in parameters.items() if key not in {*own, "EXTERNAL"}}
+    engines = {"transient_lastDdlTime", "last_modified_by", "last_modified_time", "EXTERNAL"}
+    own = {"pysync.source", "pysync.event", "pysync.parameters"}
+    return {key: value for key, value in parameters.items() if key not in own | engines}
 
 
 @given(st.tuples(PAIRS, PAIRS, PAIRS), st.tuples(TEXTS, TEXTS, TEXTS))

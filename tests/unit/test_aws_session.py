@@ -111,6 +111,20 @@ def test_lanes_share_a_client_and_targets_do_not() -> None:
     assert client(lake(), "glue") is not found[0]
 
 
+@pytest.mark.parametrize(
+    ("url", "glue", "sts"),
+    [
+        ("https://vpce-1.glue.eu-west-1.vpce.amazonaws.com", True, False),
+        ("http://127.0.0.1:1", True, True),
+        (None, False, False),
+    ],
+)
+def test_an_endpoint_in_a_vpc_is_of_its_service_alone(url: str | None, glue: bool, sts: bool) -> None:
+    settings = lake(endpoint_url=url)
+    for service, is_there in (("glue", glue), ("sts", sts), ("lakeformation", sts)):
+        assert (client(settings, service).meta.endpoint_url == url) is is_there
+
+
 def test_the_client_is_as_the_settings_say() -> None:
     found = client(lake(lanes=3, parallel=5, timeout_seconds=7, endpoint_url="http://127.0.0.1:1"), "glue")
     config = found.meta.config

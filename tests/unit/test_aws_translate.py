@@ -278,6 +278,17 @@ def test_a_long_description_is_cut_and_said_so() -> None:
     assert changes == ["description: cut from 3,000 to 2,048 characters"]
 
 
+@pytest.mark.parametrize(("number", "refused"), [(1000, False), (1001, True)])
+def test_a_function_has_a_thousand_resources_at_most(number: int, refused: bool) -> None:
+    definition = function("db", "f")
+    definition.resourceUris = [hive.ResourceUri(hive.ResourceType.JAR, f"s3://b/{it}.jar") for it in range(number)]
+    if refused:
+        with pytest.raises(Rejected, match=r"function db\.f has 1,001 resources; Glue accepts 1,000"):
+            function_input(definition)
+    else:
+        assert len(function_input(definition)[0]["ResourceUris"]) == number
+
+
 def test_functions_come_back() -> None:
     definition = function("db", "MyF")
     definition.resourceUris = [hive.ResourceUri(hive.ResourceType.FILE, "s3a://b/f.jar")]

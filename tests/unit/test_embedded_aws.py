@@ -81,6 +81,39 @@ def test_an_enumeration_is_held_to(strict: Strict) -> None:
         strict.check("CreateUserDefinedFunction", function)
 
 
+def statistics(number: int, **changes: Any) -> dict[str, Any]:
+    data = {"NumberOfNulls": 1, "NumberOfDistinctValues": 2, "MinimumValue": 0.5, **changes}
+    item = {
+        "ColumnName": "c",
+        "ColumnType": "double",
+        "AnalyzedTime": 1,
+        "StatisticsData": {"Type": "DOUBLE", "DoubleColumnStatisticsData": data},
+    }
+    return {"DatabaseName": "d", "TableName": "t", "ColumnStatisticsList": [item] * number}
+
+
+@pytest.mark.parametrize(
+    ("request_", "refusal"),
+    [
+        (statistics(25), None),
+        (statistics(26), "length less than or equal to 25"),
+        (statistics(1, NumberOfNulls=-1), "value greater than or equal to 0"),
+        (statistics(1, NumberOfNulls=None), "must not be null"),
+        (statistics(1, MinimumValue="x"), "is not a double"),
+        (statistics(1, MinimumValue=float("nan")), "is not a double"),
+        (statistics(1, MinimumValue=float("-inf")), "is not a double"),
+    ],
+)
+def test_column_statistics_have_the_limits_of_the_model(
+    strict: Strict, request_: dict[str, Any], refusal: str | None
+) -> None:
+    if refusal is None:
+        strict.check("UpdateColumnStatisticsForTable", request_)
+    else:
+        with pytest.raises(Refusal, match=refusal):
+            strict.check("UpdateColumnStatisticsForTable", request_)
+
+
 def test_null_is_nothing(strict: Strict) -> None:
     strict.check("GetTables", {"DatabaseName": "d", "Expression": None})
     with pytest.raises(Refusal, match="'databaseName' failed to satisfy constraint: Member must not be null"):

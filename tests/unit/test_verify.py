@@ -327,6 +327,14 @@ def test_what_is_not_in_scope_any_more_is_told() -> None:
     assert place.unequal() == {"table db.tmp": (EXTRA, False)}
 
 
+def test_what_is_not_taken_by_its_definition_is_told_and_not_missed() -> None:
+    place = Place("db.t", "db.u").sync()
+    only_views = Place("db.t", include_types=["VIRTUAL_VIEW"])
+    assert only_views.unequal() == {"database db": (MISSING, True)}, "not db.t"
+    place.settings = place.settings.model_copy(update={"include_types": ("VIRTUAL_VIEW",)})
+    assert place.unequal() == {"table db.t": (EXTRA, False), "table db.u": (EXTRA, False)}
+
+
 def test_names_locations_and_parameters_are_compared_as_they_are_rewritten() -> None:
     place = Place("db.t", databases={"db": "copy"}, parameters={"by": "pysync"})
     assert place.unequal() == {"database copy": (MISSING, True), "table copy.t": (MISSING, True)}

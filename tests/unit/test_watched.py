@@ -182,7 +182,7 @@ UNTOLD = {"put_column_statistics", "drop_column_statistics"}  # numbers about th
 def test_every_write_of_a_store_is_told_of_whichever_way_it_is_reached() -> None:
     own = {name: member for name, member in vars(base.Store).items() if inspect.isfunction(member)}
     stores = {name for name, member in own.items() if inspect.signature(member).return_annotation == "Store"}
-    assert stores == {"on_behalf_of", "renaming"}
+    assert stores == {"for_copy_of", "on_behalf_of", "renaming"}
     told = {name for name in own if name.startswith(WRITES)} - UNTOLD | stores
     assert {name for name in vars(_Watched) if not name.startswith("_")} == told
     for name in told:

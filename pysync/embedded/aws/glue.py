@@ -13,8 +13,10 @@ from moto.glue.models import glue_backends
 from pysync.embedded.aws.batches import Batches
 from pysync.embedded.aws.faults import Fault
 from pysync.embedded.aws.functions import Functions
+from pysync.embedded.aws.indexes import PartitionIndexes
 from pysync.embedded.aws.partitions import Partitions
 from pysync.embedded.aws.refusal import Refusal, invalid
+from pysync.embedded.aws.statistics import ColumnStatistics
 from pysync.embedded.aws.strict import Strict
 from pysync.embedded.aws.tables import Databases, Tables
 
@@ -42,6 +44,8 @@ class Glue:
             **_of_tables(Databases(store), Tables(store, ACCOUNT)),
             **_of_partitions(Partitions(store, ACCOUNT)),
             **_of_functions(functions),
+            **_of_statistics(ColumnStatistics(store)),
+            **_of_indexes(PartitionIndexes(store)),
         }
         self._batches = _of_batches(Batches(store))
 
@@ -120,6 +124,19 @@ def _of_functions(functions: Functions) -> dict[str, _Operation]:
         "UpdateUserDefinedFunction": functions.update,
         "DeleteUserDefinedFunction": functions.delete,
     }
+
+
+def _of_statistics(statistics: ColumnStatistics) -> dict[str, _Operation]:
+    kinds = ("Table", "Partition")
+    return {
+        **{f"GetColumnStatisticsFor{kind}": statistics.get for kind in kinds},
+        **{f"UpdateColumnStatisticsFor{kind}": statistics.update for kind in kinds},
+        **{f"DeleteColumnStatisticsFor{kind}": statistics.delete for kind in kinds},
+    }
+
+
+def _of_indexes(indexes: PartitionIndexes) -> dict[str, _Operation]:
+    return {"GetPartitionIndexes": indexes.get, "CreatePartitionIndex": indexes.create}
 
 
 def _of_batches(batches: Batches) -> dict[str, _Batch]:

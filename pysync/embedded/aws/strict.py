@@ -6,6 +6,7 @@ client checks only some of them.
 
 from __future__ import annotations
 
+import math
 import re
 from collections.abc import Iterator
 from functools import lru_cache
@@ -24,6 +25,8 @@ _KINDS: dict[str, tuple[type, ...]] = {
     "boolean": (bool,),
     "integer": (int,),
     "long": (int,),
+    "double": (int, float),
+    "blob": (str,),
     "timestamp": (int, float),
 }
 
@@ -49,7 +52,8 @@ class Strict:
 def _broken(shape: Any, value: Any, path: str) -> Iterator[str]:
     """What is wrong with a value and with what is in it, in the services' words."""
     kinds = _KINDS.get(shape.type_name)
-    if kinds is not None and not isinstance(value, kinds):
+    is_number = not isinstance(value, float) or math.isfinite(value)  # JSON has neither NaN nor infinity
+    if kinds is not None and not (isinstance(value, kinds) and is_number):
         raise Refusal("SerializationException", f"{path or 'the request'} is not a {shape.type_name}")
     yield from _broken_here(shape, value, path)
     yield from _broken_inside(shape, value, path)
@@ -91,7 +95,7 @@ def _unlike(value: str, path: str, what: str) -> str:
 
 
 def _sizes(kind: str, value: Any, least: int | None, most: int | None) -> Iterator[str]:
-    number = kind in {"integer", "long"}
+    number = kind in {"integer", "long", "double"}
     size = value if number else len(value) if kind in {"string", "list", "map"} else 0
     noun = "value" if number else "length"
     if least is not None and size < least:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from typing import Any
 
+from pysync.embedded.aws.indexes import add
 from pysync.embedded.aws.pages import page
 from pysync.embedded.aws.refusal import Refusal, invalid, not_found
 
@@ -59,6 +60,13 @@ class Tables:
         """CreateTable."""
         table = _table_input(request)
         self._store.create_table(request["DatabaseName"], table["Name"], table)
+        made = self._store.get_table(request["DatabaseName"], table["Name"])
+        try:
+            for index in request.get("PartitionIndexes") or ():
+                add(made, index)
+        except Refusal:
+            self._store.delete_table(request["DatabaseName"], table["Name"])
+            raise
         return {}
 
     def get(self, request: dict[str, Any]) -> dict[str, Any]:

@@ -23,6 +23,7 @@ def put_database(store: Store, operation: PutDatabase) -> Outcome:
     kept = store.as_kept(stamped(operation.definition, mark))
     if there is None:
         store.create_database(kept)
+        store.furnish(operation.definition)
         tell_lost(store, operation, store.lost(kept))
         return Outcome.APPLIED
     found = ownership_of(True, there.parameters, operation.mark)
@@ -32,6 +33,7 @@ def put_database(store: Store, operation: PutDatabase) -> Outcome:
         return Outcome.FOREIGN
     # What the place did not take from this event when it was first applied, it never takes: HMS 2.3 alters neither
     # description nor location. Without this check every repeat would write.
+    store.furnish(operation.definition)
     tried = written == mark and not store.is_half_made(kept, there)
     if tried or up_to_date(kept, there, mark) or not store.alter_database(kept, there):
         return Outcome.UNCHANGED

@@ -6,7 +6,7 @@ filled:
 
 As long as the parameter is there, the old table counts, and the next try continues the copy. After that, an old table
 that still exists was left by a crash or put there by a replay, and is dropped. So nothing is lost wherever it stops.
-The new table has none of the old one's grants, versions and column statistics.
+The new table has none of the old one's grants, versions and column statistics. `Store.lost_by_copy` says so.
 """
 
 from __future__ import annotations
@@ -15,6 +15,8 @@ from collections.abc import Iterator, Sequence
 from copy import deepcopy
 from itertools import islice
 from typing import Any
+
+import structlog
 
 from pysync.model.mark import Mark
 from pysync.model.operation import RenameTable
@@ -31,6 +33,8 @@ from pysync.targets.store import Capability, Store, refused_as_one
 from pysync.text import count
 
 RENAMING_KEY = "pysync.renaming"
+
+log = structlog.get_logger(__name__)
 
 
 def rename_table(store: Store, operation: RenameTable) -> Outcome:
@@ -119,10 +123,12 @@ def _drop(store: Store, table: Any) -> None:
 
 
 def _make_anew(store: Store, operation: RenameTable, old: Any, new: Any | None) -> Outcome:
+    # A copy that was begun is finished, whatever the settings say by now.
+    copying = store if _is_half_done(new, operation) else store.for_copy_of(old)
     definition = _located(operation.definition, old)
     if new is not None and not _is_half_done(new, operation):
         _empty(store, new)  # an older table of that name; its partitions are none of the renamed one's
-    bring_to(store, operation, definition, new, filling={RENAMING_KEY: str(operation.table)})
+    bring_to(copying, operation, definition, new, filling={RENAMING_KEY: str(operation.table)})
     copied = _copy(store, old, store.as_kept(definition)) if old.partitionKeys else 0
     # Counted before the old table goes: it is the only other place where its partitions are known.
     made = store.table(operation.new_name)
@@ -132,8 +138,13 @@ def _make_anew(store: Store, operation: RenameTable, old: Any, new: Any | None) 
             f"{operation.new_name} has only {there:,} of the {count(copied, 'partition')} of {operation.table}; they "
             "are copied again"
         )
+    if made is not None:
+        store.inherit(made, old)
     bring_to(store, operation, operation.definition, made)
     _drop(store, old)
+    store.furnish(operation.definition)
+    name, lost = store.settings.name, store.lost_by_copy
+    log.warning("table_copied", target=name, table=str(operation.table), to=str(operation.new_name), lost=lost)
     return Outcome.APPLIED
 
 

@@ -30,7 +30,7 @@ def put_statistics(store: Store, operation: PutStatistics) -> Outcome:
         return {Ownership.NEWER: Outcome.STALE, Ownership.FOREIGN: Outcome.FOREIGN}.get(found, Outcome.UNCHANGED)
     there = store.column_statistics(table, list(operation.statistics))
     known = partial(_is_known, _knows_timestamps(store, operation))
-    wanted = {part: _fitting(filter(known, its), table) for part, its in operation.statistics.items()}
+    wanted = {part: _fitting(_kept(store, filter(known, its)), table) for part, its in operation.statistics.items()}
     different = {part: its for part, its in wanted.items() if not _same(its, there[part])}
     changed = _present(store, table, different)
     # A write leaves the statistics of all other columns: those that the source has no more are deleted.
@@ -52,6 +52,11 @@ def _knows_timestamps(store: Store, operation: PutStatistics) -> bool:
 def _is_known(knows_timestamps: bool, item: Any) -> bool:
     """Whether the target can read the statistics. Those of a type that pysync does not know arrive empty."""
     return bool(_plain(item.statsData)) and (knows_timestamps or item.statsData.timestampStats is None)
+
+
+def _kept(store: Store, statistics: Iterable[Any]) -> list[Any]:
+    """The statistics as the store will return them, without those that it cannot hold."""
+    return [kept for it in statistics if (kept := store.kept_statistics(it)) is not None]
 
 
 def _fitting(statistics: Iterable[Any], table: Any) -> Sequence[Any]:

@@ -25,6 +25,8 @@ def put_table(store: Store, operation: PutTable) -> Outcome:
     """
     there = store.table(operation.table)
     outcome = bring_to(store, operation, operation.definition, there, cascade=operation.cascade)
+    if outcome in {Outcome.APPLIED, Outcome.UNCHANGED}:
+        store.furnish(operation.definition)
     spreads = operation.cascade and Capability.OWN_PARTITION_COLUMNS not in store.lacks
     # Read again: `there` is from before the write.
     table = store.table(operation.table) if spreads else None

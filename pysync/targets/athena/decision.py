@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 
-from pysync.model.definition import STATISTICS
+from pysync.model.definition import STATISTICS, WRITTEN_PARAMETERS_KEY
 from pysync.model.mark import EVENT_KEY, SOURCE_KEY, Mark
 from pysync.targets.athena.quoting import UnsayableError
 
 # What the DDL engine writes by itself, whatever it is told.
 _ENGINES = frozenset({"transient_lastDdlTime", "last_modified_by", "last_modified_time", "EXTERNAL"})
-_MARKS = frozenset({SOURCE_KEY, EVENT_KEY})
+_MARKS = frozenset({SOURCE_KEY, EVENT_KEY, WRITTEN_PARAMETERS_KEY})
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,6 +59,14 @@ class Properties:
         changed = {key: value for key, value in mine.items() if its.get(key) != value and key not in STATISTICS}
         counted = any(its.get(key) != value for key, value in mine.items() if key in STATISTICS)
         return cls(changed, frozenset(its.keys() - mine.keys() - STATISTICS), counted)
+
+    def to_set(self, wanted: Mapping[str, str] | None) -> dict[str, str]:
+        """What a statement sets: what changed, and the marks.
+
+        While something is to be removed, the record of what pysync wrote stays: it says that it may go.
+        """
+        kept = {WRITTEN_PARAMETERS_KEY} if self.removed else set[str]()
+        return {**self.changed, **{key: value for key, value in marks(wanted).items() if key not in kept}}
 
     def leftovers(self) -> list[Leftover]:
         """The part that no statement can say."""

@@ -58,9 +58,18 @@ class AthenaSettings(AwsSettings):
             )
         return data
 
+    @model_validator(mode="after")
+    def _can_write_extras(self) -> AthenaSettings:
+        wanted = {"statistics": self.statistics != "off", "partition_indexes": self.partition_indexes}
+        for key, value in {**wanted, "lf_tags": self.lf_tags}.items():
+            if value and self.glue_api == "never":
+                raise ValueError(f'{key} needs glue_api = "when-needed": no statement can write them')
+        return self
+
     def of_glue(self) -> GlueSettings:
         """What the Glue API is used with: the same account, place, credentials and rules, and the same clients."""
         common = self.model_dump(by_alias=True, include=AwsSettings.model_fields.keys() - {"kind"})
         found = GlueSettings(kind="glue", **common)
+        found._furnished = self._furnished
         found._clients = self._clients  # one pool of connections and one rate for all that a target does
         return found

@@ -5,22 +5,26 @@ Each write is a Change (`pysync.targets.athena.changes`).
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager
 from copy import copy
 from typing import Any, ClassVar
 
+from pysync.metastore.statistics import Statistics
 from pysync.model.names import TableName
 from pysync.targets.athena import partitions as parts
 from pysync.targets.athena import statements as ddl
 from pysync.targets.athena.changes import Change, Changer, Statements
 from pysync.targets.athena.decision import Decision, some_of
 from pysync.targets.athena.differences import decision_of
-from pysync.targets.athena.settings import AthenaSettings
+from pysync.targets.athena.settings import PRIMARY, AthenaSettings
 from pysync.targets.athena.tables import decide_database, decide_table, same_columns, unsayable
+from pysync.targets.aws.inputs import OWNER_KEYS
+from pysync.targets.aws.rights import BY_STATEMENTS, READS, STATEMENTS, by_the_api, simulated
 from pysync.targets.base import MissingDatabase, Rejected
 from pysync.targets.diff import same
-from pysync.targets.glue.store import GlueStore, Input
+from pysync.targets.glue.handles import Input
+from pysync.targets.glue.store import GlueStore
 from pysync.targets.hive import is_another, name_of
 from pysync.targets.store import Capability, Store, Written
 from pysync.text import shortened
@@ -44,6 +48,7 @@ class AthenaStore(Store):
         super().__init__(settings, glue.where)
         self.glue = glue
         self._athena = athena
+        self._aws = settings
         self._changer = Changer(settings, athena)
 
     # --- the connection
@@ -69,6 +74,12 @@ class AthenaStore(Store):
     def check(self) -> str:
         """`12 databases in the Glue catalog in eu-west-1; Athena's work group primary`."""
         return f"{self.glue.check()}; {self._athena.check()}"
+
+    def check_rights(self) -> str:
+        """As IAM simulates them: those of statements, and what Athena calls for them."""
+        by_api = READS if self._changer.only_ddl else by_the_api(self._aws)
+        calls = {*STATEMENTS, *BY_STATEMENTS, *by_api}
+        return simulated(self._aws, calls, self.databases(), self._aws.work_group or PRIMARY)
 
     def close(self) -> None:
         """Close idle connections."""
@@ -207,6 +218,10 @@ class AthenaStore(Store):
                 list(left.values()), delete_data=delete_data
             )
 
+    def furnish(self, item: Any) -> None:
+        """By the Glue API and Lake Formation's."""
+        self.glue.furnish(item)
+
     def renaming(self) -> Store:
         """The Glue store: no statement says another name."""
         return self._by_glue("a rename", ["a new name"])
@@ -272,6 +287,24 @@ class AthenaStore(Store):
             self._changer.assert_glue(f"table {name_of(table)}", ["new columns of its partitions"])
         return False
 
+    # --- column statistics, which no statement can say
+
+    def column_statistics(self, table: Any, parts: Sequence[str]) -> Statistics:
+        """Those of these partitions, and of the table itself, which is the part ""."""
+        return self.glue.column_statistics(table, parts)
+
+    def put_column_statistics(self, name: TableName, statistics: Statistics) -> None:
+        """By the Glue API."""
+        self.glue.put_column_statistics(name, statistics)
+
+    def drop_column_statistics(self, name: TableName, part: str, columns: Iterable[str]) -> None:
+        """By the Glue API."""
+        self.glue.drop_column_statistics(name, part, columns)
+
+    def kept_statistics(self, item: Any) -> Any | None:
+        """As Glue would give it back; None for what it cannot hold."""
+        return self.glue.kept_statistics(item)
+
     # --- within
 
     def _put_database(self, wanted: Any, there: Any | None) -> bool:
@@ -302,6 +335,8 @@ class AthenaStore(Store):
             else:
                 self.glue.alter_table(wanted, there)
 
+        if there is None or is_another(wanted, there):
+            self.glue.extras.forget(name)  # the statements make another table
         put = Change(
             f"table {name}",
             lambda: self.table(name),
@@ -326,5 +361,6 @@ def _with_owner(database: Any | None) -> Any | None:
         return None
     found = copy(database)
     handle = database.handle.fields if isinstance(database.handle, Input) else database.handle
-    found.parameters = dict(handle.get("Parameters") or {})
+    kept = handle.get("Parameters") or {}
+    found.parameters = {**database.parameters, **{key: kept[key] for key in OWNER_KEYS if key in kept}}
     return found

@@ -9,7 +9,7 @@ from typing import Any
 from pysync.model.definition import STATISTICS
 from pysync.model.names import TableName
 from pysync.targets.athena import statements as ddl
-from pysync.targets.athena.decision import NOTHING, Decision, Leftover, Properties, has_mark_of, marks, said, sayable
+from pysync.targets.athena.decision import NOTHING, Decision, Leftover, Properties, has_mark_of, said, sayable
 from pysync.targets.athena.quoting import UnsayableError, identifier, place
 from pysync.targets.athena.types import hive_type, is_readable_as, same_type
 
@@ -34,8 +34,7 @@ def decide_database(wanted: Any, there: Any | None) -> Decision:
     found += [Leftover("the location")] if not same_location(wanted.locationUri, there.locationUri) else []
     if not properties.changed and has_mark_of(wanted.parameters, there.parameters):
         return Decision((), tuple(found))
-    pairs = {**properties.changed, **marks(wanted.parameters)}
-    altered = said(lambda: [ddl.set_database_properties(wanted.name, pairs)])
+    altered = said(lambda: [ddl.set_database_properties(wanted.name, properties.to_set(wanted.parameters))])
     return Decision(altered.statements, (*altered.leftovers, *found))
 
 
@@ -124,8 +123,7 @@ def _alter(wanted: Any, there: Any) -> Decision:
     written = columns.statements or moved.statements or properties.changed
     marked = NOTHING
     if written or not has_mark_of(wanted.parameters, there.parameters):
-        pairs = {**properties.changed, **marks(wanted.parameters)}
-        marked = said(lambda: [ddl.set_properties(wanted, pairs)])
+        marked = said(lambda: [ddl.set_properties(wanted, properties.to_set(wanted.parameters))])
     # The mark last: an alter that is cut short is not taken for done.
     parts = (columns, moved, marked)
     left = [leftover for part in parts for leftover in part.leftovers]

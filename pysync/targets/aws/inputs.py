@@ -16,8 +16,9 @@ from pysync.model.names import DEFAULT_PARTITION, normalized
 from pysync.targets.aws import limits
 from pysync.targets.aws.limits import checked, fitted, s3_location
 from pysync.targets.aws.skew import joined
+from pysync.targets.base import Rejected
 
-OWNER_KEY, OWNER_TYPE_KEY = "pysync.owner", "pysync.owner_type"
+OWNER_KEYS = OWNER_KEY, OWNER_TYPE_KEY = "pysync.owner", "pysync.owner_type"
 """Parameters that hold the owner of a database, for whom Glue has no field."""
 
 # Values of parameters that are locations: Iceberg's pointer, Spark's data source tables, Avro's schema.
@@ -80,6 +81,11 @@ def partition_values(values: Sequence[str]) -> list[str]:
 
 def function_input(function: Any) -> tuple[dict[str, Any], list[str]]:
     """The UserDefinedFunctionInput of a Function, and what Glue cannot hold as it is. Raises Rejected."""
+    if len(function.resourceUris or ()) > limits.RESOURCES:
+        raise Rejected(
+            f"function {function.dbName}.{function.functionName} has {len(function.resourceUris):,} resources; Glue "
+            f"accepts {limits.RESOURCES:,}"
+        )
     found = {
         "FunctionName": _name(function.functionName, "function"),
         "ClassName": checked(limits.NAME, function.className or "", "class name"),

@@ -42,6 +42,8 @@ DATABASE_LOCATION = Limit(1024, _LINES, shortest=1)
 URI = Limit(1024, _LINES, shortest=1)
 FORMAT = Limit(128)
 VIEW_TEXT = Limit(409_600, _ANY)
+RESOURCES = 1000
+"""The most files that a function has."""
 PARTITION_VALUE = Limit(1024, _ANY, shortest=1)
 
 

@@ -91,10 +91,17 @@ def _build(settings: AwsSettings, service: str) -> Any:
         max_pool_connections=settings.lanes * settings.parallel,
         user_agent_appid=f"pysync-{__version__}",
     )
-    built = _session(settings).client(service, endpoint_url=settings.endpoint_url, config=config)
+    built = _session(settings).client(service, endpoint_url=_endpoint(settings, service), config=config)
     if settings.max_rate is not None:
         built.meta.events.register(f"{_BEFORE_SEND}{service}", Pacer(settings.max_rate))
     return built
+
+
+def _endpoint(settings: AwsSettings, service: str) -> str | None:
+    """Where a service is. An endpoint in a VPC is of one service; one without TLS is an emulator, which has all."""
+    url = settings.endpoint_url
+    is_for_it = service in {"glue", "athena"} or (url or "").startswith("http://")
+    return url if is_for_it else None
 
 
 def _session(settings: AwsSettings) -> Any:

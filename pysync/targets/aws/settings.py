@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Any
+from typing import Annotated, Any, Literal
 
 from pydantic import BaseModel, ConfigDict, Field, PrivateAttr, field_validator, model_validator
 
@@ -46,6 +46,26 @@ class AwsSettings(TargetSettings):
     create_missing_databases: bool = Field(
         default=False, description="Whether a missing database is created for a table. Otherwise the event is parked."
     )
+    keep_parameters: tuple[str, ...] = Field(
+        default=("*",),
+        description="Parameters that stay if others set them at the target, and the source never had them; with * and "
+        "?. []: all parameters are the source's.",
+    )
+    statistics: Literal["off", "columns"] = Field(
+        default="off", description="columns: replicate column statistics, too, by the Glue API."
+    )
+    rename: Literal["copy", "keep"] = Field(
+        default="copy",
+        description="What becomes of a renamed table. copy: it is created anew, its partitions are copied, and its "
+        "grants, tags and versions are lost; keep: the event is parked.",
+    )
+    partition_indexes: dict[str, tuple[Annotated[tuple[str, ...], Field(min_length=1)], ...]] = Field(
+        default={}, description="Partition indexes, by db.table at the target, with * and ?: lists of partition keys."
+    )
+    lf_tags: dict[str, dict[str, str]] = Field(
+        default={},
+        description="Tags of Lake Formation, by db or db.table at the target, with * and ?. They are only added.",
+    )
     timeout_seconds: Seconds = Field(default=60.0, gt=0, description="Timeout of a call.")
     connect_timeout_seconds: Seconds = Field(default=5.0, gt=0, description="Timeout for connecting.")
     max_rate: Finite | None = Field(
@@ -57,6 +77,8 @@ class AwsSettings(TargetSettings):
 
     # Lanes are opened from one settings object: through it they share their clients, and so one rate and one pool.
     _clients: Clients = PrivateAttr(default_factory=Clients)
+    # Names of what has got its indexes and tags.
+    _furnished: set[str] = PrivateAttr(default_factory=set)
 
     @field_validator("delete_data")
     @classmethod

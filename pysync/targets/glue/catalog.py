@@ -18,9 +18,12 @@ _TABLES_PAGE = 100
 class Catalog:
     """One Data Catalog; may be used from any thread. Its calls raise boto's errors."""
 
+    place: dict[str, str]
+    """What names the catalog in a call."""
+
     def __init__(self, client: Any, catalog_id: str | None) -> None:
         self._client = client
-        self._place = {"CatalogId": catalog_id} if catalog_id else {}
+        self.place = {"CatalogId": catalog_id} if catalog_id else {}
 
     @property
     def region(self) -> str:
@@ -29,7 +32,7 @@ class Catalog:
 
     def call(self, method: str, **arguments: Any) -> dict[str, Any]:
         """Send one call of boto3's Glue client and return its answer."""
-        answer: dict[str, Any] = getattr(self._client, method)(**self._place, **arguments)
+        answer: dict[str, Any] = getattr(self._client, method)(**self.place, **arguments)
         return answer
 
     def databases(self) -> Iterator[dict[str, Any]]:
@@ -61,6 +64,16 @@ class Catalog:
         """The table's partitions, a page in memory at a time; none if there is no such table."""
         arguments |= {"DatabaseName": name.database, "TableName": name.table, "MaxResults": GET_PAGE}
         yield from self._pages("get_partitions", "Partitions", **arguments)
+
+    def partition_indexes(self, name: TableName) -> list[dict[str, Any]]:
+        """The table's partition indexes, as PartitionIndex; without those that failed or are being deleted."""
+        place = {"DatabaseName": name.database, "TableName": name.table}
+        found = self._pages("get_partition_indexes", "PartitionIndexDescriptorList", **place)
+        return [
+            {"IndexName": index["IndexName"], "Keys": [key["Name"] for key in index["Keys"]]}
+            for index in found
+            if index["IndexStatus"] in {"CREATING", "ACTIVE"}
+        ]
 
     def partitions_of(self, name: TableName, values: Sequence[Sequence[str]]) -> list[dict[str, Any]]:
         """The partitions with these values that are there; at most GET_PAGE may be asked for."""

@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any, Literal
 
 from pysync.model.names import TableName, normalized
+from pysync.targets.aws.others import columns_with_others
 from pysync.targets.glue.batches import Failures, Sender, chunks, input_of, update_partitions
 from pysync.targets.glue.catalog import GET_PAGE
 
@@ -20,11 +21,14 @@ def columns_for(policy: Policy, partition: Sequence[Any], table: Sequence[Any]) 
     return table if policy == "append" and is_beginning else partition
 
 
-def spread(send: Sender, name: TableName, columns: Sequence[Any], policy: Policy) -> int:
-    """Give the partitions the columns, as the policy says; how many were changed."""
+def spread(send: Sender, name: TableName, columns: Sequence[Any], policy: Policy, keep: Sequence[str]) -> int:
+    """Give the partitions the columns, as the policy says; how many were changed.
+
+    Parameters of the partitions' columns stay if they match `keep`.
+    """
     changed = 0
     for found in chunks(send.catalog.partitions(name), GET_PAGE):
-        others = [partition for partition in map(input_of, found) if _take(partition, columns, policy)]
+        others = [partition for partition in map(input_of, found) if _take(partition, columns, policy, keep)]
         failures = Failures(name)
         update_partitions(send, name, others, failures)  # one that is gone needs no columns
         failures.raise_any()
@@ -33,24 +37,24 @@ def spread(send: Sender, name: TableName, columns: Sequence[Any], policy: Policy
 
 
 def same_columns(wanted: Sequence[Any], there: Sequence[Any]) -> bool:
-    """Whether two lists of Glue's columns are the same."""
+    """Whether two lists of Glue's columns are the same, but for their parameters, which others set."""
     return [_told(column) for column in wanted] == [_told(column) for column in there]
 
 
-def _take(partition: dict[str, Any], columns: Sequence[Any], policy: Policy) -> bool:
+def _take(partition: dict[str, Any], columns: Sequence[Any], policy: Policy, keep: Sequence[str]) -> bool:
     """Put the columns into the partition's input. True if they differ from those that it had."""
     storage = partition.get("StorageDescriptor") or {}
     mine = storage.get("Columns") or []
     wanted = list(columns_for(policy, mine, columns))
     if same_columns(wanted, mine):
         return False
-    partition["StorageDescriptor"] = {**storage, "Columns": wanted}
+    partition["StorageDescriptor"] = {**storage, "Columns": columns_with_others(wanted, mine, keep)}
     return True
 
 
 def _told(column: Mapping[str, Any]) -> tuple[Any, ...]:
     rest = (column.get(name) or "" for name in ("Type", "Comment"))
-    return normalized(column["Name"]), *rest, column.get("Parameters") or {}
+    return normalized(column["Name"]), *rest
 
 
 def _types(columns: Sequence[Any]) -> list[tuple[str, str]]:

@@ -6,62 +6,54 @@ was looked at: a change of somebody else in between is refused, and the operatio
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager
-from dataclasses import dataclass
+from copy import copy
+from functools import partial
 from itertools import islice
 from typing import Any, ClassVar
 
 from botocore.exceptions import ClientError
 from hmsclient.genthrift.hive_metastore import ttypes as hive
 
+from pysync.metastore.statistics import Statistics
 from pysync.model.names import TableName, normalized, partition_name, partition_values
-from pysync.targets.aws.errors import NOT_FOUND, RACES, classified, code, of_code
+from pysync.targets.aws.errors import INVALID, NOT_FOUND, RACES, classified, code, of_code
 from pysync.targets.aws.inputs import partition_values as kept_values
+from pysync.targets.aws.rights import by_the_api, simulated
 from pysync.targets.aws.session import client, tell_calls
-from pysync.targets.aws.translate import database_of, function_of, partition_of, table_of, translated
-from pysync.targets.base import MissingDatabase, Unavailable
+from pysync.targets.aws.translate import translated
+from pysync.targets.base import MissingDatabase, Rejected, Unavailable
 from pysync.targets.glue.batches import (
     Failures,
     Sender,
     chunks,
     create_partitions,
     delete_partitions,
-    input_of,
     update_partitions,
 )
 from pysync.targets.glue.catalog import GET_PAGE, Catalog
 from pysync.targets.glue.columns import columns_for, same_columns, spread
+from pysync.targets.glue.extras import Extras, Index
+from pysync.targets.glue.handles import Handles, columns_of, fields_of, partition_fields
 from pysync.targets.glue.settings import GlueSettings
+from pysync.targets.glue.statistics import delete_statistics, kept_statistics, read_statistics, write_statistics
 from pysync.targets.hive import name_of
 from pysync.targets.store import Capability, Store, Written
 from pysync.text import count
 
 _TABLES_PER_CALL = 100
 _ROUNDS = 3  # of creating and updating, while somebody else creates and drops the same partitions
-# What stays at Glue where the source says nothing: it may have been put there by hand.
-_STAYS = ("Description", "LastAnalyzedTime", "LocationUri")
-
-
-@dataclass(frozen=True, slots=True)
-class Input:
-    """The handle of what `as_kept` gives: the input of Glue's call, and what Glue cannot hold of the object."""
-
-    fields: Mapping[str, Any]
-    lost: Sequence[str]
 
 
 class GlueStore(Store):
-    """A Glue Data Catalog. It sends nothing before the first call; stores of one settings object share a client.
+    """A Glue Data Catalog. It sends nothing before the first call; stores of one settings object share a client."""
 
-    The handle of what was read is the object as Glue gave it.
-    """
-
+    lost_by_copy: ClassVar[str] = "its versions and column statistics, and Lake Formation's grants and tags"
     batch: ClassVar[int] = GET_PAGE
     decisions: ClassVar[int] = 3
     lacks: ClassVar[Mapping[Capability, str]] = {
         Capability.CONSTRAINTS: "Glue has no constraints",
-        Capability.COLUMN_STATISTICS: "Glue stores column statistics in another format, which pysync does not write",
         Capability.RENAMES: "Glue has no rename call: pysync creates the new table and copies the partitions",
     }
 
@@ -71,6 +63,9 @@ class GlueStore(Store):
         self._place = f"the Glue catalog{catalog} in {self.catalog.region}"
         super().__init__(settings, f"target {settings.name!r}, {self._place}")
         self._glue = settings
+        self._handles = Handles(settings.keep_parameters)
+        self.extras = Extras(settings, self.catalog)
+        self._inherited: Sequence[Index] = ()
         self._send = Sender(self.catalog, settings.parallel)
 
     # --- the connection
@@ -96,6 +91,10 @@ class GlueStore(Store):
         """`12 databases in the Glue catalog in eu-west-1`."""
         return f"{count(len(self.databases()), 'database')} in {self._place}"
 
+    def check_rights(self) -> str:
+        """As IAM simulates them."""
+        return simulated(self._glue, by_the_api(self._glue), self.databases())
+
     def close(self) -> None:
         """Close idle connections."""
         self.catalog.close()
@@ -108,7 +107,7 @@ class GlueStore(Store):
 
     def database(self, name: str) -> Any | None:
         """A Database, or None."""
-        return _read(database_of, self.catalog.database(name))
+        return self._handles.read(hive.Database, self.catalog.database(name))
 
     def table_names(self, database: str) -> list[str]:
         """The names of its tables and views."""
@@ -116,15 +115,15 @@ class GlueStore(Store):
 
     def tables(self, database: str) -> Iterator[Any]:
         """Its tables and views, each a Table."""
-        return (_read(table_of, table) for table in self.catalog.tables(database))
+        return (self._handles.read(hive.Table, table) for table in self.catalog.tables(database))
 
     def table(self, name: TableName) -> Any | None:
         """A Table, or None."""
-        return _read(table_of, self.catalog.table(name))
+        return self._handles.read(hive.Table, self.catalog.table(name))
 
     def partitions(self, name: TableName) -> Iterator[Any]:
         """The table's partitions, 1000 in memory at a time."""
-        return (_read(partition_of, it) for it in self.catalog.partitions(name))
+        return (self._handles.read(hive.Partition, it) for it in self.catalog.partitions(name))
 
     def partition_names(self, table: Any, most: int | None = None) -> list[str]:
         """Their names."""
@@ -143,11 +142,11 @@ class GlueStore(Store):
 
     def function(self, database: str, name: str) -> Any | None:
         """A Function, or None."""
-        return _read(function_of, self.catalog.function(database, name))
+        return self._handles.read(hive.Function, self.catalog.function(database, name))
 
     def functions(self, database: str) -> list[Any]:
         """The database's functions."""
-        return [_read(function_of, it) for it in self.catalog.functions(database)]
+        return [self._handles.read(hive.Function, it) for it in self.catalog.functions(database)]
 
     # --- what becomes of an object here
 
@@ -156,9 +155,7 @@ class GlueStore(Store):
         plain, lost = translated(item)
         is_of_table = isinstance(item, hive.Partition) and table is not None
         fields = self._placed(plain, table) if is_of_table else plain
-        kept = _OBJECTS[type(item)]({**fields, **_belonging(item)})
-        kept.handle = Input(fields, lost)
-        return kept
+        return self._handles.kept(item, fields, lost)
 
     def lost(self, kept: Any) -> Sequence[str]:
         """What Glue cannot hold as it is."""
@@ -168,11 +165,12 @@ class GlueStore(Store):
 
     def create_database(self, wanted: Any) -> None:
         """Create it."""
+        self.extras.forget(wanted.name)
         self.catalog.call("create_database", DatabaseInput=wanted.handle.fields)
 
     def alter_database(self, wanted: Any, there: Any) -> bool:
         """Update it."""
-        self.catalog.call("update_database", Name=wanted.name, DatabaseInput=_filled(wanted, there))
+        self.catalog.call("update_database", Name=wanted.name, DatabaseInput=self._handles.filled(wanted, there))
         return True
 
     def drop_database(self, name: str, *, delete_data: bool) -> None:  # noqa: ARG002
@@ -198,15 +196,18 @@ class GlueStore(Store):
     def create_table(self, wanted: Any) -> None:
         """Create it."""
         arguments = {"DatabaseName": wanted.dbName, "TableInput": wanted.handle.fields}
-        self._into(wanted.dbName, lambda: self.catalog.call("create_table", **arguments))
+        self.extras.forget(name_of(wanted))
+        indexes = self.extras.indexes(wanted, self._inherited)
+        if not indexes or not self._create_with(indexes, name_of(wanted), arguments):
+            self._into(wanted.dbName, lambda: self.catalog.call("create_table", **arguments))
 
     def alter_table(self, wanted: Any, there: Any, *, cascade: bool = False) -> bool:  # noqa: ARG002
         """Update it. New columns go to its partitions, as the settings say, before they go to the table: after a crash
         the next try then still finds them new.
         """
-        policy, columns = self._glue.partition_schema, _columns(wanted.handle.fields)
-        if there.partitionKeys and policy != "none" and not same_columns(columns, _columns(there.handle)):
-            spread(self._send, name_of(there), columns, policy)
+        policy, columns = self._glue.partition_schema, columns_of(wanted.handle.fields)
+        if there.partitionKeys and policy != "none" and not same_columns(columns, columns_of(there.handle)):
+            spread(self._send, name_of(there), columns, policy, self._handles.keep)
         self._update(wanted, there)
         return True
 
@@ -228,15 +229,37 @@ class GlueStore(Store):
             answer = self.catalog.call("batch_delete_table", DatabaseName=tables[0].dbName, TablesToDelete=names)
             _raise_any(answer.get("Errors") or (), tables[0].dbName)
 
+    def for_copy_of(self, old: Any) -> GlueStore:
+        """A store whose new table gets the partition indexes of the old one. Raises Rejected for `rename = "keep"`."""
+        if self._glue.rename == "keep":
+            raise Rejected(
+                f"Glue has no rename call, and a copy of {name_of(old)} would lose {self.lost_by_copy}",
+                'set rename = "copy", or drop or rename the table at the target yourself; then pysync parked retry',
+            )
+        made = copy(self)
+        made._inherited = self.extras.indexes_there(name_of(old)) if old.partitionKeys else ()
+        return made
+
+    def furnish(self, item: Any) -> None:
+        """Add partition indexes and Lake Formation's tags of the settings."""
+        if isinstance(item, hive.Database):
+            self.extras.furnish_database(normalized(item.name))
+        else:
+            self.extras.furnish_table(item)
+
+    def inherit(self, made: Any, old: Any) -> None:
+        """Note the properties that others set at the old table."""
+        made.handle = self._handles.filled_in(fields_of(made), fields_of(old))
+
     # --- partitions
 
     def put_partitions(self, table: Any, absent: Sequence[Any], changed: Sequence[tuple[Any, Any]]) -> Written:
         """Create and update partitions (see Store.put_partitions)."""
         name, failures = name_of(table), Failures(name_of(table))
-        new = [_partition_input(it) for it in absent]
-        others = [_filled_in(_partition_input(it), its.handle) for it, its in changed]
+        new = [partition_fields(it) for it in absent]
+        others = [self._handles.filled_in(partition_fields(it), its.handle) for it, its in changed]
         for _ in range(_ROUNDS):
-            others = [*others, *create_partitions(self._send, name, new, failures)]
+            others = [*others, *self._over(name, create_partitions(self._send, name, new, failures))]
             new, others = update_partitions(self._send, name, others, failures), []
             if not new:
                 return Written(any=True, refused=failures.as_refused())
@@ -249,27 +272,63 @@ class GlueStore(Store):
     def spread_columns(self, table: Any, columns: Sequence[Any]) -> bool:
         """Give all partitions these columns."""
         wanted = translated(hive.Partition(values=[], sd=hive.StorageDescriptor(cols=list(columns))))[0]
-        return spread(self._send, name_of(table), _columns(wanted), "full") > 0
+        return spread(self._send, name_of(table), columns_of(wanted), "full", self._handles.keep) > 0
+
+    # --- column statistics
+
+    def column_statistics(self, table: Any, parts: Sequence[str]) -> Statistics:
+        """Those of these partitions, and of the table itself, which is the part ""."""
+        return read_statistics(self._send, name_of(table), [column.name for column in table.sd.cols], parts)
+
+    def put_column_statistics(self, name: TableName, statistics: Statistics) -> None:
+        """Write them, 25 columns a call."""
+        write_statistics(self._send, name, statistics)
+
+    def drop_column_statistics(self, name: TableName, part: str, columns: Iterable[str]) -> None:
+        """Delete them, a column a call."""
+        delete_statistics(self._send, name, part, columns)
+
+    def kept_statistics(self, item: Any) -> Any | None:
+        """As Glue would give it back; None for what it cannot hold."""
+        return kept_statistics(item)
 
     # --- within
 
     def _partitions(self, name: TableName, values: Sequence[Sequence[str]]) -> list[Any]:
-        return [_read(partition_of, it) for it in self.catalog.partitions_of(name, values)]
+        return [self._handles.read(hive.Partition, it) for it in self.catalog.partitions_of(name, values)]
+
+    def _create_with(self, indexes: Sequence[Index], name: TableName, arguments: Mapping[str, Any]) -> bool:
+        """Create a table with its indexes; False if Glue refuses that, perhaps because of an index."""
+        create = partial(self.catalog.call, "create_table", **arguments, PartitionIndexes=indexes)
+        try:
+            self._into(name.database, create)
+        except ClientError as error:
+            if code(error) not in INVALID:
+                raise
+            self.extras.omit_indexes(name, error)
+            return False
+        return True
+
+    def _over(self, name: TableName, inputs: Sequence[Any]) -> list[dict[str, Any]]:
+        """The inputs of updates of partitions that somebody else has just created."""
+        there = self.catalog.partitions_of(name, [it["Values"] for it in inputs]) if inputs else ()
+        found = {tuple(it["Values"]): it for it in there}
+        return [self._handles.filled_in(it, found.get(tuple(it["Values"]), {})) for it in inputs]
 
     def _update(self, wanted: Any, there: Any) -> None:
         version = {"VersionId": there.handle["VersionId"]} if there.handle.get("VersionId") else {}
         self.catalog.call(
             "update_table",
             DatabaseName=wanted.dbName,
-            TableInput=_filled(wanted, there),
+            TableInput=self._handles.filled(wanted, there),
             SkipArchive=self._glue.skip_archive,
             **version,
         )
 
     def _placed(self, fields: Mapping[str, Any], table: Any) -> Mapping[str, Any]:
         """A partition with the columns that the settings give it, and by default a location below its table's."""
-        storage, of_table = dict(fields.get("StorageDescriptor") or {}), _storage_of(table)
-        columns = columns_for(self._glue.partition_schema, storage.get("Columns") or [], _columns(of_table))
+        storage, of_table = dict(fields.get("StorageDescriptor") or {}), fields_of(table)
+        columns = columns_for(self._glue.partition_schema, storage.get("Columns") or [], columns_of(of_table))
         if columns:
             storage["Columns"] = list(columns)
         if not storage.get("Location") and table.sd.location:
@@ -284,64 +343,6 @@ class GlueStore(Store):
             if code(error) != NOT_FOUND or self.catalog.database(database) is not None:
                 raise
             raise MissingDatabase.of_target(self.settings.name, f"database {database}") from error
-
-
-_OBJECTS: Mapping[Any, Callable[[Mapping[str, Any]], Any]] = {
-    hive.Database: database_of,
-    hive.Table: table_of,
-    hive.Partition: partition_of,
-    hive.Function: function_of,
-}
-
-
-def _read(translate: Callable[[Mapping[str, Any]], Any], found: Mapping[str, Any] | None) -> Any | None:
-    """The struct of an object that was read, with its handle."""
-    if found is None:
-        return None
-    item = translate(found)
-    item.handle = found
-    return item
-
-
-def _belonging(item: Any) -> dict[str, str]:
-    """The database of a table or function, which is in no input."""
-    return {"DatabaseName": normalized(item.dbName)} if isinstance(item, hive.Table | hive.Function) else {}
-
-
-def _partition_input(item: Any) -> Mapping[str, Any]:
-    """The input of a wanted partition, or of one that was read and may have another location since."""
-    if isinstance(item.handle, Input):
-        return item.handle.fields
-    found = input_of(item.handle)
-    storage = {**(found.get("StorageDescriptor") or {})}
-    if item.sd.location:
-        storage["Location"] = item.sd.location
-    return {**found, "StorageDescriptor": storage} if storage else found
-
-
-def _filled(wanted: Any, there: Any) -> Mapping[str, Any]:
-    return _filled_in(wanted.handle.fields, there.handle)
-
-
-def _filled_in(wanted: Mapping[str, Any], there: Mapping[str, Any]) -> dict[str, Any]:
-    """The input of an update, which replaces everything: it repeats what stays where the source says nothing."""
-    found = {**{name: there[name] for name in _STAYS if there.get(name)}, **wanted}
-    location = (there.get("StorageDescriptor") or {}).get("Location")
-    if location and not (wanted.get("StorageDescriptor") or {}).get("Location"):
-        found["StorageDescriptor"] = {**wanted.get("StorageDescriptor", {}), "Location": location}
-    return found
-
-
-def _storage_of(table: Any) -> Mapping[str, Any]:
-    """A table in Glue's own words, with its StorageDescriptor; wanted or read."""
-    handle = getattr(table, "handle", None)
-    if handle is None:
-        return translated(table)[0]
-    return handle.fields if isinstance(handle, Input) else handle
-
-
-def _columns(item: Mapping[str, Any]) -> Sequence[Any]:
-    return (item.get("StorageDescriptor") or {}).get("Columns") or []
 
 
 def _raise_any(errors: Sequence[Mapping[str, Any]], database: str) -> None:
