@@ -11,6 +11,8 @@ from pysync.targets.aws.session import Clients
 from pysync.targets.settings import TargetSettings
 from pysync.validation import Finite, Seconds, matching
 
+Url = Annotated[str, matching(r"https?://\S+", 'a URL; write "https://host"')]
+
 
 class AssumeRole(BaseModel):
     """The IAM role that a target works as, taken on with the credentials that are found first."""
@@ -40,8 +42,8 @@ class AwsSettings(TargetSettings):
     catalog_id: Annotated[str, matching(r"\S{1,255}", "a catalog ID; spaces are refused")] | None = Field(
         default=None, description="Account of the Data Catalog. Default: the account of the credentials."
     )
-    endpoint_url: Annotated[str, matching(r"https?://\S+", 'a URL; write "https://host"')] | None = Field(
-        default=None, description="Another endpoint of the service, for example in a VPC, or an emulator."
+    endpoint_url: Url | None = Field(
+        default=None, description="Another endpoint of AWS, for example in a VPC, or an emulator."
     )
     create_missing_databases: bool = Field(
         default=False, description="Whether a missing database is created for a table. Otherwise the event is parked."
@@ -57,6 +59,10 @@ class AwsSettings(TargetSettings):
 
     # Lanes are opened from one settings object: through it they share their clients, and so one rate and one pool.
     _clients: Clients = PrivateAttr(default_factory=Clients)
+
+    def endpoint_of(self, service: str) -> str | None:  # noqa: ARG002, other kinds have several services
+        """The endpoint of a service; None: as botocore finds it."""
+        return self.endpoint_url
 
     @field_validator("delete_data")
     @classmethod
