@@ -79,9 +79,13 @@ class Scripted:
 
 
 @pytest.fixture(autouse=True)
-def _impatient(monkeypatch):
+def _sending_again_at_once(monkeypatch):
     monkeypatch.setattr("pysync.targets.athena.api._FIRST_SECONDS", 0.001)
     monkeypatch.setattr("pysync.targets.athena.api._LONGEST_SECONDS", 0.001)
+
+
+@pytest.fixture
+def _impatient(monkeypatch):
     monkeypatch.setattr("pysync.targets.athena.polling.SILENT_SECONDS", 0.05)
 
 
@@ -164,6 +168,21 @@ def test_a_start_that_is_sent_again_is_the_same_to_athena(error):
     assert len({request["ClientRequestToken"] for request in scripted.requests}) == 2, "a later statement is another"
 
 
+def test_so_it_is_on_another_lane_after_all_answers_were_lost_unless_another_came_between():
+    scripted = Scripted(start=[ReadTimeoutError(endpoint_url="http://x")])
+    settings = settings_of(scripted)
+    for _ in range(2):
+        with pytest.raises(OutcomeUnknown):
+            Athena(settings).run(DDL, "db")
+    (token,) = {request["ClientRequestToken"] for request in scripted.requests}
+    scripted.answers["start"] = []
+    Athena(settings).run("CREATE EXTERNAL TABLE `db`.`t` (`a` int)", "db")
+    Athena(settings).run(DDL, "db")
+    tokens = [request["ClientRequestToken"] for request in scripted.requests[-2:]]
+    assert token not in tokens
+    assert len(set(tokens)) == 2
+
+
 @pytest.mark.parametrize(
     ("number", "kind"), [(1401, Unavailable), (1500, Unavailable), (1006, Rejected), (1301, Missing)]
 )
@@ -188,6 +207,7 @@ def test_looks_that_fail_in_between_are_repeated(end, kind):
     assert scripted.calls["look"] == 3
 
 
+@pytest.mark.usefixtures("_impatient")
 def test_nobody_says_what_became_of_it():
     scripted = Scripted(look=[refused("ThrottlingException")])
     with pytest.raises(OutcomeUnknown, match=r"the result of query q1 is unknown: .*ThrottlingException"):
@@ -201,6 +221,7 @@ def test_it_asks_about_no_more_queries_in_one_call_than_athena_takes():
     assert [len(asked) for asked in scripted.asked] == [MOST_AT_ONCE, 1]
 
 
+@pytest.mark.usefixtures("_impatient")
 def test_athena_does_not_know_the_query():
     scripted = Scripted()
     scripted.batch_get_query_execution = lambda **_: {"QueryExecutions": [], "UnprocessedQueryExecutionIds": []}
@@ -265,6 +286,7 @@ def test_nor_on_another_lane_but_other_tables_go_on(monkeypatch):
     assert scripted.asked[-1] == ["q2"]
 
 
+@pytest.mark.usefixtures("_impatient")
 def test_nor_while_athena_does_not_answer(monkeypatch):
     monkeypatch.setattr("pysync.targets.athena.execution._SETTLE_SECONDS", 0.2)
     scripted = Scripted(look=[EndpointConnectionError(endpoint_url="x")])
@@ -298,7 +320,7 @@ def test_a_statement_is_named_without_its_strings():
     assert "secret" not in str(error.value)
 
 
-@pytest.mark.usefixtures("logging_restored")
+@pytest.mark.usefixtures("logging_restored", "_impatient")
 def test_nothing_but_our_own_lines_is_logged_of_what_goes_wrong(capfd):
     logs.configure("debug", "json")
     with pytest.raises(Rejected):
@@ -317,6 +339,7 @@ def test_nothing_but_our_own_lines_is_logged_of_what_goes_wrong(capfd):
     assert "secret" not in repr(lines)
 
 
+@pytest.mark.usefixtures("_impatient")
 def test_a_lost_answer_is_logged_with_its_target_and_statement():
     with capture_logs() as lines, pytest.raises(OutcomeUnknown):
         athena(Scripted(look=[refused("ThrottlingException")])).run(f"{DDL} ('secret')", "db")

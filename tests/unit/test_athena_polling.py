@@ -79,7 +79,11 @@ def test_it_does_not_ask_before_it_is_time_nor_when_nobody_waits() -> None:
         asked.append(now[0])
         return dict.fromkeys(some, DONE)
 
-    found = Polling(look, EVERY, clock=lambda: now.__setitem__(0, now[0] + EVERY / 4) or now[0])
+    def clock() -> float:
+        now[0] += EVERY / 4
+        return now[0]
+
+    found = Polling(look, EVERY, clock=clock)
     assert found.ending("q", PATIENCE) == DONE
     assert len(asked) == 1
     assert asked[0] >= 100.0 + EVERY
@@ -115,6 +119,14 @@ def test_who_hears_nothing_for_some_time_is_told_why(monkeypatch: pytest.MonkeyP
         Polling(look, EVERY).ending("q1", PATIENCE)
 
 
+def test_so_is_who_waits_no_longer_if_the_last_look_failed() -> None:
+    def look(_: Sequence[str]) -> dict[str, Ending]:
+        raise Unavailable("denied")
+
+    with pytest.raises(Unanswered, match="query q1: denied"):
+        Polling(look, EVERY).ending("q1", 0.1)
+
+
 def test_failures_make_it_ask_less_often(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(polling, "SILENT_SECONDS", 0.5)
     looks = 0
@@ -127,6 +139,35 @@ def test_failures_make_it_ask_less_often(monkeypatch: pytest.MonkeyPatch) -> Non
     with pytest.raises(Unanswered):
         Polling(look, EVERY).ending("q1", PATIENCE)
     assert looks <= 8, "each pause is at least half of twice the one before: 0.01 s becomes 0.5 s within some looks"
+
+
+def test_an_outage_may_last(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Thousands of failures: the pause between them stays what it is."""
+    now, looks = [0.0], 0
+
+    def look(some: Sequence[str]) -> dict[str, Ending]:
+        nonlocal looks
+        looks += 1
+        if looks < 3000:
+            raise Unavailable("throttled")
+        return dict.fromkeys(some, DONE)
+
+    def clock() -> float:
+        now[0] += 10.0
+        return now[0]
+
+    monkeypatch.setattr(polling, "SILENT_SECONDS", 1e9)
+    assert Polling(look, 1.0, clock=clock).ending("q", 1e9) == DONE
+
+
+def test_a_long_time_between_two_looks_is_no_silence() -> None:
+    now = [0.0]
+
+    def clock() -> float:
+        now[0] += 10.0
+        return now[0]
+
+    assert Polling(lambda some: dict.fromkeys(some, DONE), 20.0, clock=clock).ending("q", 1e6) == DONE
 
 
 def test_a_query_that_does_not_end_is_given_back_as_it_is() -> None:

@@ -39,7 +39,7 @@ def test_a_burst_and_then_so_many_a_second() -> None:
 
 
 def test_it_says_no_as_aws_does() -> None:
-    with pytest.raises(Refusal, match="^ThrottlingException: Rate exceeded$"):
+    with pytest.raises(Refusal, match=r"^ThrottlingException: Rate exceeded$"):
         Quotas({"A": Rate(0, 0)}).take("A")
 
 

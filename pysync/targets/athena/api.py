@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import uuid
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
 from typing import Any
 
 import structlog
@@ -13,7 +14,7 @@ from pysync.targets.athena.errors import Ending
 from pysync.targets.athena.settings import PRIMARY, AthenaSettings
 from pysync.targets.aws.errors import classified
 from pysync.targets.aws.session import client, tell_calls
-from pysync.targets.base import Forbidden, OutcomeUnknown, Unavailable
+from pysync.targets.base import Forbidden, OutcomeUnknown, Rejected, Unavailable
 
 MOST_AT_ONCE = 50
 """Queries that one BatchGetQueryExecution takes."""
@@ -24,6 +25,15 @@ without a lane.
 _FIRST_SECONDS, _LONGEST_SECONDS = 0.25, 2.0
 
 log = structlog.get_logger(__name__)
+
+
+@dataclass(frozen=True, slots=True)
+class Request:
+    """A statement that is to run, with this database as the current one. By the token Athena runs it once."""
+
+    statement: str
+    database: str | None
+    token: str = field(default_factory=lambda: str(uuid.uuid4()))
 
 
 class AthenaApi:
@@ -44,20 +54,19 @@ class AthenaApi:
             raise Unavailable(f"the work group {group!r} of {self._where} is disabled", "enable the work group")
         return group
 
-    def start(self, statement: str, database: str | None, what: str) -> str:
-        """Have a statement run, with this database as the current one; returns its query's id.
+    def start(self, request: Request, what: str) -> str:
+        """Have a statement run; returns its query's id. It is sent again while AWS throttles, or the answer is lost.
 
-        It is sent again while AWS throttles, or if the answer is lost. The token says that it is the same one: it runs
-        once. Raises Unavailable, Rejected or OutcomeUnknown.
+        Raises Unavailable, Rejected or OutcomeUnknown.
         """
         context = {"Catalog": self._settings.catalog or "AwsDataCatalog"}
-        request = {
+        arguments = {
             **self._place,
-            "QueryString": statement,
-            "QueryExecutionContext": context | ({"Database": database} if database else {}),
-            "ClientRequestToken": str(uuid.uuid4()),
+            "QueryString": request.statement,
+            "QueryExecutionContext": context | ({"Database": request.database} if request.database else {}),
+            "ClientRequestToken": request.token,
         }
-        return str(_patiently(lambda: self._started(request, what)))
+        return _patiently(lambda: self._started(arguments, what))
 
     def look(self, queries: Sequence[str]) -> Mapping[str, Ending]:
         """How these queries are; those that Athena does not know are left out. Raises Unavailable or Rejected."""
@@ -79,25 +88,33 @@ class AthenaApi:
     def _client(self) -> Any:
         return client(self._settings, "athena")
 
-    def _started(self, request: Mapping[str, Any], what: str) -> str:
+    def _started(self, arguments: Mapping[str, Any], what: str) -> str:
         with classified(what):
-            return str(self._client.start_query_execution(**request)["QueryExecutionId"])
+            return str(self._client.start_query_execution(**arguments)["QueryExecutionId"])
 
     def _seen(self, queries: Sequence[str]) -> Sequence[Mapping[str, Any]]:
         if not self._one_by_one:
             try:
-                with classified(f"cannot see queries of {self._where}", reading=True):
-                    found: Sequence[Any] = self._client.batch_get_query_execution(QueryExecutionIds=list(queries))[
-                        "QueryExecutions"
-                    ]
-                    return found
+                return self._seen_together(queries)
             except Forbidden as error:
                 self._one_by_one = True
                 log.warning(
                     "poll_denied", target=self._settings.name, fallback="GetQueryExecution", reason=error.message
                 )
-        with classified(f"cannot see a query of {self._where}", reading=True):
-            return [self._client.get_query_execution(QueryExecutionId=it)["QueryExecution"] for it in queries]
+        return [found for query in queries for found in self._seen_alone(query)]
+
+    def _seen_together(self, queries: Sequence[str]) -> Sequence[Mapping[str, Any]]:
+        with classified(f"cannot see queries of {self._where}", reading=True):
+            answer: Mapping[str, Any] = self._client.batch_get_query_execution(QueryExecutionIds=list(queries))
+        found: Sequence[Mapping[str, Any]] = answer["QueryExecutions"]
+        return found
+
+    def _seen_alone(self, query: str) -> Sequence[Mapping[str, Any]]:
+        try:
+            with classified(f"cannot see query {query} of {self._where}", reading=True):
+                return [self._client.get_query_execution(QueryExecutionId=query)["QueryExecution"]]
+        except Rejected:  # Athena does not know it, or not yet
+            return []
 
 
 def _place(settings: AthenaSettings) -> dict[str, Any]:

@@ -9,7 +9,7 @@ from contextlib import suppress
 import structlog
 
 from pysync.errors import PysyncError
-from pysync.targets.athena.api import AthenaApi
+from pysync.targets.athena.api import AthenaApi, Request
 from pysync.targets.athena.errors import Ending, failure
 from pysync.targets.athena.polling import Polling, Unanswered
 from pysync.targets.athena.settings import AthenaSettings
@@ -30,6 +30,8 @@ class _Common:
         self.api = AthenaApi(settings)
         self.polling = Polling(self.api.look, settings.poll_seconds)
         # By the table or database that they are about. Only one lane at a time has to do with that.
+        self.unanswered: dict[str, Request] = {}
+        """Statements of which nobody knows whether Athena has them."""
         self.unfinished: dict[str, str] = {}
         """The queries whose end nobody has seen."""
 
@@ -39,7 +41,8 @@ class Athena:
 
     def __init__(self, settings: AthenaSettings) -> None:
         common = shared(settings, "statements", lambda: _Common(settings))
-        self._api, self._polling, self._unfinished = common.api, common.polling, common.unfinished
+        self._api, self._polling = common.api, common.polling
+        self._unanswered, self._unfinished = common.unanswered, common.unfinished
         self._seconds = settings.statement_timeout_seconds
         self._name = settings.name
 
@@ -58,16 +61,13 @@ class Athena:
         what = f"{short} on target {self._name!r}"
         self._settle(about)
         started = time.monotonic()
-        query = self._api.start(statement, database, what)
-        self._unfinished[about] = query
+        query = self._started(about, Request(statement, database), what)
         ending = self._ending(query, short)
         if not ending.is_final:
             waited = time.monotonic() - started
             raise OutcomeUnknown(f"{what}: query {query} did not finish within {waited:.0f} s and was cancelled")
         self._unfinished.pop(about, None)
-        log.debug(
-            "statement_finished", target=self._name, statement=summary(statement), query=query, state=ending.state
-        )
+        log.debug("statement_finished", target=self._name, statement=short, query=query, state=ending.state)
         if not ending.succeeded:
             raise failure(ending, f"{what}: query {query}")
 
@@ -77,6 +77,17 @@ class Athena:
 
     def close(self) -> None:
         """Nothing to give back: the other lanes use the client, too."""
+
+    def _started(self, about: str, request: Request, what: str) -> str:
+        """Have a statement run. If nobody knows whether Athena has this very one already, it is sent with its token."""
+        before = self._unanswered.get(about)
+        if before is not None and (before.statement, before.database) == (request.statement, request.database):
+            request = before
+        self._unanswered[about] = request
+        query = self._api.start(request, what)
+        self._unfinished[about] = query
+        del self._unanswered[about]
+        return query
 
     def _ending(self, query: str, statement: str) -> Ending:
         """How the query ended. One that takes too long is cancelled."""

@@ -21,7 +21,9 @@ Look = Callable[[Sequence[str]], Mapping[str, Ending]]
 HANGS_SECONDS = 5.0
 """How long lanes wait for the answer to one of them, before the next lane asks."""
 SILENT_SECONDS = 15.0
-"""How long Athena may leave a query without an answer, before its end counts as unknown."""
+"""How long Athena may leave a query without an answer, before its end counts as unknown; at least some looks."""
+_SOME_LOOKS = 4
+_MOST_DOUBLINGS = 10
 
 
 class Unanswered(PysyncError):
@@ -58,9 +60,10 @@ class Polling:
         awaited = self._begin(query)
         try:
             while not awaited.ending.is_final and self._clock() < until:
-                if self._is_time(until):
+                if self._is_time(awaited, until):
                     self._ask()
                 self._assert_answered(query, awaited)
+            self._assert_answered(query, awaited, last=True)
         finally:
             with self._changed:
                 self._awaited.pop(query, None)
@@ -73,10 +76,12 @@ class Polling:
                 self._next = max(self._next, now + self._every)
             return self._awaited.setdefault(query, _Awaited(now, Ending("QUEUED")))
 
-    def _is_time(self, until: float) -> bool:
+    def _is_time(self, awaited: _Awaited, until: float) -> bool:
         """Wait until something has changed, or it is time to ask: then the caller asks, and others wait for that."""
         with self._changed:
             now = self._clock()
+            if awaited.ending.is_final:
+                return False
             if now < self._next:
                 self._changed.wait(min(self._next, until) - now)
                 return False
@@ -103,7 +108,8 @@ class Polling:
     def _pause(self) -> float:
         if not self._failures:
             return self._every
-        longest: float = min(self._every * 2**self._failures, HANGS_SECONDS)
+        doubled: float = self._every * 2 ** min(self._failures, _MOST_DOUBLINGS)
+        longest = max(min(doubled, HANGS_SECONDS), self._every)
         return random.uniform(longest / 2, longest)  # noqa: S311, so that several targets do not ask at once
 
     def _note(self, query: str, ending: Ending | None, error: PysyncError | None) -> None:
@@ -114,8 +120,11 @@ class Polling:
             awaited.heard, awaited.ending = self._clock(), ending
         awaited.error = error
 
-    def _assert_answered(self, query: str, awaited: _Awaited) -> None:
-        if awaited.ending.is_final or self._clock() - awaited.heard < SILENT_SECONDS:
+    def _assert_answered(self, query: str, awaited: _Awaited, *, last: bool = False) -> None:
+        """Raise Unanswered after some time without an answer, or if the `last` look failed."""
+        patience = max(SILENT_SECONDS, _SOME_LOOKS * self._every)
+        is_silent = self._clock() - awaited.heard >= patience or (last and awaited.error is not None)
+        if awaited.ending.is_final or not is_silent:
             return
         said = awaited.error.message if awaited.error else "Athena says nothing of it"
         raise Unanswered(f"query {query}: {said}", awaited.error.hint if awaited.error else None) from awaited.error
