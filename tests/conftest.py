@@ -80,7 +80,7 @@ def no_thread_goes_on() -> Iterator[None]:
 @pytest.fixture(autouse=True)
 def logging_as_before() -> Iterator[None]:
     """Commands that run in the test's process configure pysync's logging, which would outlive the test's output."""
-    root, silent = logging.getLogger(), [logging.getLogger(name) for name in ("py4j", "pyathena")]
+    root, silent = logging.getLogger(), [logging.getLogger("py4j")]
     handlers, level = list(root.handlers), root.level
     hooks = sys.excepthook, threading.excepthook, sys.unraisablehook
     yield

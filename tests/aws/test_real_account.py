@@ -14,7 +14,7 @@ from typing import Any
 import pytest
 
 from tests.support.corpus import Case, cases
-from tests.support.corpus.check import assert_arrived, assert_database_arrived, assert_parked
+from tests.support.corpus.check import assert_case, assert_database_arrived
 from tests.support.corpus.run import TARGETS, Findings, Run
 
 PLACE, PREFIX = "PYSYNC_TEST_AWS_PLACE", "PYSYNC_TEST_AWS_DATABASES"
@@ -103,12 +103,7 @@ def findings(run: Run) -> Findings:
 @pytest.mark.parametrize("case", cases(), ids=lambda case: case.title)
 def test_a_table_arrives(findings: Findings, account: Account, case: Case) -> None:
     """As on the embedded AWS: a case that fails here and not there is where the two differ."""
-    assert_arrived(findings, case, "api", account.bucket)
-    if case.said:
-        assert_arrived(findings, case, "ddl", account.bucket)
-    else:
-        assert_parked(findings, case, "ddl")
-        assert_arrived(findings, case, "lake", account.bucket)
+    assert_case(findings, case, account.bucket, here=False)
 
 
 @pytest.mark.parametrize("number", range(6))

@@ -26,6 +26,7 @@ from pysync.queue import EventQueue
 from pysync.replay.drain import Drain
 from pysync.replay.translate import Translator
 from pysync.targets.kinds import target_kind
+from tests.bench import athena_burst
 from tests.bench.frame import Row, Say
 from tests.bench.histories import History
 from tests.bench.replay import LANES, append_all, draining
@@ -53,14 +54,17 @@ class Run:
         return self.partitions / self.seconds
 
 
-def run(say: Say) -> list[Row]:
-    """The rows `glue.athena.*` and `glue.api.*`."""
+def run(say: Say) -> Iterator[Row]:
+    """The rows `glue.athena.*`, `glue.api.*`, `glue.athena_burst*` and `glue.athena_stream*`."""
     with (
         tempfile.TemporaryDirectory(prefix="pysync-bench-") as name,
         EmbeddedAws(Path(name) / "aws") as aws,
         mock.patch.dict(os.environ, aws.environment()),
     ):
-        return [*_by_statements(aws, Path(name), say), *_by_calls(aws, Path(name), say)]
+        yield from _by_statements(aws, Path(name), say)
+        yield from _by_calls(aws, Path(name), say)
+    with tempfile.TemporaryDirectory(prefix="pysync-bench-") as name:
+        yield from athena_burst.rows(Path(name), say)
 
 
 def _by_statements(aws: EmbeddedAws, directory: Path, say: Say) -> list[Row]:

@@ -11,7 +11,7 @@ from hmsclient.genthrift.hive_metastore import ttypes as hive
 
 from pysync.embedded.aws import EmbeddedAws
 from pysync.model.names import TableName
-from pysync.targets.aws.session import client
+from pysync.targets.aws.session import client, provide
 from pysync.targets.aws.settings import AwsSettings
 from pysync.targets.aws.translate import database_input, table_input
 from pysync.targets.glue import GlueSettings, glue_target
@@ -20,7 +20,7 @@ from pysync.targets.settings import TargetSettings
 from tests.conformance.harness import features_of
 
 _READS = ("Get", "BatchGet", "List")
-_POLL = "GetQueryExecution"  # how often it is asked for is a matter of time
+_POLL = "BatchGetQueryExecution"  # how often it is asked for is a matter of time
 
 
 class GlueHarness:
@@ -40,7 +40,8 @@ class GlueHarness:
         self._glue = self.aws.client("glue")
         self._glue.create_database(DatabaseInput={"Name": "default"})
         self._open: list[Any] = []
-        self._clients = self._recorded(self.settings())._clients
+        first = self._recorded(self.settings())
+        self._clients = {service: client(first, service) for service in self.services}
 
     def settings(self, **values: Any) -> Any:
         """The settings of a target called `dr`."""
@@ -51,7 +52,7 @@ class GlueHarness:
         """A new target with these settings; those that need no clients of their own share them: each takes 15 MB."""
         settings = self.settings(**values)
         if values.keys() & AwsSettings.model_fields.keys() <= TargetSettings.model_fields.keys():
-            settings._clients = self._clients
+            provide(settings, **self._clients)
         else:
             self._recorded(settings)
         target = self.target(settings)

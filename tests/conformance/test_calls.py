@@ -22,8 +22,8 @@ Step = tuple[str, Operation, Outcome]
 KINDS = {"hms": 0, "faulty": 0, "glue": 1, "athena": 2, "spark": 3}
 """The column of each kind in the table below."""
 
-# Calls of thrift, of the Glue API, of that and statements (a statement is two: it is started, and its end is read), and
-# of Spark's catalog. So many were made before there were stores. Partitions are 500; at Athena 230, at Spark 130.
+# Calls of thrift, of the Glue API, of that and statements (a statement was two then: its result was read, too), and of
+# Spark's catalog. So many were made before there were stores. Partitions are 500; at Athena 230, at Spark 130.
 MOST: Mapping[str, tuple[int, int, int, int]] = {
     "create database": (2, 2, 5, 2),
     "same database": (1, 1, 2, 1),

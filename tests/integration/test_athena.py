@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import json
+import re
 import time
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
@@ -251,12 +253,24 @@ def test_partitions_that_cannot_be_said_do_not_keep_the_others_from_it(
         assert sorted(part.values[0] for part in never.partitions(name)) == ["1", "2"]
 
 
-def test_what_athena_refuses_the_glue_api_does(harness: AthenaHarness, source: Source, name: TableName) -> None:
+@pytest.mark.parametrize(
+    ("reason", "number"),
+    [
+        ("FAILED: SemanticException [Error 10035]: whatever", 1003),
+        ("FAILED: NullPointerException Name is null", 1003),
+        ("Can not create a Path from an empty string", 1003),
+        ("MetaException(message:x (Service: Amazon S3; Status Code: 404; Error Code: NoSuchBucket))", 1003),
+        ("Invalid column type", 1000),
+    ],
+)
+def test_what_athena_refuses_the_glue_api_does(
+    harness: AthenaHarness, source: Source, name: TableName, *, reason: str, number: int
+) -> None:
     put = source.put_table(plain(name))
-    harness.aws.fault("Athena.exec", code="x", reason="FAILED: SemanticException [Error 10035]: whatever", type=1003)
-    with pytest.raises(Rejected, match="Error 10035"):
+    harness.aws.fault("Athena.exec", code="x", reason=reason, type=number)
+    with pytest.raises(Rejected, match=re.escape(reason)):
         harness.open(glue_api="never").apply(put)
-    harness.aws.fault("Athena.exec", code="x", reason="FAILED: SemanticException [Error 10035]: whatever", type=1003)
+    harness.aws.fault("Athena.exec", code="x", reason=reason, type=number)
     assert harness.open().apply(put) == Outcome.APPLIED
     assert [call for call, _ in harness.writes] == ["StartQueryExecution"] * 2 + ["CreateTable"]
 
@@ -352,21 +366,33 @@ def test_done_but_said_to_have_failed(harness: AthenaHarness, source: Source, na
     assert lake.apply(put) == Outcome.UNCHANGED
 
 
-def test_done_and_its_results_denied(harness: AthenaHarness, source: Source, name: TableName) -> None:
-    put, lake = source.put_table(plain(name)), harness.open()
-    harness.aws.fault("Athena.GetQueryResults", code="AccessDeniedException", count=3)
-    assert [lake.apply(put), lake.apply(put)] == [Outcome.APPLIED, Outcome.UNCHANGED]
-
-
 def test_an_answer_that_is_lost_is_asked_for_again_and_the_statement_runs_once(
     harness: AthenaHarness, source: Source, name: TableName
 ) -> None:
     put, lake = source.put_table(plain(name)), harness.open()
     harness.aws.reset_calls()
-    harness.aws.fault("Athena.StartQueryExecution", after=True)
-    harness.aws.fault("Athena.GetQueryExecution", lose=True)
+    harness.aws.fault("Athena.StartQueryExecution", after=True, count=3)
+    harness.aws.fault("Athena.BatchGetQueryExecution", lose=True, count=3)
     assert lake.apply(put) == Outcome.APPLIED
     assert harness.aws.statements() == {"CREATE TABLE": 1}
+
+
+def test_statements_of_all_lanes_are_asked_about_in_one_call(harness: AthenaHarness, source: Source) -> None:
+    database = harness.new_database()
+    settings = harness.settings(lanes=12, poll_seconds=0.3)
+    lanes = [harness.target(settings) for _ in range(settings.lanes)]
+    lanes[0].apply(source.put_database(database))
+    puts = [source.put_table(plain(TableName(database, f"t{number}"))) for number in range(len(lanes))]
+    harness.aws.reset_calls()
+    harness.aws.fault("Athena.exec", delay_seconds=1.0, count=len(lanes))
+    with ThreadPoolExecutor(len(lanes)) as threads:
+        assert list(threads.map(lambda lane, put: lane.apply(put), lanes, puts)) == [Outcome.APPLIED] * len(lanes)
+    calls = harness.aws.calls()
+    assert harness.aws.statements() == {"CREATE TABLE": len(lanes)}
+    assert calls["Athena.StartQueryExecution"] == len(lanes)
+    assert "Athena.GetQueryExecution" not in calls
+    for lane in lanes:
+        lane.close()
 
 
 def test_a_statement_that_hangs_is_cancelled_and_run_again(

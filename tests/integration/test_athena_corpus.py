@@ -9,7 +9,7 @@ import pytest
 
 from pysync.embedded.aws import EmbeddedAws
 from tests.support.corpus import Case, cases
-from tests.support.corpus.check import assert_arrived, assert_database_arrived, assert_parked
+from tests.support.corpus.check import assert_case, assert_database_arrived
 from tests.support.corpus.run import Findings, Run
 
 pytestmark = [pytest.mark.athena, pytest.mark.timeout(600)]
@@ -59,14 +59,8 @@ def test_there_are_enough_cases(run: Run) -> None:
 
 
 @pytest.mark.parametrize("case", cases(), ids=lambda case: case.title)
-def test_a_table_arrives(run: Run, findings: Findings, case: Case) -> None:
-    """By the Glue API field by field; by statements but for what they lose, or it is parked with the reason."""
-    assert_arrived(findings, case, "api", EmbeddedPlace.bucket)
-    if case.said:
-        assert_arrived(findings, case, "ddl", EmbeddedPlace.bucket)
-    else:
-        assert_parked(findings, case, "ddl")
-        assert_arrived(findings, case, "lake", EmbeddedPlace.bucket)
+def test_a_table_arrives(findings: Findings, case: Case) -> None:
+    assert_case(findings, case, EmbeddedPlace.bucket, here=True)
 
 
 @pytest.mark.parametrize("number", range(6))

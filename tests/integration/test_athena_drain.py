@@ -6,6 +6,8 @@ import time
 from collections.abc import Iterator
 from itertools import count
 from pathlib import Path
+from threading import Event as Flag
+from threading import Thread
 from typing import Any
 
 import pytest
@@ -14,7 +16,9 @@ from pysync.embedded.aws import EmbeddedAws
 from pysync.model.event import Event
 from tests.bench.histories import History
 from tests.support import wait_until
+from tests.support.glue import every
 from tests.support.glue_drains import Drains, catalog, drains, of, renamed
+from tests.support.proxy import Proxy
 
 pytestmark = pytest.mark.athena
 
@@ -39,8 +43,14 @@ FAULTS: dict[str, list[dict[str, Any]]] = {
     ],
     "hanging": [{"target": "Athena.exec", "delay_seconds": 60.0, "count": 2}],
     "answers lost": [
-        {"target": "Athena.StartQueryExecution", "after": True, "count": 5},
-        {"target": "Athena.GetQueryExecution", "lose": True, "count": 5},
+        {"target": "Athena.StartQueryExecution", "after": True, "count": 12},
+        {"target": "Athena.BatchGetQueryExecution", "lose": True, "count": 5},
+    ],
+    "looks throttled": [{"target": "Athena.BatchGetQueryExecution", "code": "ThrottlingException", "count": 5}],
+    "looks denied": [{"target": "Athena.BatchGetQueryExecution", "code": "AccessDeniedException"}],
+    "refused": [
+        {"target": "Athena.exec", "code": "x", "reason": reason, "type": 1003}
+        for reason in ("FAILED: NullPointerException Name is null", "NoSuchBucket", "Invalid column type", "whatever")
     ],
 }
 
@@ -100,8 +110,8 @@ _THROTTLED = {
     ],
 }
 _LONG_SECONDS = 30.0
-_MOST_TRIES = 60
-"""In 30 s: three by botocore for each try of the drain's, whose waits double up to 5 s; and two lanes."""
+_MOST_TRIES = 80
+"""In 30 s: five of a statement, or three by botocore, for each try of the drain's, whose waits double up to 5 s."""
 
 
 @pytest.mark.parametrize("kind", _THROTTLED)
@@ -119,7 +129,7 @@ def test_half_a_minute_of_throttling_is_waited_for(aws: EmbeddedAws, tmp_path: P
         found.append(a_history(storm))
         wait_until(lambda: found.status(storm)["state"] == "waiting", what="the waiting of the throttled target")
         time.sleep(_LONG_SECONDS)
-        tried = sum(aws.calls().get(members["target"], 0) for members in _THROTTLED[kind])
+        tried = sum(aws.calls().get(target, 0) for target in {members["target"] for members in _THROTTLED[kind]})
         assert found.queued(storm)
         assert found.status(storm)["state"] == "waiting"
         assert 0 < tried <= _MOST_TRIES
@@ -129,3 +139,73 @@ def test_half_a_minute_of_throttling_is_waited_for(aws: EmbeddedAws, tmp_path: P
     there = catalog(aws.client("glue"))
     assert of(there, calm)
     assert of(there, storm) == renamed(of(there, calm), calm, storm)
+
+
+def created(name: str, tables: int) -> list[Event]:
+    """A database with some tables: a statement each."""
+    made = History(name, "s3://bucket/warehouse")
+    return [made.begin(), *(made.create(made.table(f"t{number}", 3)) for number in range(tables))]
+
+
+_CREATED = {"CREATE DATABASE": 1, "CREATE TABLE": 30}
+
+
+def test_answers_that_are_lost_make_no_statement_run_twice(aws: EmbeddedAws, tmp_path: Path) -> None:
+    """Each is carried out, and its answer lost: the same statement is sent again, and Athena knows that it is."""
+    name = f"lost{next(_NUMBERS)}"
+    aws.reset_calls()
+    aws.fault("Athena.StartQueryExecution", after=True, count=3)
+    with drains(tmp_path) as found:
+        found.add("athena", name=name, endpoint_url=aws.url, staging="s3://staging/", poll_seconds=0.05)
+        found.append(created(name, 30))
+        found.finish(name, 120)
+        assert found.queue.target(name).parked.count() == 0
+    assert aws.statements() == _CREATED
+    assert aws.calls()["Athena.StartQueryExecution"] == sum(_CREATED.values()) + 3
+
+
+def test_a_look_that_hangs_holds_up_one_lane(aws: EmbeddedAws, tmp_path: Path) -> None:
+    """For as long as a call may take; the other lanes ask without it."""
+    name = f"hangs{next(_NUMBERS)}"
+    aws.reset_calls()
+    with drains(tmp_path) as found:
+        found.add("athena", name=name, endpoint_url=aws.url, staging="s3://staging/", poll_seconds=0.05)
+        found.append(created(name, 0))
+        found.finish(name, 120)
+        aws.fault("Athena.BatchGetQueryExecution", delay_seconds=30.0)
+        found.append(created(name, 30)[1:])
+        wait_until(lambda: len(_tables(aws, name)) == 30, seconds=60, what="the tables")
+        assert found.queued(name), "the lane that asked is not done"
+        found.finish(name, 120)
+    assert aws.statements() == _CREATED
+
+
+def test_connections_that_are_cut_lose_nothing_and_do_nothing_twice(aws: EmbeddedAws, tmp_path: Path) -> None:
+    """Resets in the middle of whatever goes over the wire, to Athena and Glue."""
+    name, done = f"cut{next(_NUMBERS)}", Flag()
+    proxy = Proxy(int(aws.url.rpartition(":")[2]))
+    aws.reset_calls()
+
+    def cut() -> None:
+        while not done.wait(0.1):
+            proxy.cut()
+
+    cutter = Thread(target=cut)
+    with drains(tmp_path) as found:
+        place = {"endpoint_url": f"http://127.0.0.1:{proxy.port}", "staging": "s3://staging/", "poll_seconds": 0.05}
+        found.add("athena", name=name, lanes=8, **place)
+        cutter.start()
+        found.append(created(name, 30))
+        try:
+            found.finish(name, 120)
+        finally:
+            done.set()
+            cutter.join()
+        assert found.queue.target(name).parked.count() == 0
+    proxy.close()
+    assert len(_tables(aws, name)) == 30
+    assert aws.statements() == _CREATED
+
+
+def _tables(aws: EmbeddedAws, database: str) -> list[str]:
+    return [it["Name"] for it in every(aws.client("glue"), "get_tables", "TableList", DatabaseName=database)]

@@ -17,8 +17,14 @@ def wrapped(code, message):
     return f"{TASK}MetaException(message:{message} ({what}))"
 
 
-def kind_of(reason, number=None, state="FAILED"):
-    return type(failure(Ending(state, reason, number), "CREATE TABLE on target 'lake'"))
+def of_s3(code, status):
+    return (
+        f"{TASK}MetaException(message:x (Service: Amazon S3; Status Code: {status}; Error Code: {code}; Proxy: null))"
+    )
+
+
+def kind_of(reason, number=None, state="FAILED", category=None):
+    return type(failure(Ending(state, reason, number, category), "CREATE TABLE on target 'lake'"))
 
 
 @pytest.mark.parametrize(
@@ -57,11 +63,55 @@ def test_types_that_tell(number, kind):
         ("line 1:8: mismatched input 'EXTERNL'. Expecting: 'OR', 'SCHEMA', 'TABLE'", Rejected),
         (TASK + "Unable to alter table. REPLACE COLUMNS is not supported for table db.t", Rejected),
         (TASK + "MetaException(message:Number of TABLE_VERSION resources exceeds the account limit)", Rejected),
-        (TASK + "java.lang.NullPointerException", PysyncError),
+        (TASK + "MetaException(message:Unable to execute HTTP request: Read timed out)", OutcomeUnknown),
+        (of_s3("SlowDown", 503), Unavailable),
+        (of_s3("InternalError", 500), OutcomeUnknown),
     ],
 )  # fmt: skip
 def test_reasons_that_tell_where_the_type_does_not(reason, number, kind):
     assert kind_of(reason, number) is kind
+
+
+OWN_FAULTS = [
+    TASK + "Cannot validate serde: com.example.SerDe",
+    TASK + "java.lang.RuntimeException: MetaException(message:org.apache.hadoop.hive.serde2.SerDeException "
+    "Encountered AvroSerdeException determining schema. Returning signal schema to indicate problem: Unable to read "
+    "schema from given path: http://registry/x.avsc)",
+    TASK + "java.util.regex.PatternSyntaxException: Unclosed group near index 1 (",
+    "FAILED: NullPointerException Name is null",
+    TASK + "java.lang.IllegalArgumentException: Can not create a Path from an empty string",
+    "FAILED: Invalid column type name is too long",
+    of_s3("NoSuchBucket", 404),
+    TASK + "java.lang.NullPointerException",
+    "",
+]
+
+
+@pytest.mark.parametrize("reason", OWN_FAULTS)
+@pytest.mark.parametrize(("number", "category"), [(1003, None), (1003, 2), (None, 2), (1000, 2), (1004, 2), (9999, 2)])
+def test_what_is_the_statements_own_fault_is_a_refusal_whatever_it_says(reason, number, category):
+    """The Glue API may do what was asked for; without it, the event is parked with the reason."""
+    assert kind_of(reason, number, category=category) is Rejected
+
+
+@pytest.mark.parametrize("reason", OWN_FAULTS)
+def test_what_nobody_has_classified_is_none(reason):
+    assert kind_of(reason, 9999, category=3) is PysyncError
+    assert kind_of(reason) is PysyncError
+
+
+@pytest.mark.parametrize("reason", OWN_FAULTS)
+@pytest.mark.parametrize("number", [None, 0, 9999])
+def test_a_fault_of_athenas_own_is_tried_again(reason, number):
+    assert kind_of(reason, number, category=1) is OutcomeUnknown
+
+
+@pytest.mark.parametrize(
+    ("number", "kind"),
+    [(1401, Unavailable), (1404, Unavailable), (1500, Forbidden), (234, Forbidden), (100, OutcomeUnknown)],
+)
+def test_throttling_and_missing_rights_are_no_refusals_in_any_category(number, kind):
+    assert {kind_of("x", number, category=category) for category in (1, 2, 3, None)} == {kind}
 
 
 def test_somebody_cancelled_it():

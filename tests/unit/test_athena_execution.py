@@ -1,4 +1,4 @@
-"""One statement in real pyathena, before an Athena that says what it is told to."""
+"""Statements before an Athena that says what it is told to."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ import json
 import threading
 import time
 from collections import Counter
+from contextlib import nullcontext
 
 import pytest
 from botocore.exceptions import ClientError, EndpointConnectionError, ReadTimeoutError
@@ -13,6 +14,7 @@ from structlog.testing import capture_logs
 
 from pysync import logs
 from pysync.targets.athena import AthenaSettings
+from pysync.targets.athena.api import ATTEMPTS, MOST_AT_ONCE, AthenaApi
 from pysync.targets.athena.execution import Athena
 from pysync.targets.athena.statements import summary
 from pysync.targets.aws.session import provide
@@ -31,13 +33,10 @@ def refused(code, message="no", status=400):
 class Scripted:
     """A boto3 client of Athena: each call gives the next of its answers, and the last one from then on."""
 
-    class meta:  # noqa: N801, boto3's name
-        class config:  # noqa: N801
-            user_agent_extra = ""
-
-    def __init__(self, states=(SUCCEEDED,), *, start=(), results=(), stop=(), reason="", error=None):
-        self.answers = {"start": list(start), "get": list(states), "results": list(results), "stop": list(stop)}
-        self.reason, self.error, self.calls, self.requests = reason, error, Counter(), []
+    def __init__(self, states=(SUCCEEDED,), *, start=(), look=(), stop=(), reason="", error=None, category=2):
+        self.answers = {"start": list(start), "get": list(states), "look": list(look), "stop": list(stop)}
+        self.reason, self.error, self.category = reason, error, category
+        self.calls, self.requests, self.asked = Counter(), [], []
         self.cancelled = threading.Event()
 
     def _next(self, call):
@@ -53,26 +52,44 @@ class Scripted:
         self._next("start")
         return {"QueryExecutionId": f"q{self.calls['start']}"}
 
+    def batch_get_query_execution(self, QueryExecutionIds):  # noqa: N803
+        self.asked.append(QueryExecutionIds)
+        self._next("look")
+        return {"QueryExecutions": [self._execution(it) for it in QueryExecutionIds]}
+
     def get_query_execution(self, QueryExecutionId):  # noqa: N803
+        self.calls["single"] += 1
+        return {"QueryExecution": self._execution(QueryExecutionId)}
+
+    def _execution(self, query):
         state = self._next("get")
         if self.cancelled.is_set() and state == RUNNING:
             state = CANCELLED
         status = {"State": state, "StateChangeReason": self.reason}
-        if self.error:
-            status["AthenaError"] = {"ErrorCategory": 2, "ErrorType": self.error, "Retryable": False}
-        found = {"QueryExecutionId": QueryExecutionId, "Query": DDL, "StatementType": "DDL", "Status": status}
-        return {"QueryExecution": found | {"ResultConfiguration": {"OutputLocation": "s3://staging/x.txt"}}}
-
-    def get_query_results(self, **_):
-        self._next("results")
-        return {"ResultSet": {"Rows": [], "ResultSetMetadata": {"ColumnInfo": []}}, "UpdateCount": 0}
+        if self.error or self.reason:
+            status["AthenaError"] = {"ErrorCategory": self.category, "ErrorType": self.error, "Retryable": False}
+        return {"QueryExecutionId": query, "Query": DDL, "StatementType": "DDL", "Status": status}
 
     def stop_query_execution(self, **_):
         self._next("stop")
         self.cancelled.set()
 
+    def get_work_group(self, WorkGroup):  # noqa: N803
+        return {"WorkGroup": {"Name": WorkGroup, "State": "DISABLED" if WorkGroup == "off" else "ENABLED"}}
 
-def athena(scripted, **values):
+
+@pytest.fixture(autouse=True)
+def _sending_again_at_once(monkeypatch):
+    monkeypatch.setattr("pysync.targets.athena.api._FIRST_SECONDS", 0.001)
+    monkeypatch.setattr("pysync.targets.athena.api._LONGEST_SECONDS", 0.001)
+
+
+@pytest.fixture
+def _impatient(monkeypatch):
+    monkeypatch.setattr("pysync.targets.athena.polling.SILENT_SECONDS", 0.05)
+
+
+def settings_of(scripted, **values):
     defaults = {
         "name": "lake",
         "kind": "athena",
@@ -82,21 +99,25 @@ def athena(scripted, **values):
     }
     settings = AthenaSettings(**(defaults | values))
     provide(settings, athena=scripted)
-    return Athena(settings)
+    return settings
+
+
+def athena(scripted, **values):
+    return Athena(settings_of(scripted, **values))
 
 
 def test_a_statement_that_is_done():
     scripted = Scripted(["QUEUED", RUNNING, SUCCEEDED])
     athena(scripted).run(DDL, "db")
-    assert scripted.calls == {"start": 1, "get": 3, "results": 1}
+    assert scripted.calls == {"start": 1, "look": 3, "get": 3}
     (request,) = scripted.requests
-    assert request["QueryString"] == DDL
-    assert request["QueryExecutionContext"] == {"Catalog": "AwsDataCatalog", "Database": "db"}
-    assert request["ResultConfiguration"] == {"OutputLocation": "s3://staging/"}
-    assert (
-        "ResultReuseConfiguration" not in request
-        or not request["ResultReuseConfiguration"]["ResultReuseByAgeConfiguration"]["Enabled"]
-    )
+    token = request.pop("ClientRequestToken")
+    assert 32 <= len(token) <= 128
+    assert request == {
+        "QueryString": DDL,
+        "QueryExecutionContext": {"Catalog": "AwsDataCatalog", "Database": "db"},
+        "ResultConfiguration": {"OutputLocation": "s3://staging/"},
+    }
 
 
 def test_the_settings_reach_the_request():
@@ -115,24 +136,51 @@ def test_nothing_is_put_into_a_statement(text):
 
 
 @pytest.mark.parametrize(
-    ("error", "kind"),
+    ("error", "kind", "sent"),
     [
-        (refused("ThrottlingException", "Rate exceeded"), Unavailable),
-        (refused("TooManyRequestsException", "CONCURRENT_QUERY_LIMIT_EXCEEDED"), Unavailable),
-        (refused("ExpiredTokenException"), Unavailable),
-        (refused("UnrecognizedClientException"), Unavailable),
-        (refused("AccessDeniedException"), Unavailable),
-        (refused("InvalidRequestException", "line 1:1: mismatched input"), Rejected),
-        (refused("InternalServerException", status=500), OutcomeUnknown),
-        (EndpointConnectionError(endpoint_url="http://x"), Unavailable),
-        (ReadTimeoutError(endpoint_url="http://x"), OutcomeUnknown),
+        (refused("ThrottlingException", "Rate exceeded"), Unavailable, ATTEMPTS),
+        (refused("TooManyRequestsException", "CONCURRENT_QUERY_LIMIT_EXCEEDED"), Unavailable, ATTEMPTS),
+        (refused("ExpiredTokenException"), Unavailable, ATTEMPTS),
+        (refused("UnrecognizedClientException"), Unavailable, ATTEMPTS),
+        (refused("AccessDeniedException"), Unavailable, 1),
+        (refused("InvalidRequestException", "line 1:1: mismatched input"), Rejected, 1),
+        (refused("InternalServerException", status=500), OutcomeUnknown, ATTEMPTS),
+        (EndpointConnectionError(endpoint_url="http://x"), Unavailable, ATTEMPTS),
+        (ReadTimeoutError(endpoint_url="http://x"), OutcomeUnknown, ATTEMPTS),
     ],
 )
-def test_a_refused_start(error, kind):
+def test_a_refused_start(error, kind, sent):
     scripted = Scripted(start=[error])
     with pytest.raises(kind, match=r"^DROP TABLE IF EXISTS `db`.`t` on target 'lake': "):
         athena(scripted).run(DDL, "db")
-    assert scripted.calls == {"start": 1}, "botocore has tried again already, within the call"
+    assert scripted.calls == {"start": sent}
+
+
+@pytest.mark.parametrize("error", [refused("ThrottlingException"), ReadTimeoutError(endpoint_url="http://x")])
+def test_a_start_that_is_sent_again_is_the_same_to_athena(error):
+    """The answer may have been lost, and not the request: by its token Athena knows that it is no second one."""
+    scripted = Scripted(start=[error, error, None])
+    found = athena(scripted)
+    found.run(DDL, "db")
+    assert scripted.calls["start"] == 3
+    assert len({request["ClientRequestToken"] for request in scripted.requests}) == 1
+    found.run(DDL, "db")
+    assert len({request["ClientRequestToken"] for request in scripted.requests}) == 2, "a later statement is another"
+
+
+def test_so_it_is_on_another_lane_after_all_answers_were_lost_unless_another_came_between():
+    scripted = Scripted(start=[ReadTimeoutError(endpoint_url="http://x")])
+    settings = settings_of(scripted)
+    for _ in range(2):
+        with pytest.raises(OutcomeUnknown):
+            Athena(settings).run(DDL, "db")
+    (token,) = {request["ClientRequestToken"] for request in scripted.requests}
+    scripted.answers["start"] = []
+    Athena(settings).run("CREATE EXTERNAL TABLE `db`.`t` (`a` int)", "db")
+    Athena(settings).run(DDL, "db")
+    tokens = [request["ClientRequestToken"] for request in scripted.requests[-2:]]
+    assert token not in tokens
+    assert len(set(tokens)) == 2
 
 
 @pytest.mark.parametrize(
@@ -143,27 +191,55 @@ def test_a_failed_statement_has_the_kind_of_its_type(number, kind):
         athena(Scripted([RUNNING, FAILED], reason="it says so", error=number)).run(DDL, "db")
 
 
-def test_done_though_its_results_cannot_be_read():
-    """No right to read the staging location: the statement was done all the same, and Athena says so."""
-    scripted = Scripted([RUNNING, SUCCEEDED], results=[refused("AccessDeniedException")])
-    athena(scripted).run(DDL, "db")
-    assert scripted.calls["start"] == 1
-
-
-def test_failed_and_its_polling_cut_in_between():
-    scripted = Scripted([RUNNING, EndpointConnectionError(endpoint_url="x"), FAILED], reason="bad", error=1006)
-    with pytest.raises(Rejected, match="bad"):
+@pytest.mark.parametrize(("number", "category"), [(1003, None), (1003, 1), (1001, 2), (None, 2)])
+def test_whatever_athena_says_is_the_statements_own_fault_is_a_refusal(number, category):
+    scripted = Scripted([FAILED], reason="Cannot validate serde: x.Y", error=number, category=category)
+    with pytest.raises(Rejected, match="Cannot validate serde"):
         athena(scripted).run(DDL, "db")
 
 
-def test_done_and_its_polling_cut_in_between():
-    athena(Scripted([RUNNING, EndpointConnectionError(endpoint_url="x"), RUNNING, SUCCEEDED])).run(DDL, "db")
+@pytest.mark.parametrize(("end", "kind"), [(FAILED, Rejected), (SUCCEEDED, None)])
+def test_looks_that_fail_in_between_are_repeated(end, kind):
+    gone = EndpointConnectionError(endpoint_url="x")
+    scripted = Scripted([RUNNING, end], look=[None, gone, None], reason="bad", error=1006)
+    with pytest.raises(kind) if kind else nullcontext():
+        athena(scripted).run(DDL, "db")
+    assert scripted.calls["look"] == 3
 
 
+@pytest.mark.usefixtures("_impatient")
 def test_nobody_says_what_became_of_it():
-    scripted = Scripted([RUNNING, refused("ThrottlingException")])
-    with pytest.raises(OutcomeUnknown, match="the result of query q1 is unknown"):
+    scripted = Scripted(look=[refused("ThrottlingException")])
+    with pytest.raises(OutcomeUnknown, match=r"the result of query q1 is unknown: .*ThrottlingException"):
         athena(scripted).run(DDL, "db")
+
+
+def test_it_asks_about_no_more_queries_in_one_call_than_athena_takes():
+    scripted = Scripted([RUNNING])
+    queries = [f"q{number}" for number in range(MOST_AT_ONCE + 1)]
+    assert AthenaApi(settings_of(scripted)).look(queries).keys() == set(queries)
+    assert [len(asked) for asked in scripted.asked] == [MOST_AT_ONCE, 1]
+
+
+@pytest.mark.usefixtures("_impatient")
+def test_athena_does_not_know_the_query():
+    scripted = Scripted()
+    scripted.batch_get_query_execution = lambda **_: {"QueryExecutions": [], "UnprocessedQueryExecutionIds": []}
+    with pytest.raises(OutcomeUnknown, match="Athena says nothing of it"):
+        athena(scripted).run(DDL, "db")
+
+
+def test_without_the_right_to_ask_together_it_asks_one_by_one_and_says_so_once():
+    """Who gave pysync its rights before it asked together need not hurry."""
+    scripted = Scripted(["QUEUED", RUNNING, SUCCEEDED], look=[refused("AccessDeniedException")])
+    settings = settings_of(scripted)
+    with capture_logs() as lines:
+        for _ in range(2):
+            Athena(settings).run(DDL, "db")
+    assert scripted.calls == {"start": 2, "look": 1, "get": 4, "single": 4}
+    (line,) = [it for it in lines if it["event"] != "statement_finished"]
+    assert (line["event"], line["target"], line["fallback"]) == ("poll_denied", "lake", "GetQueryExecution")
+    assert "AccessDeniedException" in line["reason"]
 
 
 def test_one_that_never_ends_is_cancelled_at_the_deadline():
@@ -175,7 +251,7 @@ def test_one_that_never_ends_is_cancelled_at_the_deadline():
     assert scripted.cancelled.is_set()
 
 
-def test_one_that_is_done_while_it_is_cancelled_is_done(monkeypatch):
+def test_one_that_is_done_while_it_is_cancelled_is_done():
     scripted = Scripted([RUNNING])
     scripted.stop_query_execution = lambda **_: scripted.answers.update(get=[SUCCEEDED])
     athena(scripted, statement_timeout_seconds=0.2).run(DDL, "db")
@@ -196,9 +272,24 @@ def test_nothing_is_run_before_the_one_before_has_ended(monkeypatch):
     assert scripted.calls["start"] == 2
 
 
+def test_nor_on_another_lane_but_other_tables_go_on(monkeypatch):
+    monkeypatch.setattr("pysync.targets.athena.execution._SETTLE_SECONDS", 0.2)
+    scripted = Scripted([RUNNING], stop=[refused("ThrottlingException")])
+    settings = settings_of(scripted, statement_timeout_seconds=0.1)
+    with pytest.raises(OutcomeUnknown):
+        Athena(settings).run(DDL, "db")
+    with pytest.raises(Unavailable, match="query q1 on target 'lake' was cancelled but has not ended yet"):
+        Athena(settings).run("CREATE EXTERNAL TABLE `db`.`t` (`a` int)", "db")
+    assert scripted.calls["start"] == 1
+    scripted.answers["get"] = [SUCCEEDED]
+    Athena(settings).run("DROP TABLE IF EXISTS `db`.`t2`", "db")
+    assert scripted.asked[-1] == ["q2"]
+
+
+@pytest.mark.usefixtures("_impatient")
 def test_nor_while_athena_does_not_answer(monkeypatch):
     monkeypatch.setattr("pysync.targets.athena.execution._SETTLE_SECONDS", 0.2)
-    scripted = Scripted([RUNNING, EndpointConnectionError(endpoint_url="x")])
+    scripted = Scripted(look=[EndpointConnectionError(endpoint_url="x")])
     found = athena(scripted)
     with pytest.raises(OutcomeUnknown):
         found.run(DDL, "db")
@@ -207,19 +298,18 @@ def test_nor_while_athena_does_not_answer(monkeypatch):
     assert scripted.calls["start"] == 1
 
 
-def test_no_thread_is_left_of_a_statement_that_goes_on(monkeypatch):
-    monkeypatch.setattr("pysync.targets.athena.execution._SETTLE_SECONDS", 0.05)
+def test_no_thread_is_started_for_a_statement():
     before = set(threading.enumerate())
-    scripted = Scripted([RUNNING], stop=[refused("ThrottlingException")])
-    found = athena(scripted, statement_timeout_seconds=0.05)
-    for kind in (OutcomeUnknown, Unavailable, Unavailable):
-        with pytest.raises(kind):
-            found.run(DDL, "db")
-    found.close()
-    deadline = time.monotonic() + 10
-    while set(threading.enumerate()) - before and time.monotonic() < deadline:
-        time.sleep(0.02)
-    assert set(threading.enumerate()) - before == set()
+    scripted = Scripted([RUNNING])
+    with pytest.raises(OutcomeUnknown):
+        athena(scripted, statement_timeout_seconds=0.05).run(DDL, "db")
+    assert set(threading.enumerate()) == before
+
+
+def test_the_work_group_is_checked():
+    assert athena(Scripted()).check() == "Athena work group primary"
+    with pytest.raises(Unavailable, match="the work group 'off' of target 'lake' is disabled"):
+        athena(Scripted(), work_group="off").check()
 
 
 def test_a_statement_is_named_without_its_strings():
@@ -230,23 +320,29 @@ def test_a_statement_is_named_without_its_strings():
     assert "secret" not in str(error.value)
 
 
-@pytest.mark.usefixtures("logging_restored")
-def test_pyathena_logs_nothing_of_a_refused_or_a_throttled_call(capfd):
-    """It logs errors that it raises, and a call that it may try again at whatever level it has."""
-    logs.configure("info", "json")
+@pytest.mark.usefixtures("logging_restored", "_impatient")
+def test_nothing_but_our_own_lines_is_logged_of_what_goes_wrong(capfd):
+    logs.configure("debug", "json")
     with pytest.raises(Rejected):
-        athena(Scripted(start=[refused("InvalidRequestException")])).run("ALTER TABLE x SET ('secret'='1')", "db")
+        athena(Scripted(start=[refused("InvalidRequestException")])).run("ALTER TABLE `x` SET ('secret'='1')", "db")
     with pytest.raises(Unavailable):
         athena(Scripted(start=[refused("ThrottlingException")])).run(DDL, "db")
+    with pytest.raises(Rejected):
+        athena(Scripted([FAILED], reason="no", error=1006)).run(DDL, "db")
     with pytest.raises(OutcomeUnknown):
-        athena(Scripted([RUNNING, refused("ThrottlingException")])).run(DDL, "db")
+        athena(Scripted(look=[refused("ThrottlingException")])).run(DDL, "db")
     lines = [json.loads(line) for line in capfd.readouterr().err.splitlines()]
-    assert [(it["event"], it["level"]) for it in lines] == [("statement_unconfirmed", "info")]
+    assert [(it["event"], it["level"]) for it in lines] == [
+        ("statement_finished", "debug"),
+        ("statement_unconfirmed", "info"),
+    ]
+    assert "secret" not in repr(lines)
 
 
+@pytest.mark.usefixtures("_impatient")
 def test_a_lost_answer_is_logged_with_its_target_and_statement():
     with capture_logs() as lines, pytest.raises(OutcomeUnknown):
-        athena(Scripted([RUNNING, refused("ThrottlingException")])).run(f"{DDL} ('secret')", "db")
+        athena(Scripted(look=[refused("ThrottlingException")])).run(f"{DDL} ('secret')", "db")
     (line,) = lines
     assert (line["event"], line["target"], line["statement"]) == ("statement_unconfirmed", "lake", DDL)
     assert line["query"] == "q1"

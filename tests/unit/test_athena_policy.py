@@ -18,8 +18,6 @@ BY_STATEMENTS = {
     *("CreateDatabase", "UpdateDatabase", "DeleteDatabase", "CreateTable", "UpdateTable", "DeleteTable"),
     *("CreatePartition", "BatchCreatePartition", "UpdatePartition", "DeletePartition", "BatchDeletePartition"),
 }
-# What pyathena calls for us.
-BY_PYATHENA = {"StartQueryExecution", "GetQueryExecution", "GetQueryResults", "StopQueryExecution"}
 
 
 def allowed(mode, service):
@@ -47,7 +45,7 @@ READS = {name for name in GLUE if name.startswith(("Get", "BatchGet"))}
 
 def test_the_source_is_understood():
     assert {"GetTable", "BatchUpdatePartition", "DeleteUserDefinedFunction", "GetPartitions"} <= GLUE
-    assert called("athena", "athena") == {"GetWorkGroup"}
+    assert {"GetWorkGroup", "StartQueryExecution", "BatchGetQueryExecution"} <= called("athena", "athena")
 
 
 def test_glue():
@@ -57,7 +55,7 @@ def test_glue():
 
 def test_athena():
     assert allowed("athena", "glue") == GLUE | BY_STATEMENTS
-    assert allowed("athena", "athena") == BY_PYATHENA | called("athena", "athena")
+    assert allowed("athena", "athena") == called("athena", "athena")
 
 
 def test_athena_without_the_glue_api():
@@ -67,7 +65,7 @@ def test_athena_without_the_glue_api():
         *(it for it in READS if it.startswith("GetColumnStatistics")),
     }
     assert allowed("athena-never", "glue") == (READS - by_the_api) | BY_STATEMENTS
-    assert allowed("athena-never", "athena") == BY_PYATHENA | called("athena", "athena")
+    assert allowed("athena-never", "athena") == called("athena", "athena")
 
 
 @pytest.mark.parametrize("mode", POLICY)

@@ -32,6 +32,7 @@ def test_the_least_that_it_needs(loaded):
     found = loaded('staging = "s3://bucket/athena/"')
     assert (found.glue_api, found.catalog, found.work_group) == ("when-needed", None, None)
     assert loaded('work_group = "etl"').staging is None
+    assert found.lanes == 16, "below the 20 statements of DDL that Athena runs at once for an account"
 
 
 @pytest.mark.parametrize(
@@ -43,6 +44,8 @@ def test_the_least_that_it_needs(loaded):
         ('work_group = "a b"', r"targets\[0\].work_group: "),
         ('work_group = "w"\nglue_api = "sometimes"', r"targets\[0\].glue_api: "),
         ('work_group = "w"\nstatement_timeout_seconds = 0', r"targets\[0\].statement_timeout_seconds: "),
+        ('work_group = "w"\nglue_endpoint_url = "vpce-1"', r"targets\[0\].glue_endpoint_url: "),
+        ('work_group = "w"\nlanes = 65', r"targets\[0\].lanes: "),
         ('work_group = "w"\npoll_seconds = 0', r"targets\[0\].poll_seconds: "),
         ('work_group = "w"\ncatalog_id = "123456789012"', r"targets\[0\]: catalog_id is set, but catalog is not"),
         ('work_group = "w"\ndelete_data = true', r"targets\[0\].delete_data: the Glue Data Catalog holds no files"),

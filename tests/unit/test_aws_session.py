@@ -17,6 +17,7 @@ from pydantic import ValidationError
 
 from pysync.errors import PysyncError
 from pysync.model.names import TableName
+from pysync.targets.athena import AthenaSettings
 from pysync.targets.aws.session import ATTEMPTS, Pacer, client, provide
 from pysync.targets.base import Unavailable
 from pysync.targets.glue import KIND, GlueSettings, glue_target
@@ -130,7 +131,55 @@ def test_the_client_is_as_the_settings_say() -> None:
     config = found.meta.config
     assert (found.meta.region_name, found.meta.endpoint_url) == ("eu-west-1", "http://127.0.0.1:1")
     assert (config.max_pool_connections, config.read_timeout) == (15, 7)
-    assert (config.retries["mode"], config.retries["total_max_attempts"]) == ("adaptive", ATTEMPTS)
+    assert (config.retries["mode"], config.retries["total_max_attempts"]) == ("standard", ATTEMPTS)
+
+
+def test_athenas_calls_are_sent_once_as_the_target_itself_paces_them() -> None:
+    found = client(AthenaSettings(name="lake", kind="athena", region="eu-west-1", work_group="etl"), "athena")
+    assert found.meta.config.retries == {"mode": "standard", "total_max_attempts": 1}
+
+
+OURS, ENVIRONMENTS = "https://ours.example", "https://environments.example"
+
+
+@pytest.mark.parametrize(
+    ("values", "environment", "athena", "glue"),
+    [
+        ({}, {}, "https://athena.eu-west-1.amazonaws.com", "https://glue.eu-west-1.amazonaws.com"),
+        ({"endpoint_url": OURS}, {}, OURS, OURS),
+        ({"athena_endpoint_url": OURS}, {}, OURS, "https://glue.eu-west-1.amazonaws.com"),
+        ({"glue_endpoint_url": OURS}, {}, "https://athena.eu-west-1.amazonaws.com", OURS),
+        ({"endpoint_url": OURS, "glue_endpoint_url": "https://g"}, {}, OURS, "https://g"),
+        ({}, {"AWS_ENDPOINT_URL": ENVIRONMENTS}, ENVIRONMENTS, ENVIRONMENTS),
+        (
+            {},
+            {"AWS_ENDPOINT_URL_ATHENA": ENVIRONMENTS},
+            ENVIRONMENTS,
+            "https://glue.eu-west-1.amazonaws.com",
+        ),
+        (
+            {},
+            {"AWS_ENDPOINT_URL": "https://any", "AWS_ENDPOINT_URL_GLUE": ENVIRONMENTS},
+            "https://any",
+            ENVIRONMENTS,
+        ),
+        (
+            {"athena_endpoint_url": OURS},
+            {"AWS_ENDPOINT_URL_ATHENA": "https://any", "AWS_ENDPOINT_URL_GLUE": ENVIRONMENTS},
+            OURS,
+            ENVIRONMENTS,
+        ),
+    ],
+)
+def test_each_service_has_its_endpoint_from_the_settings_or_the_environment(
+    monkeypatch: pytest.MonkeyPatch, values: dict[str, str], environment: dict[str, str], athena: str, glue: str
+) -> None:
+    """As docs/aws.md says: the target's own keys count before the environment's."""
+    for name, value in environment.items():
+        monkeypatch.setenv(name, value)
+    settings = AthenaSettings(name="lake", kind="athena", region="eu-west-1", work_group="etl", **values)
+    assert client(settings, "athena").meta.endpoint_url == athena
+    assert client(settings.of_glue(), "glue").meta.endpoint_url == glue
 
 
 @pytest.mark.parametrize(("values", "said"), [({"profile": "none"}, r"profile \(none\)"), ({"region": None}, "region")])

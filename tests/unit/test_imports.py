@@ -33,7 +33,7 @@ print("modules", *sorted(sys.modules))
 """
 MAIN = "from pysync.cli import main; sys.argv[:1] = ['pysync']; main()"
 
-OF_AWS = {"boto3", "botocore", "pyathena"}
+OF_AWS = {"boto3", "botocore"}
 HEAVY = OF_AWS | {"asyncio", "hmsclient", "persistqueue", "py4j", "pyspark", "rich", "sqlite3", "structlog", "tenacity"}
 HEAVY |= {"thrift", "pysync.config", "pysync.model.operation", "pysync.queue", "pysync.control.server"}
 

@@ -135,7 +135,6 @@ REQUIRES = {
     "pydantic": ["typing-inspection>=0.4", "email-validator; extra == 'email'", "old; python_version < '3'"],
     "starlette": ["anyio"],
     "moto": ["cryptography", "unwanted; extra == 'server'"],
-    "pyathena": ["boto3"],
 }
 
 
@@ -195,7 +194,7 @@ def test_the_sbom_has_the_jars_that_pyspark_brings(bom: dict[str, Any]) -> None:
     [
         ("pydantic", "always"),
         ("typing-inspection", "always"),
-        ("pyathena", "aws, embedded-aws"),
+        ("boto3", "aws, embedded-aws"),
         ("uvicorn", "web"),
         ("anyio", "web"),
         ("gssapi", "kerberos"),

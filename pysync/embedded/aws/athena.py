@@ -12,10 +12,10 @@ from typing import Any, Protocol
 
 from pysync.embedded.aws.ddl import Failure, failure
 from pysync.embedded.aws.faults import Fault, Faults
+from pysync.embedded.aws.quotas import ACTIVE_DDL, Quotas
 from pysync.embedded.aws.refusal import Refusal
 from pysync.embedded.aws.strict import Strict
 
-MOST_ACTIVE = 20
 LONGEST_BYTES = 262_144
 _PAGE = 1000
 _KEPT = 50  # ids on one page of ListQueryExecutions
@@ -47,17 +47,21 @@ class Execution:
 
 
 class Athena:
-    """The calls on one account; `latency` is how long a statement takes at least, in seconds."""
+    """The calls on one account; `latency` is how long a statement takes at least, in seconds.
 
-    def __init__(self, runner: Runner, faults: Faults, latency: float) -> None:
+    Calls have no quota unless `quotas` is given; statements under way always have one.
+    """
+
+    def __init__(self, runner: Runner, faults: Faults, latency: float, quotas: Quotas | None = None) -> None:
         self._runner = runner
         self._faults = faults
+        self._quotas = quotas
         self._latency = latency
         self._strict = Strict("athena", "InvalidRequestException")
         self._executions: dict[str, Execution] = {}
         self._by_token: dict[str, Execution] = {}
         self._lock = threading.Lock()
-        self._workers = ThreadPoolExecutor(MOST_ACTIVE, thread_name_prefix="athena")
+        self._workers = ThreadPoolExecutor(ACTIVE_DDL, thread_name_prefix="athena")
         self._operations = {
             "StartQueryExecution": self._start,
             "GetQueryExecution": self._get,
@@ -71,6 +75,8 @@ class Athena:
     def answer(self, operation: str, request: dict[str, Any], fault: Fault | None = None) -> dict[str, Any]:
         """Carry out one operation; Refusal if it cannot be. Its batches have no faults of single items."""
         del fault
+        if self._quotas is not None:
+            self._quotas.take(operation)
         self._strict.check(operation, request)
         run = self._operations.get(operation)
         if run is None:
@@ -98,8 +104,8 @@ class Athena:
 
     def _queue(self, request: dict[str, Any]) -> Execution:
         active = sum(execution.state not in _OVER for execution in self._executions.values())
-        if active >= MOST_ACTIVE:
-            message = f"You have exceeded the limit for the number of queries you can run concurrently: {MOST_ACTIVE}"
+        if active >= ACTIVE_DDL:
+            message = f"You have exceeded the limit for the number of queries you can run concurrently: {ACTIVE_DDL}"
             raise Refusal("TooManyRequestsException", message, Reason="CONCURRENT_QUERY_LIMIT_EXCEEDED")
         execution = Execution(request)
         self._executions[execution.id] = execution

@@ -23,7 +23,7 @@ _SYSTEM = 1
 _TYPES = (
     (r"Error Code: (Throttling|TooManyRequests)\w*", 1401),
     (r"Error Code: AccessDenied\w*", 1500),
-    (r"ParseException|mismatched input|backquoted|not supported", 1006),
+    (r"\bParseException|mismatched input|backquoted|not supported", 1006),
     (r"SemanticException \[Error 10072\]|NoSuchObjectException", 1301),
     (r"SemanticException \[Error 10001\]|does not exist", 1110),
     (r"", 1003),

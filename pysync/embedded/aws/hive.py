@@ -18,7 +18,6 @@ from py4j.protocol import Py4JJavaError
 
 from pysync import hive_site
 from pysync.embedded import java
-from pysync.embedded.aws.serdes import SERDES_THAT_KEEP_COLUMNS, java_sources
 from pysync.errors import PysyncError
 from pysync.model.wire import decode, encode
 
@@ -26,6 +25,17 @@ _SOURCES = Path(__file__).with_name("java")
 _WAREHOUSE = "s3://embedded-warehouse/default"
 _OPENED = ("java.net", "java.lang", "java.util", "java.nio")  # Hive reads private fields of theirs
 _END = "\0"
+# Those whose tables have the columns of the statement: the default of hive.serdes.using.metastore.for.schema, less what
+# is not among pyspark's jars. The columns of others are what the serde says.
+_KEEPING_COLUMNS = (
+    "org.apache.hadoop.hive.ql.io.orc.OrcSerde",
+    "org.apache.hadoop.hive.ql.io.parquet.serde.ParquetHiveSerDe",
+    "org.apache.hadoop.hive.serde2.MetadataTypedColumnsetSerDe",
+    "org.apache.hadoop.hive.serde2.columnar.ColumnarSerDe",
+    "org.apache.hadoop.hive.serde2.columnar.LazyBinaryColumnarSerDe",
+    "org.apache.hadoop.hive.serde2.lazy.LazySimpleSerDe",
+    "org.apache.hadoop.hive.serde2.lazybinary.LazyBinarySerDe",
+)
 
 
 class Refused(Exception):
@@ -134,8 +144,7 @@ def _compiled(directory: Path) -> Path:
         raise PysyncError(
             "the embedded Athena needs a Java compiler, but there is no javac", "install a JDK, or use Glue only"
         )
-    classes, sources = directory / "classes", directory / "sources"
-    files = [str(path) for path in sorted(_SOURCES.glob("*.java"))] + [str(path) for path in java_sources(sources)]
+    classes, files = directory / "classes", [str(path) for path in sorted(_SOURCES.glob("*.java"))]
     command = [
         javac,
         "-J-XX:TieredStopAtLevel=1",
@@ -168,7 +177,7 @@ def _settings(directory: Path) -> dict[str, str]:
         "hive.downloaded.resources.dir": str(directory / "resources"),
         "hive.querylog.location": str(directory / "querylog"),
         "hive.cbo.enable": "false",  # it wants Calcite, which pyspark does not bring
-        "hive.serdes.using.metastore.for.schema": SERDES_THAT_KEEP_COLUMNS,
+        "hive.serdes.using.metastore.for.schema": ",".join(_KEEPING_COLUMNS),
         "hive.stats.autogather": "false",
         "hive.variable.substitute": "false",
         "hive.exec.drop.ignorenonexistent": "false",  # Athena refuses a DROP of what is not there, Hive does not

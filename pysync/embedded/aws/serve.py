@@ -14,6 +14,7 @@ from pysync.embedded.aws.ddl import Ddl
 from pysync.embedded.aws.faults import Calls, Faults
 from pysync.embedded.aws.glue import Glue
 from pysync.embedded.aws.hive import Hive
+from pysync.embedded.aws.quotas import Quotas
 from pysync.embedded.aws.web import Application, Service
 
 HOST = "127.0.0.1"
@@ -34,7 +35,8 @@ def main() -> None:
     services: dict[str, Service] = {"Glue": glue}
     if arguments.athena:
         hive = Hive(arguments.directory / "hive")
-        services["Athena"] = Athena(Ddl(glue, hive, statements), faults, arguments.latency)
+        quotas = Quotas() if arguments.quotas else None
+        services["Athena"] = Athena(Ddl(glue, hive, statements), faults, arguments.latency, quotas)
     application = Application(services, faults, Calls(), statements)
     server = make_server(HOST, arguments.port, application, threaded=True, request_handler=_Handler)
     _say(arguments.directory / URL_FILE, f"http://{HOST}:{server.server_port}")
@@ -47,6 +49,7 @@ def _arguments() -> argparse.Namespace:
     parser.add_argument("--port", type=int, default=0)
     parser.add_argument("--athena", action="store_true")
     parser.add_argument("--latency", type=float, default=0.0)
+    parser.add_argument("--quotas", action="store_true")
     return parser.parse_args()
 
 

@@ -34,6 +34,7 @@ class EmbeddedAws:
     - `port`: 0 takes a free one.
     - `athena`: whether it runs DDL, which takes a Java and some 4 s at the start. Without it a start takes 1 or 2 s.
     - `latency`: how long a statement stays queued, and then runs, at least, in seconds.
+    - `quotas`: whether Athena throttles calls as it does by default (`pysync.embedded.aws.quotas`).
     - `timeout`: how long a start may take, in seconds.
     """
 
@@ -44,12 +45,14 @@ class EmbeddedAws:
         port: int = 0,
         athena: bool = True,
         latency: float = 0.0,
+        quotas: bool = False,
         timeout: float = 120.0,
     ) -> None:
         self._temporary = None if directory else TemporaryDirectory(prefix="pysync-aws-")
         self.directory = (directory or Path(self._temporary.name if self._temporary else "")).absolute()
         self.log_file = self.directory / "aws.log"
-        self._options = ["--port", str(port), "--latency", str(latency), *(["--athena"] if athena else [])]
+        self._options = ["--port", str(port), "--latency", str(latency)]
+        self._options += [option for option, on in (("--athena", athena), ("--quotas", quotas)) if on]
         self._timeout = timeout
         self._process: BoundProcess | None = None
         self._url = ""

@@ -1,4 +1,7 @@
-"""What Athena's failures mean, in this order: the code of the call, the type of the failure, the text of the reason."""
+"""What Athena's failures mean: by the type of the failure, then the text of the reason, then the category.
+
+A failure that is the statement's own is a refusal: it would come again, and the Glue API may do what was asked for.
+"""
 
 from __future__ import annotations
 
@@ -15,16 +18,22 @@ _VERSIONS = 1402  # too many versions of a table, which waiting does not cure
 _VERSIONS_HINT = "Athena DDL keeps every table version: delete old versions, or have the Glue API alter tables"
 _DENIED_HINT = "grant the permission to the role of pysync"
 
-_WRAPPED = re.compile(r"Error Code: (\w+)[;)]")
+_USER, _SYSTEM = 2, 1
+"""Categories of failures: the statement's fault, and Athena's own."""
+_DDL_FAILED = 1003
+
+# How errors of other services come through: the status is not in every message.
+_WRAPPED = re.compile(r"(?:Status Code: (?P<status>\d+); )?Error Code: (?P<name>\w+)[;)]")
 
 
 @dataclass(frozen=True, slots=True)
 class Ending:
-    """How a statement ended: Athena's state, reason and, where it gives one, the type of the failure."""
+    """How a statement ended: Athena's state, reason and, where it gives them, type and category of the failure."""
 
     state: str
     reason: str = ""
     type: int | None = None
+    category: int | None = None
 
     @property
     def succeeded(self) -> bool:
@@ -66,14 +75,28 @@ _REASONS: Sequence[Answer[Ending]] = (
     Answer(_says(r"ExpiredToken|UnrecognizedClient|InvalidClientTokenId"), Unavailable),
     Answer(_says(r"\[Error 100(01|72)\]|Database does not exist|(Database|Table|Schema) \S* ?not found"), Missing),
     Answer(_says(r"InternalService|InternalFailure|ServiceUnavailable|OperationTimeout"), OutcomeUnknown),
+    Answer(_says(r"Unable to execute HTTP request|Connection (reset|refused)|timed out"), OutcomeUnknown),
     Answer(_says(r"(Semantic|AlreadyExists|Invalid\w+|NoSuchObject|EntityNotFound|Validation)Exception"), Rejected),
     Answer(_says(r"Unable to alter|not supported"), Rejected),
+    # Whatever else it says: that a serde is unknown, a schema cannot be read, a bucket is not there.
+    Answer(lambda it: it.category == _USER or it.type == _DDL_FAILED, Rejected),
+    Answer(lambda it: it.category == _SYSTEM, OutcomeUnknown),
 )
 
 
 def failure(ending: Ending, what: str) -> PysyncError:
     """The error of a target for a statement with this ending; `what` says which statement, and where."""
-    wrapped = _WRAPPED.search(ending.reason)
-    if wrapped is not None and not any(row.match(ending) for row in _TYPES):
-        return of_code(wrapped[1], ending.reason, what)
+    if not any(row.match(ending) for row in _TYPES):
+        wrapped = _wrapped(ending, what)
+        if wrapped is not None:
+            return wrapped
     return answer((*_TYPES, *_REASONS), ending).error(what, ending.reason or ending.state)
+
+
+def _wrapped(ending: Ending, what: str) -> PysyncError | None:
+    """The error of another service that made the statement fail, if it names one whose meaning is known."""
+    found = _WRAPPED.search(ending.reason)
+    if found is None:
+        return None
+    error = of_code(found["name"], ending.reason, what, int(found["status"] or 0))
+    return error if type(error) is not PysyncError else None

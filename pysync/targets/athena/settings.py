@@ -6,12 +6,14 @@ from typing import Annotated, Any, Literal
 
 from pydantic import Field, model_validator
 
-from pysync.targets.aws.settings import AwsSettings
+from pysync.targets.aws.settings import AwsSettings, Url
 from pysync.targets.glue.settings import GlueSettings
 from pysync.validation import Seconds, matching
 
 PRIMARY = "primary"
 """The work group that Athena uses where none is named."""
+LANES = 16
+"""Below the 20 statements that Athena runs at once for an account, so that others can send some, too."""
 
 
 class AthenaSettings(AwsSettings):
@@ -39,7 +41,21 @@ class AthenaSettings(AwsSettings):
     statement_timeout_seconds: Seconds = Field(
         default=300.0, gt=0, description="Timeout of a statement. The statement is then cancelled."
     )
-    poll_seconds: Seconds = Field(default=0.5, gt=0, description="Seconds between two looks at a running statement.")
+    poll_seconds: Seconds = Field(
+        default=0.5, gt=0, description="Seconds between two looks at the running statements, all of them in one call."
+    )
+    lanes: int = Field(
+        default=LANES,
+        ge=1,
+        le=64,
+        description="Number of statements under way at once, each of another table. Athena allows 20 for an account.",
+    )
+    athena_endpoint_url: Url | None = Field(
+        default=None, description="Endpoint of Athena, if it is another than endpoint_url."
+    )
+    glue_endpoint_url: Url | None = Field(
+        default=None, description="Endpoint of the Glue API, if it is another than endpoint_url."
+    )
 
     @model_validator(mode="before")
     @classmethod
@@ -66,10 +82,15 @@ class AthenaSettings(AwsSettings):
                 raise ValueError(f'{key} needs glue_api = "when-needed": no statement can write them')
         return self
 
+    def endpoint_of(self, service: str) -> str | None:
+        """The endpoint of a service; None: as botocore finds it."""
+        own = {"athena": self.athena_endpoint_url, "glue": self.glue_endpoint_url}
+        return own.get(service) or super().endpoint_of(service)
+
     def of_glue(self) -> GlueSettings:
         """What the Glue API is used with: the same account, place, credentials and rules, and the same clients."""
         common = self.model_dump(by_alias=True, include=AwsSettings.model_fields.keys() - {"kind"})
-        found = GlueSettings(kind="glue", **common)
+        found = GlueSettings(kind="glue", **common | {"endpoint_url": self.endpoint_of("glue")})
         found._furnished = self._furnished
         found._clients = self._clients  # one pool of connections and one rate for all that a target does
         return found

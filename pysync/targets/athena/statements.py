@@ -40,6 +40,12 @@ def summary(statement: str) -> str:
     return re.split(r"[('\n]", statement, maxsplit=1)[0].strip()[:120]
 
 
+def subject(statement: str) -> str:
+    """The database or table that a statement of this module is about: `` `db` `` or `` `db`.`t` ``."""
+    found = re.search(r"`[a-z0-9_`.]+", statement)
+    return found[0] if found else ""
+
+
 def create_database(name: str, comment: str | None, location: str | None, pairs: Mapping[str, str]) -> str:
     """CREATE DATABASE."""
     parts = [f"CREATE DATABASE IF NOT EXISTS {place(name)}"]

@@ -1,7 +1,10 @@
 """Clients of AWS services: one for each service and target, shared by its lanes.
 
 boto3's clients may be used from several threads. A shared one has one connection pool, and one rate at which all lanes
-together send: botocore's adaptive mode lowers it when AWS throttles and raises it again (one bucket for each client).
+together send, if the settings limit it.
+
+botocore tries calls again in its mode `standard`. `adaptive` would slow all calls down long after AWS has stopped
+throttling, those that AWS does not throttle, too. Athena's calls are sent once: `pysync.targets.athena` paces them.
 """
 
 from __future__ import annotations
@@ -10,7 +13,7 @@ import threading
 import time
 from collections.abc import Callable
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import boto3
 import botocore.session
@@ -29,12 +32,16 @@ ATTEMPTS = 3
 """How often botocore sends a call. Beyond that the drain is patient, for ever. But it begins the whole operation anew,
 which a single throttled call of a thousand should not cause."""
 
+_SENT_ONCE = frozenset({"athena"})
 _BEFORE_SEND = "before-send."  # and the service's name, and that of the call
+
+
+T = TypeVar("T")
 
 
 @dataclass(slots=True, eq=False)
 class Clients:
-    """The clients that were built for one settings object, by their service."""
+    """What the lanes of one settings object share: clients, by their service, and whatever a kind adds."""
 
     lock: threading.Lock = field(default_factory=threading.Lock)
     built: dict[str, Any] = field(default_factory=dict)
@@ -51,12 +58,22 @@ def client(settings: AwsSettings, service: str) -> Any:
 
     Raises Unavailable when the profile, the region or the credentials' source is not there.
     """
+
+    def build() -> Any:
+        with classified(f"target {settings.name!r} cannot use AWS", reading=True):
+            return _build(settings, service)
+
+    return shared(settings, service, build)
+
+
+def shared(settings: AwsSettings, name: str, build: Callable[[], T]) -> T:
+    """What all lanes of a target have in common under this name; the first that asks builds it."""
     clients = settings._clients
     with clients.lock:
-        if service not in clients.built:
-            with classified(f"target {settings.name!r} cannot use AWS", reading=True):
-                clients.built[service] = _build(settings, service)
-        return clients.built[service]
+        if name not in clients.built:
+            clients.built[name] = build()
+        found: T = clients.built[name]
+        return found
 
 
 def tell_calls(settings: AwsSettings, service: str, on_call: Callable[[str], object]) -> None:
@@ -87,21 +104,14 @@ def _build(settings: AwsSettings, service: str) -> Any:
     config = Config(
         connect_timeout=settings.connect_timeout_seconds,
         read_timeout=settings.timeout_seconds,
-        retries={"mode": "adaptive", "total_max_attempts": ATTEMPTS},
+        retries={"mode": "standard", "total_max_attempts": 1 if service in _SENT_ONCE else ATTEMPTS},
         max_pool_connections=settings.lanes * settings.parallel,
         user_agent_appid=f"pysync-{__version__}",
     )
-    built = _session(settings).client(service, endpoint_url=_endpoint(settings, service), config=config)
+    built = _session(settings).client(service, endpoint_url=settings.endpoint_of(service), config=config)
     if settings.max_rate is not None:
         built.meta.events.register(f"{_BEFORE_SEND}{service}", Pacer(settings.max_rate))
     return built
-
-
-def _endpoint(settings: AwsSettings, service: str) -> str | None:
-    """Where a service is. An endpoint in a VPC is of one service; one without TLS is an emulator, which has all."""
-    url = settings.endpoint_url
-    is_for_it = service in {"glue", "athena"} or (url or "").startswith("http://")
-    return url if is_for_it else None
 
 
 def _session(settings: AwsSettings) -> Any:

@@ -11,6 +11,8 @@ from pysync.targets.aws.session import Clients
 from pysync.targets.settings import TargetSettings
 from pysync.validation import Finite, Seconds, matching
 
+Url = Annotated[str, matching(r"https?://\S+", 'a URL; write "https://host"')]
+
 
 class AssumeRole(BaseModel):
     """The IAM role that a target works as, taken on with the credentials that are found first."""
@@ -40,8 +42,8 @@ class AwsSettings(TargetSettings):
     catalog_id: Annotated[str, matching(r"\S{1,255}", "a catalog ID; spaces are refused")] | None = Field(
         default=None, description="Account of the Data Catalog. Default: the account of the credentials."
     )
-    endpoint_url: Annotated[str, matching(r"https?://\S+", 'a URL; write "https://host"')] | None = Field(
-        default=None, description="Another endpoint of the service, for example in a VPC, or an emulator."
+    endpoint_url: Url | None = Field(
+        default=None, description="Another endpoint of AWS, for example in a VPC, or an emulator."
     )
     create_missing_databases: bool = Field(
         default=False, description="Whether a missing database is created for a table. Otherwise the event is parked."
@@ -79,6 +81,14 @@ class AwsSettings(TargetSettings):
     _clients: Clients = PrivateAttr(default_factory=Clients)
     # Names of what has got its indexes and tags.
     _furnished: set[str] = PrivateAttr(default_factory=set)
+
+    def endpoint_of(self, service: str) -> str | None:
+        """The endpoint of a service; None: as botocore finds it.
+
+        An endpoint in a VPC is of one service; one without TLS is an emulator, which has all.
+        """
+        is_for_it = service in {"glue", "athena"} or (self.endpoint_url or "").startswith("http://")
+        return self.endpoint_url if is_for_it else None
 
     @field_validator("delete_data")
     @classmethod

@@ -104,6 +104,8 @@ class Case:
     """A table, how it is made, and what happens to it later: each step after the targets have seen the one before.
 
     `said`: statements of Athena say all of it. The others need the Glue API, and are parked where that may not be used.
+    `refused`: the statements say all of it, but Athena refuses them with these words (a regular expression); then it is
+    as with the others. `only_here`: the real Athena has a class that the embedded one lacks, and refuses none of them.
     """
 
     title: str
@@ -111,3 +113,9 @@ class Case:
     keys: tuple[tuple[str, str], ...] = ()
     steps: tuple[Step, ...] = ()
     said: bool = True
+    refused: str = ""
+    only_here: bool = False
+
+    def parks(self, *, here: bool) -> bool:
+        """Whether it is parked without the Glue API; `here` is the embedded Athena."""
+        return not self.said or bool(self.refused and (here or not self.only_here))
