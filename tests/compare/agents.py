@@ -31,6 +31,10 @@ _ENDPOINT = (
 )
 
 
+# Hive 2.3 was written for Java 8, and v1 calls more of it than the metastore does.
+_OPENED = ("java.lang", "java.net", "java.nio", "java.util", "java.util.concurrent", "java.util.concurrent.atomic")
+
+
 class NoAgent(Exception):
     """Why a directory has no agent that can be run."""
 
@@ -143,12 +147,14 @@ def _of_athena(aws: EmbeddedAws) -> dict[str, str]:
 
 
 def _java_options(directory: Path, region: str, port: int) -> str:
-    """They send the SDK to the TLS front, whose certificate only we have signed."""
+    """What sends the SDK to the TLS front, whose certificate nobody else knows, and lets Hive run on a newer Java."""
     regions = directory / "regions.xml"
     endpoints = "".join(_ENDPOINT.format(service=it, host=f"{HOST}:{port}") for it in _SERVICES)
     regions.write_text(_REGIONS.format(region=region, endpoints=endpoints))
-    prefix = "-Dcom.amazonaws"
-    return f"{prefix}.regions.RegionUtils.fileOverride={regions} {prefix}.sdk.disableCertChecking=true"
+    options = [f"--add-opens=java.base/{package}=ALL-UNNAMED" for package in _OPENED]
+    options.append(f"-Dcom.amazonaws.regions.RegionUtils.fileOverride={regions}")
+    options.append("-Dcom.amazonaws.sdk.disableCertChecking=true")
+    return " ".join(options)
 
 
 def _port(aws: EmbeddedAws) -> int:

@@ -91,7 +91,9 @@ def _build(settings: AwsSettings, service: str) -> Any:
         max_pool_connections=settings.lanes * settings.parallel,
         user_agent_appid=f"pysync-{__version__}",
     )
-    built = _session(settings).client(service, endpoint_url=settings.endpoint_url, config=config)
+    # S3 is only read, at its own endpoint, or at the one that the environment names (AWS_ENDPOINT_URL_S3).
+    endpoint = None if service == "s3" else settings.endpoint_url
+    built = _session(settings).client(service, endpoint_url=endpoint, config=config)
     if settings.max_rate is not None:
         built.meta.events.register(f"{_BEFORE_SEND}{service}", Pacer(settings.max_rate))
     return built

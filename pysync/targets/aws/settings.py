@@ -9,7 +9,7 @@ from pydantic import BaseModel, ConfigDict, Field, PrivateAttr, field_validator,
 from pysync.targets.aws.limits import s3_location
 from pysync.targets.aws.session import Clients
 from pysync.targets.settings import TargetSettings
-from pysync.validation import Finite, Seconds, matching
+from pysync.validation import Finite, Interval, Seconds, matching
 
 
 class AssumeRole(BaseModel):
@@ -45,6 +45,11 @@ class AwsSettings(TargetSettings):
     )
     create_missing_databases: bool = Field(
         default=False, description="Whether a missing database is created for a table. Otherwise the event is parked."
+    )
+    log_schemas_every: Interval | None = Field(
+        default=None,
+        description="How often the columns of Delta tables are read from their logs on S3: 10m, 1h. Default: never, a "
+        "table has the columns of the source.",
     )
     timeout_seconds: Seconds = Field(default=60.0, gt=0, description="Timeout of a call.")
     connect_timeout_seconds: Seconds = Field(default=5.0, gt=0, description="Timeout for connecting.")

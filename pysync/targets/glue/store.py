@@ -32,6 +32,7 @@ from pysync.targets.glue.batches import (
 )
 from pysync.targets.glue.catalog import GET_PAGE, Catalog
 from pysync.targets.glue.columns import columns_for, same_columns, spread
+from pysync.targets.glue.log_columns import LogColumns
 from pysync.targets.glue.settings import GlueSettings
 from pysync.targets.hive import name_of
 from pysync.targets.store import Capability, Store, Written
@@ -72,6 +73,7 @@ class GlueStore(Store):
         super().__init__(settings, f"target {settings.name!r}, {self._place}")
         self._glue = settings
         self._send = Sender(self.catalog, settings.parallel)
+        self._log_columns = LogColumns(settings, self.table)
 
     # --- the connection
 
@@ -153,11 +155,12 @@ class GlueStore(Store):
 
     def as_kept(self, item: Any, table: Any | None = None) -> Any:
         """The item as Glue would give it back. A partition gets columns and place as the settings and its table say."""
-        plain, lost = translated(item)
+        adapted, told = self._log_columns.applied(item) if isinstance(item, hive.Table) else (item, ())
+        plain, lost = translated(adapted)
         is_of_table = isinstance(item, hive.Partition) and table is not None
         fields = self._placed(plain, table) if is_of_table else plain
         kept = _OBJECTS[type(item)]({**fields, **_belonging(item)})
-        kept.handle = Input(fields, lost)
+        kept.handle = Input(fields, [*lost, *told])
         return kept
 
     def lost(self, kept: Any) -> Sequence[str]:
