@@ -2,58 +2,17 @@
 
 from __future__ import annotations
 
-import io
-import json
-from collections.abc import Iterable
-from typing import IO, Any
-
-import pyarrow
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from pyarrow import parquet
 
 from pysync.targets.aws.delta_log import newest_schema
 from pysync.targets.aws.delta_schema import NoSchema
-
-
-class Log:
-    """Files in memory; counts what is opened."""
-
-    def __init__(self, **files: bytes) -> None:
-        self.files = dict(files)
-        self.opened: list[str] = []
-
-    def names(self, after: str) -> Iterable[str]:
-        return sorted(name for name in self.files if name > after)
-
-    def open(self, name: str) -> IO[bytes] | None:
-        self.opened.append(name)
-        return io.BytesIO(self.files[name]) if name in self.files else None
-
-    def commit(self, version: int, schema: str | None = None) -> None:
-        actions: list[dict[str, Any]] = [{"commitInfo": {}}, {"add": {"path": "a metaData file"}}]
-        if schema is not None:
-            actions.insert(1, {"metaData": {"id": "1", "schemaString": schema}})
-        self.files[f"{version:020}.json"] = b"".join(json.dumps(it).encode() + b"\n" for it in actions)
-
-    def checksum(self, version: int, schema: str) -> None:
-        self.files[f"{version:020}.crc"] = json.dumps({"numFiles": 1, "metadata": {"schemaString": schema}}).encode()
-
-    def checkpoint(self, version: int, schema: str, name: str = "checkpoint.parquet", pointer: bool = True) -> None:
-        rows = [
-            {"metaData": None, "add": {"path": "x"}},
-            {"metaData": {"id": "1", "schemaString": schema}, "add": None},
-        ]
-        content = io.BytesIO()
-        parquet.write_table(pyarrow.Table.from_pylist(rows), content)
-        self.files[f"{version:020}.{name}"] = content.getvalue()
-        if pointer:
-            self.files["_last_checkpoint"] = json.dumps({"version": version, "size": 2}).encode()
+from tests.support.delta import DeltaLog
 
 
 def test_the_last_commit_that_has_a_schema_counts() -> None:
-    log = Log()
+    log = DeltaLog()
     log.commit(0, "old")
     log.commit(1, "new")
     log.commit(2)
@@ -61,7 +20,7 @@ def test_the_last_commit_that_has_a_schema_counts() -> None:
 
 
 def test_a_checksum_of_the_newest_version_is_all_that_is_read() -> None:
-    log = Log()
+    log = DeltaLog()
     for version in range(50):
         log.commit(version, "old" if version == 0 else None)
     log.checksum(49, "new")
@@ -70,7 +29,7 @@ def test_a_checksum_of_the_newest_version_is_all_that_is_read() -> None:
 
 
 def test_a_checksum_without_the_metadata_is_passed_over() -> None:
-    log = Log()
+    log = DeltaLog()
     log.commit(0, "schema")
     log.files[f"{0:020}.crc"] = b'{"numMetadata": 1}'
     assert newest_schema(log) == "schema"
@@ -85,7 +44,7 @@ def test_a_checksum_without_the_metadata_is_passed_over() -> None:
     ],
 )
 def test_older_commits_are_gone_and_the_checkpoint_has_the_schema(name: str) -> None:
-    log = Log()
+    log = DeltaLog()
     log.checkpoint(10, "schema", name)
     log.commit(10)
     log.commit(11)
@@ -93,7 +52,7 @@ def test_older_commits_are_gone_and_the_checkpoint_has_the_schema(name: str) -> 
 
 
 def test_a_checkpoint_of_json_has_the_schema() -> None:
-    log = Log()
+    log = DeltaLog()
     log.commit(10, "schema")
     log.files[f"{10:020}.checkpoint.80a083e8.json"] = log.files.pop(f"{10:020}.json")
     log.commit(11)
@@ -101,14 +60,14 @@ def test_a_checkpoint_of_json_has_the_schema() -> None:
 
 
 def test_a_commit_after_the_checkpoint_is_newer() -> None:
-    log = Log()
+    log = DeltaLog()
     log.checkpoint(10, "old")
     log.commit(11, "new")
     assert newest_schema(log) == "new"
 
 
 def test_what_is_older_than_the_checkpoint_is_not_listed() -> None:
-    log = Log()
+    log = DeltaLog()
     log.commit(0, "old")
     log.checkpoint(3, "new")
     assert newest_schema(log) == "new"
@@ -116,21 +75,21 @@ def test_what_is_older_than_the_checkpoint_is_not_listed() -> None:
 
 
 def test_a_checkpoint_that_nobody_points_to_is_found() -> None:
-    log = Log()
+    log = DeltaLog()
     log.checkpoint(10, "schema", pointer=False)
     log.commit(11)
     assert newest_schema(log) == "schema"
 
 
 def test_compacted_commits_and_other_files_are_passed_over() -> None:
-    log = Log()
+    log = DeltaLog()
     log.commit(0, "schema")
     log.files |= {f"{0:020}.{1:020}.compacted.json": b"x", ".0.json.crc": b"x", f"{5:020}.tmp": b"x"}
     assert newest_schema(log) == "schema"
 
 
 def test_a_file_that_is_removed_meanwhile_is_passed_over() -> None:
-    log = Log()
+    log = DeltaLog()
     log.commit(0, "schema")
     log.names = lambda _: [f"{0:020}.json", f"{1:020}.json"]  # type: ignore[method-assign]
     assert newest_schema(log) == "schema"
@@ -138,11 +97,11 @@ def test_a_file_that_is_removed_meanwhile_is_passed_over() -> None:
 
 def test_no_log_is_told() -> None:
     with pytest.raises(NoSchema, match="it is not there"):
-        newest_schema(Log())
+        newest_schema(DeltaLog())
 
 
 def test_a_log_without_a_schema_is_told() -> None:
-    log = Log()
+    log = DeltaLog()
     log.commit(3)
     with pytest.raises(NoSchema, match="it has no schema"):
         newest_schema(log)
@@ -151,7 +110,7 @@ def test_a_log_without_a_schema_is_told() -> None:
 @pytest.mark.parametrize("name", ["_last_checkpoint", f"{9:020}.json", f"{9:020}.crc", f"{9:020}.checkpoint.parquet"])
 @given(content=st.binary(max_size=40) | st.just(b'{"metaData": 1}') | st.just(b'{"version": "x"}'))
 def test_a_damaged_file_is_told_or_does_no_harm(name: str, content: bytes) -> None:
-    log = Log()
+    log = DeltaLog()
     log.commit(0, "schema")
     log.files[name] = content
     try:
@@ -162,7 +121,7 @@ def test_a_damaged_file_is_told_or_does_no_harm(name: str, content: bytes) -> No
 
 @given(st.lists(st.sampled_from(["schema", "commit", "checksum", "checkpoint"]), min_size=1, max_size=8))
 def test_any_history_gives_its_last_schema(history: list[str]) -> None:
-    log, newest = Log(), "0"
+    log, newest = DeltaLog(), "0"
     log.commit(0, newest)
     for version, what in enumerate(history, 1):
         newest = str(version) if what == "schema" else newest
