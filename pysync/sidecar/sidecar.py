@@ -33,7 +33,7 @@ from pysync.replay.progress import State
 from pysync.replay.translate import Translator
 from pysync.resync.bootstrap import Bootstrapper, Origin
 from pysync.resync.checkpoint import BOOTSTRAP, Checkpoints
-from pysync.resync.healing import Healer
+from pysync.resync.healing import Healer, reading
 from pysync.resync.log_schemas import LogSchemas
 from pysync.resync.refreshes import Refreshes
 from pysync.resync.rescoping import Rescoper, compare_scope
@@ -329,9 +329,14 @@ class Sidecar:
         return Rescoper(self.queue, refreshes, settings, translator, source=self._source, tables_per_second=pace)
 
     def _log_schemas_of(self, settings: TargetSettings, translator: Translator, refreshes: Refreshes) -> LogSchemas:
-        pace = self._config.source.compare_tables_per_second
-        policy = translator.policy
-        return LogSchemas(self.queue, refreshes, settings, policy, source=self._source, tables_per_second=pace)
+        return LogSchemas(
+            self.queue,
+            refreshes,
+            settings,
+            translator.policy,
+            source=partial(reading, self._source) if self._source else None,
+            tables_per_second=self._config.source.compare_tables_per_second,
+        )
 
     def _drain(self, settings: TargetSettings, translator: Translator) -> Drain:
         files = self._origin.files if self._origin else None

@@ -8,6 +8,7 @@ from typing import Any
 import boto3
 import pytest
 from botocore.exceptions import ClientError, EndpointConnectionError
+from hmsclient.genthrift.hive_metastore import ttypes as hive
 from moto import mock_aws
 from structlog.testing import capture_logs
 
@@ -128,6 +129,15 @@ def test_a_managed_table_is_where_its_storage_says(open_target, s3, source, name
     put_log(s3, 0, ("id", "long"))
     wanted = registered(name, PLACE)
     wanted.sd.location, wanted.sd.serdeInfo.parameters = "s3a://lake/t/", {}
+    target = open_target()
+    target.apply(source.put_table(wanted))
+    assert columns(target, name) == [("id", "bigint")]
+
+
+def test_partition_keys_of_the_source_are_no_columns_as_well(open_target, s3, source, name) -> None:
+    put_log(s3, 0, ("id", "long"), ("Day", "date"))
+    wanted = registered(name, PLACE)
+    wanted.partitionKeys = [hive.FieldSchema("day", "date", None)]
     target = open_target()
     target.apply(source.put_table(wanted))
     assert columns(target, name) == [("id", "bigint")]

@@ -57,7 +57,9 @@ class LogColumns:
             return table, ()
         wanted = copied(table)
         try:
-            wanted.sd.cols = copied(list(self._columns(s3_location(table_location(table)))))
+            found = self._columns(s3_location(table_location(table)))
+            keys = {key.name for key in table.partitionKeys or ()}  # Glue has no name twice
+            wanted.sd.cols = [copied(column) for column in found if column.name not in keys]
         except NoSchema as why:
             wanted.sd.cols = self._columns_there(table)
             return wanted, (self._tell(table, why),)
