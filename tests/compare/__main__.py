@@ -35,10 +35,11 @@ def main() -> int:
         return 2
     stream = statements(arguments.seed, arguments.statements)
     print(f"seed {arguments.seed}, {len(stream)} statements, {arguments.pause:g} s apart; pysync {__version__}")
-    results = {name: _run(name, opened, stream, arguments.pause) for name, opened in contenders.items()}
+    results: dict[str, contest.Result] = {}
+    for name, opened in contenders.items():
+        results[name] = _run(name, opened, stream, arguments.pause)
+        (OUTPUT / "agents.json").write_text(json.dumps(report.as_json(results), indent=2) + "\n")
     print(report.markdown(results))
-    OUTPUT.mkdir(parents=True, exist_ok=True)
-    (OUTPUT / "agents.json").write_text(json.dumps(report.as_json(results), indent=2) + "\n")
     return int(any(not result.counts.equal for name, result in results.items() if name.startswith("pysync")))
 
 

@@ -13,6 +13,8 @@ from tests.compare.counting import Counts, count
 from tests.compare.stream import Statement
 
 PATIENCE_SECONDS = 240.0
+THROTTLED = 20
+"""The number of statements of each half during which AWS refuses all writes."""
 _POLL_SECONDS = 1.0
 
 Say = Callable[[str], None]
@@ -31,14 +33,14 @@ class Result:
 
 
 def run(contender: Contender, statements: Sequence[Statement], pause: float, say: Say) -> Result:
-    """Throttling comes after a quarter and after three quarters of the statements, the kill in their middle."""
-    at = {len(statements) // 4: _throttle, len(statements) // 2: _kill, 3 * len(statements) // 4: _throttle}
-    times: list[float] = []
+    """The kill comes in the middle of the statements, throttling in the middle of each half."""
     contender.aws.reset_calls()
-    for number, part in enumerate(parts(statements, sorted(at))):
-        if number:
-            at[sorted(at)[number - 1]](contender, say)
-        times += _play(contender, part, pause)
+    first, second = parts(statements, [len(statements) // 2])
+    times = _half(contender, first, pause, say)
+    say("kill -9")
+    contender.kill()
+    contender.revive()
+    times += _half(contender, second, pause, say)
     say("the stream is through")
     counts, seconds = _settle(contender, say)
     writes = sum(made for name, made in contender.aws.calls().items() if name in lake.WRITES)
@@ -52,6 +54,16 @@ def parts(statements: Sequence[Statement], cuts: Sequence[int]) -> list[Sequence
     return [statements[begin:end] for begin, end in zip([0, *cuts], ends, strict=True)]
 
 
+def _half(contender: Contender, statements: Sequence[Statement], pause: float, say: Say) -> list[float]:
+    middle = len(statements) // 2
+    before, during, after = parts(statements, [middle, middle + THROTTLED])
+    times = _play(contender, before, pause)
+    say("throttling")
+    with lake.throttled(contender.aws):
+        times += _play(contender, during, pause)
+    return times + _play(contender, after, pause)
+
+
 def _play(contender: Contender, statements: Sequence[Statement], pause: float) -> list[float]:
     """Send the statements one by one; what each took, in seconds."""
     times = []
@@ -62,17 +74,6 @@ def _play(contender: Contender, statements: Sequence[Statement], pause: float) -
             times.append(time.perf_counter() - began)
             time.sleep(pause)
     return times
-
-
-def _kill(contender: Contender, say: Say) -> None:
-    say("kill -9")
-    contender.kill()
-    contender.revive()
-
-
-def _throttle(contender: Contender, say: Say) -> None:
-    say("throttling")
-    lake.throttle(contender.aws)
 
 
 def _settle(contender: Contender, say: Say) -> tuple[Counts, float | None]:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import Any
 
 from pysync.embedded.aws import EmbeddedAws
@@ -10,8 +12,7 @@ from tests.compare.source import properties
 from tests.compare.stream import DATABASES
 from tests.support.glue import every
 
-THROTTLES = 10
-"""The number of calls in a row that are refused, of each kind of write."""
+_MANY = 1_000_000
 WRITES = (
     "Athena.StartQueryExecution",
     "Glue.CreateTable",
@@ -24,10 +25,15 @@ WRITES = (
 """What contenders change the catalog with."""
 
 
-def throttle(aws: EmbeddedAws) -> None:
-    """Refuse the next calls of each kind of write: more than are made at once, fewer than last for long."""
+@contextmanager
+def throttled(aws: EmbeddedAws) -> Iterator[None]:
+    """Inside, every write is refused as AWS refuses when there are too many."""
     for call in WRITES:
-        aws.fault(call, code="ThrottlingException", reason="Rate exceeded", count=THROTTLES)
+        aws.fault(call, code="ThrottlingException", reason="Rate exceeded", count=_MANY)
+    try:
+        yield
+    finally:
+        aws.clear_faults()
 
 
 def catalog(aws: EmbeddedAws) -> Catalog:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from contextlib import suppress
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -117,6 +119,18 @@ def test_a_damaged_file_is_told_or_does_no_harm(name: str, content: bytes) -> No
         assert newest_schema(log) == "schema"
     except NoSchema as error:
         assert "damaged" in str(error) or "no schema" in str(error) or "not there" in str(error)  # noqa: PT017
+
+
+@given(at=st.integers(min_value=0), byte=st.integers(min_value=0, max_value=255))
+def test_a_checkpoint_with_a_wrong_byte_is_told_or_read(at: int, byte: int) -> None:
+    log = DeltaLog()
+    log.checkpoint(9, "schema" * 100)
+    name = f"{9:020}.checkpoint.parquet"
+    content = bytearray(log.files[name])
+    content[at % len(content)] = byte
+    log.files[name] = bytes(content)
+    with suppress(NoSchema):
+        newest_schema(log)
 
 
 @given(st.lists(st.sampled_from(["schema", "commit", "checksum", "checkpoint"]), min_size=1, max_size=8))

@@ -82,15 +82,15 @@ def columns(target: StoreTarget, name: TableName) -> list[tuple[str, str]]:
     return [(it.name, it.type) for it in found.sd.cols]
 
 
-def refuse(s3: Any, code: str, status: int) -> None:
-    """Let every call of S3 fail so."""
+def refuse(s3: Any, code: str, status: int, call: str = "") -> None:
+    """Let every call of S3 fail so, or those of one kind."""
 
     def refused(**_: Any) -> None:
         raise ClientError(
             {"Error": {"Code": code, "Message": "no"}, "ResponseMetadata": {"HTTPStatusCode": status}}, "call"
         )
 
-    s3.meta.events.register("before-send.s3", refused, unique_id="refused")
+    s3.meta.events.register(f"before-send.s3.{call}".rstrip("."), refused, unique_id="refused")
 
 
 def test_a_table_gets_the_columns_of_its_log(open_target, s3, source, name) -> None:
@@ -223,6 +223,18 @@ def test_a_checkpoint_is_read_in_pieces(open_target, s3, source, name) -> None:
     target = open_target()
     target.apply(source.put_table(registered(name, PLACE)))
     assert len(columns(target, name)) == 1000
+
+
+@pytest.mark.parametrize(("code", "status"), [("PreconditionFailed", 412), ("NoSuchKey", 404), ("SlowDown", 503)])
+def test_a_checkpoint_that_changes_while_it_is_read_is_read_again_later(
+    open_target, s3, source, name, *, code: str, status: int
+) -> None:
+    log = DeltaLog()
+    log.checkpoint(10, schema(("id", "long")), pointer=False)
+    log.upload(s3, BUCKET, "t")
+    refuse(s3, code, status, "GetObject")
+    with pytest.raises(Unavailable):
+        open_target().apply(source.put_table(registered(name, PLACE)))
 
 
 def test_what_was_just_read_is_not_read_again(s3) -> None:

@@ -94,7 +94,7 @@ def _of_parquet(log: Files, name: str) -> str | None:
     with content:
         try:
             return _first(parquet.ParquetFile(content).iter_batches(columns=["metaData.schemaString"]))
-        except ArrowException as error:
+        except (ArrowException, OSError) as error:  # corrupt data is an OSError there
             raise NoSchema(f"its checkpoint {name} is damaged") from error
 
 

@@ -32,7 +32,7 @@ _IN_TYPE = re.compile(r"[^:,<>\s`]+")
 
 
 class NoSchema(Exception):
-    """Why a log gives no columns, in words that complete `the transaction log … cannot be used: `."""
+    """Why a log gives no columns, for people; `it` is the log."""
 
 
 def columns_of(schema: str) -> list[Any]:

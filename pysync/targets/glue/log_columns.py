@@ -14,6 +14,7 @@ import structlog
 
 from pysync.errors import PysyncError
 from pysync.model.delta import is_delta, table_location
+from pysync.model.names import TableName
 from pysync.model.structs import copied
 from pysync.targets.aws.delta_log import DIRECTORY, newest_schema
 from pysync.targets.aws.delta_schema import NoSchema, columns_of
@@ -39,31 +40,31 @@ class LogColumns:
     """
 
     def __init__(
-        self, settings: AwsSettings, there: Callable[[Any], Any], clock: Callable[[], float] = time.monotonic
+        self, settings: AwsSettings, there: Callable[[TableName], Any], clock: Callable[[], float] = time.monotonic
     ) -> None:
         self._settings = settings
         self._there = there
         self._clock = clock
         self._read: dict[str, tuple[float, Sequence[Any] | NoSchema]] = {}
-        self._told: set[str] = set()
+        self._told: set[tuple[str, str]] = set()
 
-    def applied(self, table: Any) -> tuple[Any, Sequence[str]]:
-        """The table with the columns that it should have at the target, and what there is to say of them.
+    def applied(self, table: Any) -> Any:
+        """The table with the columns that it should have at the target.
 
         Does not alter `table`, which is returned if the settings ask for nothing, or if it is not a Delta table.
         Raises Unavailable if S3 cannot be reached for now.
         """
         if self._settings.log_schemas_every is None or table.sd is None or not is_delta(table):
-            return table, ()
+            return table
         wanted = copied(table)
         try:
             found = self._columns(s3_location(table_location(table)))
             keys = {key.name for key in table.partitionKeys or ()}  # Glue has no name twice
             wanted.sd.cols = [copied(column) for column in found if column.name not in keys]
         except NoSchema as why:
+            self._tell(table, why)
             wanted.sd.cols = self._columns_there(table)
-            return wanted, (self._tell(table, why),)
-        return wanted, ()
+        return wanted
 
     def _columns(self, location: str) -> Sequence[Any]:
         """Raises NoSchema."""
@@ -74,7 +75,7 @@ class LogColumns:
                 self._read.clear()
             self._read[location] = self._clock(), found
         if isinstance(found, NoSchema):
-            raise found
+            raise NoSchema(*found.args)
         return found
 
     def _newest(self, location: str) -> Sequence[Any] | NoSchema:
@@ -95,15 +96,15 @@ class LogColumns:
             return NoSchema(error.message)
 
     def _columns_there(self, table: Any) -> list[Any]:
-        there = self._there(name_of(table))
+        name = name_of(table)
+        with classified(f"cannot read the table {name}", reading=True):
+            there = self._there(name)
         stays = there is not None and there.sd is not None and is_delta(there)
         return list((there if stays else table).sd.cols or ())
 
-    def _tell(self, table: Any, why: NoSchema) -> str:
-        """The line for people, which is also logged, once for each table and reason."""
-        line = f"columns: the transaction log cannot be used: {why}"
-        name = str(name_of(table))
-        if f"{name}: {why}" not in self._told:
-            self._told.add(f"{name}: {why}")
-            log.warning("table_log_unreadable", target=self._settings.name, table=name, reason=str(why))
-        return line
+    def _tell(self, table: Any, why: NoSchema) -> None:
+        """Log it, once for each table and reason."""
+        told = str(name_of(table)), str(why)
+        if told not in self._told:
+            self._told.add(told)
+            log.warning("table_log_unreadable", target=self._settings.name, table=told[0], reason=told[1])

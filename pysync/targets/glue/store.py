@@ -155,12 +155,11 @@ class GlueStore(Store):
 
     def as_kept(self, item: Any, table: Any | None = None) -> Any:
         """The item as Glue would give it back. A partition gets columns and place as the settings and its table say."""
-        adapted, told = self._log_columns.applied(item) if isinstance(item, hive.Table) else (item, ())
-        plain, lost = translated(adapted)
+        plain, lost = translated(self._log_columns.applied(item) if isinstance(item, hive.Table) else item)
         is_of_table = isinstance(item, hive.Partition) and table is not None
         fields = self._placed(plain, table) if is_of_table else plain
         kept = _OBJECTS[type(item)]({**fields, **_belonging(item)})
-        kept.handle = Input(fields, [*lost, *told])
+        kept.handle = Input(fields, lost)
         return kept
 
     def lost(self, kept: Any) -> Sequence[str]:
