@@ -75,7 +75,7 @@ def _schema(log: Files, name: str) -> str | None:
         return _of_parquet(log, name)
     with _opened(log, name) as lines:
         for line in lines:
-            if b'"meta' in line:
+            if b'"meta' in line:  # all else, thousands of files maybe, need not be parsed
                 action = json.loads(line)
                 metadata = action.get("metaData") or (name.endswith(".crc") and action.get("metadata"))
                 if metadata:
