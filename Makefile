@@ -15,11 +15,11 @@ RELEASE := PYTHONPATH=.ci $(TOOLS)/bin/python -m release
 SUITES ?= test test-athena test-spark test-crash test-browser test-versions test-kerberos
 CONTAINER_TOOLS := build/container/tools
 
-EXTRAS := spark,aws,web,embedded,embedded-aws,dev
+EXTRAS := spark,aws,delta,web,embedded,embedded-aws,dev
 # Else every one of some hundred processes that a test starts compiles all of pysync anew.
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: help setup man jar dist demo test test-athena test-aws test-spark test-crash test-readme test-browser simulate test-versions test-kerberos chaos both-ways lint format bench pictures clean doctor doctor-python doctor-build
+.PHONY: help setup man jar dist demo test test-athena test-aws test-spark test-crash test-readme test-browser simulate test-versions test-kerberos chaos both-ways lint format bench compare-agents pictures clean doctor doctor-python doctor-build
 
 help: ## show this help
 	@awk -F ':.*## ' '/^[a-zA-Z_%-]+:.*## / {printf "  %-14s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -190,6 +190,9 @@ bench: setup $(JAR) ## all benchmarks; `make bench-main` runs one
 
 bench-%: setup $(JAR)
 	@$(BIN)/python -m tests.bench $*
+
+compare-agents: setup $(JAR) ## pysync and AWS's two sync agents, the same DDL: V1=DIR V2=DIR, their jars (docs/comparison.md; half an hour)
+	@$(BIN)/python -m tests.compare $(if $(V1),--v1 $(V1)) $(if $(V2),--v2 $(V2)) $(ARGS)
 
 clean: ## remove what was built (the virtual environment too)
 	rm -rf build dist $(VENV) .mypy_cache .ruff_cache .pytest_cache

@@ -8,7 +8,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Annotated, Any, get_args
 
-from pydantic import AfterValidator, BaseModel, BeforeValidator, Field
+from pydantic import AfterValidator, BaseModel, BeforeValidator, Field, PlainSerializer
 
 from pysync.text import nearest, plain, quoted, shortened, shown
 
@@ -88,8 +88,12 @@ def _duration(least: int, form: str) -> BeforeValidator:
 
 Duration = Annotated[int, _duration(0, 'a duration; write "30s", "5m", "12h" or "7d"')]
 """A time with its unit, in seconds."""
-Interval = Annotated[int, _duration(1, 'an interval; write "30m", "1h" or "1d"')]
-"""The time between two of a kind, in seconds."""
+Interval = Annotated[
+    int,
+    _duration(1, 'an interval; write "30m", "1h" or "1d"'),
+    PlainSerializer(lambda found: f"{found}s", return_type=str),
+]
+"""The time between two of a kind, in seconds. It is dumped with its unit, and so can be read again."""
 Seconds = Annotated[float, Field(le=_MOST_SECONDS, allow_inf_nan=False)]
 """A time whose key names the unit."""
 Finite = Annotated[float, Field(allow_inf_nan=False)]

@@ -112,6 +112,14 @@ def everything(
             yield from _whole_database(source, tables, scope, after or TableName("", ""))
 
 
+def chosen(source: Reads, scope: Scope, wanted: Callable[[Any], bool]) -> Iterator[Names]:
+    """Refreshes of the tables in scope that are wanted, by their definitions, read lazily."""
+    for database in filter(scope.database, sorted(source.databases())):
+        names = [it for it in sorted(source.tables(database)) if scope.table(TableName(database, it))]
+        for table in filter(wanted, _tables(source, database, names)):
+            yield _names(TableName(database, table.tableName), table)
+
+
 def place(names: Names) -> TableName:
     """Where a refresh stands in the order of `everything`."""
     return TableName(names.get("database", ""), names.get("table", ""))
@@ -122,11 +130,15 @@ def _whole_database(source: Reads, listed: Names, scope: Scope, after: TableName
     if TableName(database, "") > after:
         yield listed
     names = (TableName(database, table) for table in _names_in(listed["present"]))
-    wanted = [name.table for name in names if name > after and scope.table(name)]
+    for it in _tables(source, database, [name.table for name in names if name > after and scope.table(name)]):
+        yield _names(TableName(database, it.tableName), it)
+
+
+def _tables(source: Reads, database: str, wanted: Sequence[str]) -> Iterator[Any]:
+    """Those of a database's tables that are there, in the order of their names."""
     for start in range(0, len(wanted), _TABLES_PER_CALL):
         found = source.tables_by_name(database, wanted[start : start + _TABLES_PER_CALL])
-        for it in sorted((one for one in found if not is_index(one)), key=lambda one: str(one.tableName)):
-            yield _names(TableName(database, it.tableName), it)
+        yield from sorted((one for one in found if not is_index(one)), key=lambda one: str(one.tableName))
 
 
 def _names_in(present: str) -> list[str]:

@@ -33,7 +33,8 @@ from pysync.replay.progress import State
 from pysync.replay.translate import Translator
 from pysync.resync.bootstrap import Bootstrapper, Origin
 from pysync.resync.checkpoint import BOOTSTRAP, Checkpoints
-from pysync.resync.healing import Healer
+from pysync.resync.healing import Healer, reading
+from pysync.resync.log_schemas import LogSchemas
 from pysync.resync.refreshes import Refreshes
 from pysync.resync.rescoping import Rescoper, compare_scope
 from pysync.sidecar.acts import journal_of
@@ -111,6 +112,7 @@ class Sidecar:
         self.bootstrapper = self._bootstrapper_of(translated, refreshes)
         self._healer = self._healer_of(watch, overlaps, refreshes)
         self._rescopers = {it.name: self._rescoper(it, translator, refreshes) for it, translator in translated}
+        self._log_schemas = [self._log_schemas_of(it, translator, refreshes) for it, translator in translated]
         self._heals = bridge  # a one-off job leaves gaps and scopes to the next sidecar
         self._verifiers = {drain.name: self._verifier(drain, watch) for drain in self.drains}
         self._credentials = Credentials(config)
@@ -140,6 +142,8 @@ class Sidecar:
                 rescoper.start()
             for verifier in self._verifiers.values():
                 verifier.start()
+            for schemas in self._log_schemas:
+                schemas.start()
         self.bootstrapper.start()
         if self.poller:
             self.poller.start()
@@ -217,6 +221,7 @@ class Sidecar:
         """The workers that were started."""
         parts = [*self.drains, self.poller, self._healer, self.bootstrapper, self.journal]
         found = [part.worker for part in [*parts, *self._rescopers.values(), *self._verifiers.values()] if part]
+        found += [it.worker for it in self._log_schemas]
         return [worker for worker in found if worker.started]
 
     def _assert_named(self) -> None:
@@ -322,6 +327,16 @@ class Sidecar:
     def _rescoper(self, settings: TargetSettings, translator: Translator, refreshes: Refreshes) -> Rescoper:
         pace = self._config.source.compare_tables_per_second
         return Rescoper(self.queue, refreshes, settings, translator, source=self._source, tables_per_second=pace)
+
+    def _log_schemas_of(self, settings: TargetSettings, translator: Translator, refreshes: Refreshes) -> LogSchemas:
+        return LogSchemas(
+            self.queue,
+            refreshes,
+            settings,
+            translator.policy,
+            source=partial(reading, self._source) if self._source else None,
+            tables_per_second=self._config.source.compare_tables_per_second,
+        )
 
     def _drain(self, settings: TargetSettings, translator: Translator) -> Drain:
         files = self._origin.files if self._origin else None

@@ -165,6 +165,7 @@ LEFT_OUT = {
     "quickstart.md: *": "tests/readme runs the page as a whole",
     "aws.md: export *": "the environment of make test-aws",
     "aws.md: make test-aws": "it needs an AWS account",
+    "comparison.md: make compare-agents *": "it needs the jars of AWS's agents",
     "connections.md: KRB5_TRACE=/dev/stderr pysync check": "it needs a KDC: tests/versions/test_kerberos.py",
     "releasing.md: *": "it needs a clean checkout and the index's records; tests/unit/test_release.py has its steps",
     "scope.md: systemctl restart pysync": "it needs systemd; RESTARTED does the same to a sidecar",

@@ -75,3 +75,13 @@ def test_the_glue_side_has_the_same_place_rules_and_clients():
     for name in AwsSettings.model_fields.keys() - {"kind"}:
         assert getattr(found, name) == getattr(settings, name), name
     assert found._clients is settings._clients
+
+
+def test_an_interval_of_the_target_is_the_glue_sides_too(loaded):
+    found = loaded('work_group = "w"\nlog_schemas_every = "90m"')
+    assert found.of_glue().log_schemas_every == found.log_schemas_every == 5400
+
+
+def test_settings_with_an_interval_can_be_dumped_and_read_again(loaded):
+    found = loaded('work_group = "w"\nlog_schemas_every = "90m"')
+    assert AthenaSettings.model_validate_json(found.model_dump_json(by_alias=True)) == found

@@ -182,6 +182,13 @@ def test_each_service_has_its_endpoint_from_the_settings_or_the_environment(
     assert client(settings.of_glue(), "glue").meta.endpoint_url == glue
 
 
+def test_logs_of_tables_are_read_at_the_endpoint_of_s3(monkeypatch: pytest.MonkeyPatch) -> None:
+    settings = lake(endpoint_url="http://127.0.0.1:1")
+    assert client(settings, "s3").meta.endpoint_url == "https://s3.eu-west-1.amazonaws.com"
+    monkeypatch.setenv("AWS_ENDPOINT_URL_S3", "http://127.0.0.1:2")
+    assert client(lake(endpoint_url="http://127.0.0.1:1"), "s3").meta.endpoint_url == "http://127.0.0.1:2"
+
+
 @pytest.mark.parametrize(("values", "said"), [({"profile": "none"}, r"profile \(none\)"), ({"region": None}, "region")])
 def test_what_is_missing_at_home_is_waited_for(values: dict[str, Any], said: str) -> None:
     """No operation is to blame for it."""

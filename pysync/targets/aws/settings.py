@@ -9,7 +9,7 @@ from pydantic import BaseModel, ConfigDict, Field, PrivateAttr, field_validator,
 from pysync.targets.aws.limits import s3_location
 from pysync.targets.aws.session import Clients
 from pysync.targets.settings import TargetSettings
-from pysync.validation import Finite, Seconds, matching
+from pysync.validation import Finite, Interval, Seconds, matching
 
 Url = Annotated[str, matching(r"https?://\S+", 'a URL; write "https://host"')]
 
@@ -68,6 +68,11 @@ class AwsSettings(TargetSettings):
         default={},
         description="Tags of Lake Formation, by db or db.table at the target, with * and ?. They are only added.",
     )
+    log_schemas_every: Interval | None = Field(
+        default=None,
+        description="How often the columns of Delta tables are read from their logs on S3: 10m, 1h. Default: never, a "
+        "table has the columns of the source.",
+    )
     timeout_seconds: Seconds = Field(default=60.0, gt=0, description="Timeout of a call.")
     connect_timeout_seconds: Seconds = Field(default=5.0, gt=0, description="Timeout for connecting.")
     max_rate: Finite | None = Field(
@@ -85,10 +90,11 @@ class AwsSettings(TargetSettings):
     def endpoint_of(self, service: str) -> str | None:
         """The endpoint of a service; None: as botocore finds it.
 
-        An endpoint in a VPC is of one service; one without TLS is an emulator, which has all.
+        An endpoint in a VPC is of one service; one without TLS is an emulator, which has all. S3 is only read, at its
+        own endpoint, or at the one that the environment names.
         """
-        is_for_it = service in {"glue", "athena"} or (self.endpoint_url or "").startswith("http://")
-        return self.endpoint_url if is_for_it else None
+        is_emulator = service != "s3" and (self.endpoint_url or "").startswith("http://")
+        return self.endpoint_url if service in {"glue", "athena"} or is_emulator else None
 
     @field_validator("delete_data")
     @classmethod

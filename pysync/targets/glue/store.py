@@ -36,6 +36,7 @@ from pysync.targets.glue.catalog import GET_PAGE, Catalog
 from pysync.targets.glue.columns import columns_for, same_columns, spread
 from pysync.targets.glue.extras import Extras, Index
 from pysync.targets.glue.handles import Handles, columns_of, fields_of, partition_fields
+from pysync.targets.glue.log_columns import LogColumns
 from pysync.targets.glue.settings import GlueSettings
 from pysync.targets.glue.statistics import delete_statistics, kept_statistics, read_statistics, write_statistics
 from pysync.targets.hive import name_of
@@ -67,6 +68,7 @@ class GlueStore(Store):
         self.extras = Extras(settings, self.catalog)
         self._inherited: Sequence[Index] = ()
         self._send = Sender(self.catalog, settings.parallel)
+        self._log_columns = LogColumns(settings, self.table)
 
     # --- the connection
 
@@ -152,7 +154,7 @@ class GlueStore(Store):
 
     def as_kept(self, item: Any, table: Any | None = None) -> Any:
         """The item as Glue would give it back. A partition gets columns and place as the settings and its table say."""
-        plain, lost = translated(item)
+        plain, lost = translated(self._log_columns.applied(item) if isinstance(item, hive.Table) else item)
         is_of_table = isinstance(item, hive.Partition) and table is not None
         fields = self._placed(plain, table) if is_of_table else plain
         return self._handles.kept(item, fields, lost)

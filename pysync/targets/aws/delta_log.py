@@ -1,0 +1,114 @@
+"""The newest schema in a Delta table's log: the directory `_delta_log` of the table.
+
+Each commit is a file of JSON lines. One that changes the schema has the table's metadata; the others do not. So the
+versions are looked through from the newest on, down to the last checkpoint, which has the metadata in any case. There
+may be a checksum file beside a commit, which has the metadata, too, and then one file is all that is read.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
+from typing import IO, Any, Protocol
+
+from pysync.targets.aws.delta_schema import NoSchema
+
+DIRECTORY = "_delta_log"
+_POINTER = "_last_checkpoint"
+_FILE = re.compile(r"(\d{20})\.(crc|json|checkpoint\..*(?:json|parquet))")
+_ORDER = ("crc", "json")  # then checkpoints
+_MOST_VERSIONS = 1000
+"""More commits than writers leave between two checkpoints."""
+
+
+class Files(Protocol):
+    """The files of a directory."""
+
+    def names(self, after: str) -> Iterable[str]:
+        """The names that come after this text in the order of their characters, in that order."""
+
+    def open(self, name: str) -> IO[bytes] | None:
+        """The content of a file, from its beginning, which can be read from any place on; None if it is not there."""
+
+
+def newest_schema(log: Files) -> str:
+    """The schema of the newest version, as JSON. Raises NoSchema, and what `log` raises."""
+    try:
+        versions = _versions(log.names(_checkpoint(log)))
+        for _, files in versions[:_MOST_VERSIONS]:
+            for name in files:
+                schema = _schema(log, name)
+                if schema is not None:
+                    return schema
+    except (ValueError, AttributeError, TypeError, KeyError, RecursionError) as error:
+        raise NoSchema("it is damaged") from error
+    raise NoSchema("it has no schema" if versions else "it is not there")
+
+
+def _checkpoint(log: Files) -> str:
+    """The beginning of the names of the last checkpoint, or of the first commit where none is known."""
+    with _opened(log, _POINTER) as lines:
+        version = int(json.loads(b"".join(lines) or b'{"version": 0}')["version"])
+    return f"{version:020}"
+
+
+def _versions(names: Iterable[str]) -> list[tuple[str, list[str]]]:
+    """The files of each version, the newest version first, and its files in the order in which they are cheap."""
+    found: dict[str, list[str]] = {}
+    for name in names:
+        match = _FILE.fullmatch(name)
+        if match:
+            found.setdefault(match[1], []).append(name)
+    return [(version, sorted(found[version], key=_cost)) for version in sorted(found, reverse=True)]
+
+
+def _cost(name: str) -> int:
+    kind = name[21:]
+    return _ORDER.index(kind) if kind in _ORDER else len(_ORDER)
+
+
+def _schema(log: Files, name: str) -> str | None:
+    """The schema that a file has, or None: it may also be gone meanwhile."""
+    if name.endswith(".parquet"):
+        return _of_parquet(log, name)
+    with _opened(log, name) as lines:
+        for line in lines:
+            if b'"meta' in line:  # all else, thousands of files maybe, need not be parsed
+                action = json.loads(line)
+                metadata = action.get("metaData") or (name.endswith(".crc") and action.get("metadata"))
+                if metadata:
+                    return str(metadata["schemaString"])
+    return None
+
+
+def _of_parquet(log: Files, name: str) -> str | None:
+    try:
+        from pyarrow import ArrowException, parquet  # noqa: PLC0415, an extra
+    except ImportError as error:
+        raise NoSchema("only a checkpoint has its schema: pip install 'pysync[delta]'") from error
+    content = log.open(name)
+    if content is None:
+        return None
+    with content:
+        try:
+            return _first(parquet.ParquetFile(content).iter_batches(columns=["metaData.schemaString"]))
+        except (ArrowException, OSError) as error:  # corrupt data is an OSError there
+            raise NoSchema(f"its checkpoint {name} is damaged") from error
+
+
+def _first(batches: Iterable[Any]) -> str | None:
+    rows = (row["metaData"] for batch in batches for row in batch.to_pylist())
+    return next((str(it["schemaString"]) for it in rows if it and it["schemaString"]), None)
+
+
+@contextmanager
+def _opened(log: Files, name: str) -> Iterator[Iterable[bytes]]:
+    """The lines of a file; none if it is not there."""
+    content = log.open(name)
+    if content is None:
+        yield ()
+        return
+    with content:
+        yield content

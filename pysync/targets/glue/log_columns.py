@@ -1,0 +1,110 @@
+"""Columns of Delta tables, by their logs on S3.
+
+Spark registers a Delta table at a metastore with one column, `col array<string>`: who reads the table takes the schema
+from its log. Of AWS's services Lake Formation, views and filters of rows and columns go by the Data Catalog, though.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import structlog
+
+from pysync.errors import PysyncError
+from pysync.model.delta import is_delta, table_location
+from pysync.model.names import TableName
+from pysync.model.structs import copied
+from pysync.targets.aws.delta_log import DIRECTORY, newest_schema
+from pysync.targets.aws.delta_schema import NoSchema, columns_of
+from pysync.targets.aws.errors import classified
+from pysync.targets.aws.limits import s3_location
+from pysync.targets.aws.s3 import Changed, Directory
+from pysync.targets.aws.session import client
+from pysync.targets.aws.settings import AwsSettings
+from pysync.targets.base import Forbidden, Unavailable
+from pysync.targets.hive import name_of
+
+FRESH_SECONDS = 5.0
+"""How long columns count that were just read: an operation asks for them several times."""
+_MOST_KEPT = 1000
+
+log = structlog.get_logger(__name__)
+
+
+class LogColumns:
+    """The columns of Delta tables, for one store; not safe to use from several threads.
+
+    `there` reads a table at the target: if its log cannot be used, it keeps the columns that it has there.
+    """
+
+    def __init__(
+        self, settings: AwsSettings, there: Callable[[TableName], Any], clock: Callable[[], float] = time.monotonic
+    ) -> None:
+        self._settings = settings
+        self._there = there
+        self._clock = clock
+        self._read: dict[str, tuple[float, Sequence[Any] | NoSchema]] = {}
+        self._told: set[tuple[str, str]] = set()
+
+    def applied(self, table: Any) -> Any:
+        """The table with the columns that it should have at the target.
+
+        Does not alter `table`, which is returned if the settings ask for nothing, or if it is not a Delta table.
+        Raises Unavailable if S3 cannot be reached for now.
+        """
+        if self._settings.log_schemas_every is None or table.sd is None or not is_delta(table):
+            return table
+        wanted = copied(table)
+        try:
+            found = self._columns(s3_location(table_location(table)))
+            keys = {key.name for key in table.partitionKeys or ()}  # Glue has no name twice
+            wanted.sd.cols = [copied(column) for column in found if column.name not in keys]
+        except NoSchema as why:
+            self._tell(table, why)
+            wanted.sd.cols = self._columns_there(table)
+        return wanted
+
+    def _columns(self, location: str) -> Sequence[Any]:
+        """Raises NoSchema."""
+        read_at, found = self._read.get(location, (-FRESH_SECONDS, ()))
+        if self._clock() - read_at >= FRESH_SECONDS:
+            found = self._newest(location)
+            if len(self._read) >= _MOST_KEPT:
+                self._read.clear()
+            self._read[location] = self._clock(), found
+        if isinstance(found, NoSchema):
+            raise NoSchema(*found.args)
+        return found
+
+    def _newest(self, location: str) -> Sequence[Any] | NoSchema:
+        if not location.startswith("s3://"):
+            return NoSchema("it is not on S3")
+        files = Directory(client(self._settings, "s3"), f"{location.rstrip('/')}/{DIRECTORY}")
+        try:
+            with classified(f"cannot read the transaction log of {location}", reading=True):
+                return columns_of(newest_schema(files))
+        except NoSchema as error:
+            return error
+        except Changed as error:
+            raise Unavailable(f"the transaction log of {location} changed while it was read") from error
+        except PysyncError as error:
+            # A missing right must not stop what works without it: the table is mirrored, but for its columns.
+            if isinstance(error, Unavailable) and not isinstance(error, Forbidden):
+                raise
+            return NoSchema(error.message)
+
+    def _columns_there(self, table: Any) -> list[Any]:
+        name = name_of(table)
+        with classified(f"cannot read the table {name}", reading=True):
+            there = self._there(name)
+        stays = there is not None and there.sd is not None and is_delta(there)
+        return list((there if stays else table).sd.cols or ())
+
+    def _tell(self, table: Any, why: NoSchema) -> None:
+        """Log it, once for each table and reason."""
+        told = str(name_of(table)), str(why)
+        if told not in self._told:
+            self._told.add(told)
+            log.warning("table_log_unreadable", target=self._settings.name, table=told[0], reason=told[1])

@@ -1,0 +1,1 @@
+"""`make compare-agents`: the same DDL, a kill and some throttling for AWS's two Hive-to-Glue agents and for pysync."""

@@ -1,0 +1,58 @@
+"""pysync as a contender: the listener in the source, a sidecar, a target of kind `glue` or `athena`."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import AbstractContextManager, contextmanager
+from pathlib import Path
+from typing import Any
+
+from pysync.demo.lake import Lake, LakeKind
+from pysync.demo.stage import Stage
+from pysync.embedded import EmbeddedMetastore
+from pysync.embedded.aws import EmbeddedAws
+from pysync.metastore.client import Metastore
+from tests.compare.source import s3_settings
+
+
+class Pysync:
+    """A stage with a lake, as a contender."""
+
+    def __init__(self, stage: Stage, aws: EmbeddedAws) -> None:
+        self.aws = aws
+        self._stage = stage
+
+    def source(self) -> AbstractContextManager[Metastore]:
+        """A client of the source."""
+        return Metastore(self._stage.source.uri, timeout=60)
+
+    def kill(self) -> None:
+        """The metastore, with the listener in it, and the sidecar."""
+        self._stage.source.kill()
+        self._stage.kill_sidecar()
+
+    def revive(self) -> None:
+        """Start both, or start them again."""
+        self._stage.source.start()
+        self._stage.start_sidecar()
+
+    def notes(self) -> Iterator[str]:
+        """What the sidecar has not applied."""
+        (target,) = self._stage.status()["targets"]
+        yield f"{target['parked']} events parked, {target['queued']} queued"
+
+
+@contextmanager
+def pysync(kind: LakeKind, directory: Path) -> Iterator[Pysync]:
+    """With the defaults, but for what says where things are, and the demo's interval of polls of Athena."""
+    lake = Lake(directory / "aws", kind)
+    with Stage(directory, database="disk", source=_source, lake=lake) as stage:
+        stage.start_target()
+        contender = Pysync(stage, lake.aws)
+        contender.revive()
+        yield contender
+
+
+def _source(directory: Path, *, overrides: dict[str, str], **others: Any) -> EmbeddedMetastore:
+    own = s3_settings(directory.parent / "s3")
+    return EmbeddedMetastore(directory, overrides={**overrides, **own}, **others)
