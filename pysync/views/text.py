@@ -1,0 +1,55 @@
+"""The text of a view as a tree: sqlglot reads HiveQL, but what a function means is decided here."""
+
+from __future__ import annotations
+
+import re
+from typing import Any
+
+from sqlglot import exp
+from sqlglot.dialects.hive import Hive
+from sqlglot.errors import SqlglotError
+from sqlglot.tokens import Token, TokenType
+
+from pysync.views.refusal import CannotTranslate
+
+# Escapes that Hive, Spark and sqlglot read alike. Others, as \% or \u0041, they do not.
+_ESCAPES = re.compile(r"""\\(?![\\'"nrt])""")
+_ESCAPED_PAIR = re.compile(r"\\\\")
+_MOST = 400_000  # characters: no view that Glue takes is longer
+
+
+class HiveText(Hive):
+    """Hive's grammar with no knowledge of functions: each call stays a name and its arguments."""
+
+    class Parser(Hive.Parser):
+        """Only what has a syntax of its own is not a plain call."""
+
+        FUNCTIONS: dict[str, Any] = {}  # noqa: RUF012 - as sqlglot declares it
+        NO_PAREN_FUNCTIONS: dict[Any, Any] = {}  # noqa: RUF012
+        FUNCTION_PARSERS = {"CAST": Hive.Parser.FUNCTION_PARSERS["CAST"]}  # noqa: RUF012
+
+
+def parsed(text: str) -> exp.Query:
+    """The query. Raises CannotTranslate for what is none, or cannot be read."""
+    if len(text) > _MOST:
+        raise CannotTranslate("the query is too long")
+    try:
+        tokens = HiveText().tokenize(text)
+        for token in tokens:
+            _assert_plain(token, text)
+        statements = HiveText().parser().parse(tokens, text)
+    except (SqlglotError, RecursionError, ValueError) as error:
+        first = str(error).splitlines()[0] if str(error) else type(error).__name__
+        raise CannotTranslate(f"the query cannot be read: {first}") from None
+    if len(statements) != 1 or not isinstance(statements[0], exp.Query):
+        raise CannotTranslate("the text is not a single query")
+    return statements[0]
+
+
+def _assert_plain(token: Token, text: str) -> None:
+    if token.token_type is TokenType.STRING:
+        raw = _ESCAPED_PAIR.sub("", text[token.start : token.end + 1])
+        if _ESCAPES.search(raw):
+            raise CannotTranslate("an escape in a string which engines read in different ways")
+    elif token.token_type not in {TokenType.IDENTIFIER} and token.text in {"!", "^", "${"}:
+        raise CannotTranslate(f"the operator {token.text}")
