@@ -27,7 +27,8 @@ _BLANK = r"[ \t\n\r\f\x0B]*"
 # A sign, digits, and a fraction that is cut: 1.9 is 1, .5 is 0.
 _INTEGER = rf"^{_BLANK}(?=[+-]?\.?[0-9])(?<s>[+-]?)(?<d>[0-9]*)(?:\.[0-9]*)?{_BLANK}$"
 _DATE = rf"^{_BLANK}([0-9]{{4}}-[0-9]{{1,2}}-[0-9]{{1,2}})(?:[ T].*)?{_BLANK}$"
-_TIMESTAMP = rf"^{_BLANK}([0-9]{{4}}-[0-9]{{2}}-[0-9]{{2}}(?: [0-9]{{2}}:[0-9]{{2}}:[0-9]{{2}}(?:\.[0-9]{{1,3}})?)?)[0-9]*{_BLANK}$"
+_TIME = r"[0-9]{2}:[0-9]{2}:[0-9]{2}(?:\.[0-9]{1,3})?"
+_TIMESTAMP = rf"^{_BLANK}([0-9]{{4}}-[0-9]{{2}}-[0-9]{{2}}(?: {_TIME})?)[0-9]*{_BLANK}$"
 _ISO_DATE = re.compile(r"\d{4}-\d\d-\d\d")
 _ISO_TIMESTAMP = re.compile(r"(\d{4}-\d\d-\d\d) ([01]\d|2[0-3]):[0-5]\d:[0-5]\d(\.\d{1,3})?")
 
@@ -133,7 +134,7 @@ def common(types: Iterable[HiveType]) -> HiveType:
 
 
 def _common(one: HiveType, other: HiveType) -> HiveType:
-    if one == other or other == VOID:
+    if other in {one, VOID}:
         return one
     if one == VOID:
         return other
@@ -228,4 +229,3 @@ def _is_day(literal: str) -> bool:
         return bool(date.fromisoformat(literal))
     except ValueError:
         return False
-

@@ -14,9 +14,9 @@ from pysync.views.functions.conditions import chosen, is_null, truth
 from pysync.views.functions.strings import like, regexp_like
 from pysync.views.operators import BITWISE, arithmetic, negative, whole_quotient
 from pysync.views.refusal import CannotTranslate
-from pysync.views.scopes import Columns, Scope
+from pysync.views.scopes import Scope
 from pysync.views.typed import Aggregate, Typed, condition, text
-from pysync.views.types import BIGINT, BOOLEAN, DOUBLE, INT, STRING, VOID, decimal, parse_type
+from pysync.views.types import BIGINT, BOOLEAN, DOUBLE, INT, STRING, VOID, Columns, decimal, parse_type
 from pysync.views.windows import over
 
 Subquery = Callable[[exp.Query, Scope], tuple[str, Columns]]
@@ -74,6 +74,12 @@ class Expressions:
     def dot(self, node: exp.Dot) -> Typed:
         """A field of a struct that is no column."""
         return field_of(self(node.this), node.expression.name)
+
+    def item(self, node: exp.Bracket) -> Typed:
+        """An item of an array or a map."""
+        if len(node.expressions) != 1 or node.args.get("offset"):
+            raise CannotTranslate("several items at once")
+        return item_of(self(node.this), self(node.expressions[0]))
 
     def literal(self, node: exp.Literal) -> Typed:
         """A number or a string."""
@@ -257,7 +263,7 @@ _RULES: Mapping[type[exp.Expression], Callable[[Expressions, exp.Expression], Ty
     exp.Anonymous: Expressions.called,  # type: ignore[dict-item]
     exp.Between: Expressions.between,  # type: ignore[dict-item]
     exp.Boolean: Expressions.boolean,  # type: ignore[dict-item]
-    exp.Bracket: lambda its, it: _item(its, it),
+    exp.Bracket: Expressions.item,  # type: ignore[dict-item]
     exp.Case: Expressions.cased,  # type: ignore[dict-item]
     exp.Column: Expressions.column,  # type: ignore[dict-item]
     exp.Concat: Expressions.concatenated,
@@ -281,10 +287,3 @@ _RULES: Mapping[type[exp.Expression], Callable[[Expressions, exp.Expression], Ty
     exp.TryCast: Expressions.converted,  # type: ignore[dict-item]
     exp.Window: Expressions.windowed,  # type: ignore[dict-item]
 }
-
-
-def _item(translate: Expressions, node: exp.Expression) -> Typed:
-    if len(node.expressions) != 1 or node.args.get("offset"):
-        raise CannotTranslate("several items at once")
-    return item_of(translate(node.this), translate(node.expressions[0]))
-

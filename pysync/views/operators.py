@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from typing import NamedTuple
 
 from pysync.views.casts import as_double, cast, common
 from pysync.views.refusal import CannotTranslate
@@ -39,34 +40,42 @@ def _kind(one: Typed, operator: str, other: Typed) -> HiveType:
         return a if a == b else DOUBLE
     if a.is_integer and b.is_integer:
         return common((a, b))
-    digits, scale = max(a.precision - a.scale, b.precision - b.scale), max(a.scale, b.scale)
+    return _decimal_kind(_digits(one), operator, _digits(other))
+
+
+def _decimal_kind(a: _Digits, operator: str, b: _Digits) -> HiveType:
+    whole, scale = max(a.whole, b.whole), max(a.scale, b.scale)
     if operator == "*":
-        return decimal(a.precision + b.precision + 1, a.scale + b.scale)
+        return decimal(a.whole + a.scale + b.whole + b.scale + 1, a.scale + b.scale)
     if operator == "%":
-        return decimal(min(a.precision - a.scale, b.precision - b.scale) + scale, scale)
-    return decimal(digits + scale + 1, scale)
+        return decimal(min(a.whole, b.whole) + scale, scale)
+    return decimal(whole + scale + 1, scale)
 
 
 def _quotient(one: Typed, other: Typed) -> Typed:
-    a, b = one.type, other.type
-    if "float" in {a.name, b.name} or not (a.is_exact and b.is_exact) or (a.is_integer and b.is_integer):
-        return Typed(f"({as_double(one).sql} / NULLIF({as_double(other).sql}, 0e0))", DOUBLE)
-    behind = _behind(a, b.precision)
-    if behind != _behind(a, _digits(other)):
-        raise CannotTranslate("a division of a decimal by a number that is written there: engines count its digits")
-    kind = decimal(a.precision - a.scale + b.scale + behind, behind)
-    above = decimal(a.precision - a.scale + behind, behind)
+    exact = one.type.is_exact and other.type.is_exact
+    if "float" in {one.type.name, other.type.name} and one.type != other.type and DOUBLE not in {one.type, other.type}:
+        raise CannotTranslate(f"arithmetic with {one.type} and {other.type}")
+    if not exact or (one.type.is_integer and other.type.is_integer):
+        return Typed(f"({as_double(one).sql} / NULLIF({as_double(other).sql}, double '0'))", DOUBLE)
+    a, b = _digits(one), _digits(other)
+    behind = max(_MIN_SCALE, a.scale + b.whole + b.scale + 1)
+    kind, above = decimal(a.whole + b.scale + behind, behind), decimal(a.whole + behind, behind)
     return Typed(f"TRY_CAST(CAST({one.sql} AS {above.trino}) / NULLIF({other.sql}, 0) AS {kind.trino})", kind)
 
 
-def _behind(a: HiveType, digits: int) -> int:
-    """The digits behind the point of a quotient."""
-    return max(_MIN_SCALE, a.scale + digits + 1)
+class _Digits(NamedTuple):
+    """The digits of an exact number, before and behind the point."""
+
+    whole: int
+    scale: int
 
 
-def _digits(value: Typed) -> int:
-    """The digits that Spark counts for a number that is written there; Hive counts those of its type."""
-    return len(str(abs(value.literal))) if isinstance(value.literal, int) else value.type.precision
+def _digits(value: Typed) -> _Digits:
+    """Those of its type; an integer that is written there has as many as it shows."""
+    if isinstance(value.literal, int):
+        return _Digits(len(str(abs(value.literal))), 0)
+    return _Digits(value.type.precision - value.type.scale, value.type.scale)
 
 
 def whole_quotient(one: Typed, other: Typed) -> Typed:

@@ -6,6 +6,7 @@ Trino's engine counts all of Unicode among `\d`, `\w` and `\s`, and lets `.` sto
 from __future__ import annotations
 
 import re
+from collections.abc import Callable
 
 from pysync.views.refusal import CannotTranslate
 
@@ -41,6 +42,16 @@ class _Reader:
     def __init__(self, pattern: str) -> None:
         self._pattern = pattern
         self._at = 0
+        self._rules: dict[str, Callable[[], str]] = {
+            "\\": self._escape,
+            "[": self._class,
+            ".": self._not_a_line_end,
+            "(": self._group,
+            "*": self._quantifier,
+            "+": self._quantifier,
+            "?": self._quantifier,
+            "{": self._count,
+        }
 
     def pieces(self) -> list[str]:
         found = []
@@ -50,37 +61,32 @@ class _Reader:
 
     def _piece(self) -> str:
         here = self._take()
-        if here == "\\":
-            return self._escape(inside=False)
-        if here == "[":
-            return self._class()
-        if here == ".":
-            return f"[^{_LINE_ENDS}]"
-        if here == "(" and self._peek() == "?":
-            return self._group()
-        if here in "*+?":
-            return here + self._quantified()
-        if here == "{":
-            return self._count()
-        return here
+        rule = self._rules.get(here)
+        return here if rule is None else rule()
+
+    def _not_a_line_end(self) -> str:
+        return f"[^{_LINE_ENDS}]"
 
     def _group(self) -> str:
+        if self._peek() != "?":
+            return "("
         if self._pattern[self._at : self._at + 2] != "?:":
             raise self._refused()
         self._at += 2
         return "(?:"
 
-    def _quantified(self) -> str:
+    def _quantifier(self) -> str:
+        here = self._pattern[self._at - 1]
         if self._peek() == "+":  # possessive
             raise self._refused()
-        return ""
+        return here
 
     def _count(self) -> str:
         found = _COUNT.match(self._pattern, self._at - 1)
         if found is None:
             raise self._refused()
         self._at = found.end()
-        self._quantified()
+        self._quantifier()
         return found[0]
 
     def _class(self) -> str:
@@ -95,7 +101,7 @@ class _Reader:
             found += self._escape(inside=True) if here == "\\" else here
         return found + "]"
 
-    def _escape(self, *, inside: bool) -> str:
+    def _escape(self, *, inside: bool = False) -> str:
         letter = self._take()
         if letter in _CLASSES:
             return _CLASSES[letter] if inside else f"[{_CLASSES[letter]}]"

@@ -7,7 +7,7 @@ import binascii
 import json
 from typing import Any
 
-from pysync.views.translation import Translation
+from pysync.views.types import Columns
 
 _PREFIX, _SUFFIX = "/* Presto View: ", " */"
 MARKS = {"presto_view": "true", "comment": "Presto View"}
@@ -16,13 +16,13 @@ CATALOG = "awsdatacatalog"
 """The name of the Glue Data Catalog in Athena."""
 
 
-def encoded(translation: Translation, database: str, comment: str | None = None) -> str:
-    """The original text of a view of Athena. The same translation gives the same text."""
+def encoded(sql: str, columns: Columns, database: str, comment: str | None = None) -> str:
+    """The original text of a view of Athena. The same query and columns give the same text."""
     definition: dict[str, Any] = {
-        "originalSql": translation.sql,
+        "originalSql": sql,
         "catalog": CATALOG,
         "schema": database,
-        "columns": [{"name": name, "type": kind.trino} for name, kind in translation.columns],
+        "columns": [{"name": name, "type": kind.trino} for name, kind in columns],
     }
     if comment:
         definition["comment"] = comment

@@ -10,9 +10,10 @@ from pysync.views.casts import common, widened
 from pysync.views.expressions import Expressions
 from pysync.views.functions.conditions import truth
 from pysync.views.refusal import CannotTranslate
-from pysync.views.scopes import Columns, Scope
+from pysync.views.scopes import Scope
 from pysync.views.sources import From
 from pysync.views.typed import Typed, quoted
+from pysync.views.types import Columns
 from pysync.views.windows import ordered
 
 _WHOLE = quoted("_q")

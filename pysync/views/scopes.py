@@ -8,10 +8,7 @@ from dataclasses import dataclass, field
 from pysync.model.names import TableName
 from pysync.views.refusal import CannotTranslate
 from pysync.views.typed import Typed, quoted
-from pysync.views.types import HiveType
-
-Columns = Sequence[tuple[str, HiveType]]
-"""Names in lower case, and types."""
+from pysync.views.types import Columns
 
 ColumnsOf = Callable[[TableName], Columns]
 """The columns of a table, partition keys behind the others. Raises CannotTranslate if they are not known."""

@@ -10,9 +10,9 @@ from pysync.model.names import TableName
 from pysync.views.expressions import Expressions
 from pysync.views.functions.conditions import truth
 from pysync.views.refusal import CannotTranslate
-from pysync.views.scopes import Columns, Scope, Source
+from pysync.views.scopes import Scope, Source
 from pysync.views.typed import Typed, quoted
-from pysync.views.types import BIGINT, INT, HiveType
+from pysync.views.types import BIGINT, INT, Columns, HiveType
 
 Query = Callable[[exp.Query, Scope], tuple[str, Columns]]
 
@@ -41,7 +41,7 @@ class From:
         sides = {it.side.upper() for it in joins}
         if self.conditions and sides & {"RIGHT", "FULL"}:
             raise CannotTranslate("a semi join beside an outer join")
-        return " ".join([*parts, *map(self._lateral, laterals)])
+        return " ".join(filter(None, [*parts, *map(self._lateral, laterals)]))
 
     def _relation(self, node: exp.Expression, scope: Scope) -> str:
         if node.args.get("joins") or node.args.get("laterals") or node.args.get("sample") or node.args.get("pivots"):

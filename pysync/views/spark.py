@@ -2,26 +2,22 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any
 
 from pysync.views.refusal import CannotTranslate
 
 _PARTS = "view.catalogAndNamespace.numParts"
-_PART = "view.catalogAndNamespace.part."
+DATABASE = "view.catalogAndNamespace.part.1"
+"""The property with the database that was the current one when the view was created."""
 _VERSION = "spark.sql.create.version"
 _ANSI = "view.sqlConfig.spark.sql.ansi.enabled"
 _ANSI_BY_DEFAULT = 4
 
 
-def database_of(view: Any) -> str:
-    """The database in which names without one are: the view's own, unless Spark says another."""
-    properties = view.parameters or {}
-    return properties.get(f"{_PART}1") or view.dbName  # type: ignore[no-any-return]
-
-
-def database_property(view: Any) -> str | None:
-    """The name of the property with that database, if there is one."""
-    return f"{_PART}1" if f"{_PART}1" in (view.parameters or {}) else None
+def database_of(properties: Mapping[str, str] | None, own: str) -> str:
+    """The database in which names without one are: `own`, that of the view, unless Spark says another."""
+    return (properties or {}).get(DATABASE) or own
 
 
 def refuse_other_rules(view: Any) -> None:

@@ -51,5 +51,5 @@ def _assert_plain(token: Token, text: str) -> None:
         raw = _ESCAPED_PAIR.sub("", text[token.start : token.end + 1])
         if _ESCAPES.search(raw):
             raise CannotTranslate("an escape in a string which engines read in different ways")
-    elif token.token_type not in {TokenType.IDENTIFIER} and token.text in {"!", "^", "${"}:
+    elif token.token_type is not TokenType.IDENTIFIER and token.text in {"!", "^", "${"}:
         raise CannotTranslate(f"the operator {token.text}")

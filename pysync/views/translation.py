@@ -9,10 +9,10 @@ from typing import Any
 from pysync.model.names import normalized
 from pysync.views.queries import query, renamed
 from pysync.views.refusal import CannotTranslate
-from pysync.views.scopes import Columns, ColumnsOf, Scope
+from pysync.views.scopes import ColumnsOf, Scope
 from pysync.views.spark import database_of, refuse_other_rules
 from pysync.views.text import parsed
-from pysync.views.types import DATE, STRING, HiveType, parse_type
+from pysync.views.types import DATE, STRING, Columns, HiveType, parse_type
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,7 +41,7 @@ def translate(view: Any, columns_of: ColumnsOf) -> Translation:
 
 
 def _scope(view: Any, columns_of: ColumnsOf) -> Scope:
-    return Scope(columns_of, normalized(database_of(view)))
+    return Scope(columns_of, normalized(database_of(view.parameters, view.dbName)))
 
 
 def _assert_same(wanted: Columns, found: Columns) -> None:
@@ -57,8 +57,10 @@ def _holds(want: HiveType, have: HiveType) -> bool:
     if want == have or have.name == "void":
         return True
     if want.within or have.within:
-        return want.name == have.name and _same_within(want.names, have.names) and all(
-            map(_holds, want.within, have.within)
+        return (
+            want.name == have.name
+            and _same_within(want.names, have.names)
+            and all(map(_holds, want.within, have.within))
         )
     if want.name == "decimal" and have.name == "decimal":
         return want.scale == have.scale

@@ -83,10 +83,11 @@ class HiveType:
         return _TRINO.get(self.name, self.name)
 
 
+Columns = Sequence[tuple[str, HiveType]]
+"""The columns of a table or query: names in lower case, and types."""
+
 BOOLEAN, TINYINT, SMALLINT, INT, BIGINT = map(HiveType, ("boolean", "tinyint", "smallint", "int", "bigint"))
-FLOAT, DOUBLE, STRING, DATE, TIMESTAMP, VOID = map(
-    HiveType, ("float", "double", "string", "date", "timestamp", "void")
-)
+FLOAT, DOUBLE, STRING, DATE, TIMESTAMP, VOID = map(HiveType, ("float", "double", "string", "date", "timestamp", "void"))
 INTEGERS: Sequence[HiveType] = (TINYINT, SMALLINT, INT, BIGINT)
 
 

@@ -91,9 +91,8 @@ def function_input(function: Any) -> tuple[dict[str, Any], list[str]]:
 
 
 def _of_views(table: Any) -> list[str]:
-    text = table.viewExpandedText or table.viewOriginalText or ""
     changes = []
-    if table.tableType == "VIRTUAL_VIEW" and not text.startswith(_PRESTO_VIEW):
+    if table.tableType == "VIRTUAL_VIEW" and not (table.viewOriginalText or "").startswith(_PRESTO_VIEW):
         changes.append("view: its text remains HiveQL, which Athena cannot run")
     if getattr(table, "rewriteEnabled", None):
         changes.append("materialized view: query rewriting is not kept")

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Any
+from typing import Annotated, Any, Literal
 
 from pydantic import BaseModel, ConfigDict, Field, PrivateAttr, field_validator, model_validator
 
@@ -45,6 +45,11 @@ class AwsSettings(TargetSettings):
     )
     create_missing_databases: bool = Field(
         default=False, description="Whether a missing database is created for a table. Otherwise the event is parked."
+    )
+    views: Literal["strict", "best-effort", "off"] = Field(
+        default="best-effort",
+        description="Views of Hive. best-effort: translated for Athena if that is known to give the same rows, else "
+        "kept as HiveQL; strict: parked if they cannot be translated; off: kept as HiveQL.",
     )
     timeout_seconds: Seconds = Field(default=60.0, gt=0, description="Timeout of a call.")
     connect_timeout_seconds: Seconds = Field(default=5.0, gt=0, description="Timeout for connecting.")

@@ -33,6 +33,7 @@ from pysync.targets.glue.batches import (
 from pysync.targets.glue.catalog import GET_PAGE, Catalog
 from pysync.targets.glue.columns import columns_for, same_columns, spread
 from pysync.targets.glue.settings import GlueSettings
+from pysync.targets.glue.views import Views
 from pysync.targets.hive import name_of
 from pysync.targets.store import Capability, Store, Written
 from pysync.text import count
@@ -72,6 +73,7 @@ class GlueStore(Store):
         super().__init__(settings, f"target {settings.name!r}, {self._place}")
         self._glue = settings
         self._send = Sender(self.catalog, settings.parallel)
+        self._views = Views(settings.views, self.catalog.table, lambda what: self.classified(what, reading=True))
 
     # --- the connection
 
@@ -153,7 +155,10 @@ class GlueStore(Store):
 
     def as_kept(self, item: Any, table: Any | None = None) -> Any:
         """The item as Glue would give it back. A partition gets columns and place as the settings and its table say."""
+        item, untranslated = self._views.kept(item) if isinstance(item, hive.Table) else (item, None)
         plain, lost = translated(item)
+        if untranslated:
+            lost = [*lost, f"view: not translated: {untranslated}"]
         is_of_table = isinstance(item, hive.Partition) and table is not None
         fields = self._placed(plain, table) if is_of_table else plain
         kept = _OBJECTS[type(item)]({**fields, **_belonging(item)})
