@@ -37,6 +37,8 @@ def cast(value: Typed, to: HiveType) -> Typed:
     """The value as Hive's CAST makes it. Raises CannotTranslate for conversions that engines do in different ways."""
     if value.type == to:
         return value
+    if to == DATE and isinstance(value.literal, str) and _is_day(value.literal):
+        return Typed(f"date {text(value.literal)}", DATE)
     if value.type == VOID:
         return Typed(f"CAST(NULL AS {to.trino})", to)
     sql = _cast(value, to)
@@ -174,41 +176,39 @@ _CONVERSE = {"<": ">", ">": "<", "<=": ">=", ">=": "<="}
 
 def compared(one: Typed, operator: str, other: Typed) -> Typed:
     """A comparison as Hive makes it; `operator` is Trino's. Raises CannotTranslate where Hive's versions differ."""
-    left, right = _comparable(one, operator, other) or _comparable(other, _CONVERSE.get(operator, operator), one, True)
-    return condition(f"{left} {operator} {right}")
+    sides = _comparable(one, operator, other)
+    if sides is None:
+        converse = _comparable(other, _CONVERSE.get(operator, operator), one)
+        if converse is None:
+            raise CannotTranslate(f"a comparison of {one.type} with {other.type}")
+        sides = converse[1], converse[0]
+    return condition(f"{sides[0]} {operator} {sides[1]}")
 
 
-def _comparable(one: Typed, operator: str, other: Typed, last: bool = False) -> tuple[str, str] | None:
-    """Both sides in a form in which they can be compared; None if only the converse may know it."""
-    found: tuple[str, str] | None = None
+def _comparable(one: Typed, operator: str, other: Typed) -> tuple[str, str] | None:
+    """Both sides in a form in which they can be compared; None if only the converse may have a rule."""
     a, b = one.type, other.type
     if VOID in {a, b} or (a == b and not a.within and a.name not in {"char", "binary"}):
-        found = one.sql, other.sql
-    elif a.is_text and b.is_text:
-        found = as_string(one).sql, as_string(other).sql
-    elif a.is_number and b.is_number:
-        found = _numbers(one, other)
-    elif a.is_text and b.is_number:
-        found = as_double(one).sql, as_double(other).sql
-    elif a == DATE and b == TIMESTAMP:
-        found = cast(one, TIMESTAMP).sql, other.sql
-    elif isinstance(other.literal, str) and a in {DATE, TIMESTAMP}:
-        found = one.sql, moment(other.literal, a, operator)
-    if found is None and last:
-        raise CannotTranslate(f"a comparison of {b} with {a}")
-    return (found[1], found[0]) if found and last else found
+        return one.sql, other.sql
+    if a.is_text and b.is_text:
+        return as_string(one).sql, as_string(other).sql
+    if b.is_number and (a.is_number or a.is_text):
+        return _numbers(one, other)
+    if a == DATE and b == TIMESTAMP:
+        return cast(one, TIMESTAMP).sql, other.sql
+    if isinstance(other.literal, str) and a in {DATE, TIMESTAMP}:
+        return one.sql, moment(other.literal, a, operator)
+    return None
 
 
 def _numbers(one: Typed, other: Typed) -> tuple[str, str]:
     names = {one.type.name, other.type.name}
-    if "float" in names and names != {"float"}:
-        exact = next(it for it in (one, other) if it.type.name != "float")
-        if exact.type != DOUBLE and not exact.is_number:
-            raise CannotTranslate(f"a comparison of float with {exact.type}")
-        return as_double(one).sql, as_double(other).sql
-    if names - {"double"} and "double" in names:
-        return as_double(one).sql, as_double(other).sql
-    return one.sql, other.sql
+    if len(names) == 1 or (one.type.is_exact and other.type.is_exact):
+        return one.sql, other.sql
+    is_plain = one.type.is_text or "float" not in names or "double" in names
+    if not (is_plain or one.is_constant or other.is_constant):
+        raise CannotTranslate(f"a comparison of {one.type} with {other.type}")
+    return as_double(one).sql, as_double(other).sql
 
 
 def moment(literal: str, kind: HiveType, operator: str) -> str:
@@ -218,14 +218,14 @@ def moment(literal: str, kind: HiveType, operator: str) -> str:
     """
     whole = _ISO_TIMESTAMP.fullmatch(literal)
     # Midnight, or a string that any time of the day is longer than: these two tell no difference.
-    is_day = bool(_ISO_DATE.fullmatch(literal)) and (kind == DATE or operator in {">=", "<"})
-    if not _is_day(whole[1] if whole else literal) or not (is_day or (whole and kind == TIMESTAMP)):
+    is_safe = kind == DATE or operator in {">=", "<"}
+    if not (_is_day(literal) and is_safe) and not (whole and _is_day(whole[1]) and kind == TIMESTAMP):
         raise CannotTranslate(f"a comparison of {kind} with the string {literal!r}")
     return f"{'date' if kind == DATE else 'timestamp'} {text(literal)}"
 
 
 def _is_day(literal: str) -> bool:
     try:
-        return bool(date.fromisoformat(literal))
+        return bool(_ISO_DATE.fullmatch(literal) and date.fromisoformat(literal))
     except ValueError:
         return False

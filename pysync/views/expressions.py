@@ -12,6 +12,7 @@ from pysync.views.functions.aggregates import AGGREGATES, WINDOWS
 from pysync.views.functions.collections import field_of, item_of
 from pysync.views.functions.conditions import chosen, is_null, truth
 from pysync.views.functions.strings import like, regexp_like
+from pysync.views.intervals import moved
 from pysync.views.operators import BITWISE, arithmetic, negative, whole_quotient
 from pysync.views.refusal import CannotTranslate
 from pysync.views.scopes import Scope
@@ -49,7 +50,7 @@ class Expressions:
         if rule is not None:
             return rule(self, node)
         if type(node) in _COMPARISONS:
-            return compared(self(node.this), _COMPARISONS[type(node)], self(node.expression))
+            return compared(self._side(node.this), _COMPARISONS[type(node)], self._side(node.expression))
         if type(node) in _ARITHMETIC:
             return arithmetic(self(node.this), _ARITHMETIC[type(node)], self(node.expression))
         if type(node) in _BITWISE:
@@ -120,9 +121,9 @@ class Expressions:
 
     def between(self, node: exp.Between) -> Typed:
         """BETWEEN, as two comparisons."""
-        value = self(node.this)
-        low = compared(value, ">=", self(node.args["low"]))
-        return condition(f"{low.sql} AND {compared(value, '<=', self(node.args['high'])).sql}")
+        value = self._side(node.this)
+        low = compared(value, ">=", self._side(node.args["low"]))
+        return condition(f"{low.sql} AND {compared(value, '<=', self._side(node.args['high'])).sql}")
 
     def within(self, node: exp.In) -> Typed:
         """IN, as comparisons with each, or of a query."""
@@ -209,6 +210,15 @@ class Expressions:
 
     # --- within
 
+    def _side(self, node: exp.Expression) -> Typed:
+        """A side of a comparison. There it makes no difference that Hive has a timestamp where Spark has a date."""
+        while isinstance(node, exp.Paren):
+            node = node.this
+        interval = node.args.get("expression") if isinstance(node, exp.Add | exp.Sub) else None
+        if not isinstance(interval, exp.Interval):
+            return self(node)
+        return moved(self._side(node.this), interval, -1 if isinstance(node, exp.Sub) else 1)
+
     def _aggregate(self, node: exp.Expression) -> Aggregate | None:
         name = node.name.lower() if isinstance(node, exp.Anonymous) else ""
         if name not in AGGREGATES:
@@ -259,31 +269,32 @@ def _query(node: exp.Expression) -> exp.Query:
 
 
 _RULES: Mapping[type[exp.Expression], Callable[[Expressions, exp.Expression], Typed]] = {
-    exp.And: Expressions.connected,  # type: ignore[dict-item]  # each gets a node of its kind
-    exp.Anonymous: Expressions.called,  # type: ignore[dict-item]
-    exp.Between: Expressions.between,  # type: ignore[dict-item]
-    exp.Boolean: Expressions.boolean,  # type: ignore[dict-item]
-    exp.Bracket: Expressions.item,  # type: ignore[dict-item]
-    exp.Case: Expressions.cased,  # type: ignore[dict-item]
-    exp.Column: Expressions.column,  # type: ignore[dict-item]
+    exp.And: Expressions.connected,
+    exp.Anonymous: Expressions.called,
+    exp.Between: Expressions.between,
+    exp.Boolean: Expressions.boolean,
+    exp.Bracket: Expressions.item,
+    exp.Case: Expressions.cased,
+    exp.Cast: Expressions.converted,
+    exp.Column: Expressions.column,
     exp.Concat: Expressions.concatenated,
     exp.DPipe: Expressions.concatenated,
-    exp.Dot: Expressions.dot,  # type: ignore[dict-item]
-    exp.Exists: Expressions.exists,  # type: ignore[dict-item]
-    exp.Filter: Expressions.filtered,  # type: ignore[dict-item]
-    exp.If: Expressions.iffed,  # type: ignore[dict-item]
-    exp.In: Expressions.within,  # type: ignore[dict-item]
+    exp.Dot: Expressions.dot,
+    exp.Exists: Expressions.exists,
+    exp.Filter: Expressions.filtered,
+    exp.If: Expressions.iffed,
+    exp.In: Expressions.within,
     exp.IntDiv: lambda its, it: whole_quotient(its(it.this), its(it.args["expression"])),
-    exp.Is: Expressions.is_it,  # type: ignore[dict-item]
+    exp.Is: Expressions.is_it,
     exp.Like: Expressions.matched,
-    exp.Literal: Expressions.literal,  # type: ignore[dict-item]
+    exp.Literal: Expressions.literal,
     exp.Neg: lambda its, it: negative(its(it.this)),
-    exp.Not: Expressions.negated,  # type: ignore[dict-item]
+    exp.Not: Expressions.negated,
     exp.Null: lambda _, __: Typed("NULL", VOID),
-    exp.Or: Expressions.connected,  # type: ignore[dict-item]
+    exp.Or: Expressions.connected,
     exp.Paren: lambda its, it: its(it.this),
     exp.RegexpLike: Expressions.matched,
-    exp.Subquery: Expressions.scalar,  # type: ignore[dict-item]
-    exp.TryCast: Expressions.converted,  # type: ignore[dict-item]
-    exp.Window: Expressions.windowed,  # type: ignore[dict-item]
+    exp.Subquery: Expressions.scalar,
+    exp.TryCast: Expressions.converted,
+    exp.Window: Expressions.windowed,
 }

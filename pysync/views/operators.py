@@ -8,7 +8,7 @@ from typing import NamedTuple
 from pysync.views.casts import as_double, cast, common
 from pysync.views.refusal import CannotTranslate
 from pysync.views.typed import Typed
-from pysync.views.types import BIGINT, DOUBLE, VOID, HiveType, decimal
+from pysync.views.types import BIGINT, DOUBLE, MAX_PRECISION, VOID, HiveType, decimal
 
 _MIN_SCALE = 6  # of a quotient of decimals
 
@@ -46,10 +46,10 @@ def _kind(one: Typed, operator: str, other: Typed) -> HiveType:
 def _decimal_kind(a: _Digits, operator: str, b: _Digits) -> HiveType:
     whole, scale = max(a.whole, b.whole), max(a.scale, b.scale)
     if operator == "*":
-        return decimal(a.whole + a.scale + b.whole + b.scale + 1, a.scale + b.scale)
+        return _adjusted(a.whole + a.scale + b.whole + b.scale + 1, a.scale + b.scale)
     if operator == "%":
         return decimal(min(a.whole, b.whole) + scale, scale)
-    return decimal(whole + scale + 1, scale)
+    return _adjusted(whole + scale + 1, scale)
 
 
 def _quotient(one: Typed, other: Typed) -> Typed:
@@ -60,8 +60,20 @@ def _quotient(one: Typed, other: Typed) -> Typed:
         return Typed(f"({as_double(one).sql} / NULLIF({as_double(other).sql}, double '0'))", DOUBLE)
     a, b = _digits(one), _digits(other)
     behind = max(_MIN_SCALE, a.scale + b.whole + b.scale + 1)
-    kind, above = decimal(a.whole + b.scale + behind, behind), decimal(a.whole + behind, behind)
+    kind = _adjusted(a.whole + b.scale + behind, behind)
+    if b.scale > kind.scale:
+        raise CannotTranslate("a division of decimals that rounds twice")
+    above = HiveType("decimal", (min(MAX_PRECISION, a.whole + kind.scale), kind.scale))
     return Typed(f"TRY_CAST(CAST({one.sql} AS {above.trino}) / NULLIF({other.sql}, 0) AS {kind.trino})", kind)
+
+
+def _adjusted(precision: int, scale: int) -> HiveType:
+    """A decimal; where there are too many digits, those behind the point give way, down to six."""
+    if precision > MAX_PRECISION:
+        if scale > MAX_PRECISION:
+            raise CannotTranslate(f"a decimal with more than {MAX_PRECISION} digits behind the point")
+        scale = max(MAX_PRECISION - (precision - scale), min(scale, _MIN_SCALE))
+    return HiveType("decimal", (min(precision, MAX_PRECISION), scale))
 
 
 class _Digits(NamedTuple):

@@ -120,13 +120,17 @@ def _star(node: exp.Expression) -> str | None:
 
 def _name(node: exp.Expression, place: int) -> str:
     if isinstance(node, exp.Alias):
-        return node.alias.lower()
+        return str(node.alias).lower()
     if isinstance(node, exp.Column | exp.Dot):
-        return (node.name or node.expression.name).lower()
+        return str(node.name or node.expression.name).lower()
     return f"_c{place}"
 
 
 def _group(node: exp.Group, translate: Expressions) -> str:
+    items = node.expressions
+    if len(items) == 1 and isinstance(items[0], exp.Rollup | exp.Cube):
+        word = "ROLLUP" if isinstance(items[0], exp.Rollup) else "CUBE"
+        return f"GROUP BY {word} ({', '.join(_columns(items[0].expressions, translate))})"
     rollup, cube, sets = (node.args.get(it) or [] for it in ("rollup", "cube", "grouping_sets"))
     if len([*rollup, *cube, *sets]) > 1 or node.args.get("totals") or node.args.get("all"):
         raise CannotTranslate("GROUP BY of several kinds")

@@ -18,10 +18,10 @@ _ESCAPED_PAIR = re.compile(r"\\\\")
 _MOST = 400_000  # characters: no view that Glue takes is longer
 
 
-class HiveText(Hive):
+class HiveText(Hive):  # type: ignore[misc]  # sqlglot is Any here
     """Hive's grammar with no knowledge of functions: each call stays a name and its arguments."""
 
-    class Parser(Hive.Parser):
+    class Parser(Hive.Parser):  # type: ignore[misc]
         """Only what has a syntax of its own is not a plain call."""
 
         FUNCTIONS: dict[str, Any] = {}  # noqa: RUF012 - as sqlglot declares it

@@ -19,7 +19,7 @@ class Typed:
     literal: str | int | None = None
 
     @property
-    def is_number(self) -> bool:
+    def is_constant(self) -> bool:
         """Whether it is an integer that is written there."""
         return isinstance(self.literal, int)
 

@@ -46,9 +46,7 @@ def _avg(values: Sequence[Typed], distinct: str) -> Aggregate:
     digits, scale = value.type.precision - value.type.scale, value.type.scale + _AVERAGE_DIGITS
     kind = decimal(digits + scale, scale)
     # Trino's own average has no more digits than its values.
-    if digits + _SUM_DIGITS + scale > MAX_PRECISION:
-        raise CannotTranslate("an average of decimals with too many digits")
-    total = decimal(digits + _SUM_DIGITS + scale, scale)
+    total = decimal(MAX_PRECISION, scale)
 
     def of(after: str) -> Typed:
         found = f"CAST(sum({distinct}{value.sql}){after} AS {total.trino})"

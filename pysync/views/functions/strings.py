@@ -33,7 +33,7 @@ def _concat_ws(separator: Typed, *values: Typed) -> Typed:
 def _substr(value: Typed, start: Typed, length: Typed | None = None) -> Typed:
     # Position 0 is 1 in Hive, and nothing in Trino.
     first = as_integer(start).sql
-    place = str(start.literal or 1) if start.is_number else f"IF({first} = 0, 1, {first})"
+    place = str(start.literal or 1) if start.is_constant else f"IF({first} = 0, 1, {first})"
     rest = f", {as_integer(length).sql}" if length is not None else ""
     return Typed(f"substr({as_string(value).sql}, {place}{rest})", STRING)
 
