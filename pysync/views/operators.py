@@ -46,6 +46,8 @@ def _kind(one: Typed, operator: str, other: Typed) -> HiveType:
 def _decimal_kind(a: _Digits, operator: str, b: _Digits) -> HiveType:
     whole, scale = max(a.whole, b.whole), max(a.scale, b.scale)
     if operator == "*":
+        if a.scale + b.scale > MAX_PRECISION:
+            raise CannotTranslate(f"a product with more than {MAX_PRECISION} digits behind the point")
         return _adjusted(a.whole + a.scale + b.whole + b.scale + 1, a.scale + b.scale)
     if operator == "%":
         return decimal(min(a.whole, b.whole) + scale, scale)
@@ -70,8 +72,6 @@ def _quotient(one: Typed, other: Typed) -> Typed:
 def _adjusted(precision: int, scale: int) -> HiveType:
     """A decimal; where there are too many digits, those behind the point give way, down to six."""
     if precision > MAX_PRECISION:
-        if scale > MAX_PRECISION:
-            raise CannotTranslate(f"a decimal with more than {MAX_PRECISION} digits behind the point")
         scale = max(MAX_PRECISION - (precision - scale), min(scale, _MIN_SCALE))
     return HiveType("decimal", (min(precision, MAX_PRECISION), scale))
 

@@ -98,6 +98,8 @@ def _select(node: exp.Select, scope: Scope) -> tuple[str, Columns]:
 def _items(node: exp.Select, scope: Scope, translate: Expressions) -> list[tuple[str, Typed]]:
     """The columns of a SELECT, with their names."""
     found: list[tuple[str, Typed]] = []
+    if not node.expressions:
+        raise CannotTranslate("a SELECT of nothing")
     for it in node.expressions:
         star = _star(it)
         if star is not None:

@@ -53,11 +53,18 @@ class Scope:
         self.sources.append(source)
 
     def column(self, parts: Sequence[str]) -> tuple[Typed, Sequence[str]]:
-        """What `a.b.c` means: a column, and the fields to take from it. Raises CannotTranslate."""
-        for scope in self._chain():
-            found = scope._here(parts)
-            if found is not None:
-                return found
+        """What `a.b.c` means: a column, and the fields to take from it. Raises CannotTranslate.
+
+        The name of a source counts more than that of a column, and what is near more than what is round it.
+        """
+        of_source = self._of_source(parts) if len(parts) > 1 else None
+        of_column = next((it for scope in self._chain() if (it := scope._of_column(parts)) is not None), None)
+        if of_source is not None:
+            if of_column is not None and of_column[0].type.names:
+                raise CannotTranslate(f"the name {parts[0]}, which is both a source and a struct")
+            return of_source
+        if of_column is not None:
+            return of_column
         if len(parts) == 1 and parts[0] in self.aliases:
             return self.aliases[parts[0]], ()
         raise CannotTranslate(f"the name {'.'.join(parts)}, which is not known")
@@ -75,10 +82,12 @@ class Scope:
             yield scope
             scope = scope.outer
 
-    def _here(self, parts: Sequence[str]) -> tuple[Typed, Sequence[str]] | None:
-        source = next((it for it in self.sources if it.alias == parts[0]), None) if len(parts) > 1 else None
-        if source is not None:
-            return _only(source.columns, parts[1]), parts[2:]
+    def _of_source(self, parts: Sequence[str]) -> tuple[Typed, Sequence[str]] | None:
+        sources = (it for scope in self._chain() for it in scope.sources if it.alias == parts[0])
+        source = next(sources, None)
+        return None if source is None else (_only(source.columns, parts[1]), parts[2:])
+
+    def _of_column(self, parts: Sequence[str]) -> tuple[Typed, Sequence[str]] | None:
         columns = [it for source in self.sources for it in source.columns]
         return (_only(columns, parts[0]), parts[1:]) if any(it[0] == parts[0] for it in columns) else None
 

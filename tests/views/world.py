@@ -21,7 +21,7 @@ from pysync.model.names import TableName
 from pysync.targets.glue import GlueSettings, GlueStore
 from pysync.views.presto import is_presto
 from tests.views.equal import difference
-from tests.views.trino import Failed, Trino
+from tests.views.trino import CATALOG, Failed, Trino
 
 _PARQUET = "org.apache.hadoop.hive.ql.io.parquet."
 _BUCKET = "views"
@@ -93,8 +93,7 @@ class World:
         self.spark.sql(f"use {database}")
         try:
             source = self.spark.sql(query)
-            if len(set(source.columns)) == len(source.columns):  # else no other view can read it anyway
-                self.spark.sql(f"create view {name} as {query}")
+            source.createOrReplaceTempView(name)
             wanted = [list(row) for row in source.collect()]
         except Exception as error:
             return Outcome(name, "unread", str(error).splitlines()[0])
@@ -103,7 +102,7 @@ class World:
         if not is_presto(kept.viewOriginalText):
             return Outcome(name, "refused", "; ".join(self.glue.lost(kept)).removeprefix(_TOLD))
         try:
-            found = self.trino.rows(f'select * from "{database}"."{name}"')
+            found = self.trino.rows(f'select * from {CATALOG}."{database}"."{name}"')
         except Failed as error:
             return Outcome(name, "wrong", str(error), kept.viewOriginalText)
         reason = difference([it.type for it in kept.sd.cols], wanted, found)
