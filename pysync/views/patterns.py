@@ -14,17 +14,18 @@ _CLASSES = {"d": "0-9", "w": "a-zA-Z_0-9", "s": " \\t\\n\\x0B\\f\\r"}
 _LITERALS = frozenset(r".\/-+*?()[]{}^$|:,;'_@#%&=~<>!" + '"')
 _LINE_ENDS = "\n\r\u0085\u2028\u2029"
 _OPTIONAL_GROUP = re.compile(r"\)(?:[?*]|\{0)")
+_SET_OPERATION = re.compile(r"\[\^?\[|&&|--|~~|\|\|")  # of classes, which Python would warn of
 _COUNT = re.compile(r"\{\d+(?:,\d*)?\}")
 
 
 def translated_pattern(pattern: str) -> str:
     """The pattern for Trino. Raises CannotTranslate for constructs that may mean something else there."""
+    if not pattern or not pattern.isascii() or _SET_OPERATION.search(pattern):
+        raise CannotTranslate(f"the pattern {pattern!r}")
     try:
         re.compile(pattern)
     except (re.error, RecursionError, OverflowError):
         raise CannotTranslate(f"the pattern {pattern!r}") from None
-    if not pattern or not pattern.isascii() or "&&" in pattern:
-        raise CannotTranslate(f"the pattern {pattern!r}")
     return "".join(_Reader(pattern).pieces())
 
 

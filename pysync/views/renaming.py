@@ -59,9 +59,13 @@ def _edits(table: exp.Table, default: tuple[str, str], rename: Rename, text: str
 def _place(node: exp.Expression, text: str) -> tuple[int, int]:
     """The first and last character of a name, its quotes included."""
     start, end = node.meta.get("start"), node.meta.get("end")
-    if not isinstance(start, int) or not isinstance(end, int) or text[start : end + 1].strip("`") != node.name:
+    if not isinstance(start, int) or not isinstance(end, int) or _unquoted(text[start : end + 1]) != node.name:
         raise CannotTranslate(f"the place of {node.name} in the text")
     return start, end
+
+
+def _unquoted(name: str) -> str:
+    return name[1:-1].replace("``", "`") if name.startswith("`") else name
 
 
 def _is_named_query(table: exp.Table) -> bool:
