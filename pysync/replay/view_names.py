@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
 from contextlib import suppress
 from typing import Any
@@ -14,8 +15,18 @@ from pysync.views.spark import DATABASE, database_of
 
 _VIEWS = frozenset({"VIRTUAL_VIEW", "MATERIALIZED_VIEW"})
 _PRESTO = "/* Presto "
+_NAME = re.compile(r"(?:`?(\w+)`?\s*\.\s*)?`?(\w+)`?")
 
 log = structlog.get_logger(__name__)
+
+
+def names_in_view(table: Any) -> frozenset[str]:
+    """What may be tables in the text of a view, as `db.table`, and more: whatever looks so. Nothing for a table."""
+    if table.tableType not in _VIEWS:
+        return frozenset()
+    text = (table.viewExpandedText or table.viewOriginalText or "").lower()
+    own = database_of(table.parameters, table.dbName).lower()
+    return frozenset(f"{it[1] or own}.{it[2]}" for it in _NAME.finditer(text))
 
 
 def rename_in_view(

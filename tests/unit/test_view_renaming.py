@@ -10,11 +10,16 @@ from hypothesis import given
 from hypothesis import strategies as st
 from structlog.testing import capture_logs
 
+from pysync.model.event import Kind
 from pysync.model.names import TableName
 from pysync.replay import view_names
+from pysync.replay.fold import fold
 from pysync.replay.mapping import NameMapping
+from pysync.replay.order import Order
+from pysync.replay.plan import plan
 from pysync.views.refusal import CannotTranslate
 from pysync.views.renaming import renamed
+from tests.support.events import change
 from tests.support.hive_views import view
 
 MAPPING = NameMapping(databases={"db": "lake"}, tables={TableName("db", "t"): TableName("lake", "orders")})
@@ -145,3 +150,38 @@ def test_what_was_typed_may_be_unreadable() -> None:
     found = mapped(definition)
     assert found.viewExpandedText == "select a from `lake`.`u`"
     assert found.viewOriginalText == "select from from"
+
+
+# --- the order of works
+
+
+@pytest.mark.parametrize(
+    ("text", "names"),
+    [
+        ("select `t`.`a` from `db`.`t` join OTHER . `W`", {"db.t", "other.w"}),
+        ("select a from u", {"db.u"}),
+        ("", set()),
+    ],
+)
+def test_what_a_view_may_read(text: str, names: set[str]) -> None:
+    assert names <= view_names.names_in_view(view(text, {"a": "int"}))
+
+
+def test_a_table_reads_nothing() -> None:
+    assert view_names.names_in_view(view("select a from u", {}, tableType="EXTERNAL_TABLE")) == frozenset()
+
+
+def test_a_view_waits_for_its_tables_and_they_not_for_it() -> None:
+    order: Order[str] = Order()
+    assert order.add("t", ["db.t"]) == set()
+    assert order.add("v", ["db.v"], ["db.t", "db.unknown"]) == {"t"}
+    assert order.add("t again", ["db.t"]) == {"t"}
+    assert set(order.end("t", ["db.t"])) == {"v", "t again"}
+    assert order.add("w", ["db.w"], ["db.t"]) == {"t again"}
+
+
+def test_the_work_of_a_view_says_what_it_reads() -> None:
+    definition = view("select a from db.u", {"a": "int"})
+    (work,) = plan(fold([change(Kind.CREATE_TABLE, after=[definition])]), 1)
+    assert "db.u" in work.reads
+    assert work.keys == frozenset({"db.v"})
