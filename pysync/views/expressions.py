@@ -16,7 +16,7 @@ from pysync.views.intervals import moved
 from pysync.views.operators import BITWISE, arithmetic, negative, whole_quotient
 from pysync.views.refusal import CannotTranslate
 from pysync.views.scopes import Scope
-from pysync.views.typed import Aggregate, Typed, condition, text
+from pysync.views.typed import Aggregate, Typed, condition, repeated, text
 from pysync.views.types import BIGINT, BOOLEAN, DOUBLE, INT, STRING, VOID, Columns, decimal, parse_type
 from pysync.views.windows import over
 
@@ -46,6 +46,9 @@ class Expressions:
 
     def __call__(self, node: exp.Expression) -> Typed:
         """The expression in Trino's language. Raises CannotTranslate."""
+        return repeated(self._translated(node), 1)
+
+    def _translated(self, node: exp.Expression) -> Typed:
         rule = _RULES.get(type(node))
         if rule is not None:
             return rule(self, node)
@@ -133,6 +136,7 @@ class Expressions:
             return self._within_query(value, query)
         if not node.expressions:
             raise CannotTranslate("IN of nothing")
+        repeated(value, len(node.expressions))
         return condition(" OR ".join(compared(value, "=", it).sql for it in self.many(node.expressions)))
 
     def exists(self, node: exp.Exists) -> Typed:
@@ -145,7 +149,7 @@ class Expressions:
 
     def cased(self, node: exp.Case) -> Typed:
         """CASE."""
-        of = self(node.this) if node.this is not None else None
+        of = repeated(self(node.this), len(node.args["ifs"])) if node.this is not None else None
         tests = [self(it.this) for it in node.args["ifs"]]
         tests = [truth(it) if of is None else compared(of, "=", it) for it in tests]
         default = self(node.args["default"]) if node.args.get("default") is not None else Typed("NULL", VOID)

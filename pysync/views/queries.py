@@ -90,6 +90,7 @@ def _select(node: exp.Select, scope: Scope) -> tuple[str, Columns]:
     parts = [f"SELECT {'DISTINCT ' if distinct else ''}{listed}", origin]
     parts += [f"WHERE {' AND '.join(where)}"] if where else []
     parts += [_group(node.args["group"], translate)] if node.args.get("group") else []
+    scope.after_select = True
     parts += [f"HAVING {truth(translate(node.args['having'].this)).sql}"] if node.args.get("having") else []
     parts += _tail(node, [name for name, _ in items], translate)
     return " ".join(filter(None, parts)), [(name, it.type) for name, it in items]

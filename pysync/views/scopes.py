@@ -36,7 +36,8 @@ class Scope:
     queries: Mapping[str, Columns] = field(default_factory=dict)  # those of WITH
     outer: Scope | None = None
     sources: list[Source] = field(default_factory=list)
-    aliases: Mapping[str, Typed] = field(default_factory=dict)  # of the SELECT itself: for HAVING, the last resort
+    aliases: Mapping[str, Typed] = field(default_factory=dict)  # of the SELECT itself: the last resort
+    after_select: bool = False  # in HAVING and ORDER BY engines do not agree what counts more, column or alias
 
     def inner(self) -> Scope:
         """The scope of a query within this one that may refer to it."""
@@ -64,6 +65,7 @@ class Scope:
                 raise CannotTranslate(f"the name {parts[0]}, which is both a source and a struct")
             return of_source
         if of_column is not None:
+            self._assert_no_other_alias(parts, of_column[0])
             return of_column
         if len(parts) == 1 and parts[0] in self.aliases:
             return self.aliases[parts[0]], ()
@@ -81,6 +83,11 @@ class Scope:
         while scope is not None:
             yield scope
             scope = scope.outer
+
+    def _assert_no_other_alias(self, parts: Sequence[str], column: Typed) -> None:
+        alias = self.aliases.get(parts[0]) if self.after_select and len(parts) == 1 else None
+        if alias is not None and alias.sql != column.sql:
+            raise CannotTranslate(f"the name {parts[0]}, which is a column and another one's alias")
 
     def _of_source(self, parts: Sequence[str]) -> tuple[Typed, Sequence[str]] | None:
         sources = (it for scope in self._chain() for it in scope.sources if it.alias == parts[0])

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 
+from pysync.views.refusal import CannotTranslate
 from pysync.views.types import BOOLEAN, HiveType
 
 
@@ -22,6 +23,17 @@ class Typed:
     def is_constant(self) -> bool:
         """Whether it is an integer that is written there."""
         return isinstance(self.literal, int)
+
+
+MOST = 250_000
+"""Characters of a query. Some rules repeat an operand: nested, they would make a text without end."""
+
+
+def repeated(value: Typed, times: int) -> Typed:
+    """The value, which a rule is about to repeat. Raises CannotTranslate if the text gets too long."""
+    if len(value.sql) * times > MOST:
+        raise CannotTranslate("a query that gets too long")
+    return value
 
 
 Aggregate = Callable[[str], Typed]

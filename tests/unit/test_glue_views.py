@@ -190,3 +190,9 @@ def test_a_table_that_cannot_be_read_now_is_waited_for(bench: Bench, source: Sou
         bench.target().apply(source.put_table(on(base)))
     with pytest.raises(Unavailable):
         bench.target().differences(on(base), None)
+
+
+def test_a_translation_that_is_too_long_for_glue_is_none(bench: Bench, source: Source, base: TableName) -> None:
+    literal = "'" + "é" * 120_000 + "'"
+    definition = on(base, f"`t`.`a`, {literal} as `b`")
+    assert "a translation that is too long for Glue" in told(bench, source, definition)

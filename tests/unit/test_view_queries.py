@@ -128,6 +128,26 @@ def test_a_query_that_is_nested_too_deeply_is_refused() -> None:
     assert "cannot be read" in refusal("select " + "(" * 5000 + "1" + ")" * 5000)
 
 
+def test_a_query_whose_translation_would_grow_without_end_is_refused() -> None:
+    nested = "s"
+    for _ in range(40):
+        nested = f"regexp_extract({nested}, 'a', 0)"
+    assert refusal(f"select {nested} from t") == "a query that gets too long"
+    many = ", ".join("'x'" for _ in range(9000))
+    assert refusal(f"select concat(s, s, s, s, s, s, s, s) in ({many}) from t") == "a query that gets too long"
+
+
+@pytest.mark.parametrize(
+    "hive",
+    [
+        "select upper(s) s, count(*) from t group by s having s = 'A'",
+        "select -id id from t order by abs(id)",
+    ],
+)
+def test_an_alias_that_is_also_a_column_is_refused_where_engines_choose_differently(hive: str) -> None:
+    assert "which is a column and another one's alias" in refusal(hive)
+
+
 def test_a_query_that_is_too_long_is_refused() -> None:
     assert refusal("select '" + "x" * 400_000 + "'") == "the query is too long"
 

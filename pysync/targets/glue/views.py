@@ -14,6 +14,7 @@ from botocore.exceptions import ClientError
 from pysync.model.names import TableName
 from pysync.model.structs import copied
 from pysync.targets.aws.errors import code
+from pysync.targets.aws.limits import VIEW_TEXT
 from pysync.targets.base import Rejected
 from pysync.targets.hive import name_of
 from pysync.views.presto import MARKS, encoded, is_presto
@@ -59,8 +60,12 @@ class Views:
         kept = copied(view)
         parameters = view.parameters or {}
         kept.viewExpandedText = view.viewExpandedText or view.viewOriginalText
-        kept.viewOriginalText = encoded(translation.sql, translation.columns, view.dbName, parameters.get("comment"))
+        kept.viewOriginalText = text = encoded(
+            translation.sql, translation.columns, view.dbName, parameters.get("comment")
+        )
         kept.parameters = {**parameters, **MARKS}
+        if len(text) > VIEW_TEXT.longest:
+            raise CannotTranslate("a translation that is too long for Glue")
         return kept
 
     def _columns(self, name: TableName) -> Columns:
