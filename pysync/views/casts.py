@@ -140,7 +140,7 @@ def _common(one: HiveType, other: HiveType) -> HiveType:
         return one
     if one == VOID:
         return other
-    if one.is_text and other.is_text:
+    if (one.is_text and _is_written(other)) or (other.is_text and _is_written(one)):
         return STRING
     if one.is_exact and other.is_exact:
         return _common_exact(one, other)
@@ -149,6 +149,11 @@ def _common(one: HiveType, other: HiveType) -> HiveType:
     if one.name == other.name and one.within and one.names == other.names:
         return HiveType(one.name, within=tuple(map(_common, one.within, other.within)), names=one.names)
     raise CannotTranslate(f"values of {one} and {other} in one column")
+
+
+def _is_written(kind: HiveType) -> bool:
+    """Whether all engines write such values in the same way."""
+    return kind.is_text or kind.is_integer or kind == DATE
 
 
 def _common_exact(one: HiveType, other: HiveType) -> HiveType:

@@ -93,9 +93,7 @@ class Expressions:
         if "e" in value.lower():
             return Typed(f"double {text(value)}", DOUBLE)
         if "." in value:
-            whole, _, behind = value.partition(".")
-            digits = whole.lstrip("0")
-            return Typed(f"decimal '{value}'", decimal(max(len(digits) + len(behind), 1), len(behind)))
+            return _decimal(value)
         return _integer(int(value))
 
     def boolean(self, node: exp.Boolean) -> Typed:
@@ -254,6 +252,14 @@ class Expressions:
         if any(isinstance(it, exp.Binary) for it in (node.this, node.expression)):
             raise CannotTranslate("bits beside other operators without parentheses")
         return BITWISE[_BITWISE[type(node)]](self(node.this), self(node.expression))
+
+
+def _decimal(value: str) -> Typed:
+    """Hive does not count zeros at the end."""
+    whole, _, behind = value.partition(".")
+    whole, behind = whole.lstrip("0"), behind.rstrip("0")
+    point = "." if behind else ""
+    return Typed(f"decimal '{whole or 0}{point}{behind}'", decimal(max(len(whole) + len(behind), 1), len(behind)))
 
 
 def _integer(value: int) -> Typed:

@@ -59,11 +59,10 @@ class Scope:
         The name of a source counts more than that of a column, and what is near more than what is round it.
         """
         of_source = self._of_source(parts) if len(parts) > 1 else None
-        of_column = next((it for scope in self._chain() if (it := scope._of_column(parts)) is not None), None)
         if of_source is not None:
-            if of_column is not None and of_column[0].type.names:
-                raise CannotTranslate(f"the name {parts[0]}, which is both a source and a struct")
+            self._assert_no_struct(parts[0])
             return of_source
+        of_column = next((it for scope in self._chain() if (it := scope._of_column(parts)) is not None), None)
         if of_column is not None:
             self._assert_no_other_alias(parts, of_column[0])
             return of_column
@@ -83,6 +82,11 @@ class Scope:
         while scope is not None:
             yield scope
             scope = scope.outer
+
+    def _assert_no_struct(self, name: str) -> None:
+        columns = (it for scope in self._chain() for source in scope.sources for it in source.columns)
+        if any(its == name and it.type.names for its, it in columns):
+            raise CannotTranslate(f"the name {name}, which is both a source and a struct")
 
     def _assert_no_other_alias(self, parts: Sequence[str], column: Typed) -> None:
         alias = self.aliases.get(parts[0]) if self.after_select and len(parts) == 1 else None

@@ -55,6 +55,7 @@ def test_a_view_is_athenas_and_hives(bench: Bench, source: Source, base: TableNa
     assert told(bench, source, definition) == ""
     found = there(bench, base)
     assert found.viewExpandedText == definition.viewExpandedText
+    assert "SerdeInfo" in found.handle["StorageDescriptor"]
     assert (found.tableType, found.parameters["presto_view"]) == ("VIRTUAL_VIEW", "true")
     assert found.parameters["comment"] == "Presto View"
     assert [(it.name, it.type) for it in found.sd.cols] == [("a", "int"), ("b", "string")]

@@ -106,7 +106,7 @@ def test_a_query_in_trinos_sql(hive: str, trino: str | None) -> None:
         ("select id from t natural join u", "NATURAL"),
         ("select id from t group by 1", "which may stand for a column's place"),
         ("select s from t group by rollup(upper(s))", "other things than columns"),
-        ("select s from t union all select id from t", "values of string and int"),
+        ("select s from t union all select f from t", "values of string and double"),
         ("select id from t union all select id, s from t", "different width"),
         ("select x from t lateral view json_tuple(s, 'a') j as x", "a lateral view of json_tuple"),
         ("select explode(arr) from t", "the function explode"),
@@ -157,6 +157,7 @@ def test_a_query_that_is_too_long_is_refused() -> None:
     [
         # u has a column t, and t is a source, too
         ("select t.id from t join u on t.b = u.id", 'ON (b = "u"."id")'),
+        ("select b.id from t join u b on t.b = b.id", 'SELECT "b"."id" AS "id"'),
         ("select u.t from t join u on t.b = u.id", 'SELECT "u"."t" AS "t"'),
         ("select id from t where exists (select 1 from u where u.id = t.b)", '("u"."id" = b)'),
         ("select x.st.x from t x", '"x"."st"."x"'),

@@ -70,7 +70,8 @@ def _most(name: str) -> Callable[..., Typed]:
 
     def of(*values: Typed) -> Typed:
         kind: HiveType = common(it.type for it in values)
-        if len(values) < 2 or not (kind.is_number or kind.is_text or kind.name in {"date", "timestamp"}):
+        is_mixed = any(it.type.is_text != kind.is_text for it in values)
+        if len(values) < 2 or is_mixed or not (kind.is_number or kind.is_text or kind.name in {"date", "timestamp"}):
             raise CannotTranslate(f"the function {name} of such values")
         return Typed(f"{name}({', '.join(it.sql for it in unified(values)[1])})", kind)
 
