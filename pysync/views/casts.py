@@ -28,7 +28,8 @@ _BLANK = r"[ \t\n\r\f\x0B]*"
 _INTEGER = rf"^{_BLANK}(?=[+-]?\.?[0-9])(?<s>[+-]?)(?<d>[0-9]*)(?:\.[0-9]*)?{_BLANK}$"
 _DATE = rf"^{_BLANK}([0-9]{{4}}-[0-9]{{1,2}}-[0-9]{{1,2}})(?:[ T].*)?{_BLANK}$"
 _TIME = r"[0-9]{2}:[0-9]{2}:[0-9]{2}(?:\.[0-9]{1,3})?"
-_TIMESTAMP = rf"^{_BLANK}([0-9]{{4}}-[0-9]{{2}}-[0-9]{{2}}(?: {_TIME})?)[0-9]*{_BLANK}$"
+# Digits behind the milliseconds are cut.
+_TIMESTAMP = rf"^{_BLANK}([0-9]{{4}}-[0-9]{{2}}-[0-9]{{2}}(?: {_TIME})?)(?:(?<=\.[0-9]{{3}})[0-9]+)?{_BLANK}$"
 _ISO_DATE = re.compile(r"\d{4}-\d\d-\d\d")
 _ISO_TIMESTAMP = re.compile(r"(\d{4}-\d\d-\d\d) ([01]\d|2[0-3]):[0-5]\d:[0-5]\d(\.\d{1,3})?")
 

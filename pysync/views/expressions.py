@@ -188,7 +188,7 @@ class Expressions:
         if name in WINDOWS:
             return WINDOWS[name](self.many(function.expressions))(over(node, self, has_frame=name.endswith("_value")))
         aggregate = self._aggregate(function)
-        if aggregate is None or function.find(exp.Distinct):
+        if aggregate is None or name.startswith("collect_") or function.find(exp.Distinct):
             raise CannotTranslate(f"the function {name} over a window")
         return aggregate(over(node, self, has_frame=True))
 

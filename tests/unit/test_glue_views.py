@@ -197,3 +197,13 @@ def test_a_translation_that_is_too_long_for_glue_is_none(bench: Bench, source: S
     literal = "'" + "é" * 120_000 + "'"
     definition = on(base, f"`t`.`a`, {literal} as `b`")
     assert "a translation that is too long for Glue" in told(bench, source, definition)
+
+
+def test_timestamps_of_iceberg_are_not_those_of_hive(bench: Bench, source: Source, base: TableName) -> None:
+    name = TableName(base.database, "ice")
+    for columns, is_translated in ((["a:int", "b:string", "c:timestamp"], False), (["a:int", "b:string"], True)):
+        bench.target().apply(
+            source.put_table(table(name, "s3://b/i", cols=columns, parameters={"table_type": "delta"}))
+        )
+        definition = view(TableName(base.database, "v"), f"select a, b from `{base.database}`.`ice`")
+        assert ("whose format has timestamps" not in told(bench, source, definition)) == is_translated

@@ -161,6 +161,7 @@ def test_an_expression_has_hives_type(hive: str, kind: str) -> None:
         ("sum(id) over (order by id range between 1 preceding and current row)", "a frame by values"),
         ("first_value(id, true) over ()", "of 2 values"),
         ("99999999999999999999", "too large"),
+        ("collect_set(s) over ()", "over a window"),
         ("date_format(dt, 'EEE')", "'EEE'"),
         ("dt + interval 1 day", "INTERVAL"),
         ("split(s, '')", "which matches nothing"),

@@ -23,6 +23,7 @@ from pysync.views.types import Columns, parse_type
 
 _DENIED = "AccessDeniedException"
 _VIEW = "VIRTUAL_VIEW"
+_OTHER_FORMATS = frozenset({"iceberg", "delta"})
 
 Read = Callable[[TableName], Mapping[str, Any] | None]
 Classified = Callable[[str], AbstractContextManager[None]]
@@ -75,6 +76,8 @@ class Views:
             raise CannotTranslate(f"the table {name}, which is not at the target")
         if table.get("TableType") == _VIEW and not is_presto(table.get("ViewOriginalText")):
             raise CannotTranslate(f"the view {name}, which remains HiveQL")
+        if _has_other_timestamps(table):
+            raise CannotTranslate(f"the table {name}, whose format has timestamps of its own")
         columns = [*(table.get("StorageDescriptor") or {}).get("Columns", ()), *table.get("PartitionKeys", ())]
         return [(it["Name"].lower(), parse_type(it.get("Type", ""))) for it in columns]
 
@@ -87,3 +90,11 @@ class Views:
                 if code(error) == _DENIED:
                     raise CannotTranslate(f"the table {name}, which pysync may not read") from error
                 raise
+
+
+def _has_other_timestamps(table: Mapping[str, Any]) -> bool:
+    """Whether Athena reads microseconds or time zones in it, as in Iceberg and Delta."""
+    parameters = table.get("Parameters") or {}
+    kinds = {parameters.get("table_type", "").lower(), parameters.get("spark.sql.sources.provider", "").lower()}
+    columns = (table.get("StorageDescriptor") or {}).get("Columns", ())
+    return bool(kinds & _OTHER_FORMATS) and any("timestamp" in it.get("Type", "") for it in columns)
