@@ -133,7 +133,12 @@ def _spark(directory: Path) -> SparkSession:
         "spark.driver.memory": "1500m",
         "spark.sql.ansi.enabled": "false",
         "spark.sql.session.timeZone": "UTC",
-        "spark.sql.shuffle.partitions": "2",
+        "spark.sql.shuffle.partitions": "1",
+        "spark.sql.adaptive.enabled": "false",
+        # Queries of a few rows: to compile them takes longer than to run them.
+        "spark.sql.codegen.wholeStage": "false",
+        "spark.sql.codegen.factoryMode": "NO_CODEGEN",
+        "spark.ui.showConsoleProgress": "false",
         "spark.sql.warehouse.dir": str(directory / "warehouse"),
         "spark.ui.enabled": "false",
         "spark.sql.crossJoin.enabled": "true",
