@@ -104,7 +104,7 @@ class Trino:
         )
 
     def _ask(self, path: str, body: bytes | None) -> dict[str, Any]:
-        headers = {"X-Trino-User": "test", "X-Trino-Time-Zone": "UTC"}
+        headers = {"X-Trino-User": "test", "X-Trino-Time-Zone": "UTC", "X-Trino-Catalog": CATALOG}
         request = urllib.request.Request(f"http://127.0.0.1:{self._port}/{path}", body, headers)
         with urllib.request.urlopen(request, timeout=300) as answer:
             found: dict[str, Any] = json.load(answer)
