@@ -77,7 +77,9 @@ def _to_text(value: Typed, to: HiveType) -> str | None:
 def _from_text(sql: str, to: HiveType) -> str | None:
     if to.is_integer:
         return f"TRY_CAST(regexp_replace({sql}, {text(_INTEGER)}, '${{s}}0${{d}}') AS {to.trino})"
-    if to.name in {"double", "float", "decimal"}:
+    if to.name == "decimal":
+        return f"TRY_CAST(trim({sql}) AS {to.trino})"
+    if to.name in {"double", "float"}:
         return f"TRY_CAST({sql} AS {to.trino})"
     if to == DATE:
         return f"TRY_CAST(regexp_extract({sql}, {text(_DATE)}, 1) AS date)"

@@ -142,8 +142,9 @@ class Expressions:
         return condition(f"EXISTS ({self._subquery(_query(node.this), self._scope)[0]})")
 
     def matched(self, node: exp.Expression) -> Typed:
-        """LIKE and RLIKE."""
-        return (like if isinstance(node, exp.Like) else regexp_like)(self(node.this), self(node.expression))
+        """LIKE and RLIKE; NOT before them is a mark on the node."""
+        found = (like if isinstance(node, exp.Like) else regexp_like)(self(node.this), self(node.expression))
+        return condition(f"NOT {found.sql}") if node.args.get("negate") else found
 
     def cased(self, node: exp.Case) -> Typed:
         """CASE."""

@@ -16,14 +16,19 @@ CATALOG = "awsdatacatalog"
 """The name of the Glue Data Catalog in Athena."""
 
 
-def encoded(sql: str, columns: Columns, database: str, comment: str | None = None) -> str:
-    """The original text of a view of Athena. The same query and columns give the same text."""
+def encoded(sql: str, columns: Columns, database: str, comment: str | None = None, *, owned: bool = True) -> str:
+    """The original text of a view of Athena. The same query and columns give the same text.
+
+    Trino reads a view with the rights of its owner; one that has none must say that it is read with the reader's.
+    """
     definition: dict[str, Any] = {
         "originalSql": sql,
         "catalog": CATALOG,
         "schema": database,
         "columns": [{"name": name, "type": kind.trino} for name, kind in columns],
     }
+    if not owned:
+        definition["runAsInvoker"] = True
     if comment:
         definition["comment"] = comment
     content = json.dumps(definition, ensure_ascii=True).encode()

@@ -46,6 +46,69 @@ def parsed(text: str) -> exp.Query:
     return statements[0]
 
 
+def understood(text: str) -> exp.Query:
+    """The same, if each node of the tree says only what the rules look at. Raises CannotTranslate.
+
+    A parser may put a word into the tree as a mark on a node; a mark that nobody looks at would be lost in silence.
+    """
+    tree = parsed(text)
+    for node in tree.walk():
+        known = _MARKS.get(type(node), _PLAIN if isinstance(node, exp.Binary) else None)
+        others = [] if known is None else [name for name, value in node.args.items() if value and name not in known]
+        if others:
+            raise CannotTranslate(f"{node.key.upper()} with {others[0].upper()}")
+    return tree
+
+
+_PLAIN = frozenset({"this", "expression"})
+_MARKS = {
+    kind: frozenset(names.split())
+    for kind, names in {
+        exp.Alias: "this alias",
+        exp.Anonymous: "this expressions",
+        exp.Between: "this low high",
+        exp.Boolean: "this",
+        exp.Bracket: "this expressions",
+        exp.Case: "this ifs default",
+        exp.Cast: "this to",
+        exp.Column: "this table db",
+        exp.CTE: "this alias",
+        exp.Cube: "expressions",
+        exp.Distinct: "expressions on",
+        exp.Div: "this expression safe",  # rules of its own decide what it gives
+        exp.DPipe: "this expression safe",
+        exp.Exists: "this",
+        exp.Filter: "this expression",
+        exp.From: "this",
+        exp.GroupingSets: "expressions",
+        exp.Having: "this",
+        exp.If: "this true false",
+        exp.In: "this expressions query",
+        exp.Interval: "this unit",
+        exp.Lateral: "this view alias outer",
+        exp.Like: "this expression negate",
+        exp.Limit: "expression",
+        exp.Literal: "this is_string",
+        exp.Neg: "this",
+        exp.Not: "this",
+        exp.Order: "expressions",
+        exp.Ordered: "this desc nulls_first",
+        exp.Paren: "this",
+        exp.RegexpLike: "this expression negate",
+        exp.Rollup: "expressions",
+        exp.Star: "",
+        exp.Subquery: "this alias",
+        exp.TableAlias: "this columns",
+        exp.TryCast: "this to",
+        exp.Tuple: "expressions",
+        exp.Where: "this",
+        exp.Window: "this partition_by order spec alias over",
+        exp.WindowSpec: "kind start start_side end end_side",
+        exp.With: "expressions recursive",
+    }.items()
+}
+
+
 def _assert_plain(token: Token, text: str) -> None:
     if token.token_type is TokenType.STRING:
         raw = _ESCAPED_PAIR.sub("", text[token.start : token.end + 1])

@@ -11,7 +11,7 @@ from pysync.views.queries import query, renamed
 from pysync.views.refusal import CannotTranslate
 from pysync.views.scopes import ColumnsOf, Scope
 from pysync.views.spark import database_of, refuse_other_rules
-from pysync.views.text import parsed
+from pysync.views.text import understood
 from pysync.views.types import DATE, STRING, Columns, HiveType, parse_type
 
 
@@ -31,7 +31,7 @@ def translate(view: Any, columns_of: ColumnsOf) -> Translation:
     refuse_other_rules(view)
     wanted = [(normalized(it.name), parse_type(it.type)) for it in view.sd.cols or ()]
     try:
-        sql, found = query(parsed(view.viewExpandedText or view.viewOriginalText or ""), _scope(view, columns_of))
+        sql, found = query(understood(view.viewExpandedText or view.viewOriginalText or ""), _scope(view, columns_of))
     except RecursionError:
         raise CannotTranslate("the query is nested too deeply") from None
     _assert_same(wanted, found)

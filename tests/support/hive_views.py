@@ -13,7 +13,7 @@ from pysync.model.names import TableName
 from pysync.views.queries import query
 from pysync.views.refusal import CannotTranslate
 from pysync.views.scopes import Scope
-from pysync.views.text import parsed
+from pysync.views.text import understood
 from pysync.views.translation import Translation, translate
 from pysync.views.types import Columns, parse_type
 
@@ -52,7 +52,7 @@ def columns_of(name: TableName) -> Columns:
 
 def sql_of(text: str) -> str:
     """The query in Trino's SQL, with plain names for the columns of t, and without FROM if that is all there is."""
-    found = query(parsed(text), Scope(columns_of, "db"))[0]
+    found = query(understood(text), Scope(columns_of, "db"))[0]
     return _COLUMN.sub(r"\1", found).removesuffix(' FROM "db"."t" AS "t"')
 
 
@@ -63,14 +63,14 @@ def expression(text: str) -> str:
 
 def type_of(text: str) -> str:
     """The type of an expression over the table t."""
-    ((_, kind),) = query(parsed(f"select {text} x from t"), Scope(columns_of, "db"))[1]
+    ((_, kind),) = query(understood(f"select {text} x from t"), Scope(columns_of, "db"))[1]
     return str(kind)
 
 
 def refusal(text: str) -> str:
     """Why a query is refused."""
     with pytest.raises(CannotTranslate) as caught:
-        query(parsed(text), Scope(columns_of, "db"))
+        query(understood(text), Scope(columns_of, "db"))
     return str(caught.value)
 
 

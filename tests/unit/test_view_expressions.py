@@ -35,6 +35,11 @@ from tests.support.hive_views import expression, refusal, type_of
         ("ok is not true", "(NOT (ok IS NOT DISTINCT FROM true))"),
         ("not ok or id = 1 and ok", "((NOT ok) OR ((id = 1) AND ok))"),
         ("s like 'a%'", "(s LIKE 'a%')"),
+        ("s not like 'a%'", "(NOT (s LIKE 'a%'))"),
+        ("not s like 'a%'", "(NOT (s LIKE 'a%'))"),
+        ("s not rlike 'a'", "(NOT regexp_like(s, 'a'))"),
+        ("id not between 1 and 2", "(NOT ((id >= 1) AND (id <= 2)))"),
+        ("id not in (1)", "(NOT ((id = 1)))"),
         ("s rlike '\\\\d'", "regexp_like(s, '[0-9]')"),
         ("case id when 1 then 'a' end", "(CASE WHEN (id = 1) THEN 'a' ELSE CAST(NULL AS varchar) END)"),
         ("case when ok then id else f end", "(CASE WHEN ok THEN CAST(id AS double) ELSE f END)"),
@@ -169,6 +174,8 @@ def test_an_expression_has_hives_type(hive: str, kind: str) -> None:
         ("array()", "without items"),
         ("max(arr)", "the function max"),
         ("!ok", "the operator !"),
+        ("s like 'a%' escape '!'", "ESCAPE"),
+        ("last_value(id) ignore nulls over (order by id)", "IGNORENULLS"),
     ],
 )
 def test_an_expression_that_is_refused_says_why(hive: str, reason: str | None) -> None:

@@ -135,7 +135,7 @@ VIEWS: Mapping[str, Sequence[str]] = {
         "select id, s = 'alpha', s <> 'alpha', s < 'b', s >= 'Beta' from t",
         "select id, 'it\\'s', \"a \\\"q\\\"\", 'tab\\t', 'back\\\\slash' from t",
         "select id, v, upper(v), concat(v, s), v = 'va' from t",
-        "select id, cast(s as varchar(3)), cast(i as varchar(20)) from t",
+        "select id, cast(s as varchar(30)), cast(i as varchar(20)) from t",
         "select id, md5(s) from t",
         "select id, coalesce(s, n, 'none'), nvl(w, '?') from t",
         "select id, greatest(s, w), least(s, 'b') from t where id <> 4",
@@ -180,7 +180,7 @@ VIEWS: Mapping[str, Sequence[str]] = {
     ),
     "comparisons": (
         "select id from t where n = 12",
-        "select id from t where n > 1 and n < 100",
+        "select id from t where n > 1.5e0 and n < 100e0",
         "select id, n + 1, n * 2, '3' + '4' from t",
         "select id from t where dt = '2020-01-31'",
         "select id from t where dt >= '2020-01-01' and dt < '2021-01-01'",

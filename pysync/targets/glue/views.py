@@ -61,9 +61,10 @@ class Views:
         kept = copied(view)
         parameters = view.parameters or {}
         kept.viewExpandedText = view.viewExpandedText or view.viewOriginalText
-        kept.viewOriginalText = text = encoded(
-            translation.sql, translation.columns, view.dbName, parameters.get("comment")
+        text = encoded(
+            translation.sql, translation.columns, view.dbName, parameters.get("comment"), owned=bool(view.owner)
         )
+        kept.viewOriginalText = text
         kept.parameters = {**parameters, **MARKS}
         if len(text) > VIEW_TEXT.longest:
             raise CannotTranslate("a translation that is too long for Glue")

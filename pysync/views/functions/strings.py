@@ -8,7 +8,7 @@ from pysync.views.casts import as_integer, as_string
 from pysync.views.functions.arguments import number, written
 from pysync.views.patterns import has_optional_group, may_be_empty, translated_pattern
 from pysync.views.refusal import CannotTranslate
-from pysync.views.typed import Typed, condition, text
+from pysync.views.typed import Typed, condition, repeated, text
 from pysync.views.types import BOOLEAN, INT, STRING, array
 
 
@@ -24,7 +24,8 @@ def _concat(*values: Typed) -> Typed:
 
 def _concat_ws(separator: Typed, *values: Typed) -> Typed:
     if len(values) == 1 and values[0].type == array(STRING):
-        return Typed(f"concat_ws({as_string(separator).sql}, {values[0].sql})", STRING)
+        items = f"COALESCE({values[0].sql}, CAST(ARRAY[] AS array(varchar)))"  # NULL is left out, as an item is
+        return Typed(f"concat_ws({as_string(separator).sql}, {items})", STRING)
     if not values or any(not it.type.is_text for it in values):
         raise CannotTranslate("the function concat_ws of other things than strings, or one array of them")
     return Typed(f"concat_ws({', '.join(as_string(it).sql for it in (separator, *values))})", STRING)
@@ -68,7 +69,8 @@ def _padded(name: str) -> Callable[[Typed, Typed, Typed], Typed]:
 
 def _repeat(value: Typed, times: Typed) -> Typed:
     count = number(times, "a count of repeat")
-    return Typed(f"array_join(repeat({as_string(value).sql}, {count}), '')", STRING)
+    string = repeated(as_string(value), 2).sql
+    return Typed(f"IF({string} IS NOT NULL, array_join(repeat({string}, {count}), ''))", STRING)
 
 
 def _split(value: Typed, pattern: Typed) -> Typed:
