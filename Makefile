@@ -19,7 +19,7 @@ EXTRAS := spark,aws,delta,web,embedded,embedded-aws,dev
 # Else every one of some hundred processes that a test starts compiles all of pysync anew.
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: help setup man jar dist demo test test-athena test-aws test-spark test-crash test-readme test-browser simulate test-versions test-kerberos chaos both-ways lint format bench compare-agents pictures clean doctor doctor-python doctor-build
+.PHONY: help setup man jar dist demo test test-athena test-views test-aws test-spark test-crash test-readme test-browser simulate test-versions test-kerberos chaos both-ways lint format bench compare-agents pictures clean doctor doctor-python doctor-build
 
 help: ## show this help
 	@awk -F ':.*## ' '/^[a-zA-Z_%-]+:.*## / {printf "  %-14s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -75,6 +75,9 @@ test: setup $(JAR) $(ARCHIVE) ## the tests, on real servers; the suites below ar
 
 test-athena: setup $(JAR) $(ARCHIVE) ## the tests that need an Athena: real Hive executes their DDL
 	@$(BIN)/python -m pytest -n 2 --dist loadfile -m athena $(ARGS)
+
+test-views: setup $(JAR) ## views of Hive, translated for Athena: rows by Spark, rows by a real Trino (needs Maven and a JDK 24; brings 450 MB once)
+	@$(BIN)/python -m pytest -q -s --timeout=3600 tests/views $(ARGS)
 
 test-aws: setup $(JAR) ## the corpus of test-athena on an AWS account of yours (docs/aws.md)
 	@$(BIN)/python -m pytest -q tests/aws $(ARGS) || [ $$? -eq 5 ]  # 5: all of it was left out

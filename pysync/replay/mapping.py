@@ -18,6 +18,7 @@ from pysync.model.change import Change
 from pysync.model.event import Event, Kind
 from pysync.model.files import Form, SourceFiles
 from pysync.model.names import TableName, normalized
+from pysync.replay.view_names import rename_in_view
 from pysync.targets.base import Rejected
 from pysync.targets.settings import TargetSettings
 
@@ -214,12 +215,14 @@ class NameMapping:
         elif kind in idl.ANY_CONSTRAINT:
             self._constraint(item)
         else:
-            name = self.table(TableName(item.dbName, item.tableName))
+            database, name = item.dbName, self.table(TableName(item.dbName, item.tableName))
             item.dbName, item.tableName = name.database, name.table
             self._storage(item.sd)
         if kind is hive.Table:
             item.parameters = self._parameters(item.parameters or {})
             self._sources(item)
+            if self.databases or self.tables:
+                rename_in_view(item, database, self.database, self.table)
 
     def _rename(self, item: Any, database: str, table: str) -> None:
         name = self.table(TableName.of(getattr(item, database), getattr(item, table)))

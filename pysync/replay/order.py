@@ -26,9 +26,12 @@ class Order(Generic[Item]):
         self._before: dict[Item, set[Item]] = {}
         self._after: dict[Item, list[Item]] = {}
 
-    def add(self, item: Item, keys: Collection[str]) -> set[Item]:
-        """Add a work behind all others; returns the works that it waits for."""
-        before = self._found(keys)
+    def add(self, item: Item, keys: Collection[str], reads: Collection[str] = ()) -> set[Item]:
+        """Add a work behind all others; returns the works that it waits for.
+
+        It also waits for the last works of the tables that it `reads`; theirs do not wait for it.
+        """
+        before = self._found(keys) | {self._last[name] for name in reads if name in self._last}
         self._before[item], self._after[item] = before, []
         for other in before:
             self._after[other].append(item)

@@ -28,6 +28,7 @@ from pysync.model.operation import (
 )
 from pysync.replay.fold import DatabaseState, Folded, Gone, TableState
 from pysync.replay.order import EVERYTHING, database_of
+from pysync.replay.view_names import names_in_view
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,7 +38,8 @@ class Work:
     `keys` are the objects that it touches (see pysync.replay.order): works that share one are applied in order.
     `positions` are the events that it stands for. `removes` names what is gone after it: tables that it drops or
     renames, databases (`db`) that it drops. `fleeting` names objects of its own that a later work removes: after a
-    crash, when all works come again, they may be gone already. There, `db.*` means something in that database.
+    crash, when all works come again, they may be gone already. There, `db.*` means something in that database. `reads`
+    are the tables of its views, which are applied first if they are under way: a store may look at their columns.
     """
 
     keys: frozenset[str]
@@ -45,6 +47,7 @@ class Work:
     positions: tuple[int, ...]
     removes: frozenset[str] = frozenset()
     fleeting: frozenset[str] = frozenset()
+    reads: frozenset[str] = frozenset()
 
     def excuses(self, operation: Operation) -> bool:
         """Whether the place of its operation may be missing because a later work has removed it."""
@@ -144,7 +147,8 @@ def _table(state: TableState, epoch: int) -> Work:
         found.append(PutTable(table=state.name, **puts, pointers=tuple(state.pointers), **origin))
     found += [*_partitions(state, epoch), *_statistics(state, epoch)]
     removes = frozenset({str(state.name)} if state.dropped else ())
-    return Work(frozenset({str(state.name)}), tuple(found), tuple(state.positions), removes)
+    reads = frozenset(name for it in found if isinstance(it, PutTable) for name in names_in_view(it.definition))
+    return Work(frozenset({str(state.name)}), tuple(found), tuple(state.positions), removes, reads=reads)
 
 
 def _partitions(state: TableState, epoch: int) -> list[Operation]:

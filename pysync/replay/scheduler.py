@@ -64,7 +64,7 @@ class Scheduler:
 
     def add(self, leg: Leg) -> None:
         """Add the works of a leg behind all others."""
-        self._release([job for job in leg.left if not self._order.add(job, job.work.keys)])
+        self._release([job for job in leg.left if not self._order.add(job, job.work.keys, job.work.reads)])
 
     def note(self, lanes: Lanes) -> None:
         """Note the works that have ended; does not wait."""

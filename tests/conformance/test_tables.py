@@ -147,7 +147,7 @@ def test_view_to_table_and_back(target: Target, source: Source, name: TableName,
     assert target.apply(source.put_table(table(name, location))) == Outcome.APPLIED
     assert target.table(name).tableType == "EXTERNAL_TABLE"
     assert target.apply(source.put_table(view(name, "select 3 a, '' b"))) == Outcome.APPLIED
-    assert target.table(name).viewOriginalText == "select 3 a, '' b"
+    assert target.table(name).viewExpandedText == "select 3 a, '' b"
 
 
 def test_partition_keys_changed(target: Target, source: Source, name: TableName, location: str) -> None:

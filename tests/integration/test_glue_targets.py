@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import replace
 from itertools import count
 from pathlib import Path
 from typing import Any
@@ -11,6 +12,7 @@ import pytest
 
 from pysync.embedded.aws import EmbeddedAws
 from pysync.model.event import Kind
+from pysync.views.presto import decoded
 from tests.support import table, wait_until
 from tests.support.events import database, event
 from tests.support.glue_drains import Drains, catalog, drains, history, of, renamed
@@ -69,9 +71,44 @@ def test_two_catalogs_each_with_position_filters_and_drops_of_its_own(
     assert replay.queue.target("east").parked.count() == replay.queue.target("west").parked.count() == 0
 
 
-def named(name: str) -> Any:
-    found = table("two", name)
-    found.sd.location = f"s3://b/two/{name}"
+def test_a_view_arrives_as_athena_reads_it_with_its_tables_under_their_new_names(
+    replay: Drains, east: EmbeddedAws
+) -> None:
+    """In one window with its table, which it waits for; when all of it comes again, nothing is written."""
+    place = {"endpoint_url": east.url, "include": ["three.*"], "databases": {"three": "third"}}
+    replay.add("glue", name="views", lanes=4, **place)
+    made = [
+        event(Kind.CREATE_DATABASE, after=[database("three", locationUri="s3://b/three")], sequence=11),
+        event(Kind.CREATE_TABLE, after=[named("base", "three")], sequence=12),
+        event(Kind.CREATE_TABLE, after=[view("inner_one", "base")], sequence=13),
+        event(Kind.CREATE_TABLE, after=[view("outer_one", "inner_one")], sequence=14),
+    ]
+    replay.append(made)
+    replay.finish("views")
+    glue = east.client("glue")
+    found = {it["Name"]: it for it in glue.get_tables(DatabaseName="third")["TableList"]}
+    for name, base in (("inner_one", "base"), ("outer_one", "inner_one")):
+        text = found[name]["ViewOriginalText"]
+        assert (decoded(text) or {})["originalSql"] == f'SELECT "{base}"."id" AS "id" FROM "third"."{base}" AS "{base}"'
+        assert found[name]["ViewExpandedText"] == f"SELECT `{base}`.`id` FROM `third`.`{base}`"
+    replay.append([replace(it, sequence=it.sequence + 10) for it in made])
+    east.reset_calls()
+    replay.finish("views")
+    assert "Glue.UpdateTable" not in east.calls()
+    assert found == {it["Name"]: it for it in glue.get_tables(DatabaseName="third")["TableList"]}
+
+
+def view(name: str, base: str) -> Any:
+    found = named(name, "three")
+    found.tableType, found.sd.location = "VIRTUAL_VIEW", None
+    found.viewOriginalText = f"select id from {base}"
+    found.viewExpandedText = f"SELECT `{base}`.`id` FROM `three`.`{base}`"
+    return found
+
+
+def named(name: str, owner: str = "two") -> Any:
+    found = table(owner, name)
+    found.sd.location = f"s3://b/{owner}/{name}"
     return found
 
 

@@ -23,6 +23,7 @@ OWNER_KEYS = OWNER_KEY, OWNER_TYPE_KEY = "pysync.owner", "pysync.owner_type"
 
 # Values of parameters that are locations: Iceberg's pointer, Spark's data source tables, Avro's schema.
 _LOCATIONS = frozenset({"avro.schema.url", "metadata_location", "path", "previous_metadata_location"})
+_VIEW = "VIRTUAL_VIEW"
 _PRESTO_VIEW = "/* Presto "
 
 
@@ -47,12 +48,15 @@ def table_input(table: Any) -> tuple[dict[str, Any], list[str]]:
     changes = [*_privileges(table), *_of_views(table)]
     if (table.retention or 0) < 0:
         changes.append(f"retention: {table.retention} is left out, Glue does not accept negative values")
+    storage = _storage(table.sd, changes)
+    if _is_presto_view(table):  # Trino reads no view without one, though it does not look into it
+        storage.setdefault("SerdeInfo", {})
     found = {
         "Name": _name(table.tableName, "table"),
         "Owner": checked(limits.OPTIONAL_NAME, table.owner or "", "owner"),
         "LastAccessTime": _time(table.lastAccessTime),
         "Retention": max(table.retention or 0, 0),
-        "StorageDescriptor": _storage(table.sd, changes),
+        "StorageDescriptor": storage,
         "PartitionKeys": _columns(table.partitionKeys, "partition key", changes),
         "ViewOriginalText": checked(limits.VIEW_TEXT, table.viewOriginalText or "", "viewOriginalText"),
         "ViewExpandedText": checked(limits.VIEW_TEXT, table.viewExpandedText or "", "viewExpandedText"),
@@ -96,10 +100,13 @@ def function_input(function: Any) -> tuple[dict[str, Any], list[str]]:
     return _present(found), []
 
 
+def _is_presto_view(table: Any) -> bool:
+    return table.tableType == _VIEW and (table.viewOriginalText or "").startswith(_PRESTO_VIEW)
+
+
 def _of_views(table: Any) -> list[str]:
-    text = table.viewExpandedText or table.viewOriginalText or ""
     changes = []
-    if table.tableType == "VIRTUAL_VIEW" and not text.startswith(_PRESTO_VIEW):
+    if table.tableType == _VIEW and not _is_presto_view(table):
         changes.append("view: its text remains HiveQL, which Athena cannot run")
     if getattr(table, "rewriteEnabled", None):
         changes.append("materialized view: query rewriting is not kept")

@@ -73,6 +73,11 @@ class AwsSettings(TargetSettings):
         description="How often the columns of Delta tables are read from their logs on S3: 10m, 1h. Default: never, a "
         "table has the columns of the source.",
     )
+    views: Literal["strict", "best-effort", "off"] = Field(
+        default="best-effort",
+        description="Views of Hive. best-effort: translated for Athena if that is known to give the same rows, else "
+        "kept as HiveQL; strict: parked if they cannot be translated; off: kept as HiveQL.",
+    )
     timeout_seconds: Seconds = Field(default=60.0, gt=0, description="Timeout of a call.")
     connect_timeout_seconds: Seconds = Field(default=5.0, gt=0, description="Timeout for connecting.")
     max_rate: Finite | None = Field(

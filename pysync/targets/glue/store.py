@@ -39,6 +39,7 @@ from pysync.targets.glue.handles import Handles, columns_of, fields_of, partitio
 from pysync.targets.glue.log_columns import LogColumns
 from pysync.targets.glue.settings import GlueSettings
 from pysync.targets.glue.statistics import delete_statistics, kept_statistics, read_statistics, write_statistics
+from pysync.targets.glue.views import Views
 from pysync.targets.hive import name_of
 from pysync.targets.store import Capability, Store, Written
 from pysync.text import count
@@ -69,6 +70,7 @@ class GlueStore(Store):
         self._inherited: Sequence[Index] = ()
         self._send = Sender(self.catalog, settings.parallel)
         self._log_columns = LogColumns(settings, self.table)
+        self._views = Views(settings.views, self.catalog.table, lambda what: self.classified(what, reading=True))
 
     # --- the connection
 
@@ -154,7 +156,10 @@ class GlueStore(Store):
 
     def as_kept(self, item: Any, table: Any | None = None) -> Any:
         """The item as Glue would give it back. A partition gets columns and place as the settings and its table say."""
-        plain, lost = translated(self._log_columns.applied(item) if isinstance(item, hive.Table) else item)
+        adapted, untranslated = self._adapted(item)
+        plain, lost = translated(adapted)
+        if untranslated:
+            lost = [*lost, f"view: not translated: {untranslated}"]
         is_of_table = isinstance(item, hive.Partition) and table is not None
         fields = self._placed(plain, table) if is_of_table else plain
         return self._handles.kept(item, fields, lost)
@@ -326,6 +331,10 @@ class GlueStore(Store):
             SkipArchive=self._glue.skip_archive,
             **version,
         )
+
+    def _adapted(self, item: Any) -> tuple[Any, str | None]:
+        """A Delta table with the columns of its log; a view in Athena's SQL, or the reason why it is not."""
+        return self._views.kept(self._log_columns.applied(item)) if isinstance(item, hive.Table) else (item, None)
 
     def _placed(self, fields: Mapping[str, Any], table: Any) -> Mapping[str, Any]:
         """A partition with the columns that the settings give it, and by default a location below its table's."""

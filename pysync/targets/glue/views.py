@@ -1,0 +1,101 @@
+"""Views of Hive in the catalog: as Athena reads them, with Hive's text beside it for Hive and Spark.
+
+Athena and Trino take `ViewOriginalText` if the property `presto_view` says so; Hive and Spark take `ViewExpandedText`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from contextlib import AbstractContextManager
+from typing import Any
+
+from botocore.exceptions import ClientError
+
+from pysync.model.names import TableName
+from pysync.model.structs import copied
+from pysync.targets.aws.errors import code
+from pysync.targets.aws.limits import VIEW_TEXT
+from pysync.targets.base import Rejected
+from pysync.targets.hive import name_of
+from pysync.views.presto import MARKS, encoded, is_presto
+from pysync.views.refusal import CannotTranslate
+from pysync.views.types import Columns, parse_type
+
+_DENIED = "AccessDeniedException"
+_VIEW = "VIRTUAL_VIEW"
+_OTHER_FORMATS = frozenset({"iceberg", "delta"})
+
+Read = Callable[[TableName], Mapping[str, Any] | None]
+Classified = Callable[[str], AbstractContextManager[None]]
+
+
+class Views:
+    """What becomes of views. `read` gives a table of the catalog, `classified` sorts its errors."""
+
+    def __init__(self, mode: str, read: Read, classified: Classified) -> None:
+        self._mode = mode
+        self._read = read
+        self._classified = classified
+
+    def kept(self, item: Any) -> tuple[Any, str | None]:
+        """The table or view as it is to be written, and why it is not translated, if it is a view that should be.
+
+        The same view gives the same text while its tables stay as they are. Raises Rejected in mode `strict`.
+        """
+        if self._mode == "off" or item.tableType != _VIEW or is_presto(item.viewOriginalText):
+            return item, None
+        try:
+            return self._translated(item), None
+        except CannotTranslate as reason:
+            if self._mode == "strict":
+                raise Rejected(
+                    f"the view {name_of(item)} cannot be translated for Athena: {reason}",
+                    'change the view at the source, or set views = "best-effort" to keep its HiveQL',
+                ) from None
+            return item, str(reason)
+
+    def _translated(self, view: Any) -> Any:
+        from pysync.views.translation import translate  # noqa: PLC0415 - sqlglot takes its time
+
+        translation = translate(view, self._columns)
+        kept = copied(view)
+        parameters = view.parameters or {}
+        kept.viewExpandedText = view.viewExpandedText or view.viewOriginalText
+        text = encoded(
+            translation.sql, translation.columns, view.dbName, parameters.get("comment"), owned=bool(view.owner)
+        )
+        kept.viewOriginalText = text
+        kept.parameters = {**parameters, **MARKS}
+        if len(text) > VIEW_TEXT.longest:
+            raise CannotTranslate("a translation that is too long for Glue")
+        return kept
+
+    def _columns(self, name: TableName) -> Columns:
+        """The columns of a table of the catalog. Raises CannotTranslate if Athena cannot read it."""
+        table = self._table(name)
+        if table is None:
+            raise CannotTranslate(f"the table {name}, which is not at the target")
+        if table.get("TableType") == _VIEW and not is_presto(table.get("ViewOriginalText")):
+            raise CannotTranslate(f"the view {name}, which remains HiveQL")
+        if _has_other_timestamps(table):
+            raise CannotTranslate(f"the table {name}, whose format has timestamps of its own")
+        columns = [*(table.get("StorageDescriptor") or {}).get("Columns", ()), *table.get("PartitionKeys", ())]
+        return [(it["Name"].lower(), parse_type(it.get("Type", ""))) for it in columns]
+
+    def _table(self, name: TableName) -> Mapping[str, Any] | None:
+        with self._classified(f"cannot read the table {name}, of which a view is made"):
+            try:
+                return self._read(name)
+            except ClientError as error:
+                # Views are an extra: without this right they go on as before.
+                if code(error) == _DENIED:
+                    raise CannotTranslate(f"the table {name}, which pysync may not read") from error
+                raise
+
+
+def _has_other_timestamps(table: Mapping[str, Any]) -> bool:
+    """Whether Athena reads microseconds or time zones in it, as in Iceberg and Delta."""
+    parameters = table.get("Parameters") or {}
+    kinds = {parameters.get("table_type", "").lower(), parameters.get("spark.sql.sources.provider", "").lower()}
+    columns = (table.get("StorageDescriptor") or {}).get("Columns", ())
+    return bool(kinds & _OTHER_FORMATS) and any("timestamp" in it.get("Type", "") for it in columns)

@@ -1,0 +1,311 @@
+"""Expressions: each kind of node of the tree that is known has a rule here; any other is refused."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+
+from sqlglot import exp
+
+from pysync.views.casts import cast, compared, unified
+from pysync.views.functions import call
+from pysync.views.functions.aggregates import AGGREGATES, WINDOWS
+from pysync.views.functions.collections import field_of, item_of
+from pysync.views.functions.conditions import chosen, is_null, truth
+from pysync.views.functions.strings import like, regexp_like
+from pysync.views.intervals import moved
+from pysync.views.operators import BITWISE, arithmetic, negative, whole_quotient
+from pysync.views.refusal import CannotTranslate
+from pysync.views.scopes import Scope
+from pysync.views.typed import Aggregate, Typed, condition, repeated, text
+from pysync.views.types import BIGINT, BOOLEAN, DOUBLE, INT, STRING, VOID, Columns, decimal, parse_type
+from pysync.views.windows import over
+
+Subquery = Callable[[exp.Query, Scope], tuple[str, Columns]]
+"""Translates a query within an expression: its text, and its columns."""
+
+_COMPARISONS = {
+    exp.EQ: "=",
+    exp.NEQ: "<>",
+    exp.GT: ">",
+    exp.GTE: ">=",
+    exp.LT: "<",
+    exp.LTE: "<=",
+    exp.NullSafeEQ: "IS NOT DISTINCT FROM",
+}
+_ARITHMETIC = {exp.Add: "+", exp.Sub: "-", exp.Mul: "*", exp.Div: "/", exp.Mod: "%"}
+_BITWISE = {exp.BitwiseAnd: "&", exp.BitwiseOr: "|"}
+_LONG, _INT = 2**63 - 1, 2**31 - 1
+
+
+class Expressions:
+    """The translation of the expressions of one SELECT."""
+
+    def __init__(self, scope: Scope, subquery: Subquery) -> None:
+        self._scope = scope
+        self._subquery = subquery
+
+    def __call__(self, node: exp.Expression) -> Typed:
+        """The expression in Trino's language. Raises CannotTranslate."""
+        return repeated(self._translated(node), 1)
+
+    def _translated(self, node: exp.Expression) -> Typed:
+        rule = _RULES.get(type(node))
+        if rule is not None:
+            return rule(self, node)
+        if type(node) in _COMPARISONS:
+            return compared(self._side(node.this), _COMPARISONS[type(node)], self._side(node.expression))
+        if type(node) in _ARITHMETIC:
+            return arithmetic(self(node.this), _ARITHMETIC[type(node)], self(node.expression))
+        if type(node) in _BITWISE:
+            return self._bits(node)
+        raise CannotTranslate(f"{node.key.upper()} in {node.sql('hive')[:60]!r}")
+
+    def many(self, nodes: Sequence[exp.Expression]) -> list[Typed]:
+        """Several of them."""
+        return [self(it) for it in nodes]
+
+    # --- names and constants
+
+    def column(self, node: exp.Column) -> Typed:
+        """A column, or a field of a struct in one."""
+        if isinstance(node.this, exp.Star):
+            raise CannotTranslate("* among other things than columns")
+        found, fields = self._scope.column([it.name.lower() for it in node.parts])
+        for name in fields:
+            found = field_of(found, name)
+        return found
+
+    def dot(self, node: exp.Dot) -> Typed:
+        """A field of a struct that is no column."""
+        return field_of(self(node.this), node.expression.name)
+
+    def item(self, node: exp.Bracket) -> Typed:
+        """An item of an array or a map."""
+        if len(node.expressions) != 1 or node.args.get("offset"):
+            raise CannotTranslate("several items at once")
+        return item_of(self(node.this), self(node.expressions[0]))
+
+    def literal(self, node: exp.Literal) -> Typed:
+        """A number or a string."""
+        value = str(node.this)
+        if node.is_string:
+            return Typed(text(value), STRING, value)
+        if "e" in value.lower():
+            return Typed(f"double {text(value)}", DOUBLE)
+        if "." in value:
+            return _decimal(value)
+        return _integer(int(value))
+
+    def boolean(self, node: exp.Boolean) -> Typed:
+        """TRUE or FALSE."""
+        return Typed("true" if node.this else "false", BOOLEAN)
+
+    # --- conditions
+
+    def connected(self, node: exp.Connector) -> Typed:
+        """AND and OR."""
+        word = "AND" if isinstance(node, exp.And) else "OR"
+        return condition(f" {word} ".join(truth(self(it)).sql for it in node.flatten(unnest=False)))
+
+    def negated(self, node: exp.Not) -> Typed:
+        """NOT."""
+        return condition(f"NOT {truth(self(node.this)).sql}")
+
+    def is_it(self, node: exp.Is) -> Typed:
+        """IS NULL, IS TRUE, IS FALSE."""
+        value = self(node.this)
+        if isinstance(node.expression, exp.Null):
+            return is_null(value)
+        if isinstance(node.expression, exp.Boolean):
+            return condition(f"{truth(value).sql} IS NOT DISTINCT FROM {self(node.expression).sql}")
+        raise CannotTranslate("IS with a value")
+
+    def between(self, node: exp.Between) -> Typed:
+        """BETWEEN, as two comparisons."""
+        value = self._side(node.this)
+        low = compared(value, ">=", self._side(node.args["low"]))
+        return condition(f"{low.sql} AND {compared(value, '<=', self._side(node.args['high'])).sql}")
+
+    def within(self, node: exp.In) -> Typed:
+        """IN, as comparisons with each, or of a query."""
+        value = self(node.this)
+        query = node.args.get("query")
+        if query is not None:
+            return self._within_query(value, query)
+        if not node.expressions:
+            raise CannotTranslate("IN of nothing")
+        repeated(value, len(node.expressions))
+        return condition(" OR ".join(compared(value, "=", it).sql for it in self.many(node.expressions)))
+
+    def exists(self, node: exp.Exists) -> Typed:
+        """EXISTS."""
+        return condition(f"EXISTS ({self._subquery(_query(node.this), self._scope)[0]})")
+
+    def matched(self, node: exp.Expression) -> Typed:
+        """LIKE and RLIKE; NOT before them is a mark on the node."""
+        found = (like if isinstance(node, exp.Like) else regexp_like)(self(node.this), self(node.expression))
+        return condition(f"NOT {found.sql}") if node.args.get("negate") else found
+
+    def cased(self, node: exp.Case) -> Typed:
+        """CASE."""
+        of = repeated(self(node.this), len(node.args["ifs"])) if node.this is not None else None
+        tests = [self(it.this) for it in node.args["ifs"]]
+        tests = [truth(it) if of is None else compared(of, "=", it) for it in tests]
+        default = self(node.args["default"]) if node.args.get("default") is not None else Typed("NULL", VOID)
+        kind, values = unified([*(self(it.args["true"]) for it in node.args["ifs"]), default])
+        cases = " ".join(f"WHEN {test.sql} THEN {it.sql}" for test, it in zip(tests, values, strict=False))
+        return Typed(f"(CASE {cases} ELSE {values[-1].sql} END)", kind)
+
+    def iffed(self, node: exp.If) -> Typed:
+        """IF(a, b, c)."""
+        no = node.args.get("false")
+        return chosen(self(node.this), self(node.args["true"]), Typed("NULL", VOID) if no is None else self(no))
+
+    # --- calls
+
+    def called(self, node: exp.Anonymous) -> Typed:
+        """A function by its name."""
+        aggregate = self._aggregate(node)
+        if aggregate is not None:
+            return aggregate("")
+        name = node.name.lower()
+        if name == "grouping":
+            return self._grouping(node)
+        return call(name, self.many(node.expressions))
+
+    def filtered(self, node: exp.Filter) -> Typed:
+        """An aggregate with FILTER."""
+        aggregate = self._aggregate(node.this)
+        if aggregate is None:
+            raise CannotTranslate("FILTER of no aggregate")
+        return aggregate(f" FILTER (WHERE {truth(self(node.expression.this)).sql})")
+
+    def windowed(self, node: exp.Window) -> Typed:
+        """A function over a window."""
+        function = node.this
+        if not isinstance(function, exp.Anonymous):
+            raise CannotTranslate(f"{function.key.upper()} over a window")
+        name = function.name.lower()
+        if name in WINDOWS:
+            return WINDOWS[name](self.many(function.expressions))(over(node, self, has_frame=name.endswith("_value")))
+        aggregate = self._aggregate(function)
+        if aggregate is None or name.startswith("collect_") or function.find(exp.Distinct):
+            raise CannotTranslate(f"the function {name} over a window")
+        return aggregate(over(node, self, has_frame=True))
+
+    def converted(self, node: exp.Cast) -> Typed:
+        """CAST."""
+        return cast(self(node.this), parse_type(node.to.sql("hive")))
+
+    def concatenated(self, node: exp.Expression) -> Typed:
+        """`||`, and strings one behind the other."""
+        operands = node.expressions or [node.this, node.expression]
+        if any(isinstance(it, exp.Binary) and not isinstance(it, exp.DPipe) for it in operands):
+            raise CannotTranslate("|| beside other operators without parentheses")
+        return call("concat", self.many(operands))
+
+    def scalar(self, node: exp.Subquery) -> Typed:
+        """A query that gives one value."""
+        sql, columns = self._subquery(_query(node), self._scope)
+        if len(columns) != 1:
+            raise CannotTranslate("a query with several columns as a value")
+        return Typed(f"({sql})", columns[0][1])
+
+    # --- within
+
+    def _side(self, node: exp.Expression) -> Typed:
+        """A side of a comparison. There it makes no difference that Hive has a timestamp where Spark has a date."""
+        while isinstance(node, exp.Paren):
+            node = node.this
+        interval = node.args.get("expression") if isinstance(node, exp.Add | exp.Sub) else None
+        if not isinstance(interval, exp.Interval):
+            return self(node)
+        return moved(self._side(node.this), interval, -1 if isinstance(node, exp.Sub) else 1)
+
+    def _aggregate(self, node: exp.Expression) -> Aggregate | None:
+        name = node.name.lower() if isinstance(node, exp.Anonymous) else ""
+        if name not in AGGREGATES:
+            return None
+        values, distinct = node.expressions, ""
+        if len(values) == 1 and isinstance(values[0], exp.Distinct):
+            values, distinct = values[0].expressions, "DISTINCT "
+        if name == "count" and len(values) == 1 and isinstance(values[0], exp.Star) and not distinct:
+            values = []
+        elif not values:
+            raise CannotTranslate(f"the function {name} of nothing")
+        return AGGREGATES[name](self.many(values), distinct)
+
+    def _grouping(self, node: exp.Anonymous) -> Typed:
+        if len(node.expressions) != 1 or not isinstance(node.expressions[0], exp.Column):
+            raise CannotTranslate("the function grouping of other things than a column")
+        return Typed(f"CAST(grouping({self(node.expressions[0]).sql}) AS integer)", INT)
+
+    def _within_query(self, value: Typed, query: exp.Expression) -> Typed:
+        sql, columns = self._subquery(_query(query), self._scope)
+        if len(columns) != 1:
+            raise CannotTranslate("IN of a query with several columns")
+        one, other = value.type, columns[0][1]
+        if one != other and not (one.is_integer and other.is_integer):
+            raise CannotTranslate(f"{one} IN a query of {other}")
+        return condition(f"{value.sql} IN ({sql})")
+
+    def _bits(self, node: exp.Binary) -> Typed:
+        if any(isinstance(it, exp.Binary) for it in (node.this, node.expression)):
+            raise CannotTranslate("bits beside other operators without parentheses")
+        return BITWISE[_BITWISE[type(node)]](self(node.this), self(node.expression))
+
+
+def _decimal(value: str) -> Typed:
+    """Hive does not count zeros at the end."""
+    whole, _, behind = value.partition(".")
+    whole, behind = whole.lstrip("0"), behind.rstrip("0")
+    point = "." if behind else ""
+    return Typed(f"decimal '{whole or 0}{point}{behind}'", decimal(max(len(whole) + len(behind), 1), len(behind)))
+
+
+def _integer(value: int) -> Typed:
+    if value > _LONG:
+        raise CannotTranslate("a number that is too large")
+    if value > _INT:
+        return Typed(f"bigint '{value}'", BIGINT, value)
+    return Typed(str(value), INT, value)
+
+
+def _query(node: exp.Expression) -> exp.Query:
+    while isinstance(node, exp.Subquery) and not node.alias:
+        node = node.this
+    if not isinstance(node, exp.Query):
+        raise CannotTranslate(f"{node.key.upper()} where a query is needed")
+    return node
+
+
+_RULES: Mapping[type[exp.Expression], Callable[[Expressions, exp.Expression], Typed]] = {
+    exp.And: Expressions.connected,
+    exp.Anonymous: Expressions.called,
+    exp.Between: Expressions.between,
+    exp.Boolean: Expressions.boolean,
+    exp.Bracket: Expressions.item,
+    exp.Case: Expressions.cased,
+    exp.Cast: Expressions.converted,
+    exp.Column: Expressions.column,
+    exp.Concat: Expressions.concatenated,
+    exp.DPipe: Expressions.concatenated,
+    exp.Dot: Expressions.dot,
+    exp.Exists: Expressions.exists,
+    exp.Filter: Expressions.filtered,
+    exp.If: Expressions.iffed,
+    exp.In: Expressions.within,
+    exp.IntDiv: lambda its, it: whole_quotient(its(it.this), its(it.args["expression"])),
+    exp.Is: Expressions.is_it,
+    exp.Like: Expressions.matched,
+    exp.Literal: Expressions.literal,
+    exp.Neg: lambda its, it: negative(its(it.this)),
+    exp.Not: Expressions.negated,
+    exp.Null: lambda _, __: Typed("NULL", VOID),
+    exp.Or: Expressions.connected,
+    exp.Paren: lambda its, it: its(it.this),
+    exp.RegexpLike: Expressions.matched,
+    exp.Subquery: Expressions.scalar,
+    exp.TryCast: Expressions.converted,
+    exp.Window: Expressions.windowed,
+}

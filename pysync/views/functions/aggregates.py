@@ -1,0 +1,148 @@
+"""Aggregate functions, alone or over a window. What follows each call is put in later."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+
+from pysync.views.casts import as_double
+from pysync.views.functions.arguments import number
+from pysync.views.refusal import CannotTranslate
+from pysync.views.typed import Aggregate, Typed
+from pysync.views.types import BIGINT, DOUBLE, INT, MAX_PRECISION, HiveType, array, decimal
+
+_SUM_DIGITS, _AVERAGE_DIGITS = 10, 4
+
+
+def _call(sql: str, kind: HiveType) -> Aggregate:
+    return lambda after: Typed(f"{sql}{after}", kind)
+
+
+def _one(values: Sequence[Typed], name: str) -> Typed:
+    if len(values) != 1:
+        raise CannotTranslate(f"the function {name} of {len(values)} values")
+    return values[0]
+
+
+def _count(values: Sequence[Typed], distinct: str) -> Aggregate:
+    if not values:
+        return _call("count(*)", BIGINT)
+    return _call(f"count({distinct}{_one(values, 'count').sql})", BIGINT)
+
+
+def _sum(values: Sequence[Typed], distinct: str) -> Aggregate:
+    value = _one(values, "sum")
+    if value.type.is_integer:
+        return _call(f"sum({distinct}{value.sql})", BIGINT)
+    if value.type.name == "decimal":
+        kind = decimal(min(MAX_PRECISION, value.type.precision + _SUM_DIGITS), value.type.scale)
+        return lambda after: Typed(f"CAST(sum({distinct}{value.sql}){after} AS {kind.trino})", kind)
+    return _call(f"sum({distinct}{as_double(value).sql})", DOUBLE)
+
+
+def _avg(values: Sequence[Typed], distinct: str) -> Aggregate:
+    value = _one(values, "avg")
+    if value.type.name != "decimal":
+        return _call(f"avg({distinct}{as_double(value).sql})", DOUBLE)
+    digits, scale = value.type.precision - value.type.scale, value.type.scale + _AVERAGE_DIGITS
+    kind = decimal(digits + scale, scale)
+    # Trino's own average has no more digits than its values.
+    total = decimal(MAX_PRECISION, scale)
+
+    def of(after: str) -> Typed:
+        found = f"CAST(sum({distinct}{value.sql}){after} AS {total.trino})"
+        return Typed(f"CAST({found} / NULLIF(count({distinct}{value.sql}){after}, 0) AS {kind.trino})", kind)
+
+    return of
+
+
+def _most(name: str) -> Callable[[Sequence[Typed], str], Aggregate]:
+    def of(values: Sequence[Typed], distinct: str) -> Aggregate:  # noqa: ARG001 - the same with DISTINCT
+        value = _one(values, name)
+        if value.type.within or value.type.name in {"char", "binary", "boolean"}:
+            raise CannotTranslate(f"the function {name} of {value.type}")
+        return _call(f"{name}({value.sql})", value.type)
+
+    return of
+
+
+def _collected(distinct_always: bool) -> Callable[[Sequence[Typed], str], Aggregate]:
+    def of(values: Sequence[Typed], distinct: str) -> Aggregate:
+        value = _one(values, "collect_list")
+        each = "DISTINCT " if distinct_always else distinct
+        kind = array(value.type)
+        # NULLs are not collected, and nothing is an empty array.
+        call = f"array_agg({each}{value.sql}) FILTER (WHERE {value.sql} IS NOT NULL)"
+        return lambda after: Typed(f"COALESCE({call}{_unfiltered(after)}, CAST(ARRAY[] AS {kind.trino}))", kind)
+
+    return of
+
+
+def _unfiltered(after: str) -> str:
+    if "FILTER" in after:
+        raise CannotTranslate("a FILTER on what is collected")
+    return after
+
+
+def _spread(name: str) -> Callable[[Sequence[Typed], str], Aggregate]:
+    return lambda values, distinct: _call(f"{name}({distinct}{as_double(_one(values, name)).sql})", DOUBLE)
+
+
+AGGREGATES: Mapping[str, Callable[[Sequence[Typed], str], Aggregate]] = {
+    "avg": _avg,
+    "collect_list": _collected(False),
+    "collect_set": _collected(True),
+    "count": _count,
+    "max": _most("max"),
+    "min": _most("min"),
+    "stddev_pop": _spread("stddev_pop"),
+    "stddev_samp": _spread("stddev_samp"),
+    "sum": _sum,
+    "var_pop": _spread("var_pop"),
+    "var_samp": _spread("var_samp"),
+}
+
+
+def _ranked(name: str, kind: HiveType) -> Callable[[Sequence[Typed]], Aggregate]:
+    def of(values: Sequence[Typed]) -> Aggregate:
+        if values:
+            raise CannotTranslate(f"the function {name} with arguments")
+        return lambda after: Typed(f"CAST({name}(){after} AS {kind.trino})", kind)
+
+    return of
+
+
+def _ntile(values: Sequence[Typed]) -> Aggregate:
+    count = number(_one(values, "ntile"), "the argument of ntile", 1)
+    return lambda after: Typed(f"CAST(ntile({count}){after} AS integer)", INT)
+
+
+def _shifted(name: str) -> Callable[[Sequence[Typed]], Aggregate]:
+    def of(values: Sequence[Typed]) -> Aggregate:
+        if not 1 <= len(values) <= 2:
+            raise CannotTranslate(f"the function {name} with a default")
+        rows = number(values[1], f"the rows of {name}") if len(values) == 2 else 1
+        return _call(f"{name}({values[0].sql}, {rows})", values[0].type)
+
+    return of
+
+
+def _end(name: str) -> Callable[[Sequence[Typed]], Aggregate]:
+    def of(values: Sequence[Typed]) -> Aggregate:
+        value = _one(values, name)
+        return _call(f"{name}({value.sql})", value.type)
+
+    return of
+
+
+WINDOWS: Mapping[str, Callable[[Sequence[Typed]], Aggregate]] = {
+    "cume_dist": _ranked("cume_dist", DOUBLE),
+    "dense_rank": _ranked("dense_rank", INT),
+    "first_value": _end("first_value"),
+    "lag": _shifted("lag"),
+    "last_value": _end("last_value"),
+    "lead": _shifted("lead"),
+    "ntile": _ntile,
+    "percent_rank": _ranked("percent_rank", DOUBLE),
+    "rank": _ranked("rank", INT),
+    "row_number": _ranked("row_number", INT),
+}

@@ -1,0 +1,118 @@
+"""The text of a view as a tree: sqlglot reads HiveQL, but what a function means is decided here."""
+
+from __future__ import annotations
+
+import re
+from typing import Any
+
+from sqlglot import exp
+from sqlglot.dialects.hive import Hive
+from sqlglot.errors import SqlglotError
+from sqlglot.tokens import Token, TokenType
+
+from pysync.views.refusal import CannotTranslate
+
+# Escapes that Hive, Spark and sqlglot read alike. Others, as \% or \u0041, they do not.
+_ESCAPES = re.compile(r"""\\(?![\\'"nrt])""")
+_ESCAPED_PAIR = re.compile(r"\\\\")
+_MOST = 400_000  # characters: no view that Glue takes is longer
+
+
+class HiveText(Hive):  # type: ignore[misc]  # sqlglot is Any here
+    """Hive's grammar with no knowledge of functions: each call stays a name and its arguments."""
+
+    class Parser(Hive.Parser):  # type: ignore[misc]
+        """Only what has a syntax of its own is not a plain call."""
+
+        FUNCTIONS: dict[str, Any] = {}  # noqa: RUF012 - as sqlglot declares it
+        NO_PAREN_FUNCTIONS: dict[Any, Any] = {}  # noqa: RUF012
+        FUNCTION_PARSERS = {"CAST": Hive.Parser.FUNCTION_PARSERS["CAST"]}  # noqa: RUF012
+
+
+def parsed(text: str) -> exp.Query:
+    """The query. Raises CannotTranslate for what is none, or cannot be read."""
+    if len(text) > _MOST:
+        raise CannotTranslate("the query is too long")
+    try:
+        tokens = HiveText().tokenize(text)
+        for token in tokens:
+            _assert_plain(token, text)
+        statements = HiveText().parser().parse(tokens, text)
+    except (SqlglotError, RecursionError, ValueError) as error:
+        first = str(error).splitlines()[0] if str(error) else type(error).__name__
+        raise CannotTranslate(f"the query cannot be read: {first}") from None
+    if len(statements) != 1 or not isinstance(statements[0], exp.Query):
+        raise CannotTranslate("the text is not a single query")
+    return statements[0]
+
+
+def understood(text: str) -> exp.Query:
+    """The same, if each node of the tree says only what the rules look at. Raises CannotTranslate.
+
+    A parser may put a word into the tree as a mark on a node; a mark that nobody looks at would be lost in silence.
+    """
+    tree = parsed(text)
+    for node in tree.walk():
+        known = _MARKS.get(type(node), _PLAIN if isinstance(node, exp.Binary) else None)
+        others = [] if known is None else [name for name, value in node.args.items() if value and name not in known]
+        if others:
+            raise CannotTranslate(f"{node.key.upper()} with {others[0].upper()}")
+    return tree
+
+
+_PLAIN = frozenset({"this", "expression"})
+_MARKS = {
+    kind: frozenset(names.split())
+    for kind, names in {
+        exp.Alias: "this alias",
+        exp.Anonymous: "this expressions",
+        exp.Between: "this low high",
+        exp.Boolean: "this",
+        exp.Bracket: "this expressions",
+        exp.Case: "this ifs default",
+        exp.Cast: "this to",
+        exp.Column: "this table db",
+        exp.CTE: "this alias",
+        exp.Cube: "expressions",
+        exp.Distinct: "expressions on",
+        exp.Div: "this expression safe",  # rules of its own decide what it gives
+        exp.DPipe: "this expression safe",
+        exp.Exists: "this",
+        exp.Filter: "this expression",
+        exp.From: "this",
+        exp.GroupingSets: "expressions",
+        exp.Having: "this",
+        exp.If: "this true false",
+        exp.In: "this expressions query",
+        exp.Interval: "this unit",
+        exp.Lateral: "this view alias outer",
+        exp.Like: "this expression negate",
+        exp.Limit: "expression",
+        exp.Literal: "this is_string",
+        exp.Neg: "this",
+        exp.Not: "this",
+        exp.Order: "expressions",
+        exp.Ordered: "this desc nulls_first",
+        exp.Paren: "this",
+        exp.RegexpLike: "this expression negate",
+        exp.Rollup: "expressions",
+        exp.Star: "",
+        exp.Subquery: "this alias",
+        exp.TableAlias: "this columns",
+        exp.TryCast: "this to",
+        exp.Tuple: "expressions",
+        exp.Where: "this",
+        exp.Window: "this partition_by order spec alias over",
+        exp.WindowSpec: "kind start start_side end end_side",
+        exp.With: "expressions recursive",
+    }.items()
+}
+
+
+def _assert_plain(token: Token, text: str) -> None:
+    if token.token_type is TokenType.STRING:
+        raw = _ESCAPED_PAIR.sub("", text[token.start : token.end + 1])
+        if _ESCAPES.search(raw):
+            raise CannotTranslate("an escape in a string which engines read in different ways")
+    elif token.token_type is not TokenType.IDENTIFIER and token.text in {"!", "^", "${"}:
+        raise CannotTranslate(f"the operator {token.text}")

@@ -1,0 +1,107 @@
+"""A view as a whole: its declared columns, what Spark says of its views, garbage, and repetition."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from contextlib import suppress
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from pysync.views.refusal import CannotTranslate
+from pysync.views.translation import translate
+from tests.support.hive_views import columns_of, translated, view
+
+
+def refused(text: str, columns: Mapping[str, str], **fields: object) -> str:
+    with pytest.raises(CannotTranslate) as caught:
+        translated(text, columns, **fields)
+    return str(caught.value)
+
+
+def test_the_columns_have_the_names_and_types_of_the_view() -> None:
+    found = translated("select id, count(*) from t group by id", {"id": "int", "n": "int"})
+    assert [(name, kind.trino) for name, kind in found.columns] == [("id", "integer"), ("n", "integer")]
+    assert found.sql == (
+        'SELECT "_q"."_c0" AS "id", CAST("_q"."_c1" AS integer) AS "n" FROM (SELECT "t"."id" AS "id", '
+        'count(*) AS "_c1" '
+        'FROM "db"."t" AS "t" GROUP BY "t"."id") AS "_q" ("_c0", "_c1")'
+    )
+
+
+def test_a_view_whose_columns_are_those_of_its_query_is_just_the_query() -> None:
+    assert translated("select id from t", {"id": "int"}).sql == 'SELECT "t"."id" AS "id" FROM "db"."t" AS "t"'
+
+
+def test_hives_own_form_of_a_view_with_names_of_its_own() -> None:
+    text = "SELECT `id` AS `x` FROM (select `t`.`id` from `db`.`t`) `db.v`"
+    assert '"db.v"."id" AS "x"' in translated(text, {"x": "int"}).sql
+
+
+@pytest.mark.parametrize(
+    ("text", "columns", "reason"),
+    [
+        ("select id from t", {}, "1 columns in the query, 0 in the view"),
+        ("select s from t", {"s": "int"}, "the column s: string in the query, int in the view"),
+        ("select f from t", {"f": "decimal(10,2)"}, "the column f: double in the query"),
+        ("select d * d from t", {"x": "decimal(38,6)"}, "the column x: decimal(15,4) in the query"),
+        ("select arr from t", {"arr": "array<string>"}, "the column arr"),
+        ("select id from t", {"id": "uniontype<int>"}, "the type uniontype<int>"),
+    ],
+)
+def test_a_query_of_other_columns_is_refused(text: str, columns: Mapping[str, str], reason: str) -> None:
+    assert reason in refused(text, columns)
+
+
+@pytest.mark.parametrize(
+    ("text", "kind"),
+    [("select dt from t", "string"), ("select v from t", "string"), ("select null from t", "string")],
+)
+def test_a_column_that_holds_what_the_query_gives(text: str, kind: str) -> None:
+    assert str(translated(text, {"x": kind}).columns[0][1]) == kind
+
+
+def test_names_without_a_database_are_where_spark_says() -> None:
+    parameters = {"view.catalogAndNamespace.numParts": "2", "view.catalogAndNamespace.part.1": "other"}
+    assert '"other"."w"' in translated("select id from w", {"id": "int"}, parameters=parameters).sql
+
+
+@pytest.mark.parametrize(
+    ("parameters", "reason"),
+    [
+        ({"view.sqlConfig.spark.sql.ansi.enabled": "true"}, "ANSI"),
+        ({"view.catalogAndNamespace.numParts": "2", "spark.sql.create.version": "4.0.1"}, "ANSI"),
+        ({"view.catalogAndNamespace.numParts": "3"}, "another catalog"),
+    ],
+)
+def test_a_view_of_spark_with_other_rules_is_refused(parameters: Mapping[str, str], reason: str) -> None:
+    assert reason in refused("select id from t", {"id": "int"}, parameters=parameters)
+
+
+def test_a_view_of_spark_with_hives_rules_is_translated() -> None:
+    parameters = {
+        "view.catalogAndNamespace.numParts": "2",
+        "view.catalogAndNamespace.part.1": "db",
+        "spark.sql.create.version": "4.0.1",
+        "view.sqlConfig.spark.sql.ansi.enabled": "false",
+    }
+    assert translated("select id from t", {"id": "int"}, parameters=parameters).sql
+
+
+@given(st.text("select idfromtwhr()*,.'`=<1-/\\\n", max_size=80))
+def test_garbage_is_refused_or_translated_but_never_an_error(text: str) -> None:
+    for query in (text, f"select {text} from t"):
+        with suppress(CannotTranslate):
+            assert translate(view(query, {"x": "int"}), columns_of).sql
+
+
+@given(st.sampled_from(["id", "s", "arr", "st"]), st.sampled_from(["=", "+", "/", "||", "like", "rlike", "in", "<=>"]))
+def test_any_operator_beside_any_type_is_refused_or_translated_the_same_each_time(column: str, operator: str) -> None:
+    outcomes = []
+    for _ in range(2):
+        try:
+            outcomes.append(translated(f"select ({column} {operator} ({column})) is null from t", {"x": "boolean"}).sql)
+        except CannotTranslate as reason:
+            outcomes.append(str(reason))
+    assert outcomes[0] == outcomes[1]

@@ -1,0 +1,22 @@
+"""What the views came to, for people."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable
+
+from pysync.views.presto import decoded
+from tests.views.world import Outcome
+
+
+def tell(title: str, outcomes: Iterable[Outcome]) -> Counter[str]:
+    """Print what is not equal, as it comes, and the counts; return these."""
+    counts: Counter[str] = Counter()
+    for it in outcomes:
+        counts[it.kind] += 1
+        if it.kind != "equal":
+            print(f"  {it.kind}: {it.name}: {it.reason}", flush=True)
+        if it.kind == "wrong":
+            print(f"    {(decoded(it.text) or {}).get('originalSql')}", flush=True)
+    print(f"{title}: {', '.join(f'{counts[kind]} {kind}' for kind in ('equal', 'refused', 'wrong', 'unread'))}")
+    return counts

@@ -1,0 +1,163 @@
+"""The same tables for Spark, a real Hive, and a real Trino behind an embedded Glue; and views on them."""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Mapping
+from contextlib import ExitStack
+from dataclasses import dataclass, field
+from pathlib import Path
+from types import TracebackType
+from typing import Any
+from unittest.mock import patch
+
+from hmsclient.genthrift.hive_metastore import ttypes as hive
+from pyspark.sql import SparkSession
+
+from pysync.embedded.aws import EmbeddedAws
+from pysync.embedded.aws.hive import Hive, Refused
+from pysync.model.names import TableName
+from pysync.targets.glue import GlueSettings, GlueStore
+from pysync.views.presto import is_presto
+from tests.views.equal import difference
+from tests.views.trino import CATALOG, Failed, Trino
+
+_PARQUET = "org.apache.hadoop.hive.ql.io.parquet."
+_BUCKET = "views"
+
+
+@dataclass
+class Outcome:
+    """What became of a view: `equal`, `refused`, `wrong`, or `unread` if the source itself cannot read it."""
+
+    name: str
+    kind: str
+    reason: str = ""
+    text: str = ""
+
+
+@dataclass
+class World:
+    """A context manager. `home` is what `bring` brought, `directory` is for its files."""
+
+    home: Path
+    directory: Path
+    by_hive: int = 0
+    _stack: ExitStack = field(default_factory=ExitStack)
+
+    def __enter__(self) -> World:
+        aws = self._stack.enter_context(EmbeddedAws(self.directory / "aws", athena=False))
+        keys = {name: value for name, value in aws.environment().items() if name != "AWS_ENDPOINT_URL"}
+        self._stack.enter_context(patch.dict(os.environ, keys))
+        self._s3 = aws.client("s3")
+        self._s3.create_bucket(Bucket=_BUCKET)
+        settings = {"name": "lake", "kind": "glue", "region": aws.region, "endpoint_url": aws.url}
+        self.glue = GlueStore(GlueSettings(**settings))
+        self._stack.callback(self.glue.close)
+        self._hive = Hive(self.directory / "hive")
+        self._stack.callback(self._hive.close)
+        self.spark = _spark(self.directory / "spark")
+        self._stack.callback(self.spark.stop)
+        (self.directory / "trino").mkdir()
+        self.trino = self._stack.enter_context(Trino(self.home, self.directory / "trino", aws.url))
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self._stack.close()
+
+    # --- what is there
+
+    def create_database(self, name: str) -> None:
+        """A database, everywhere."""
+        self._hive.run("default", f"create database {name}")
+        self.spark.sql(f"create database {name}")
+        self.glue.create_database(self.glue.as_kept(hive.Database(name=name, parameters={})))
+
+    def create_table(self, database: str, name: str, columns: str, files: Path) -> None:
+        """A table of Parquet files, everywhere; `columns` as in Hive's DDL."""
+        self._hive.run(
+            database, f"create external table {name} ({columns}) stored as parquet location 's3://{_BUCKET}/{name}'"
+        )
+        self.spark.sql(f"create table {database}.{name} ({columns}) using parquet location '{files}'")
+        for file in files.glob("*.parquet"):
+            self._s3.upload_file(str(file), _BUCKET, f"{database}/{name}/{file.name}")
+        table = self._hive.table(database, name)
+        table.sd.location = f"s3://{_BUCKET}/{database}/{name}"
+        self.glue.create_table(self.glue.as_kept(table))
+
+    def try_view(self, database: str, name: str, query: str) -> Outcome:
+        """Create the view everywhere, and compare the rows that Spark and Trino read in it."""
+        self.spark.sql(f"use {database}")
+        try:
+            source = self.spark.sql(query)
+            source.createOrReplaceTempView(name)
+            wanted = [list(row) for row in source.collect()]
+        except Exception as error:
+            return Outcome(name, "unread", str(error).splitlines()[0])
+        kept = self.glue.as_kept(self._view(database, name, query, source.schema))
+        self.glue.create_table(kept)
+        if not is_presto(kept.viewOriginalText):
+            return Outcome(name, "refused", "; ".join(self.glue.lost(kept)).removeprefix(_TOLD))
+        try:
+            found = self.trino.rows(f'select * from {CATALOG}."{database}"."{name}"')
+        except Failed as error:
+            return Outcome(name, "wrong", str(error), kept.viewOriginalText)
+        reason = difference([it.type for it in kept.sd.cols], wanted, found)
+        return Outcome(name, "wrong" if reason else "equal", reason, kept.viewOriginalText)
+
+    def _view(self, database: str, name: str, query: str, schema: Any) -> Any:
+        """The view as Hive compiles it; as Spark sees it if this Hive does not."""
+        try:
+            self._hive.run(database, f"create view {name} as {query}")
+        except Refused:
+            columns = [hive.FieldSchema(it.name, it.dataType.simpleString()) for it in schema]
+            texts = {"viewOriginalText": query, "viewExpandedText": query, "tableType": "VIRTUAL_VIEW"}
+            storage = hive.StorageDescriptor(cols=columns, serdeInfo=hive.SerDeInfo(parameters={}))
+            return hive.Table(dbName=database, tableName=name, sd=storage, parameters={}, **texts)
+        self.by_hive += 1
+        return self._hive.table(database, name)
+
+    def table(self, database: str, name: str) -> Any:
+        """What Glue has of it."""
+        return self.glue.table(TableName(database, name))
+
+
+_TOLD = "view: its text remains HiveQL, which Athena cannot run; view: not translated: "
+
+
+def _spark(directory: Path) -> SparkSession:
+    settings: Mapping[str, str] = {
+        "spark.driver.memory": "1500m",
+        "spark.sql.ansi.enabled": "false",
+        "spark.sql.session.timeZone": "UTC",
+        "spark.sql.shuffle.partitions": "1",
+        "spark.sql.adaptive.enabled": "false",
+        # Queries of a few rows: to compile them takes longer than to run them.
+        "spark.sql.codegen.wholeStage": "false",
+        "spark.sql.codegen.factoryMode": "NO_CODEGEN",
+        "spark.ui.showConsoleProgress": "false",
+        "spark.sql.warehouse.dir": str(directory / "warehouse"),
+        "spark.ui.enabled": "false",
+        "spark.sql.crossJoin.enabled": "true",
+        "spark.sql.groupByOrdinal": "false",
+        "spark.driver.extraJavaOptions": "-Duser.timezone=UTC -XX:+UseSerialGC",
+    }
+    builder = SparkSession.builder.master("local[2]").appName("views")
+    for name, value in settings.items():
+        builder = builder.config(name, value)
+    session = builder.getOrCreate()
+    session.sparkContext.setLogLevel("OFF")
+    return session
+
+
+def write_rows(spark: SparkSession, columns: str, rows: tuple[str, ...], files: Path) -> None:
+    """Rows, as SQL writes them, into Parquet files."""
+    names = ", ".join(it.split(" ")[0] for it in re.split(r", (?=\w+ )", columns))
+    values = ", ".join(f"({row})" for row in rows)
+    types = dict(it.split(" ", 1) for it in re.split(r", (?=\w+ )", columns))
+    casts = ", ".join(f"cast({name} as {kind}) as {name}" for name, kind in types.items())
+    frame = spark.sql(f"select {casts} from values {values} as v({names})")
+    frame.coalesce(1).write.parquet(str(files))
