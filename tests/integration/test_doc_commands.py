@@ -21,7 +21,7 @@ from pysync.config import load_config
 from pysync.embedded import EmbeddedMetastore
 from pysync.embedded.aws import EmbeddedAws
 from pysync.hive_site import to_xml
-from pysync.migration.agent_conf import LISTENER
+from pysync.migration.agent import LISTENER
 from tests.support import docgroups, wait_until
 from tests.support.certificates import Authority
 from tests.support.docforms import other_lines, unexplained, unprinted
