@@ -168,7 +168,7 @@ def test_a_start_that_is_sent_again_is_the_same_to_athena(error):
     assert len({request["ClientRequestToken"] for request in scripted.requests}) == 2, "a later statement is another"
 
 
-def test_so_it_is_on_another_lane_after_all_answers_were_lost_unless_another_came_between():
+def test_it_is_the_same_on_another_lane_unless_another_came_between():
     scripted = Scripted(start=[ReadTimeoutError(endpoint_url="http://x")])
     settings = settings_of(scripted)
     for _ in range(2):
