@@ -79,9 +79,8 @@ def test_a_statement_of_partitions_names_those_that_it_changes(seed: int) -> Non
         if it.kind in {"add_partitions", "drop_partition", "move_partition"}:
             assert it.before is not None
             assert it.after is not None
-            assert {values for values, _ in it.partitions} == {
-                values for values, _ in set(it.before.partitions) ^ set(it.after.partitions)
-            }
+            changed = {values for values, _ in set(it.before.partitions) ^ set(it.after.partitions)}
+            assert changed <= {values for values, _ in it.partitions}  # one may be moved to where it is
 
 
 def test_a_catalog_is_equal_to_itself() -> None:
