@@ -8,6 +8,7 @@ from typing import Any
 from sqlglot import exp
 from sqlglot.dialects.hive import Hive
 from sqlglot.errors import SqlglotError
+from sqlglot.parser import Parser
 from sqlglot.tokens import Token, TokenType
 
 from pysync.views.refusal import CannotTranslate
@@ -27,6 +28,10 @@ class HiveText(Hive):  # type: ignore[misc]  # sqlglot is Any here
         FUNCTIONS: dict[str, Any] = {}  # noqa: RUF012 - as sqlglot declares it
         NO_PAREN_FUNCTIONS: dict[Any, Any] = {}  # noqa: RUF012
         FUNCTION_PARSERS = {"CAST": Hive.Parser.FUNCTION_PARSERS["CAST"]}  # noqa: RUF012
+
+        def _parse_types(self, *arguments: Any, **named: Any) -> Any:
+            # sqlglot's Hive takes a cast to varchar(3) for one to string, as Spark does; Hive cuts.
+            return Parser._parse_types(self, *arguments, **named)
 
 
 def parsed(text: str) -> exp.Query:

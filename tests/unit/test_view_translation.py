@@ -79,6 +79,38 @@ def test_a_view_of_spark_with_other_rules_is_refused(parameters: Mapping[str, st
     assert reason in refused("select id from t", {"id": "int"}, parameters=parameters)
 
 
+OF_SPARK = {
+    "view.catalogAndNamespace.numParts": "2",
+    "view.catalogAndNamespace.part.1": "db",
+    "view.sqlConfig.spark.sql.ansi.enabled": "false",
+}
+
+
+@pytest.mark.parametrize(
+    "expression",
+    [
+        "s = 1",
+        "1 < s",
+        "s in (1, 2)",
+        "s between 1 and 2",
+        "case s when 1 then true end",
+        "greatest(id, b) = 1",
+        "array_contains(arr, 1)",
+        "substr(s, -3) = 'a'",
+        "cast(s as varchar(3)) = 'a'",
+    ],
+)
+def test_what_spark_does_in_another_way_than_hive_is_refused_in_views_of_spark(expression: str) -> None:
+    text, columns = f"select {expression} from t", {"x": "boolean"}
+    assert "view of Spark" in refused(text, columns, parameters=OF_SPARK)
+    assert translated(text, columns).sql
+
+
+def test_what_both_do_in_one_way_is_translated_in_views_of_spark() -> None:
+    text = "select substr(s, 2) = 'a' and id = b and s > 1.5e0 and s = 'x' from t"
+    assert translated(text, {"x": "boolean"}, parameters=OF_SPARK).sql
+
+
 def test_a_view_of_spark_with_hives_rules_is_translated() -> None:
     parameters = {
         "view.catalogAndNamespace.numParts": "2",
