@@ -29,7 +29,8 @@ def translate(view: Any, columns_of: ColumnsOf) -> Translation:
     The same view and the same tables give the same text.
     """
     refuse_other_rules(view)
-    wanted = [(normalized(it.name), parse_type(it.type)) for it in view.sd.cols or ()]
+    declared = (view.sd.cols if view.sd is not None else None) or ()
+    wanted = [(normalized(it.name or ""), parse_type(it.type or "")) for it in declared]
     try:
         sql, found = query(understood(view.viewExpandedText or view.viewOriginalText or ""), _scope(view, columns_of))
     except RecursionError:

@@ -54,6 +54,16 @@ def test_a_query_of_other_columns_is_refused(text: str, columns: Mapping[str, st
     assert reason in refused(text, columns)
 
 
+def test_a_view_without_columns_or_with_half_of_one_is_refused() -> None:
+    definition = view("select id from t", {"id": "int"})
+    definition.sd.cols[0].type = None
+    with pytest.raises(CannotTranslate, match="the type"):
+        translate(definition, columns_of)
+    definition.sd = None
+    with pytest.raises(CannotTranslate, match="0 in the view"):
+        translate(definition, columns_of)
+
+
 @pytest.mark.parametrize(
     ("text", "kind"),
     [("select dt from t", "string"), ("select v from t", "string"), ("select null from t", "string")],
