@@ -76,7 +76,7 @@ _MARKS = {
         exp.Bracket: "this expressions",
         exp.Case: "this ifs default",
         exp.Cast: "this to",
-        exp.Column: "this table db",
+        exp.Column: "this table db catalog",
         exp.CTE: "this alias",
         exp.Cube: "expressions",
         exp.Distinct: "expressions on",

@@ -75,6 +75,7 @@ from tests.support.hive_views import expression, refusal, type_of
         ("m['k']", "element_at(m, 'k')"),
         ("st.y", 'st."y"'),
         ("t.st.x", 'st."x"'),
+        ("t.nest.z.q", 'nest."z"."q"'),
         ("items[0].b", 'element_at(items, 1)."b"'),
         ("size(arr)", "CAST(COALESCE(cardinality(arr), -1) AS integer)"),
         ("named_struct('A', id)", 'CAST(ROW(id) AS row("a" integer))'),
