@@ -6,6 +6,7 @@ from collections.abc import Callable, Mapping, Sequence
 
 from sqlglot import exp
 
+from pysync.views import spark
 from pysync.views.casts import cast, compared, unified
 from pysync.views.functions import call
 from pysync.views.functions.aggregates import AGGREGATES, WINDOWS
@@ -53,7 +54,7 @@ class Expressions:
         if rule is not None:
             return rule(self, node)
         if type(node) in _COMPARISONS:
-            return compared(self._side(node.this), _COMPARISONS[type(node)], self._side(node.expression))
+            return self._compared(self._side(node.this), _COMPARISONS[type(node)], self._side(node.expression))
         if type(node) in _ARITHMETIC:
             return arithmetic(self(node.this), _ARITHMETIC[type(node)], self(node.expression))
         if type(node) in _BITWISE:
@@ -123,8 +124,8 @@ class Expressions:
     def between(self, node: exp.Between) -> Typed:
         """BETWEEN, as two comparisons."""
         value = self._side(node.this)
-        low = compared(value, ">=", self._side(node.args["low"]))
-        return condition(f"{low.sql} AND {compared(value, '<=', self._side(node.args['high'])).sql}")
+        low = self._compared(value, ">=", self._side(node.args["low"]))
+        return condition(f"{low.sql} AND {self._compared(value, '<=', self._side(node.args['high'])).sql}")
 
     def within(self, node: exp.In) -> Typed:
         """IN, as comparisons with each, or of a query."""
@@ -135,7 +136,7 @@ class Expressions:
         if not node.expressions:
             raise CannotTranslate("IN of nothing")
         repeated(value, len(node.expressions))
-        return condition(" OR ".join(compared(value, "=", it).sql for it in self.many(node.expressions)))
+        return condition(" OR ".join(self._compared(value, "=", it).sql for it in self.many(node.expressions)))
 
     def exists(self, node: exp.Exists) -> Typed:
         """EXISTS."""
@@ -150,7 +151,7 @@ class Expressions:
         """CASE."""
         of = repeated(self(node.this), len(node.args["ifs"])) if node.this is not None else None
         tests = [self(it.this) for it in node.args["ifs"]]
-        tests = [truth(it) if of is None else compared(of, "=", it) for it in tests]
+        tests = [truth(it) if of is None else self._compared(of, "=", it) for it in tests]
         default = self(node.args["default"]) if node.args.get("default") is not None else Typed("NULL", VOID)
         kind, values = unified([*(self(it.args["true"]) for it in node.args["ifs"]), default])
         cases = " ".join(f"WHEN {test.sql} THEN {it.sql}" for test, it in zip(tests, values, strict=False))
@@ -171,7 +172,10 @@ class Expressions:
         name = node.name.lower()
         if name == "grouping":
             return self._grouping(node)
-        return call(name, self.many(node.expressions))
+        arguments = self.many(node.expressions)
+        if self._scope.of_spark:
+            spark.refuse_call(name, arguments)
+        return call(name, arguments)
 
     def filtered(self, node: exp.Filter) -> Typed:
         """An aggregate with FILTER."""
@@ -195,7 +199,10 @@ class Expressions:
 
     def converted(self, node: exp.Cast) -> Typed:
         """CAST."""
-        return cast(self(node.this), parse_type(node.to.sql("hive")))
+        to = parse_type(node.to.sql("hive"))
+        if self._scope.of_spark:
+            spark.refuse_cast(to)
+        return cast(self(node.this), to)
 
     def concatenated(self, node: exp.Expression) -> Typed:
         """`||`, and strings one behind the other."""
@@ -212,6 +219,11 @@ class Expressions:
         return Typed(f"({sql})", columns[0][1])
 
     # --- within
+
+    def _compared(self, one: Typed, operator: str, other: Typed) -> Typed:
+        if self._scope.of_spark:
+            spark.refuse_comparison(one, other)
+        return compared(one, operator, other)
 
     def _side(self, node: exp.Expression) -> Typed:
         """A side of a comparison. There it makes no difference that Hive has a timestamp where Spark has a date."""

@@ -8,6 +8,7 @@ from typing import Any
 from sqlglot import exp
 from sqlglot.dialects.hive import Hive
 from sqlglot.errors import SqlglotError
+from sqlglot.parser import Parser
 from sqlglot.tokens import Token, TokenType
 
 from pysync.views.refusal import CannotTranslate
@@ -27,6 +28,10 @@ class HiveText(Hive):  # type: ignore[misc]  # sqlglot is Any here
         FUNCTIONS: dict[str, Any] = {}  # noqa: RUF012 - as sqlglot declares it
         NO_PAREN_FUNCTIONS: dict[Any, Any] = {}  # noqa: RUF012
         FUNCTION_PARSERS = {"CAST": Hive.Parser.FUNCTION_PARSERS["CAST"]}  # noqa: RUF012
+
+        def _parse_types(self, *arguments: Any, **named: Any) -> Any:
+            # sqlglot's Hive takes a cast to varchar(3) for one to string, as Spark does; Hive cuts.
+            return Parser._parse_types(self, *arguments, **named)
 
 
 def parsed(text: str) -> exp.Query:
@@ -71,7 +76,7 @@ _MARKS = {
         exp.Bracket: "this expressions",
         exp.Case: "this ifs default",
         exp.Cast: "this to",
-        exp.Column: "this table db",
+        exp.Column: "this table db catalog",
         exp.CTE: "this alias",
         exp.Cube: "expressions",
         exp.Distinct: "expressions on",
@@ -80,11 +85,13 @@ _MARKS = {
         exp.Exists: "this",
         exp.Filter: "this expression",
         exp.From: "this",
+        exp.Group: "expressions rollup cube grouping_sets totals all",
         exp.GroupingSets: "expressions",
         exp.Having: "this",
         exp.If: "this true false",
         exp.In: "this expressions query",
         exp.Interval: "this unit",
+        exp.Join: "this on side kind using method global_",
         exp.Lateral: "this view alias outer",
         exp.Like: "this expression negate",
         exp.Limit: "expression",
@@ -98,6 +105,7 @@ _MARKS = {
         exp.Rollup: "expressions",
         exp.Star: "",
         exp.Subquery: "this alias",
+        exp.Table: "this db catalog alias joins laterals sample pivots",
         exp.TableAlias: "this columns",
         exp.TryCast: "this to",
         exp.Tuple: "expressions",

@@ -10,7 +10,7 @@ from pysync.model.names import normalized
 from pysync.views.queries import query, renamed
 from pysync.views.refusal import CannotTranslate
 from pysync.views.scopes import ColumnsOf, Scope
-from pysync.views.spark import database_of, refuse_other_rules
+from pysync.views.spark import database_of, is_of_spark, refuse_other_rules
 from pysync.views.text import understood
 from pysync.views.types import DATE, STRING, Columns, HiveType, parse_type
 
@@ -29,7 +29,8 @@ def translate(view: Any, columns_of: ColumnsOf) -> Translation:
     The same view and the same tables give the same text.
     """
     refuse_other_rules(view)
-    wanted = [(normalized(it.name), parse_type(it.type)) for it in view.sd.cols or ()]
+    declared = (view.sd.cols if view.sd is not None else None) or ()
+    wanted = [(normalized(it.name or ""), parse_type(it.type or "")) for it in declared]
     try:
         sql, found = query(understood(view.viewExpandedText or view.viewOriginalText or ""), _scope(view, columns_of))
     except RecursionError:
@@ -41,7 +42,8 @@ def translate(view: Any, columns_of: ColumnsOf) -> Translation:
 
 
 def _scope(view: Any, columns_of: ColumnsOf) -> Scope:
-    return Scope(columns_of, normalized(database_of(view.parameters, view.dbName)))
+    database = normalized(database_of(view.parameters, view.dbName))
+    return Scope(columns_of, database, of_spark=is_of_spark(view.parameters))
 
 
 def _assert_same(wanted: Columns, found: Columns) -> None:

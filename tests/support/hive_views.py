@@ -36,6 +36,7 @@ TABLES: Mapping[str, Mapping[str, str]] = {
         "arr": "array<int>",
         "m": "map<string,int>",
         "st": "struct<x:int,y:string>",
+        "nest": "struct<z:struct<q:int>>",
         "items": "array<struct<a:int,b:string>>",
     },
     "db.u": {"id": "bigint", "name": "string", "t": "string"},

@@ -46,6 +46,9 @@ from tests.support.hive_views import expression, refusal, type_of
         ("if(ok, d, 0)", "IF(ok, TRY_CAST(d AS decimal(12,2)), TRY_CAST(0 AS decimal(12,2)))"),
         ("nvl(s, 'x')", "COALESCE(s, 'x')"),
         ("coalesce(s, id)", "COALESCE(s, CAST(id AS varchar))"),
+        ("upper(cast(s as varchar(3)))", "upper(CAST(CAST(s AS varchar(3)) AS varchar))"),
+        ("cast(id as string)", "CAST(id AS varchar)"),
+        ("cast(s as decimal(5,1))", "TRY_CAST(trim(s) AS decimal(5,1))"),
         # moments
         ("dt >= '2020-01-01'", "(dt >= date '2020-01-01')"),
         ("'2020-01-01' > dt", "(date '2020-01-01' > dt)"),
@@ -72,6 +75,7 @@ from tests.support.hive_views import expression, refusal, type_of
         ("m['k']", "element_at(m, 'k')"),
         ("st.y", 'st."y"'),
         ("t.st.x", 'st."x"'),
+        ("t.nest.z.q", 'nest."z"."q"'),
         ("items[0].b", 'element_at(items, 1)."b"'),
         ("size(arr)", "CAST(COALESCE(cardinality(arr), -1) AS integer)"),
         ("named_struct('A', id)", 'CAST(ROW(id) AS row("a" integer))'),

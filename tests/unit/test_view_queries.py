@@ -102,6 +102,7 @@ def test_a_query_in_trinos_sql(hive: str, trino: str | None) -> None:
         ("select id from t sort by id", "the clause SORT"),
         ("select id from t distribute by id", "the clause DISTRIBUTE"),
         ("select id from t tablesample(1 rows)", "in FROM"),
+        ("select * from t version as of 3", "TABLE with"),
         ("select * from t join u using (id)", "USING"),
         ("select id from t natural join u", "NATURAL"),
         ("select id from t group by 1", "which may stand for a column's place"),

@@ -54,6 +54,16 @@ def test_a_query_of_other_columns_is_refused(text: str, columns: Mapping[str, st
     assert reason in refused(text, columns)
 
 
+def test_a_view_without_columns_or_with_half_of_one_is_refused() -> None:
+    definition = view("select id from t", {"id": "int"})
+    definition.sd.cols[0].type = None
+    with pytest.raises(CannotTranslate, match="the type"):
+        translate(definition, columns_of)
+    definition.sd = None
+    with pytest.raises(CannotTranslate, match="0 in the view"):
+        translate(definition, columns_of)
+
+
 @pytest.mark.parametrize(
     ("text", "kind"),
     [("select dt from t", "string"), ("select v from t", "string"), ("select null from t", "string")],
@@ -77,6 +87,38 @@ def test_names_without_a_database_are_where_spark_says() -> None:
 )
 def test_a_view_of_spark_with_other_rules_is_refused(parameters: Mapping[str, str], reason: str) -> None:
     assert reason in refused("select id from t", {"id": "int"}, parameters=parameters)
+
+
+OF_SPARK = {
+    "view.catalogAndNamespace.numParts": "2",
+    "view.catalogAndNamespace.part.1": "db",
+    "view.sqlConfig.spark.sql.ansi.enabled": "false",
+}
+
+
+@pytest.mark.parametrize(
+    "expression",
+    [
+        "s = 1",
+        "1 < s",
+        "s in (1, 2)",
+        "s between 1 and 2",
+        "case s when 1 then true end",
+        "greatest(id, b) = 1",
+        "array_contains(arr, 1)",
+        "substr(s, -3) = 'a'",
+        "cast(s as varchar(3)) = 'a'",
+    ],
+)
+def test_what_spark_does_in_another_way_than_hive_is_refused_in_views_of_spark(expression: str) -> None:
+    text, columns = f"select {expression} from t", {"x": "boolean"}
+    assert "view of Spark" in refused(text, columns, parameters=OF_SPARK)
+    assert translated(text, columns).sql
+
+
+def test_what_both_do_in_one_way_is_translated_in_views_of_spark() -> None:
+    text = "select substr(s, 2) = 'a' and id = b and s > 1.5e0 and s = 'x' from t"
+    assert translated(text, {"x": "boolean"}, parameters=OF_SPARK).sql
 
 
 def test_a_view_of_spark_with_hives_rules_is_translated() -> None:
