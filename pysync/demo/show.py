@@ -17,7 +17,7 @@ from pysync.errors import PysyncError
 from pysync.targets.settings import TargetSettings
 from pysync.verify.compare import EQUAL, Compared
 
-_CONVERGE_SECONDS = 60.0
+_CONVERGE_SECONDS = 180.0
 _POLL_SECONDS = 0.25
 
 

@@ -39,11 +39,13 @@ def assert_nothing_lost(stand: Stand, *scenes: Scenario) -> None:
 
 
 @pytest.mark.crash
+@pytest.mark.timeout(900)
 def test_a_sidecar_killed_at_every_crash_point_in_turn_loses_nothing(stand: Stand) -> None:
     assert_nothing_lost(stand, *(Scenario(point, crash_at(point)) for point in POINTS))
 
 
 @pytest.mark.crash
+@pytest.mark.timeout(900)
 def test_hangs_and_a_bad_network_on_both_sides_lose_nothing(stand: Stand) -> None:
     assert_nothing_lost(
         stand,
@@ -55,6 +57,7 @@ def test_hangs_and_a_bad_network_on_both_sides_lose_nothing(stand: Stand) -> Non
 
 
 @pytest.mark.crash
+@pytest.mark.timeout(900)
 def test_full_disks_and_power_cuts_lose_nothing(stand: Stand) -> None:
     """The queue's disk below its floor, then without a byte left: the listener spools; once freed, all arrives."""
     if stand.no_disks:
