@@ -21,8 +21,10 @@ from structlog.typing import EventDict, Processor
 from pysync.text import plain
 
 _LIBRARIES = logging.WARNING  # what they say below that may hold payloads, and the keys of requests
-_SILENT = ("py4j",)
-"""It logs whole commands, payload included, and tracebacks of what is normal: a level does not silence it."""
+_SILENT = ("py4j", "pyathena")
+"""py4j logs whole commands, payload included, and tracebacks of what is normal. pyathena logs each error that it
+raises as well, and each call that it tries again at whatever level it was given: a level silences neither.
+"""
 _FIRST = ("timestamp", "level", "event", "target", "worker", "source", "instance")
 _LAST = ("reason", "hint", "message", "traceback")
 """What may be long."""

@@ -16,7 +16,7 @@ from hmsclient.genthrift.hive_metastore import ttypes as hive
 from pysync.model.mark import Mark
 from pysync.model.names import TableName
 from pysync.targets.athena.types import keeps
-from pysync.targets.base import Missing, Outcome, OutcomeUnknown, Rejected, Unavailable
+from pysync.targets.base import Forbidden, Missing, Outcome, OutcomeUnknown, Rejected, Unavailable
 from tests.conformance.harness_athena import AthenaHarness
 from tests.conformance.objects import Source, function, partition, table, view
 from tests.conformance.test_replay import a_history
@@ -420,3 +420,25 @@ def test_check(harness: AthenaHarness) -> None:
     harness.aws.fault("Athena.GetWorkGroup", code="AccessDeniedException")
     with pytest.raises(Unavailable, match="cannot see the work group 'etl' of target 'dr'"):
         harness.open(work_group="etl").check()
+
+
+def test_a_check_runs_a_statement_and_reads_its_result(harness: AthenaHarness, source: Source) -> None:
+    harness.open().apply(source.put_database("listed"))
+    told = harness.open().check_rights()
+    assert re.match(r"Athena lists \d+ databases?; ", told), told
+
+
+@pytest.mark.parametrize(
+    ("operation", "code", "kind"),
+    [
+        ("StartQueryExecution", "AccessDeniedException", Forbidden),
+        ("StartQueryExecution", "InvalidRequestException", Rejected),
+        ("GetQueryResults", "AccessDeniedException", Forbidden),
+    ],
+)
+def test_a_check_tells_what_keeps_a_statement_from_being_run(
+    harness: AthenaHarness, operation: str, code: str, kind: type[Exception]
+) -> None:
+    harness.aws.fault(f"Athena.{operation}", code=code)
+    with pytest.raises(kind, match="SHOW DATABASES on target 'dr'"):
+        harness.open().check_rights()

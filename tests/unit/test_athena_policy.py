@@ -19,6 +19,8 @@ BY_STATEMENTS = {
     *("CreatePartition", "BatchCreatePartition", "UpdatePartition", "DeletePartition", "BatchDeletePartition"),
 }
 
+BY_PYATHENA = {"GetQueryResults"}
+
 
 def allowed(mode, service):
     """The actions of a service that the mode's policy allows."""
@@ -55,7 +57,7 @@ def test_glue():
 
 def test_athena():
     assert allowed("athena", "glue") == GLUE | BY_STATEMENTS
-    assert allowed("athena", "athena") == called("athena", "athena")
+    assert allowed("athena", "athena") == BY_PYATHENA | called("athena", "athena")
 
 
 def test_athena_without_the_glue_api():
@@ -65,7 +67,7 @@ def test_athena_without_the_glue_api():
         *(it for it in READS if it.startswith("GetColumnStatistics")),
     }
     assert allowed("athena-never", "glue") == (READS - by_the_api) | BY_STATEMENTS
-    assert allowed("athena-never", "athena") == called("athena", "athena")
+    assert allowed("athena-never", "athena") == BY_PYATHENA | called("athena", "athena")
 
 
 @pytest.mark.parametrize("mode", POLICY)

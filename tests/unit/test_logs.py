@@ -201,7 +201,7 @@ def test_a_process_that_dies_of_a_bug_ends_with_a_json_line() -> None:
 
 
 @pytest.mark.usefixtures("logging_restored")
-@pytest.mark.parametrize("name", ["py4j.java_gateway", "py4j.clientserver"])
+@pytest.mark.parametrize("name", ["py4j.java_gateway", "py4j.clientserver", "pyathena.common"])
 def test_libraries_that_log_payloads_say_nothing_bridge_or_not(capfd: pytest.CaptureFixture[str], name: str) -> None:
     logs.configure("debug", "json")
     logging.getLogger(name).critical("a payload")

@@ -19,6 +19,7 @@ from pysync.targets.athena.decision import Decision, some_of
 from pysync.targets.athena.differences import decision_of
 from pysync.targets.athena.settings import PRIMARY, AthenaSettings
 from pysync.targets.athena.tables import decide_database, decide_table, same_columns, unsayable
+from pysync.targets.athena.trial import tried
 from pysync.targets.aws.inputs import OWNER_KEYS
 from pysync.targets.aws.rights import BY_STATEMENTS, READS, STATEMENTS, by_the_api, simulated
 from pysync.targets.base import MissingDatabase, Rejected
@@ -76,10 +77,11 @@ class AthenaStore(Store):
         return f"{self.glue.check()}; {self._athena.check()}"
 
     def check_rights(self) -> str:
-        """As IAM simulates them: those of statements, and what Athena calls for them."""
+        """By a statement that only reads, and as IAM simulates those of statements, and what Athena calls for them."""
         by_api = READS if self._changer.only_ddl else by_the_api(self._aws)
         calls = {*STATEMENTS, *BY_STATEMENTS, *by_api}
-        return simulated(self._aws, calls, self.databases(), self._aws.work_group or PRIMARY)
+        by_iam = simulated(self._aws, calls, self.databases(), self._aws.work_group or PRIMARY)
+        return f"{tried(self._aws)}; {by_iam}"
 
     def close(self) -> None:
         """Close idle connections."""

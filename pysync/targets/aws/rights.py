@@ -40,7 +40,13 @@ BY_STATEMENTS = (
 )
 """What Athena calls in the caller's name."""
 STATEMENTS = (
-    *("athena:GetQueryExecution", "athena:GetQueryResults", "athena:GetWorkGroup", "athena:StartQueryExecution"),
+    *(
+        "athena:BatchGetQueryExecution",
+        "athena:GetQueryExecution",
+        "athena:GetQueryResults",
+        "athena:GetWorkGroup",
+        "athena:StartQueryExecution",
+    ),
     "athena:StopQueryExecution",
 )
 
