@@ -14,7 +14,7 @@ from pysync.targets.kinds import target_kind
 from pysync.text import toml_string
 
 _TABLE = "[[targets]]"
-_KEY = re.compile(r'(?:# )?(?P<key>\w+) = (?P<value>"[^"]*"|\{[^}]*\}|[^ #]+)(?P<rest>\s+#.*)?')
+_KEY = re.compile(r'(?:# )?(?P<key>\w+) = (?P<value>"[^"]*"|\{(?:[^{}]|\{[^}]*\})*\}|[^ #]+)(?P<rest>\s+#.*)?')
 
 
 @dataclass(frozen=True, slots=True)

@@ -10,7 +10,10 @@ from dataclasses import dataclass
 from pysync.queue.store import QueueFile
 from pysync.queue.values import Pause
 
-_NOTES = ("window:{}", "load:{}", "load:{}:begun", "scope:{}", "drops:{}", "unfinished:{}", "verify:{}", "verified:{}")
+_NOTES = (
+    *("window:{}", "load:{}", "load:{}:begun", "scope:{}", "drops:{}", "unfinished:{}", "verify:{}", "verified:{}"),
+    "log-schemas:{}",
+)
 """The keys of notes that belong to one target; a target's name holds no colon."""
 
 _GAPS = ("new:{}:", "scope:{}:")

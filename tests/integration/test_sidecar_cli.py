@@ -39,6 +39,7 @@ COMMANDS = [
     "why",
     "web-password",
     "plan",
+    "policy",
     "pause",
     "resume",
     "refresh",

@@ -27,6 +27,8 @@ KEYS |= {
 """Where the keys of a command's JSON are, if not in the section that shows the command."""
 
 RUNNING = """
+scope.md: pysync policy test sales.orders
+scope.md: pysync policy test sales.orders sales.tmp_1 --location hdfs://adh1/warehouse/sales.db/orders --json
 status.md: pysync status
 status.md: pysync status dr
 status.md: pysync status --json
@@ -79,8 +81,6 @@ verify.md: pysync verify --repair
 """The same, with a table that is missing at dr."""
 
 RESCOPED = """
-scope.md: pysync policy test sales.orders
-scope.md: pysync policy test sales.orders sales.tmp_1 --location hdfs://adh1/warehouse/sales.db/orders --json
 scope.md: pysync plan --scope
 scope.md: pysync plan --scope --json
 scope.md: pysync plan --scope --target dr --json

@@ -50,9 +50,11 @@ def assert_converges(stage: Stage, seconds: float = 120.0) -> None:
 
 
 def is_at_rest(stage: Stage) -> bool:
-    """Whether nothing is queued and no gap is open."""
+    """Whether nothing is queued, no gap is open, and nothing came in the last second: a listener delivers later."""
     status = stage.status()
-    return status["targets"][0]["queued"] == 0 and all(gap["state"] == "closed" for gap in status["gaps"])
+    if status["targets"][0]["queued"] or any(gap["state"] != "closed" for gap in status["gaps"]):
+        return False
+    return all(time.time() - it["last_at"] > 1 for it in status["instances"])
 
 
 def wait_until_compared(stage: Stage) -> None:

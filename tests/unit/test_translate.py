@@ -95,7 +95,7 @@ def test_bytes_that_are_no_event_are_refused():
 
 
 @pytest.mark.parametrize(
-    "wrong", [{"include": ["a.b.c"]}, {"policy": "a.b"}, {"tables": {"a": "b"}}], ids=["pattern", "policy", "rename"]
+    "wrong", [{"include": ["a.b.c"]}, {"policy": "a.b.c"}, {"tables": {"a": "b"}}], ids=["pattern", "policy", "rename"]
 )
 def test_a_wrong_setting_is_found_before_anything_is_translated(wrong):
     with pytest.raises(UsageError):
