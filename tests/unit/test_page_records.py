@@ -6,7 +6,7 @@ from typing import Any
 from urllib.parse import parse_qs, urlsplit
 
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from pysync.targets.diff import differences
@@ -47,6 +47,7 @@ def test_a_field_that_was_or_becomes_nothing() -> None:
 @given(
     st.dictionaries(st.sampled_from(["target", "outcome", "database", "table", "before", "x"]), st.text(max_size=20))
 )
+@example({"before": "0"})
 def test_whatever_stands_in_an_address_a_request_is_sound(query: dict[str, str]) -> None:
     found = request_of(query)
     assert found.keys() <= {"target", "outcome", "database", "table", "before", "limit"}

@@ -61,7 +61,7 @@ def request_of(query: Mapping[str, str]) -> dict[str, Any]:
     if outcome is not None and outcome not in OUTCOMES:
         del found["outcome"]
     before = query.get("before", "")
-    if before.isascii() and before.isdecimal() and len(before) < 19:
+    if before.isascii() and before.isdecimal() and len(before) < 19 and int(before):
         found["before"] = int(before)
     return found
 
