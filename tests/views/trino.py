@@ -5,14 +5,14 @@ from __future__ import annotations
 import json
 import os
 import shutil
-import socket
 import time
-import urllib.error
 import urllib.request
+from contextlib import suppress
 from pathlib import Path
 from types import TracebackType
 from typing import Any
 
+from pysync.embedded import free_port
 from pysync.embedded.process import BoundProcess, tail
 from tests.views.bring import find_java
 
@@ -37,7 +37,7 @@ class Trino:
 
     def __init__(self, home: Path, directory: Path, url: str) -> None:
         self._home, self._directory, self._url = home, directory, url
-        self._port = _free_port()
+        self._port = free_port()
         self._process: BoundProcess | None = None
 
     def __enter__(self) -> Trino:
@@ -113,16 +113,8 @@ class Trino:
     def _wait(self, log: Path) -> None:
         end = time.monotonic() + _PATIENCE
         while time.monotonic() < end and self._process is not None and self._process.running:
-            try:
+            with suppress(OSError):  # it does not listen yet
                 if not self._ask("v1/info", None)["starting"]:
                     return
-            except (OSError, urllib.error.URLError):
-                pass
             time.sleep(0.5)
         raise Failed(f"Trino does not start:\n{tail(log, 30)}")
-
-
-def _free_port() -> int:
-    with socket.socket() as found:
-        found.bind(("127.0.0.1", 0))
-        return int(found.getsockname()[1])
