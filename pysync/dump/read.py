@@ -16,6 +16,7 @@ from pysync.metastore.errors import MetastoreUnavailable
 from pysync.metastore.reads import whole
 from pysync.model import idl
 from pysync.model.again import is_word
+from pysync.model.definition import VIEW
 from pysync.model.names import TableName, partition_name
 from pysync.text import told
 
@@ -71,6 +72,10 @@ class DumpReader:
         """The names of all tables that the source had in it, dumped or not."""
         at = self._dump.database_at(database)
         return list(self._record(at).names) if at is not None else []
+
+    def views(self, database: str) -> list[str]:
+        """The names of all views that the dump has, but for materialized ones. Reads every table of the database."""
+        return [it.tableName for it in self.tables_by_name(database, self.tables(database)) if it.tableType == VIEW]
 
     def table(self, database: str, name: str) -> Any | None:
         """A `ttypes.Table`, or None if the dump does not have it."""

@@ -39,6 +39,7 @@ from pysync.metastore.reads import whole
 from pysync.metastore.wire import Wire, connect
 from pysync.model import constraints, idl
 from pysync.model.again import is_word
+from pysync.model.definition import VIEW
 
 PARTITIONS_PER_CALL = 500
 """Well below the server's 100 MB a message, and far above what the round trip costs."""
@@ -184,6 +185,10 @@ class Metastore:
     def tables(self, database: str) -> list[str]:
         """The names of all tables and views; empty also for a database that is not there."""
         return list(self.call(lambda client: client.get_all_tables(database)))
+
+    def views(self, database: str) -> list[str]:
+        """The names of all views, but for materialized ones; empty also for a database that is not there."""
+        return list(self.call(lambda client: client.get_tables_by_type(database, "*", VIEW)))
 
     def table(self, database: str, name: str) -> Any | None:
         """A `ttypes.Table`, or None if it or its database is not there."""

@@ -22,6 +22,9 @@ class Reads(Protocol):
     def tables(self, database: str) -> list[str]:
         """The names of all tables and views of a database."""
 
+    def views(self, database: str) -> list[str]:
+        """The names of all views of a database, but for materialized ones."""
+
     def table(self, database: str, name: str) -> Any | None:
         """A `ttypes.Table`."""
 

@@ -13,6 +13,7 @@ from typing import Any
 from hmsclient.genthrift.hive_metastore import ttypes as hive
 
 from pysync.model import idl
+from pysync.model.definition import VIEWS
 from pysync.model.names import normalized
 
 Columns = list[Any]
@@ -21,7 +22,6 @@ Columns = list[Any]
 Constraints = Mapping[Any, Columns]
 """By struct: the columns of all constraints of that kind. Kinds that the place does not have are missing."""
 
-_VIEWS = frozenset({"VIRTUAL_VIEW", "MATERIALIZED_VIEW"})
 _OLDER = (hive.SQLPrimaryKey, hive.SQLForeignKey)
 _NAMES: Mapping[Any, str] = {
     hive.SQLPrimaryKey: "pk_name",
@@ -35,7 +35,7 @@ def kinds_at(table: Any) -> tuple[Any, ...]:
 
     Views have none.
     """
-    if table.tableType in _VIEWS:
+    if table.tableType in VIEWS:
         return ()
     return _OLDER if table.ownerType is None else (*_OLDER, *idl.CONSTRAINTS)
 

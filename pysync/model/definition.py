@@ -15,6 +15,9 @@ from pysync.model.mark import EVENT_KEY, SOURCE_KEY
 
 # Set by the server that keeps the object, or by the way it came; never part of what a client defined.
 SERVER_FIELDS = frozenset({"createTime", "lastAccessTime", "materializationTime", "privileges", "validTxnList"})
+VIEW = "VIRTUAL_VIEW"
+"""The type of a view."""
+VIEWS = frozenset({VIEW, "MATERIALIZED_VIEW"})
 WRITTEN_PARAMETERS_KEY = "pysync.parameters"
 """The parameter in which a target keeps which parameters pysync wrote, where others set some, too."""
 # What an unset field means to a server that knows it; one that does not leaves it unset.

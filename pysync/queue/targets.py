@@ -13,6 +13,7 @@ from pysync.queue.values import Pause
 _NOTES = (
     *("window:{}", "load:{}", "load:{}:begun", "scope:{}", "drops:{}", "unfinished:{}", "verify:{}", "verified:{}"),
     "log-schemas:{}",
+    "views:{}",
 )
 """The keys of notes that belong to one target; a target's name holds no colon."""
 

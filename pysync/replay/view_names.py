@@ -9,11 +9,11 @@ from typing import Any
 
 import structlog
 
+from pysync.model.definition import VIEWS
 from pysync.model.names import TableName
 from pysync.views.refusal import CannotTranslate
 from pysync.views.spark import DATABASE, database_of
 
-_VIEWS = frozenset({"VIRTUAL_VIEW", "MATERIALIZED_VIEW"})
 _PRESTO = "/* Presto "
 _NAME = re.compile(r"(?:`?(\w+)`?\s*\.\s*)?`?(\w+)`?")
 
@@ -22,7 +22,7 @@ log = structlog.get_logger(__name__)
 
 def names_in_view(table: Any) -> frozenset[str]:
     """What may be tables in the text of a view, as `db.table`, and more: whatever looks so. Nothing for a table."""
-    if table.tableType not in _VIEWS:
+    if table.tableType not in VIEWS:
         return frozenset()
     text = (table.viewExpandedText or table.viewOriginalText or "").lower()
     own = database_of(table.parameters, table.dbName).lower()
@@ -37,7 +37,7 @@ def rename_in_view(
     The text that engines run is left as it is if it cannot be read, and the log says why. Hive's record of what was
     typed is renamed if it can be.
     """
-    if view.tableType not in _VIEWS:
+    if view.tableType not in VIEWS:
         return
     old = database_of(view.parameters, database)
     new = rename_database(old) if DATABASE in (view.parameters or {}) else view.dbName

@@ -112,10 +112,18 @@ def everything(
             yield from _whole_database(source, tables, scope, after or TableName("", ""))
 
 
-def chosen(source: Reads, scope: Scope, wanted: Callable[[Any], bool]) -> Iterator[Names]:
-    """Refreshes of the tables in scope that are wanted, by their definitions, read lazily."""
+def chosen(
+    source: Reads,
+    scope: Scope,
+    wanted: Callable[[Any], bool],
+    listed: Callable[[str], list[str]] | None = None,
+) -> Iterator[Names]:
+    """Refreshes of the tables in scope that are wanted, by their definitions, read lazily.
+
+    `listed` gives the names of a database that may be wanted; without it all of its tables and views are read.
+    """
     for database in filter(scope.database, sorted(source.databases())):
-        names = [it for it in sorted(source.tables(database)) if scope.table(TableName(database, it))]
+        names = [it for it in sorted((listed or source.tables)(database)) if scope.table(TableName(database, it))]
         for table in filter(wanted, _tables(source, database, names)):
             yield _names(TableName(database, table.tableName), table)
 

@@ -33,17 +33,17 @@ from pysync.replay.progress import State
 from pysync.replay.translate import Translator
 from pysync.resync.bootstrap import Bootstrapper, Origin
 from pysync.resync.checkpoint import BOOTSTRAP, Checkpoints
-from pysync.resync.healing import Healer, reading
-from pysync.resync.log_schemas import LogSchemas
+from pysync.resync.healing import Healer
 from pysync.resync.refreshes import Refreshes
-from pysync.resync.rescoping import Rescoper, compare_scope
+from pysync.resync.rescoping import compare_scope
 from pysync.sidecar.acts import journal_of
 from pysync.sidecar.commands import Commands
 from pysync.sidecar.credentials import Credentials
 from pysync.sidecar.curves import Curves
 from pysync.sidecar.lag import Lags
-from pysync.sidecar.opening import open_counted
+from pysync.sidecar.opening import open_watched
 from pysync.sidecar.registry import assert_named
+from pysync.sidecar.resyncs import Resyncs
 from pysync.sidecar.shutdown import Shutdown
 from pysync.sidecar.status import sidecar_status
 from pysync.sidecar.verifying import Verifier
@@ -107,12 +107,11 @@ class Sidecar:
         self._copies = Copies(settings, listener_jar, config.queue.directory.absolute())
         noted = origin.note if origin else BOOTSTRAP
         self._checkpoints = Checkpoints(self.queue.notes, [it.name for it in settings], noted)
-        self.drains = [self._drain(it, translator) for it, translator in translated]
         refreshes = Refreshes(self.queue, config.source.name)
+        self._resyncs = {it.name: self._resyncs_of(it, translator, refreshes) for it, translator in translated}
+        self.drains = [self._drain(it, translator) for it, translator in translated]
         self.bootstrapper = self._bootstrapper_of(translated, refreshes)
         self._healer = self._healer_of(watch, overlaps, refreshes)
-        self._rescopers = {it.name: self._rescoper(it, translator, refreshes) for it, translator in translated}
-        self._log_schemas = [self._log_schemas_of(it, translator, refreshes) for it, translator in translated]
         self._heals = bridge  # a one-off job leaves gaps and scopes to the next sidecar
         self._verifiers = {drain.name: self._verifier(drain, watch) for drain in self.drains}
         self._credentials = Credentials(config)
@@ -138,12 +137,10 @@ class Sidecar:
             log.info("web_started", url=self._web.url)
         if self._heals:
             self._healer.start()
-            for rescoper in self._rescopers.values():
-                rescoper.start()
+            for resyncs in self._resyncs.values():
+                resyncs.start()
             for verifier in self._verifiers.values():
                 verifier.start()
-            for schemas in self._log_schemas:
-                schemas.start()
         self.bootstrapper.start()
         if self.poller:
             self.poller.start()
@@ -214,14 +211,14 @@ class Sidecar:
             credentials=self._credentials.status(),
             journal=self.journal,
             verified={name: verifier.status() for name, verifier in self._verifiers.items()},
-            scopes={name: rescoper.status() for name, rescoper in self._rescopers.items()},
+            scopes={name: it.rescoper.status() for name, it in self._resyncs.items()},
         )
 
     def _workers(self) -> list[Worker]:
         """The workers that were started."""
         parts = [*self.drains, self.poller, self._healer, self.bootstrapper, self.journal]
-        found = [part.worker for part in [*parts, *self._rescopers.values(), *self._verifiers.values()] if part]
-        found += [it.worker for it in self._log_schemas]
+        found = [part.worker for part in [*parts, *self._verifiers.values()] if part]
+        found += [worker for it in self._resyncs.values() for worker in it.workers]
         return [worker for worker in found if worker.started]
 
     def _assert_named(self) -> None:
@@ -249,7 +246,7 @@ class Sidecar:
                 compare_scope(self.queue, drain.settings)
 
     def _heals_elsewhere(self, gap: Gap) -> bool:
-        return self.bootstrapper.heals(gap) or any(it.heals(gap) for it in self._rescopers.values())
+        return self.bootstrapper.heals(gap) or any(it.rescoper.heals(gap) for it in self._resyncs.values())
 
     def _done(self) -> int:
         """The position of the slowest target that is at work."""
@@ -324,24 +321,15 @@ class Sidecar:
         pace = self._config.verify.tables_per_second / len(self._config.targets)
         return Verifier(self._config, self.queue, drain, watch.is_settled, tables_per_second=pace)
 
-    def _rescoper(self, settings: TargetSettings, translator: Translator, refreshes: Refreshes) -> Rescoper:
+    def _resyncs_of(self, settings: TargetSettings, translator: Translator, refreshes: Refreshes) -> Resyncs:
         pace = self._config.source.compare_tables_per_second
-        return Rescoper(self.queue, refreshes, settings, translator, source=self._source, tables_per_second=pace)
-
-    def _log_schemas_of(self, settings: TargetSettings, translator: Translator, refreshes: Refreshes) -> LogSchemas:
-        return LogSchemas(
-            self.queue,
-            refreshes,
-            settings,
-            translator.policy,
-            source=partial(reading, self._source) if self._source else None,
-            tables_per_second=self._config.source.compare_tables_per_second,
-        )
+        return Resyncs.of(self.queue, refreshes, settings, translator, source=self._source, tables_per_second=pace)
 
     def _drain(self, settings: TargetSettings, translator: Translator) -> Drain:
         files = self._origin.files if self._origin else None
         calls = Counts()
-        open_target = self._copies.opener(settings, partial(open_counted, settings, calls), files)
+        opened = partial(open_watched, settings, calls, self._resyncs[settings.name].views.redefining)
+        open_target = self._copies.opener(settings, opened, files)
         living = partial(Metastore, self._source) if self._source else None
         source = self._origin.opened if self._origin else living
         return Drain(

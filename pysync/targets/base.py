@@ -188,6 +188,14 @@ class Tells(Protocol):
 
 
 @runtime_checkable
+class TellsLost(Protocol):
+    """What a target may have besides, for verify."""
+
+    def lost(self, wanted: Any) -> Sequence[str]:
+        """What the target cannot keep of a Database or Table, though it has the rest: a line each. Changes nothing."""
+
+
+@runtime_checkable
 class ChecksRights(Protocol):
     """What a target may have besides, for `pysync check`."""
 

@@ -14,7 +14,7 @@ from typing import Any, TypeVar
 
 from hmsclient.genthrift.hive_metastore import ttypes as hive
 
-from pysync.model.definition import is_index
+from pysync.model.definition import VIEWS, is_index
 from pysync.model.names import TableName, normalized
 from pysync.targets.base import MissingDatabase
 from pysync.targets.diff import (
@@ -31,7 +31,6 @@ from pysync.targets.store import Capability, Exists, Store, Written
 
 T = TypeVar("T")
 
-_VIEWS = frozenset({"VIRTUAL_VIEW", "MATERIALIZED_VIEW"})
 _TRANSLATED = "TRANSLATED_TO_EXTERNAL"
 
 
@@ -246,7 +245,7 @@ def name_of(table: Any) -> TableName:
 
 def is_view(table: Any) -> bool:
     """Whether it is a view, materialized or not."""
-    return table.tableType in _VIEWS
+    return table.tableType in VIEWS
 
 
 def is_another(wanted: Any, there: Any) -> bool:

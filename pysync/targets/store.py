@@ -139,6 +139,13 @@ class Store(ABC):
         """Whether a missing database is created for an object that is put into it."""
         return False
 
+    @property
+    def keeps_statistics(self) -> bool:
+        """Whether it can hold column statistics, and the settings ask for them."""
+        # Only the kinds that can hold column statistics have this setting.
+        wanted = getattr(self.settings, "statistics", "off") == "columns"
+        return wanted and Capability.COLUMN_STATISTICS not in self.lacks
+
     # --- what is there
 
     @abstractmethod
@@ -284,7 +291,7 @@ class Store(ABC):
         return self
 
     lost_by_copy: ClassVar[str] = ""
-    """What of a table a copy of it does not have; people read it."""
+    """What of a table a copy of it does not have, besides column statistics; people read it."""
 
     def furnish(self, item: Any) -> None:  # noqa: B027 - a place may have nothing of that kind
         """Add what the settings have for a Database or Table that is there, and that no definition has.

@@ -17,7 +17,7 @@ from pysync.targets.apply.transactional import refuse_transactional
 from pysync.targets.base import Outcome
 from pysync.targets.diff import countless, differences
 from pysync.targets.store import Capability, Store
-from pysync.targets.watched import Changes, watched
+from pysync.targets.watched import Changes, Redefining, watched
 
 
 class StoreTarget:
@@ -31,10 +31,8 @@ class StoreTarget:
 
     @property
     def keeps_statistics(self) -> bool:
-        """Whether the store can hold column statistics, and the settings ask for them."""
-        # Only the kinds that can hold column statistics have this setting.
-        wanted = getattr(self.store.settings, "statistics", "off") == "columns"
-        return wanted and Capability.COLUMN_STATISTICS not in self.store.lacks
+        """As the store says."""
+        return self.store.keeps_statistics
 
     def check(self) -> str:
         """Reach it and say what is there."""
@@ -50,6 +48,10 @@ class StoreTarget:
         """Apply the operation (see Target.apply)."""
         with self.store.classified(f"{type(operation).__name__} of {operation.key} on {self._where}"):
             return apply(self._watched, operation)
+
+    def redefining(self, around: Redefining) -> None:
+        """Carry out each write that creates, alters or drops tables in a context that `around` gives."""
+        self._changes.redefining = around
 
     def take_differences(self) -> list[Difference]:
         """What `apply` has changed since the last call (see Tells)."""
@@ -116,6 +118,11 @@ class StoreTarget:
             kept, there = countless(kept), countless(there)
         found = ["missing"] if there is None else differences(kept, there)
         return self.store.written(found, kept, there, table) if found else []
+
+    def lost(self, wanted: Any) -> Sequence[str]:
+        """What the store cannot keep of it (see TellsLost)."""
+        with self.store.classified(f"cannot tell what {self._where} keeps", reading=True):
+            return self.store.lost(self._kept(wanted, None))
 
     def close(self) -> None:
         """Give everything back; never raises."""

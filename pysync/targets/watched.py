@@ -1,12 +1,13 @@
 """Watched: a store that notes what is written through it, field by field, for the journal.
 
 It stands between the room that decides (apply) and the store, so that none of the two has to know of it. It asks no
-server: what is written was read just before.
+server: what is written was read just before. It also says which tables come, go or get other columns (`Redefining`).
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Collection, Sequence
+from contextlib import AbstractContextManager, nullcontext
 from itertools import islice
 from typing import Any, cast
 
@@ -20,6 +21,10 @@ MOST = 20
 """Fields that are noted between two calls of `take`."""
 _MOST_PARTITIONS = 3
 """Changed partitions of a batch whose fields are noted."""
+_FORMAT_KEYS = ("spark.sql.sources.provider", "table_type")
+
+Redefining = Callable[[Collection[TableName]], AbstractContextManager[None]]
+"""Called with tables, or views, by their names at the target; its context is the write that redefines them."""
 
 
 class Changes:
@@ -27,6 +32,7 @@ class Changes:
 
     def __init__(self) -> None:
         self._found: list[Difference] = []
+        self.redefining: Redefining = lambda _: nullcontext()
 
     def note(self, *found: Difference) -> None:
         """Note some, as long as there is room."""
@@ -95,31 +101,36 @@ class _Watched:
     # --- tables
 
     def create_table(self, wanted: Any) -> None:
-        self._store.create_table(wanted)
-        self._note(_table(wanted), "created")
+        with self._redefining(wanted):
+            self._store.create_table(wanted)
+        self._note(f"table {_name(wanted)}", "created")
 
     def alter_table(self, wanted: Any, there: Any, *, cascade: bool = False) -> bool:
         found = _fields(wanted, there)
-        written = self._store.alter_table(wanted, there, cascade=cascade)
+        with nullcontext() if _shape(wanted) == _shape(there) else self._redefining(wanted):
+            written = self._store.alter_table(wanted, there, cascade=cascade)
         self._changes.note(*found if written else ())
         return written
 
     def replace_table(self, wanted: Any, there: Any) -> bool:
         found = _fields(wanted, there)
-        written = self._store.replace_table(wanted, there)
+        with self._redefining(wanted):
+            written = self._store.replace_table(wanted, there)
         if written:
-            self._note(_table(wanted), "dropped and created")
+            self._note(f"table {_name(wanted)}", "dropped and created")
             self._changes.note(*found)
         return written
 
     def drop_tables(self, tables: Sequence[Any], *, delete_data: bool) -> None:
-        self._store.drop_tables(tables, delete_data=delete_data)
+        with self._redefining(*tables):
+            self._store.drop_tables(tables, delete_data=delete_data)
         for table in islice(tables, MOST):
-            self._note(_table(table), "dropped")
+            self._note(f"table {_name(table)}", "dropped")
 
     def rename_table(self, wanted: Any, there: Any) -> None:
         found = _fields(wanted, there)
-        self._store.rename_table(wanted, there)
+        with self._redefining(wanted, there):
+            self._store.rename_table(wanted, there)
         self._changes.note(*found)
 
     # --- partitions and constraints
@@ -157,6 +168,9 @@ class _Watched:
         self._store.drop_constraint(name, constraint)
         self._note(f"constraint {constraint}", "dropped")
 
+    def _redefining(self, *tables: Any) -> AbstractContextManager[None]:
+        return self._changes.redefining([_name(it) for it in tables])
+
     def _count(self, number: int, what: str) -> None:
         if number:
             self._note(count(number, "partition"), what)
@@ -172,5 +186,12 @@ def _fields(wanted: Any, there: Any) -> list[Difference]:
         return [Difference("fields", None, f"cannot be compared: {type(error).__name__}")]
 
 
-def _table(table: Any) -> str:
-    return f"table {TableName.of(table.dbName, table.tableName)}"
+def _name(table: Any) -> TableName:
+    return TableName.of(table.dbName, table.tableName)
+
+
+def _shape(table: Any) -> tuple[object, ...]:
+    """What the translation of a view depends on, of a table that the view reads."""
+    columns = [(it.name, it.type) for it in [*((table.sd and table.sd.cols) or ()), *(table.partitionKeys or ())]]
+    formats = [(table.parameters or {}).get(key) for key in _FORMAT_KEYS]
+    return table.tableType, columns, formats, table.viewOriginalText, table.viewExpandedText

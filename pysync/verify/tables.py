@@ -10,12 +10,13 @@ from pysync.model.constraints import Constraints, name_of, pairs
 from pysync.model.definition import is_index
 from pysync.model.names import TableName
 from pysync.model.objects import OBJECTS
-from pysync.targets.base import Rejected, Target
+from pysync.targets.base import Rejected, Target, TellsLost
 from pysync.verify.findings import DIFFERENT, EQUAL, EXTRA, FOREIGN, MISSING, Compared, listed
 from pysync.verify.partitions import Keyed, Owner, Tally, compare_few
 from pysync.verify.pool import Ends
 from pysync.verify.rules import Rules
 
+_ADAPTED = "the target keeps it as far as it can"
 _KINDS = {struct: kind for kind, struct in OBJECTS.items()}
 
 
@@ -92,8 +93,15 @@ def compared_with(target: Target, rules: Rules, blank: Compared, wanted: Any, th
         return rules.only_here(blank, wanted)
     if not rules.is_in_place(wanted, there) and rules.settings.on_conflict != "adopt":
         return _of_others(rules, replace(blank, fields=listed(fields)), there)
-    excuse = rules.excuse(blank.kind, DIFFERENT)
-    return replace(blank, result=DIFFERENT, fields=listed(fields), told=excuse) if fields else blank
+    if not fields:
+        return _kept_otherwise(target, blank, wanted)
+    return replace(blank, result=DIFFERENT, fields=listed(fields), told=rules.excuse(blank.kind, DIFFERENT))
+
+
+def _kept_otherwise(target: Target, blank: Compared, wanted: Any) -> Compared:
+    """What has the form in which the target can keep it: equal, unless the target lacks something for good."""
+    lost = target.lost(wanted) if isinstance(target, TellsLost) else ()
+    return replace(blank, result=DIFFERENT, fields=listed(lost), told=_ADAPTED) if lost else blank
 
 
 def with_partitions(compared: Compared, tally: Tally) -> Compared:

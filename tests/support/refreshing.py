@@ -67,6 +67,9 @@ class Hms:
     def tables(self, of: str) -> list[str]:
         return sorted(name.table for name in self.found if name.database == of)
 
+    def views(self, of: str) -> list[str]:
+        return [name for name in self.tables(of) if self.found[TableName(of, name)].tableType == "VIRTUAL_VIEW"]
+
     def tables_by_name(self, of: str, names: list[str]) -> list[Any]:
         return [self.found[TableName(of, name)] for name in names if TableName(of, name) in self.found]
 

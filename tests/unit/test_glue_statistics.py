@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from contextlib import suppress
+from copy import deepcopy
+from itertools import count
 from typing import Any
 
 import pytest
@@ -10,7 +13,7 @@ from pydantic import ValidationError
 from structlog.testing import capture_logs
 
 from pysync.model.names import TableName
-from pysync.model.operation import PutStatistics
+from pysync.model.operation import PutStatistics, RenameTable
 from pysync.replay.statistics import put_statistics, wants_statistics
 from pysync.targets.athena.settings import AthenaSettings
 from pysync.targets.base import Outcome, OutcomeUnknown, Rejected
@@ -28,7 +31,7 @@ class World:
         self.bench, self.source = Bench(), Source()
         self.name = TableName(self.bench.database(), "t")
         self.target = self.bench.target(statistics="columns")
-        definition = table(self.name, LOCATION, keys=["k"])
+        definition = self.definition = table(self.name, LOCATION, keys=["k"])
         definition.sd.cols = list(cols) or columns()
         self.target.apply(self.source.put_table(definition))
         parts = [partition(definition, [value]) for value in ("1", "a/b")]
@@ -55,6 +58,41 @@ def test_each_type_arrives_and_what_is_the_same_is_not_written_again() -> None:
     parts = {"table": of_columns(1), "one": of_columns(2), "two": of_columns(3)}
     assert [world.put(**parts), world.put(**parts)] == [Outcome.APPLIED, Outcome.UNCHANGED]
     assert [world.there(it) for it in ("", "k=1", "k=a%2Fb")] == [plain(of_columns(seed)) for seed in (1, 2, 3)]
+
+
+def test_a_rename_that_is_broken_off_at_any_call_copies_them_the_next_time() -> None:
+    for number in count(1):
+        world = World()
+        world.put(table=of_columns(1), one=of_columns(2))
+        world.bench.restart()
+        renamed = deepcopy(world.definition)
+        renamed.tableName = "renamed"
+        operation = RenameTable(table=world.name, definition=renamed, **world.source.at())
+        world.bench.before = lambda at, *_, broken=number: broken_off() if at == broken else None
+        with suppress(OutcomeUnknown):
+            world.target.apply(operation)
+        calls = len(world.bench.calls)
+        world.bench.restart()
+        world.target.apply(operation)
+        world.name = TableName(world.name.database, "renamed")
+        assert [world.there(it) for it in ("", "k=1", "k=a%2Fb")] == [plain(of_columns(1)), plain(of_columns(2)), {}]
+        if calls < number:
+            break
+    assert number > 10
+
+
+def test_without_the_setting_a_rename_says_that_they_are_lost() -> None:
+    bench, source = Bench(), Source()
+    old = TableName(bench.database(), "t")
+    bench.target().apply(source.put_table(table(old, LOCATION)))
+    bench.restart()
+    operation = source.rename_table(old, table(TableName(old.database, "u"), LOCATION))
+    with capture_logs() as logs:
+        bench.target().apply(operation)
+    assert [it["lost"] for it in logs if it["event"] == "table_copied"] == [
+        "its column statistics, its versions, and Lake Formation's grants and tags"
+    ]
+    assert not [it for it in bench.methods if "column_statistics" in it]
 
 
 def test_what_the_source_has_no_more_is_deleted() -> None:

@@ -6,7 +6,8 @@ filled:
 
 As long as the parameter is there, the old table counts, and the next try continues the copy. After that, an old table
 that still exists was left by a crash or put there by a replay, and is dropped. So nothing is lost wherever it stops.
-The new table has none of the old one's grants, versions and column statistics. `Store.lost_by_copy` says so.
+The new table has none of the old one's grants and versions, as `Store.lost_by_copy` says. It has its column statistics
+if the target keeps any.
 """
 
 from __future__ import annotations
@@ -23,6 +24,7 @@ from pysync.model.operation import RenameTable
 from pysync.targets.apply.iceberg import stays
 from pysync.targets.apply.ownership import Ownership, ownership_for_drop, ownership_of
 from pysync.targets.apply.partitions import by_values, key_of
+from pysync.targets.apply.statistics import copy_statistics
 from pysync.targets.apply.tables import bring_to
 from pysync.targets.apply.transactional import refuse_transactional
 from pysync.targets.apply.writing import conflict, stamped
@@ -139,11 +141,14 @@ def _make_anew(store: Store, operation: RenameTable, old: Any, new: Any | None) 
             "are copied again"
         )
     if made is not None:
+        if store.keeps_statistics:
+            copy_statistics(store, old, made)
         store.inherit(made, old)
     bring_to(store, operation, operation.definition, made)
     _drop(store, old)
     store.furnish(operation.definition)
     name, lost = store.settings.name, store.lost_by_copy
+    lost = lost if store.keeps_statistics else f"its column statistics, {lost}"
     log.warning("table_copied", target=name, table=str(operation.table), to=str(operation.new_name), lost=lost)
     return Outcome.APPLIED
 

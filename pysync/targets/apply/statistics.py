@@ -42,6 +42,16 @@ def put_statistics(store: Store, operation: PutStatistics) -> Outcome:
     return Outcome.APPLIED if changed else Outcome.UNCHANGED
 
 
+def copy_statistics(store: Store, old: Any, new: Any) -> None:
+    """Give the table `new` the column statistics of `old` and of its partitions, which it has, too."""
+    names = store.partition_names(old) if old.partitionKeys else ()
+    batches = (names[at : at + store.batch] for at in range(0, len(names), store.batch))
+    for parts in ([""], *batches):
+        found = {part: its for part, its in store.column_statistics(old, parts).items() if its}
+        if found:
+            store.put_column_statistics(name_of(new), found)
+
+
 def _knows_timestamps(store: Store, operation: PutStatistics) -> bool:
     # Only asked if needed: the answer costs a call.
     if not any(it.statsData.timestampStats for its in operation.statistics.values() for it in its):

@@ -12,6 +12,7 @@ from typing import Any
 
 from hmsclient.genthrift.hive_metastore import ttypes as hive
 
+from pysync.model.definition import VIEW
 from pysync.model.names import DEFAULT_PARTITION, normalized
 from pysync.targets.aws import limits
 from pysync.targets.aws.limits import checked, fitted, s3_location
@@ -23,7 +24,6 @@ OWNER_KEYS = OWNER_KEY, OWNER_TYPE_KEY = "pysync.owner", "pysync.owner_type"
 
 # Values of parameters that are locations: Iceberg's pointer, Spark's data source tables, Avro's schema.
 _LOCATIONS = frozenset({"avro.schema.url", "metadata_location", "path", "previous_metadata_location"})
-_VIEW = "VIRTUAL_VIEW"
 _PRESTO_VIEW = "/* Presto "
 
 
@@ -101,12 +101,12 @@ def function_input(function: Any) -> tuple[dict[str, Any], list[str]]:
 
 
 def _is_presto_view(table: Any) -> bool:
-    return table.tableType == _VIEW and (table.viewOriginalText or "").startswith(_PRESTO_VIEW)
+    return table.tableType == VIEW and (table.viewOriginalText or "").startswith(_PRESTO_VIEW)
 
 
 def _of_views(table: Any) -> list[str]:
     changes = []
-    if table.tableType == _VIEW and not _is_presto_view(table):
+    if table.tableType == VIEW and not _is_presto_view(table):
         changes.append("view: its text remains HiveQL, which Athena cannot run")
     if getattr(table, "rewriteEnabled", None):
         changes.append("materialized view: query rewriting is not kept")

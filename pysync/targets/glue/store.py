@@ -51,7 +51,7 @@ _ROUNDS = 3  # of creating and updating, while somebody else creates and drops t
 class GlueStore(Store):
     """A Glue Data Catalog. It sends nothing before the first call; stores of one settings object share a client."""
 
-    lost_by_copy: ClassVar[str] = "its versions and column statistics, and Lake Formation's grants and tags"
+    lost_by_copy: ClassVar[str] = "its versions, and Lake Formation's grants and tags"
     batch: ClassVar[int] = GET_PAGE
     decisions: ClassVar[int] = 3
     lacks: ClassVar[Mapping[Capability, str]] = {

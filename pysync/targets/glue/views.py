@@ -11,6 +11,7 @@ from typing import Any
 
 from botocore.exceptions import ClientError
 
+from pysync.model.definition import VIEW
 from pysync.model.names import TableName
 from pysync.model.structs import copied
 from pysync.targets.aws.errors import code
@@ -22,7 +23,6 @@ from pysync.views.refusal import CannotTranslate
 from pysync.views.types import Columns, parse_type
 
 _DENIED = "AccessDeniedException"
-_VIEW = "VIRTUAL_VIEW"
 _OTHER_FORMATS = frozenset({"iceberg", "delta"})
 
 Read = Callable[[TableName], Mapping[str, Any] | None]
@@ -42,7 +42,7 @@ class Views:
 
         The same view gives the same text while its tables stay as they are. Raises Rejected in mode `strict`.
         """
-        if self._mode == "off" or item.tableType != _VIEW or is_presto(item.viewOriginalText):
+        if self._mode == "off" or item.tableType != VIEW or is_presto(item.viewOriginalText):
             return item, None
         try:
             return self._translated(item), None
@@ -75,7 +75,7 @@ class Views:
         table = self._table(name)
         if table is None:
             raise CannotTranslate(f"the table {name}, which is not at the target")
-        if table.get("TableType") == _VIEW and not is_presto(table.get("ViewOriginalText")):
+        if table.get("TableType") == VIEW and not is_presto(table.get("ViewOriginalText")):
             raise CannotTranslate(f"the view {name}, which remains HiveQL")
         if _has_other_timestamps(table):
             raise CannotTranslate(f"the table {name}, whose format has timestamps of its own")

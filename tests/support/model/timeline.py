@@ -80,6 +80,9 @@ class Reader:
     def tables(self, database: str) -> list[str]:
         return [name.table for name in self.world.within(database)]
 
+    def views(self, database: str) -> list[str]:  # noqa: ARG002
+        return []
+
     def table(self, database: str, name: str) -> Any | None:
         there = self.world.tables.get(TableName(database, name))
         return None if there is None else table_struct(TableName(database, name), there)

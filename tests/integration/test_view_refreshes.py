@@ -1,0 +1,115 @@
+"""Views at Glue follow the tables that they read: from a real metastore, through a sidecar that is killed once."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hmsclient.genthrift.hive_metastore import ttypes as hive
+
+from pysync.demo.lake import Lake
+from pysync.demo.stage import Stage
+from pysync.metastore.client import Metastore
+from pysync.model.names import TableName
+from pysync.sidecar.verifying import comparison
+from pysync.verify.findings import Compared
+from pysync.views.presto import decoded
+from tests.conformance.objects import columns, table, view
+from tests.support import wait_until
+
+BASE, NEAR, FAR = TableName("web", "visits"), TableName("web", "recent"), TableName("app", "report")
+
+
+@pytest.fixture
+def stage(tmp_path: Path) -> Iterator[Stage]:
+    with Stage(tmp_path, lake=Lake(tmp_path / "aws", "glue"), database="disk") as found:
+        found.start_target()
+        found.source.start()
+        found.start_sidecar()
+        yield found
+
+
+@pytest.fixture
+def source(stage: Stage) -> Iterator[Metastore]:
+    with Metastore(stage.source.uri) as found:
+        for name in ("app", "web"):
+            found.call(lambda client, name=name: client.create_database(hive.Database(name, "", None, {})))
+        yield found
+
+
+def create(source: Metastore, made: Any) -> None:
+    source.call(lambda client: client.create_table(made))
+
+
+def alter(source: Metastore, name: TableName, *cols: str) -> None:
+    changed = source.table(name.database, name.table)
+    assert changed is not None
+    changed.sd.cols = columns(cols)
+    source.call(lambda client: client.alter_table(name.database, name.table, changed))
+
+
+def base(stage: Stage, *cols: str) -> Any:
+    return table(BASE, f"file:{stage.source.warehouse}/visits", cols=cols)
+
+
+def over(name: TableName, read: TableName) -> Any:
+    """A view with the one column `a` of what it reads."""
+    made = view(name, f"select `{read.table}`.`a` from `{read.database}`.`{read.table}`")  # noqa: S608
+    made.sd.cols = columns(["a:int"])
+    return made
+
+
+def column_type(stage: Stage, name: TableName) -> str | None:
+    """The type that Athena gives to the column of a view; None while it is HiveQL, "" while it is not there."""
+    assert stage.lake is not None
+    glue = stage.lake.aws.client("glue")
+    try:
+        found = glue.get_table(DatabaseName=name.database, Name=name.table)["Table"]
+    except glue.exceptions.EntityNotFoundException:
+        return ""
+    text = decoded(found["ViewOriginalText"])
+    return text and text["columns"][0]["type"]
+
+
+def compared(stage: Stage, monkeypatch: pytest.MonkeyPatch, *names: TableName) -> list[Compared]:
+    """What a comparison finds of them, where it is not equal."""
+    assert stage.lake is not None
+    for key, value in stage.lake.aws.environment().items():
+        monkeypatch.setenv(key, value)
+    (settings,) = stage.config.targets
+    found = comparison(stage.config, settings).run(None)
+    return [it for it in found if it.result != "equal" and it.name in set(map(str, names))]
+
+
+def test_views_are_translated_when_their_tables_have_come(stage: Stage, source: Metastore) -> None:
+    """The view of a view comes first, then the view, then the table."""
+    create(source, over(FAR, NEAR))
+    create(source, over(NEAR, BASE))
+    wait_until(lambda: column_type(stage, NEAR) is None, what="the view, in HiveQL")
+    create(source, base(stage, "a:int"))
+    wait_until(lambda: column_type(stage, FAR) == "integer", what="the view of the view, translated")
+    assert column_type(stage, NEAR) == "integer"
+
+
+def test_a_view_is_translated_again_when_its_table_is_altered(
+    stage: Stage, source: Metastore, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """It reads a column that the table gets later: until then it cannot be translated, and verify says so."""
+    create(source, base(stage, "b:string"))
+    create(source, over(NEAR, BASE))
+    create(source, over(FAR, NEAR))
+    wait_until(lambda: column_type(stage, FAR) is None, what="the views, in HiveQL")
+    told = compared(stage, monkeypatch, NEAR, FAR)
+    assert [(it.name, it.drift) for it in told] == [("app.report", False), ("web.recent", False)], told
+    assert "not translated" in json.dumps([it.fields for it in told])
+    stage.kill_sidecar()
+    alter(source, BASE, "b:string", "a:int")
+    stage.start_sidecar()
+    wait_until(lambda: column_type(stage, FAR) == "integer", what="the views, translated")
+    assert compared(stage, monkeypatch, NEAR, FAR) == []
+    source.call(lambda client: client.drop_table(BASE.database, BASE.table, False))
+    wait_until(lambda: column_type(stage, FAR) is None, what="the views, in HiveQL again")
+    assert stage.status()["targets"][0]["parked"] == 0
