@@ -106,8 +106,9 @@ class Agent:
     @property
     def endpoint(self) -> str:
         """The endpoint of Athena that its address names, for example in a VPC; "" for AWS's own."""
-        host = _ENDPOINT.search(self.get(_URL))
-        return self.address.get("athenaendpoint", "") or (f"https://{host[1]}" if host else "")
+        found = _ENDPOINT.search(self.get(_URL))
+        host = self.address.get("athenaendpoint", "") or (found[1] if found else "")
+        return host if not host or "://" in host else f"https://{host}"
 
     @property
     def staging(self) -> str:

@@ -67,7 +67,7 @@ def _target(agent: Agent) -> list[str]:
     found = {"name": "lake", "kind": "athena" if agent.is_by_athena else "glue"}
     found |= {"region": agent.region} if agent.region else {}
     if agent.is_by_athena:
-        found |= _place_for_results(agent)
+        found |= _athena(agent)
     elif agent.get("glue.catalog.id"):
         found["catalog_id"] = agent.get("glue.catalog.id")
     found["drops"] = "suppress" if agent.suppresses_drops else "apply"
@@ -86,14 +86,15 @@ def _taken(agent: Agent) -> list[str]:
     return [f"{key} = [{', '.join(map(toml_string, values))}]" for key, values in found.items()]
 
 
-def _place_for_results(agent: Agent) -> dict[str, str]:
+def _athena(agent: Agent) -> dict[str, str]:
     group = agent.address.get("workgroup", "")
     found = {"staging": _S3.sub("s3://", agent.staging, count=1)} if _S3.match(agent.staging) else {}
     if group or not found:
         # Athena needs one of the two, and every account has the work group `primary`.
         found["work_group"] = group or "primary"
     catalog = agent.address.get("catalog")
-    return found | ({"catalog": catalog} if catalog else {})
+    found |= {"catalog": catalog} if catalog else {}
+    return found | ({"athena_endpoint_url": agent.endpoint} if agent.endpoint else {})
 
 
 def _notes(agent: Agent) -> Iterator[str]:
@@ -109,7 +110,7 @@ def _notes(agent: Agent) -> Iterator[str]:
     yield "A failed statement is retried, or its event is parked (pysync parked list). No failure is ignored."
     if not agent.syncs_statistics:
         yield "The agent left out the numbers of files and rows (numRows, totalSize, ...). pysync writes them."
-    if agent.is_by_athena and "staging" not in _place_for_results(agent):
+    if agent.is_by_athena and "staging" not in _athena(agent):
         yield "The agent has no staging location: set staging, or a work_group that has one."
     if agent.not_needed:
         yield f"No longer needed: {', '.join(agent.not_needed)}."
@@ -133,8 +134,8 @@ def _warnings(agent: Agent) -> Iterator[str]:
         yield f"WARNING: the agent may not have followed {_listed(agent.odd_suppressions)}, because its generation has"
         yield "  another key, or because the value is neither true nor false. Check drops."
     if agent.endpoint:
-        yield f"WARNING: the agent reaches Athena at {json.dumps(agent.endpoint)}. pysync calls Athena and Glue: start"
-        yield "  it with AWS_ENDPOINT_URL_ATHENA, and AWS_ENDPOINT_URL_GLUE if Glue has an endpoint of its own, too."
+        yield "WARNING: the agent reaches Athena at an endpoint of its own (athena_endpoint_url). pysync calls Glue,"
+        yield "  too: if Glue cannot be reached at its public endpoint, set glue_endpoint_url."
     if any("${" in agent.get(key) for key in agent.properties if key.startswith("glue.catalog.")):
         yield "WARNING: a value refers to ${another} property, which the file does not have: it is copied unchanged."
 

@@ -142,14 +142,16 @@ def test_the_third_driver_names_its_output_location(imported):
             "https://vpce-1-a.athena.eu-west-1.vpce.amazonaws.com:443",
         ),
         ("jdbc:athena://Region=eu-west-1;AthenaEndpoint=https://a.example", "https://a.example"),
+        ("jdbc:athena://Region=eu-west-1;AthenaEndpoint=a.example:443", "https://a.example:443"),
         ("jdbc:awsathena://AwsRegion=eu-west-1;EndpointOverride=https://a.example", "https://a.example"),
     ],
 )
-def test_an_endpoint_of_its_own_is_told(imported, url, endpoint):
+def test_an_endpoint_of_its_own_is_athenas_alone(imported, url, endpoint):
     text, config = imported({**AGENT, "glue.catalog.athena.jdbc.url": url})
-    assert config.targets[0].region == "eu-west-1"
-    assert config.targets[0].endpoint_url is None, "it would be Glue's, too"
-    assert (f'"{endpoint}"' in text) is bool(endpoint)
+    (found,) = config.targets
+    assert found.region == "eu-west-1"
+    assert (found.endpoint_of("athena"), found.endpoint_of("glue")) == (endpoint or None, None)
+    assert ("glue_endpoint_url" in text) is bool(endpoint)
 
 
 def test_keys_that_nobody_knows_are_named(imported):

@@ -88,5 +88,21 @@ def test_an_encrypted_catalog_can_be_read_and_written(mode):
 
 
 @pytest.mark.parametrize("mode", POLICY)
+def test_of_the_data_only_the_logs_of_delta_tables_can_be_read(mode):
+    places = [
+        (action, place) for it in POLICY[mode]["Statement"] for action in it["Action"] for place in it["Resource"]
+    ]
+    data = {(action, place) for action, place in places if "DATA-BUCKET" in place}
+    assert ("s3:GetObject", "arn:aws:s3:::DATA-BUCKET/*_delta_log/*") in data
+    assert ("s3:ListBucket", "arn:aws:s3:::DATA-BUCKET") in data
+    assert {
+        place for action, place in data if action not in {"s3:GetBucketLocation", "s3:ListBucketMultipartUploads"}
+    } == {
+        "arn:aws:s3:::DATA-BUCKET",
+        "arn:aws:s3:::DATA-BUCKET/*_delta_log/*",
+    }
+
+
+@pytest.mark.parametrize("mode", POLICY)
 def test_it_is_no_longer_than_iam_takes(mode):
     assert len("".join(json.dumps(POLICY[mode]).split())) < 6144
