@@ -194,7 +194,7 @@ bench: setup $(JAR) ## all benchmarks; `make bench-main` runs one
 bench-%: setup $(JAR)
 	@$(BIN)/python -m tests.bench $*
 
-compare-agents: setup $(JAR) ## pysync and AWS's two sync agents, the same DDL: V1=DIR V2=DIR, their jars (docs/comparison.md; half an hour)
+compare-agents: setup $(JAR) ## pysync and AWS's two sync agents, the same DDL: V1=DIR V2=DIR, checkouts of their source (docs/comparison.md; needs Maven; half an hour)
 	@$(BIN)/python -m tests.compare $(if $(V1),--v1 $(V1)) $(if $(V2),--v2 $(V2)) $(ARGS)
 
 clean: ## remove what was built (the virtual environment too)

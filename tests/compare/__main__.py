@@ -12,7 +12,7 @@ from functools import partial
 from pathlib import Path
 
 from pysync import __version__, logs
-from tests.compare import agents, contest, report
+from tests.compare import agents, building, contest, report
 from tests.compare.contender import Contender
 from tests.compare.ours import pysync
 from tests.compare.stream import STATEMENTS, Statement, statements
@@ -45,8 +45,8 @@ def main() -> int:
 
 def _arguments() -> argparse.Namespace:
     parser = argparse.ArgumentParser(description="Compare AWS's two sync agents and pysync.")
-    parser.add_argument("--v1", type=Path, help="directory with the first agent's jar and those that it needs")
-    parser.add_argument("--v2", type=Path, help="directory with the second agent's jar and those that it needs")
+    parser.add_argument("--v1", type=Path, help="checkout of the first agent's source, or a directory with its jars")
+    parser.add_argument("--v2", type=Path, help="checkout of the second agent's source, or a directory with its jars")
     parser.add_argument("--seed", type=int, default=_SEED)
     parser.add_argument("--statements", type=int, default=STATEMENTS)
     parser.add_argument("--pause", type=float, default=_PAUSE_SECONDS, help="seconds between two statements")
@@ -58,12 +58,20 @@ def _contenders(arguments: argparse.Namespace) -> dict[str, Open]:
     found: dict[str, Open] = {}
     for name, opener, directory in (("v1", agents.v1, arguments.v1), ("v2", agents.v2, arguments.v2)):
         if directory is not None:
-            build = agents.Build.of(directory.absolute())
+            build = _build(name, directory.absolute())
             print(f"{name}: {build.version}")
             found[name] = partial(opener, build)
     found["pysync glue"] = partial(pysync, "glue")
     found["pysync athena"] = partial(pysync, "athena")
     return {name: opened for name, opened in found.items() if not arguments.only or name in arguments.only}
+
+
+def _build(name: str, directory: Path) -> agents.Build:
+    """The agent in a directory; if that is a checkout of its source, it is built first."""
+    if not (directory / "pom.xml").exists():
+        return agents.Build.of(directory)
+    print(f"{name}: Maven builds {directory}", file=sys.stderr)
+    return agents.Build.of(building.built(directory, (OUTPUT / "built" / name).absolute()), directory)
 
 
 def _run(name: str, opened: Open, stream: Sequence[Statement], pause: float) -> contest.Result:

@@ -47,12 +47,15 @@ class Build:
     version: str
 
     @classmethod
-    def of(cls, directory: Path) -> Build:
-        """The agent whose jar is in the directory, beside those that it needs; NoAgent if there is not one."""
+    def of(cls, directory: Path, origin: Path | None = None) -> Build:
+        """The agent whose jar is in the directory, beside those that it needs; NoAgent if there is not one.
+
+        `origin` is the checkout that it was built of, if it is not in one.
+        """
         agents = [it for it in sorted(directory.glob(_JAR)) if not it.stem.endswith("-complete")]
         if len(agents) != 1:
             raise NoAgent(f"{directory} has {len(agents)} jars {_JAR}; it must have one: docs/comparison.md says more")
-        return cls(tuple(sorted(directory.glob("*.jar"))), f"{_version(agents[0])}, {_origin(agents[0])}")
+        return cls(tuple(sorted(directory.glob("*.jar"))), f"{_version(agents[0])}, {_origin(agents[0], origin)}")
 
 
 def _version(jar: Path) -> str:
@@ -63,9 +66,9 @@ def _version(jar: Path) -> str:
     return dict(line.split("=", 1) for line in lines if "=" in line).get("version", "unknown")
 
 
-def _origin(jar: Path) -> str:
-    """The commit of the checkout that the jar lies in, or else the beginning of the jar's own hash."""
-    command = ["git", "-C", str(jar.parent), "rev-parse", "--short", "HEAD"]
+def _origin(jar: Path, checkout: Path | None) -> str:
+    """The commit of the checkout, or of the one that the jar lies in, or else the beginning of the jar's own hash."""
+    command = ["git", "-C", str(checkout or jar.parent), "rev-parse", "--short", "HEAD"]
     done = subprocess.run(command, capture_output=True, text=True, check=False)
     if done.returncode == 0:
         return f"commit {done.stdout.strip()}"
