@@ -15,7 +15,7 @@ RELEASE := PYTHONPATH=.ci $(TOOLS)/bin/python -m release
 SUITES ?= test test-athena test-spark test-crash test-browser test-versions test-kerberos
 CONTAINER_TOOLS := build/container/tools
 
-EXTRAS := spark,aws,delta,web,embedded,embedded-aws,dev
+EXTRAS := spark,aws,delta,hudi,web,embedded,embedded-aws,dev
 # Else every one of some hundred processes that a test starts compiles all of pysync anew.
 unexport PYTHONDONTWRITEBYTECODE
 

@@ -1,7 +1,7 @@
 """Columns from tables' logs: has a target read them anew, every so often.
 
-A Delta table gets another schema by a commit to its log, which no metastore hears of. So every Delta table in scope is
-refreshed: a refresh reads the log (`pysync.targets.glue.log_columns`), and writes if the columns differ.
+A Delta or Hudi table gets another schema by a commit to its log, of which no metastore need hear. So every such table
+in scope is refreshed: a refresh reads the log (`pysync.targets.glue.log_columns`), and writes if the columns differ.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ import structlog
 
 from pysync.errors import PysyncError
 from pysync.metastore.reads import Reads
-from pysync.model.delta import is_delta
+from pysync.model.table_formats import keeps_schema
 from pysync.queue import EventQueue
 from pysync.replay.policy import Policy
 from pysync.resync.feed import Feed
@@ -29,7 +29,7 @@ log = structlog.get_logger(__name__)
 
 
 class LogSchemas:
-    """The worker that refreshes the Delta tables of one target, if its `log_schemas_every` says so.
+    """The worker that refreshes the Delta and Hudi tables of one target, if its `log_schemas_every` says so.
 
     `source` opens the source, if it is known. When it was last read is kept in the queue's file. `tables_per_second` is
     the pace, `clock` gives the time in seconds since 1970.
@@ -73,7 +73,7 @@ class LogSchemas:
         if self._source is None:
             raise PysyncError("[source] metastore is not set", "set it, or leave log_schemas_every out")
         with self._source() as source:
-            wanted = ({**it, "targets": self._target} for it in chosen(source, self._scope, is_delta))
+            wanted = ({**it, "targets": self._target} for it in chosen(source, self._scope, keeps_schema))
             fed = self._feed.queue(wanted)
         if fed.refreshes:
             log.info("log_schemas_queued", target=self._target, tables=fed.refreshes)

@@ -88,7 +88,7 @@ def test_an_encrypted_catalog_can_be_read_and_written(mode):
 
 
 @pytest.mark.parametrize("mode", POLICY)
-def test_of_the_data_only_the_logs_of_delta_tables_can_be_read(mode):
+def test_of_the_data_only_the_logs_of_tables_can_be_read(mode):
     places = [
         (action, place) for it in POLICY[mode]["Statement"] for action in it["Action"] for place in it["Resource"]
     ]
@@ -100,6 +100,7 @@ def test_of_the_data_only_the_logs_of_delta_tables_can_be_read(mode):
     } == {
         "arn:aws:s3:::DATA-BUCKET",
         "arn:aws:s3:::DATA-BUCKET/*_delta_log/*",
+        "arn:aws:s3:::DATA-BUCKET/*.hoodie/*",
     }
 
 

@@ -1,4 +1,4 @@
-"""Columns of Delta tables at Glue, by their logs on S3: what is written, compared, and told."""
+"""Columns of Delta and Hudi tables at Glue, by their logs on S3: what is written, compared, and told."""
 
 from __future__ import annotations
 
@@ -19,6 +19,7 @@ from pysync.targets.glue.log_columns import FRESH_SECONDS, LogColumns
 from pysync.targets.glue.settings import GlueSettings
 from pysync.targets.target import StoreTarget
 from tests.conformance.objects import Source, table
+from tests.support import hudi
 from tests.support.delta import DeltaLog, registered, schema
 from tests.support.glue import Bench
 
@@ -263,3 +264,26 @@ def test_the_definition_of_the_source_is_not_altered(s3) -> None:
     wanted = registered(TableName("db", "t"), PLACE)
     LogColumns(settings, lambda _: None).applied(wanted)
     assert wanted == registered(TableName("db", "t"), PLACE)
+
+
+# --- Hudi
+
+
+@pytest.mark.parametrize("directory", [".hoodie", ".hoodie/timeline"])
+def test_a_hudi_table_gets_the_columns_of_its_timeline(open_target, s3, source, name, directory) -> None:
+    timeline = hudi.Timeline()
+    timeline.avro_commit(1, hudi.schema(("Id", "long"), ("added", "string")))
+    timeline.upload(s3, BUCKET, f"t/{directory}")
+    wanted, target = hudi.registered(name, PLACE, ("id", "bigint")), open_target()
+    assert target.apply(source.put_table(wanted)) is Outcome.APPLIED
+    assert columns(target, name) == [*hudi.OWN, ("id", "bigint"), ("added", "string")]
+    assert target.differences(wanted, target.table(name)) == []
+
+
+def test_a_hudi_table_whose_timeline_is_unreadable_is_as_at_the_source(open_target, s3, source, name) -> None:
+    """Unlike Spark with Delta, Hudi's writer registers the columns."""
+    for cols in ([("id", "bigint")], [("id", "bigint"), ("added", "string")]):
+        with capture_logs() as logs:
+            open_target().apply(source.put_table(hudi.registered(name, PLACE, *cols)))
+        assert columns(open_target(), name) == [*hudi.OWN, *cols]
+        assert [it["reason"] for it in logs if it["event"] == "table_log_unreadable"] == ["it is not there"]

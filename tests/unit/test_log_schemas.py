@@ -7,8 +7,8 @@ from typing import Any
 import pytest
 
 from pysync.errors import PysyncError
-from pysync.model.delta import is_delta, table_location
 from pysync.model.names import TableName
+from pysync.model.table_formats import is_delta, table_location
 from pysync.model.wire import decode_event
 from pysync.queue import EventQueue
 from pysync.replay.policy import Policy

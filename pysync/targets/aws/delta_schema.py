@@ -59,7 +59,7 @@ def _type(kind: Any) -> str:
     if kind["type"] == "map":
         return f"map<{_type(kind['keyType'])},{_type(kind['valueType'])}>"
     if kind["type"] == "struct":
-        return f"struct<{','.join(_field(it) for it in kind['fields'])}>"
+        return f"struct<{','.join(field_of(it['name'], _type(it['type'])) for it in kind['fields'])}>"
     raise NoSchema(f"Hive has no type {kind['type']}")
 
 
@@ -69,8 +69,9 @@ def _plain_type(kind: str) -> str:
     raise NoSchema(f"Hive has no type {kind}")
 
 
-def _field(field: Mapping[str, Any]) -> str:
-    name = str(field["name"]).lower()
-    if not _IN_TYPE.fullmatch(name):
-        raise NoSchema(f"Hive has no struct with a field {name!r}")
-    return f"{name}:{_type(field['type'])}"
+def field_of(name: Any, kind: str) -> str:
+    """A field of a struct in Hive's words, `name:type`. Raises NoSchema if Hive has no such name."""
+    plain = str(name).lower()
+    if not _IN_TYPE.fullmatch(plain):
+        raise NoSchema(f"Hive has no struct with a field {plain!r}")
+    return f"{plain}:{kind}"

@@ -70,8 +70,8 @@ class AwsSettings(TargetSettings):
     )
     log_schemas_every: Interval | None = Field(
         default=None,
-        description="How often the columns of Delta tables are read from their logs on S3: 10m, 1h. Default: never, a "
-        "table has the columns of the source.",
+        description="How often the columns of Delta and Hudi tables are read from their logs on S3: 10m, 1h. Default: "
+        "never, a table has the columns of the source.",
     )
     views: Literal["strict", "best-effort", "off"] = Field(
         default="best-effort",

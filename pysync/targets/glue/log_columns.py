@@ -1,7 +1,8 @@
-"""Columns of Delta tables, by their logs on S3.
+"""Columns of Delta and Hudi tables, by their logs on S3.
 
 Spark registers a Delta table at a metastore with one column, `col array<string>`: who reads the table takes the schema
 from its log. Of AWS's services Lake Formation, views and filters of rows and columns go by the Data Catalog, though.
+Hudi registers its columns if its writer is told to.
 """
 
 from __future__ import annotations
@@ -13,11 +14,11 @@ from typing import Any
 import structlog
 
 from pysync.errors import PysyncError
-from pysync.model.delta import is_delta, table_location
 from pysync.model.names import TableName
 from pysync.model.structs import copied
-from pysync.targets.aws.delta_log import DIRECTORY, newest_schema
-from pysync.targets.aws.delta_schema import NoSchema, columns_of
+from pysync.model.table_formats import is_delta, is_hudi, keeps_schema, table_location
+from pysync.targets.aws import delta_log, delta_schema, hudi_schema, hudi_timeline
+from pysync.targets.aws.delta_schema import NoSchema
 from pysync.targets.aws.errors import classified
 from pysync.targets.aws.limits import s3_location
 from pysync.targets.aws.s3 import Changed, Directory
@@ -29,6 +30,9 @@ from pysync.targets.hive import name_of
 FRESH_SECONDS = 5.0
 """How long columns count that were just read: an operation asks for them several times."""
 _MOST_KEPT = 1000
+
+Open = Callable[[str], Directory]
+"""A directory of a table, by its name."""
 
 log = structlog.get_logger(__name__)
 
@@ -51,14 +55,16 @@ class LogColumns:
     def applied(self, table: Any) -> Any:
         """The table with the columns that it should have at the target.
 
-        Does not alter `table`, which is returned if the settings ask for nothing, or if it is not a Delta table.
+        Does not alter `table`, which is returned if the settings ask for nothing, or if it is of another format.
         Raises Unavailable if S3 cannot be reached for now.
         """
-        if self._settings.log_schemas_every is None or table.sd is None or not is_delta(table):
+        if self._settings.log_schemas_every is None or table.sd is None or not keeps_schema(table):
             return table
         wanted = copied(table)
         try:
-            found = self._columns(s3_location(table_location(table)))
+            found = self._columns(table)
+            if is_hudi(table):
+                found = hudi_schema.as_registered(found, table.sd.cols or ())
             keys = {key.name for key in table.partitionKeys or ()}  # Glue has no name twice
             wanted.sd.cols = [copied(column) for column in found if column.name not in keys]
         except NoSchema as why:
@@ -66,11 +72,12 @@ class LogColumns:
             wanted.sd.cols = self._columns_there(table)
         return wanted
 
-    def _columns(self, location: str) -> Sequence[Any]:
+    def _columns(self, table: Any) -> Sequence[Any]:
         """Raises NoSchema."""
+        location = s3_location(table_location(table))
         read_at, found = self._read.get(location, (-FRESH_SECONDS, ()))
         if self._clock() - read_at >= FRESH_SECONDS:
-            found = self._newest(location)
+            found = self._newest(location, _of_hudi if is_hudi(table) else _of_delta)
             if len(self._read) >= _MOST_KEPT:
                 self._read.clear()
             self._read[location] = self._clock(), found
@@ -78,13 +85,13 @@ class LogColumns:
             raise NoSchema(*found.args)
         return found
 
-    def _newest(self, location: str) -> Sequence[Any] | NoSchema:
+    def _newest(self, location: str, read: Callable[[Open], Sequence[Any]]) -> Sequence[Any] | NoSchema:
         if not location.startswith("s3://"):
             return NoSchema("it is not on S3")
-        files = Directory(client(self._settings, "s3"), f"{location.rstrip('/')}/{DIRECTORY}")
+        s3 = client(self._settings, "s3")
         try:
             with classified(f"cannot read the transaction log of {location}", reading=True):
-                return columns_of(newest_schema(files))
+                return read(lambda name: Directory(s3, f"{location.rstrip('/')}/{name}"))
         except NoSchema as error:
             return error
         except Changed as error:
@@ -99,6 +106,7 @@ class LogColumns:
         name = name_of(table)
         with classified(f"cannot read the table {name}", reading=True):
             there = self._there(name)
+        # What the source has of a Hudi table is worth as much: its writer registers the columns.
         stays = there is not None and there.sd is not None and is_delta(there)
         return list((there if stays else table).sd.cols or ())
 
@@ -108,3 +116,12 @@ class LogColumns:
         if told not in self._told:
             self._told.add(told)
             log.warning("table_log_unreadable", target=self._settings.name, table=told[0], reason=told[1])
+
+
+def _of_delta(directory: Open) -> Sequence[Any]:
+    return delta_schema.columns_of(delta_log.newest_schema(directory(delta_log.DIRECTORY)))
+
+
+def _of_hudi(directory: Open) -> Sequence[Any]:
+    files = directory(hudi_timeline.DIRECTORY), directory(hudi_timeline.TIMELINE)
+    return hudi_schema.columns_of(hudi_timeline.newest_schema(*files))
