@@ -38,7 +38,7 @@ def cast(value: Typed, to: HiveType) -> Typed:
     """The value as Hive's CAST makes it. Raises CannotTranslate for conversions that engines do in different ways."""
     if value.type == to:
         return value
-    if to == DATE and isinstance(value.literal, str) and _is_day(value.literal):
+    if to == DATE and isinstance(value.literal, str) and is_day(value.literal):
         return Typed(f"date {text(value.literal)}", DATE)
     if value.type == VOID:
         return Typed(f"CAST(NULL AS {to.trino})", to)
@@ -227,12 +227,13 @@ def moment(literal: str, kind: HiveType, operator: str) -> str:
     whole = _ISO_TIMESTAMP.fullmatch(literal)
     # Midnight, or a string that any time of the day is longer than: these two tell no difference.
     is_safe = kind == DATE or operator in {">=", "<"}
-    if not (_is_day(literal) and is_safe) and not (whole and _is_day(whole[1]) and kind == TIMESTAMP):
+    if not (is_day(literal) and is_safe) and not (whole and is_day(whole[1]) and kind == TIMESTAMP):
         raise CannotTranslate(f"a comparison of {kind} with the string {literal!r}")
     return f"{'date' if kind == DATE else 'timestamp'} {text(literal)}"
 
 
-def _is_day(literal: str) -> bool:
+def is_day(literal: str) -> bool:
+    """Whether all engines read the string as one and the same date."""
     try:
         return bool(_ISO_DATE.fullmatch(literal) and date.fromisoformat(literal))
     except ValueError:

@@ -6,7 +6,6 @@ from collections.abc import Callable, Mapping, Sequence
 
 from sqlglot import exp
 
-from pysync.views import spark
 from pysync.views.casts import cast, compared, unified
 from pysync.views.functions import call
 from pysync.views.functions.aggregates import AGGREGATES, WINDOWS
@@ -56,7 +55,7 @@ class Expressions:
         if type(node) in _COMPARISONS:
             return self._compared(self._side(node.this), _COMPARISONS[type(node)], self._side(node.expression))
         if type(node) in _ARITHMETIC:
-            return arithmetic(self(node.this), _ARITHMETIC[type(node)], self(node.expression))
+            return self._calculated(node, _ARITHMETIC[type(node)])
         if type(node) in _BITWISE:
             return self._bits(node)
         raise CannotTranslate(f"{node.key.upper()} in {node.sql('hive')[:60]!r}")
@@ -84,7 +83,9 @@ class Expressions:
         """An item of an array or a map."""
         if len(node.expressions) != 1 or node.args.get("offset"):
             raise CannotTranslate("several items at once")
-        return item_of(self(node.this), self(node.expressions[0]))
+        of, index = self(node.this), self(node.expressions[0])
+        self._scope.rules.calculate(of, "[]", index)
+        return item_of(of, index)
 
     def literal(self, node: exp.Literal) -> Typed:
         """A number or a string."""
@@ -100,6 +101,20 @@ class Expressions:
     def boolean(self, node: exp.Boolean) -> Typed:
         """TRUE or FALSE."""
         return Typed("true" if node.this else "false", BOOLEAN)
+
+    # --- arithmetic
+
+    def divided(self, node: exp.IntDiv) -> Typed:
+        """DIV."""
+        one, other = self(node.this), self(node.expression)
+        self._scope.rules.calculate(one, "div", other)
+        return whole_quotient(one, other)
+
+    def negative(self, node: exp.Neg) -> Typed:
+        """`-value`."""
+        value = self(node.this)
+        self._scope.rules.calculate(value, "-", value)
+        return negative(value)
 
     # --- conditions
 
@@ -153,14 +168,18 @@ class Expressions:
         tests = [self(it.this) for it in node.args["ifs"]]
         tests = [truth(it) if of is None else self._compared(of, "=", it) for it in tests]
         default = self(node.args["default"]) if node.args.get("default") is not None else Typed("NULL", VOID)
-        kind, values = unified([*(self(it.args["true"]) for it in node.args["ifs"]), default])
+        results = [*(self(it.args["true"]) for it in node.args["ifs"]), default]
+        self._scope.rules.mix([it.type for it in results])
+        kind, values = unified(results)
         cases = " ".join(f"WHEN {test.sql} THEN {it.sql}" for test, it in zip(tests, values, strict=False))
         return Typed(f"(CASE {cases} ELSE {values[-1].sql} END)", kind)
 
     def iffed(self, node: exp.If) -> Typed:
         """IF(a, b, c)."""
         no = node.args.get("false")
-        return chosen(self(node.this), self(node.args["true"]), Typed("NULL", VOID) if no is None else self(no))
+        one, other = self(node.args["true"]), Typed("NULL", VOID) if no is None else self(no)
+        self._scope.rules.mix((one.type, other.type))
+        return chosen(self(node.this), one, other)
 
     # --- calls
 
@@ -173,8 +192,7 @@ class Expressions:
         if name == "grouping":
             return self._grouping(node)
         arguments = self.many(node.expressions)
-        if self._scope.of_spark:
-            spark.refuse_call(name, arguments)
+        self._scope.rules.call(name, arguments)
         return call(name, arguments)
 
     def filtered(self, node: exp.Filter) -> Typed:
@@ -191,7 +209,9 @@ class Expressions:
             raise CannotTranslate(f"{function.key.upper()} over a window")
         name = function.name.lower()
         if name in WINDOWS:
-            return WINDOWS[name](self.many(function.expressions))(over(node, self, has_frame=name.endswith("_value")))
+            arguments = self.many(function.expressions)
+            self._scope.rules.aggregate(name, arguments)
+            return WINDOWS[name](arguments)(over(node, self, has_frame=name.endswith("_value")))
         aggregate = self._aggregate(function)
         if aggregate is None or name.startswith("collect_") or function.find(exp.Distinct):
             raise CannotTranslate(f"the function {name} over a window")
@@ -199,17 +219,18 @@ class Expressions:
 
     def converted(self, node: exp.Cast) -> Typed:
         """CAST."""
-        to = parse_type(node.to.sql("hive"))
-        if self._scope.of_spark:
-            spark.refuse_cast(to)
-        return cast(self(node.this), to)
+        value, to = self(node.this), parse_type(node.to.sql("hive"))
+        self._scope.rules.cast(value, to)
+        return cast(value, to)
 
     def concatenated(self, node: exp.Expression) -> Typed:
         """`||`, and strings one behind the other."""
         operands = node.expressions or [node.this, node.expression]
         if any(isinstance(it, exp.Binary) and not isinstance(it, exp.DPipe) for it in operands):
             raise CannotTranslate("|| beside other operators without parentheses")
-        return call("concat", self.many(operands))
+        arguments = self.many(operands)
+        self._scope.rules.call("concat", arguments)
+        return call("concat", arguments)
 
     def scalar(self, node: exp.Subquery) -> Typed:
         """A query that gives one value."""
@@ -220,9 +241,13 @@ class Expressions:
 
     # --- within
 
+    def _calculated(self, node: exp.Binary, operator: str) -> Typed:
+        one, other = self(node.this), self(node.expression)
+        self._scope.rules.calculate(one, operator, other)
+        return arithmetic(one, operator, other)
+
     def _compared(self, one: Typed, operator: str, other: Typed) -> Typed:
-        if self._scope.of_spark:
-            spark.refuse_comparison(one, other)
+        self._scope.rules.compare(one, other)
         return compared(one, operator, other)
 
     def _side(self, node: exp.Expression) -> Typed:
@@ -245,7 +270,9 @@ class Expressions:
             values = []
         elif not values:
             raise CannotTranslate(f"the function {name} of nothing")
-        return AGGREGATES[name](self.many(values), distinct)
+        arguments = self.many(values)
+        self._scope.rules.aggregate(name, arguments)
+        return AGGREGATES[name](arguments, distinct)
 
     def _grouping(self, node: exp.Anonymous) -> Typed:
         if len(node.expressions) != 1 or not isinstance(node.expressions[0], exp.Column):
@@ -307,11 +334,11 @@ _RULES: Mapping[type[exp.Expression], Callable[[Expressions, exp.Expression], Ty
     exp.Filter: Expressions.filtered,
     exp.If: Expressions.iffed,
     exp.In: Expressions.within,
-    exp.IntDiv: lambda its, it: whole_quotient(its(it.this), its(it.args["expression"])),
+    exp.IntDiv: Expressions.divided,
     exp.Is: Expressions.is_it,
     exp.Like: Expressions.matched,
     exp.Literal: Expressions.literal,
-    exp.Neg: lambda its, it: negative(its(it.this)),
+    exp.Neg: Expressions.negative,
     exp.Not: Expressions.negated,
     exp.Null: lambda _, __: Typed("NULL", VOID),
     exp.Or: Expressions.connected,

@@ -170,6 +170,8 @@ def _set_operation(node: exp.Query, scope: Scope) -> tuple[str, Columns]:
     left, right = query(node.args["this"], scope.apart()), query(node.args["expression"], scope.apart())
     if len(left[1]) != len(right[1]):
         raise CannotTranslate("queries of different width in one UNION")
+    for (_, a), (_, b) in zip(left[1], right[1], strict=True):
+        scope.rules.mix((a, b))
     types = [common((a, b)) for (_, a), (_, b) in zip(left[1], right[1], strict=True)]
     columns = [(name, kind) for (name, _), kind in zip(left[1], types, strict=True)]
     word = _SET_OPERATIONS[type(node)] + ("" if node.args.get("distinct") else " ALL")

@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 
 from pysync.model.names import TableName
 from pysync.views.refusal import CannotTranslate
+from pysync.views.spark import HIVE, HiveRules
 from pysync.views.typed import Typed, quoted
 from pysync.views.types import Columns
 
@@ -37,16 +38,16 @@ class Scope:
     outer: Scope | None = None
     sources: list[Source] = field(default_factory=list)
     aliases: Mapping[str, Typed] = field(default_factory=dict)  # of the SELECT itself: the last resort
-    of_spark: bool = False  # whether Spark's rules count, where they differ from Hive's
+    rules: HiveRules = HIVE  # of the engine whose view it is
     after_select: bool = False  # in HAVING and ORDER BY engines do not agree what counts more, column or alias
 
     def inner(self) -> Scope:
         """The scope of a query within this one that may refer to it."""
-        return Scope(self.tables, self.database, self.queries, self, of_spark=self.of_spark)
+        return Scope(self.tables, self.database, self.queries, self, rules=self.rules)
 
     def apart(self) -> Scope:
         """The scope of a query that knows nothing of its surroundings: one in FROM, a branch of a UNION."""
-        return Scope(self.tables, self.database, self.queries, self.outer, of_spark=self.of_spark)
+        return Scope(self.tables, self.database, self.queries, self.outer, rules=self.rules)
 
     def add(self, source: Source) -> None:
         """Bring in a source. Raises CannotTranslate if there is one of that name."""

@@ -1,21 +1,28 @@
-"""What Spark writes into the properties of its views."""
+"""What Spark writes into the properties of its views, and what it means by their text."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from pysync.views.casts import is_day
 from pysync.views.refusal import CannotTranslate
 from pysync.views.typed import Typed
-from pysync.views.types import HiveType
+from pysync.views.types import DATE, STRING, TIMESTAMP, VOID, HiveType
 
 _PARTS = "view.catalogAndNamespace.numParts"
 DATABASE = "view.catalogAndNamespace.part.1"
 """The property with the database that was the current one when the view was created."""
 _VERSION = "spark.sql.create.version"
-_ANSI = "view.sqlConfig.spark.sql.ansi.enabled"
+_IS_ANSI = "view.sqlConfig.spark.sql.ansi.enabled"
 _ANSI_BY_DEFAULT = 4
 _HIVES_OWN = frozenset({"array_contains", "greatest", "least", "nullif", "sqrt"})
+_NEVER_FAIL_ON_TEXT = frozenset(
+    {"concat", "lcase", "length", "lower", "ltrim", "rtrim", "substr", "substring", "trim", "ucase", "upper"}
+)
+_NEVER_FAIL_ON_DAYS = frozenset({"datediff", "day", "dayofmonth", "month", "quarter", "to_date", "year"})
+_CHOOSE = frozenset({"coalesce", "if", "isnotnull", "isnull", "nvl"})
+_NEVER_FAIL_OVER_ROWS = frozenset({"count", "dense_rank", "max", "min", "rank", "row_number"})
 
 
 def database_of(properties: Mapping[str, str] | None, own: str) -> str:
@@ -23,39 +30,122 @@ def database_of(properties: Mapping[str, str] | None, own: str) -> str:
     return (properties or {}).get(DATABASE) or own
 
 
-def is_of_spark(properties: Mapping[str, str] | None) -> bool:
-    """Whether Spark has created the view."""
-    return any(it in (properties or {}) for it in (DATABASE, _PARTS, _VERSION))
+class HiveRules:
+    """What a view may say beyond what is refused everywhere: in a view of Hive, everything. See `rules_of`."""
+
+    def compare(self, one: Typed, other: Typed) -> None:
+        """Raises CannotTranslate for values whose comparison means something else than in Hive."""
+
+    def call(self, name: str, arguments: Sequence[Typed]) -> None:
+        """Raises CannotTranslate for a function, in lower case, whose result is another than in Hive."""
+
+    def aggregate(self, name: str, arguments: Sequence[Typed]) -> None:
+        """The same for an aggregate function, or a function over a window."""
+
+    def cast(self, value: Typed, to: HiveType) -> None:
+        """Raises CannotTranslate for a cast that gives something else than in Hive."""
+
+    def calculate(self, one: Typed, operator: str, other: Typed) -> None:
+        """Raises CannotTranslate for arithmetic, or an item of an array or a map (`[]`), with another result."""
+
+    def mix(self, types: Sequence[HiveType]) -> None:
+        """Raises CannotTranslate for types whose common type is another: in CASE, IF, coalesce, UNION."""
 
 
-def refuse_comparison(one: Typed, other: Typed) -> None:
-    """Raises CannotTranslate for a string beside an integer: Spark makes an integer of it, Hive a double."""
-    if (one.type.is_text and other.type.is_integer) or (one.type.is_integer and other.type.is_text):
-        raise CannotTranslate("a comparison of a string with an integer in a view of Spark")
+class SparkRules(HiveRules):
+    """A view of Spark that is not in ANSI mode."""
+
+    def compare(self, one: Typed, other: Typed) -> None:
+        """Spark makes an integer of a string beside an integer, Hive a double."""
+        if (one.type.is_text and other.type.is_integer) or (one.type.is_integer and other.type.is_text):
+            raise CannotTranslate("a comparison of a string with an integer in a view of Spark")
+
+    def call(self, name: str, arguments: Sequence[Typed]) -> None:
+        """Some functions differ with NULLs, or before a string's head."""
+        is_safe = name not in _HIVES_OWN
+        if name in {"substr", "substring"}:
+            start = arguments[1].literal if len(arguments) > 1 else None
+            is_safe = isinstance(start, int) and start >= 0
+        if not is_safe:
+            raise CannotTranslate(f"the function {name} in a view of Spark")
+
+    def cast(self, value: Typed, to: HiveType) -> None:  # noqa: ARG002 - the value counts in ANSI mode
+        """Spark does not cut a string to some length."""
+        if to.name in {"char", "varchar"}:
+            raise CannotTranslate(f"a cast to {to} in a view of Spark")
 
 
-def refuse_call(name: str, arguments: Sequence[Typed]) -> None:
-    """Raises CannotTranslate for a function whose result is another in Hive: with NULLs, or before a string's head."""
-    is_safe = name not in _HIVES_OWN
-    if name in {"substr", "substring"}:
-        start = arguments[1].literal if len(arguments) > 1 else None
-        is_safe = isinstance(start, int) and start >= 0
-    if not is_safe:
-        raise CannotTranslate(f"the function {name} in a view of Spark")
+class AnsiRules(SparkRules):
+    """A view of Spark in ANSI mode, the default of Spark 4: allowed is what never fails, or also fails in Trino.
+
+    https://spark.apache.org/docs/latest/sql-ref-ansi-compliance.html
+    """
+
+    def compare(self, one: Typed, other: Typed) -> None:
+        """A string beside a number is cast, which may fail; one beside a date is refused unless it is written well."""
+        SparkRules.compare(self, one, other)
+        if (one.type.is_text and other.type.is_number) or (one.type.is_number and other.type.is_text):
+            raise _fails("a comparison of a string with a number")
+
+    def call(self, name: str, arguments: Sequence[Typed]) -> None:
+        """Functions that take each value of their type, if no argument has to be cast."""
+        SparkRules.call(self, name, arguments)
+        if name in _NEVER_FAIL_ON_TEXT:
+            is_safe = arguments[0].type.is_text and all(it.type.is_text or it.is_constant for it in arguments[1:])
+        elif name in _NEVER_FAIL_ON_DAYS:
+            is_safe = all(it.type.name in {"date", "timestamp"} for it in arguments)
+        else:
+            is_safe = name in _CHOOSE
+        if not is_safe:
+            raise _fails(f"the function {name}")
+        if name in _CHOOSE:
+            self.mix([it.type for it in (arguments[1:] if name == "if" else arguments)])
+
+    def aggregate(self, name: str, arguments: Sequence[Typed]) -> None:
+        """An overflow of a sum is an error in Trino, too."""
+        is_number = name in {"avg", "sum"} and all(it.type.is_number for it in arguments)
+        if not (is_number or name in _NEVER_FAIL_OVER_ROWS):
+            raise _fails(f"the function {name}")
+
+    def cast(self, value: Typed, to: HiveType) -> None:
+        """Integers fit, or fail in Trino, too; what is written is text for all."""
+        SparkRules.cast(self, value, to)
+        is_widened = value.type.is_integer and (to.is_integer or to.name == "double")
+        is_date = to == DATE and isinstance(value.literal, str) and is_day(value.literal)
+        is_same = value.type in {to, VOID} or to == STRING or (value.type, to) == (DATE, TIMESTAMP)
+        if not (is_same or is_widened or is_date):
+            raise _fails(f"a cast from {value.type} to {to}")
+
+    def calculate(self, one: Typed, operator: str, other: Typed) -> None:
+        """Sums and products overflow in Trino, too; what is divided by zero, and quotients of decimals, do not."""
+        is_safe = one.type.is_number and other.type.is_number
+        if operator not in {"+", "-", "*"}:
+            is_divisor = isinstance(other.literal, int) and other.literal != 0
+            is_safe = operator in {"/", "%", "div"} and one.type.is_integer and is_divisor
+        if not is_safe:
+            raise _fails(f"{one.type} {operator} {other.type}")
+
+    def mix(self, types: Sequence[HiveType]) -> None:
+        """A string beside something else is cast to that, which may fail."""
+        known = [it for it in types if it != VOID]
+        if any(it.is_text for it in known) and not all(it.is_text for it in known):
+            raise _fails("strings and other values in one column")
 
 
-def refuse_cast(to: HiveType) -> None:
-    """Raises CannotTranslate for a cast to a string of some length: Spark does not cut it."""
-    if to.name in {"char", "varchar"}:
-        raise CannotTranslate(f"a cast to {to} in a view of Spark")
+HIVE, _SPARK, _ANSI = HiveRules(), SparkRules(), AnsiRules()
 
 
-def refuse_other_rules(view: Any) -> None:
-    """Raises CannotTranslate for a view of Spark with a catalog of its own, or that fails where Hive gives NULL."""
+def rules_of(view: Any) -> HiveRules:
+    """The rules for the text of a view. Raises CannotTranslate for a view of Spark in a catalog of its own."""
     properties = view.parameters or {}
-    version = properties.get(_VERSION, "")
     if properties.get(_PARTS, "2") != "2":
         raise CannotTranslate("a view of Spark in another catalog")
+    if not any(it in properties for it in (DATABASE, _PARTS, _VERSION)):
+        return HIVE
+    version = properties.get(_VERSION, "")
     by_default = version[:1].isdigit() and int(version.split(".")[0]) >= _ANSI_BY_DEFAULT and _PARTS in properties
-    if properties.get(_ANSI, str(by_default)).lower() == "true":
-        raise CannotTranslate("a view of Spark in ANSI mode, which fails where Hive gives NULL")
+    return _ANSI if properties.get(_IS_ANSI, str(by_default)).lower() == "true" else _SPARK
+
+
+def _fails(what: str) -> CannotTranslate:
+    return CannotTranslate(f"{what} in a view of Spark in ANSI mode, which may fail where Trino gives NULL")

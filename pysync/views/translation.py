@@ -10,7 +10,7 @@ from pysync.model.names import normalized
 from pysync.views.queries import query, renamed
 from pysync.views.refusal import CannotTranslate
 from pysync.views.scopes import ColumnsOf, Scope
-from pysync.views.spark import database_of, is_of_spark, refuse_other_rules
+from pysync.views.spark import database_of, rules_of
 from pysync.views.text import understood
 from pysync.views.types import DATE, STRING, Columns, HiveType, parse_type
 
@@ -28,11 +28,11 @@ def translate(view: Any, columns_of: ColumnsOf) -> Translation:
 
     The same view and the same tables give the same text.
     """
-    refuse_other_rules(view)
+    scope = _scope(view, columns_of)
     declared = (view.sd.cols if view.sd is not None else None) or ()
     wanted = [(normalized(it.name or ""), parse_type(it.type or "")) for it in declared]
     try:
-        sql, found = query(understood(view.viewExpandedText or view.viewOriginalText or ""), _scope(view, columns_of))
+        sql, found = query(understood(view.viewExpandedText or view.viewOriginalText or ""), scope)
     except RecursionError:
         raise CannotTranslate("the query is nested too deeply") from None
     _assert_same(wanted, found)
@@ -43,7 +43,7 @@ def translate(view: Any, columns_of: ColumnsOf) -> Translation:
 
 def _scope(view: Any, columns_of: ColumnsOf) -> Scope:
     database = normalized(database_of(view.parameters, view.dbName))
-    return Scope(columns_of, database, of_spark=is_of_spark(view.parameters))
+    return Scope(columns_of, database, rules=rules_of(view))
 
 
 def _assert_same(wanted: Columns, found: Columns) -> None:

@@ -77,16 +77,78 @@ def test_names_without_a_database_are_where_spark_says() -> None:
     assert '"other"."w"' in translated("select id from w", {"id": "int"}, parameters=parameters).sql
 
 
+NAMED = {"view.catalogAndNamespace.numParts": "2"}
+
+
 @pytest.mark.parametrize(
     ("parameters", "reason"),
     [
-        ({"view.sqlConfig.spark.sql.ansi.enabled": "true"}, "ANSI"),
-        ({"view.catalogAndNamespace.numParts": "2", "spark.sql.create.version": "4.0.1"}, "ANSI"),
+        ({**NAMED, "view.sqlConfig.spark.sql.ansi.enabled": "true"}, "ANSI"),
+        ({**NAMED, "spark.sql.create.version": "4.0.1"}, "ANSI"),
         ({"view.catalogAndNamespace.numParts": "3"}, "another catalog"),
     ],
 )
 def test_a_view_of_spark_with_other_rules_is_refused(parameters: Mapping[str, str], reason: str) -> None:
-    assert reason in refused("select id from t", {"id": "int"}, parameters=parameters)
+    assert reason in refused("select cast(s as int) as x from t", {"x": "int"}, parameters=parameters)
+
+
+ANSI = {**NAMED, "view.catalogAndNamespace.part.1": "db", "view.sqlConfig.spark.sql.ansi.enabled": "true"}
+
+
+@pytest.mark.parametrize(
+    "expression",
+    [
+        "cast(s as int) = 1",
+        "cast(s as date) = dt",
+        "cast(d as int) = 1",
+        "s > 1.5e0",
+        "id / b = 1",
+        "id % b = 1",
+        "id div b = 1",
+        "id / 0 = 1",
+        "s + 1 = 2",
+        "-s = 1",
+        "arr[0] = 1",
+        "to_date(s) = dt",
+        "year(s) = 2020",
+        "date_add(s, 1) = dt",
+        "round(d, 1) = 1",
+        "upper(dt) = 'A'",
+        "case when id = 1 then s else 1 end = '1'",
+        "if(id = 1, s, dt) = '1'",
+        "coalesce(s, id) = '1'",
+        "s || id = '1'",
+        "sum(s) over (partition by id) = 1",
+        "lag(s) over (order by id) = 's'",
+    ],
+)
+def test_what_may_fail_in_ansi_mode_is_refused(expression: str) -> None:
+    assert "ANSI mode" in refused(f"select {expression} as x from t", {"x": "boolean"}, parameters=ANSI)
+
+
+@pytest.mark.parametrize(
+    "expression",
+    [
+        "id = 1 and s = 'x' or not b > 2",
+        "s like 'a%' and s in ('a', 'b') and id between 1 and 3",
+        "upper(trim(s)) = 'A' and substr(s, 2, 1) = 'x' and s || s = 'xx'",
+        "cast(id as bigint) = 1 and cast(id as string) = '1' and cast(id as double) > 0",
+        "id + b * 2 - 1 > 0 and -id < 0 and id / 2 > 1 and id % 2 = 0 and id div 2 = 1",
+        "case when id = 1 then s else 'no' end = 'no' and if(id = 1, id, null) = 1 and coalesce(s, '') = ''",
+        "dt >= date '2020-01-01' and year(dt) = 2020 and dt >= '2020-01-01'",
+        "row_number() over (partition by s order by id) = 1",
+        "sum(id) over (partition by s) > 1",
+    ],
+)
+def test_what_cannot_fail_or_fails_in_both_is_translated_in_ansi_mode(expression: str) -> None:
+    text, columns = f"select {expression} as x from t", {"x": "boolean"}
+    assert translated(text, columns, parameters=ANSI).sql == translated(text, columns).sql
+
+
+def test_a_union_in_ansi_mode_does_not_mix_strings_with_numbers() -> None:
+    text = "select s as x from t union all select {} as x from t"
+    assert "ANSI mode" in refused(text.format("id"), {"x": "string"}, parameters=ANSI)
+    assert translated(text.format("upper(s)"), {"x": "string"}, parameters=ANSI).sql
 
 
 OF_SPARK = {
