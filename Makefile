@@ -19,7 +19,7 @@ EXTRAS := spark,aws,delta,hudi,web,embedded,embedded-aws,dev
 # Else every one of some hundred processes that a test starts compiles all of pysync anew.
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: help setup man jar dist demo test test-athena test-views test-aws test-spark test-crash test-readme test-browser simulate test-versions test-kerberos chaos both-ways lint format bench compare-agents pictures clean doctor doctor-python doctor-build
+.PHONY: help setup man jar dist demo test test-athena test-views test-aws test-spark test-crash test-readme test-browser test-all simulate test-versions test-kerberos chaos both-ways lint format bench compare-agents pictures clean doctor doctor-python doctor-build
 
 help: ## show this help
 	@awk -F ':.*## ' '/^[a-zA-Z_%-]+:.*## / {printf "  %-14s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -88,6 +88,8 @@ test-spark: setup $(JAR) $(ARCHIVE) ## the tests that need a Spark: copying behi
 test-crash: setup $(JAR) $(ARCHIVE) ## kills, outages and other long runs on real servers: some twenty minutes
 	@$(BIN)/python -m pytest -n 3 --dist loadfile -m crash $(ARGS)
 
+test-all: lint test test-athena test-spark test-crash test-browser ## lint, test and the suites beside it: an hour
+
 test-readme: setup $(JAR) ## README's set-up and docs/quickstart.md, as they stand; the set-up in a fresh Debian (needs root, debootstrap, iproute2)
 	@$(BIN)/python -m pytest -s tests/readme $(ARGS)
 
@@ -95,6 +97,7 @@ chaos: setup $(JAR) $(ARCHIVE) ## the long suite: streams of DDL against kills o
 	@$(BIN)/python -m tests.chaos
 	@PYSYNC_COPY_CHANGES=200 $(BIN)/python -m pytest -m spark tests/integration/test_copy_drain.py -k reader $(ARGS)
 	@PYSYNC_EXAMPLES=40 $(BIN)/python -m pytest --timeout=3600 tests/chaos tests/unit/test_properties.py tests/unit/test_refresh_properties.py $(ARGS)
+	@PYSYNC_ACTS=50 PYSYNC_BARRIERS=50 $(BIN)/python -m pytest --timeout=3600 -m crash tests/integration/test_targets_at_work.py tests/crash/test_consistent_points.py $(ARGS)
 	@PYSYNC_EXAMPLES=40 $(BIN)/python -m pytest tests/unit/test_arguments.py tests/unit/test_config_garbage.py $(ARGS)
 
 test-browser: setup $(JAR) $(ARCHIVE) ## the page in a real Chromium (Debian: chromium chromium-driver; as root they are installed)

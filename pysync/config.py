@@ -19,12 +19,13 @@ from pysync.sections import (
     SourceConfig,
     WebConfig,
     checked,
-    read_tables,
+    read_text,
     refusal,
+    tables_in,
     taken_targets,
 )
 from pysync.targets.kinds import target_kind
-from pysync.targets.settings import SparkWish, TargetSettings
+from pysync.targets.settings import PolicySettings, SparkWish, TargetSettings
 
 
 class Config(Sections):
@@ -58,19 +59,25 @@ def load_config(path: Path, *, lives: bool = True) -> Config:
 
     Raises UsageError with every problem, one a line, each with the key that it is about.
     """
-    tables = read_tables(path)
+    return read_config(read_text(path), path, lives=lives)
+
+
+def read_config(text: str, path: Path, *, lives: bool = True) -> Config:
+    """As `load_config`, of a text that is or shall be in the file at `path`."""
+    tables = tables_in(text, path)
     problems: list[str] = []
     listed = taken_targets(tables, problems)
     sections = checked(Sections, tables, "", problems)
     targets = tuple(target for target in _targets(listed, sections, problems, lives=lives) if target)
     if problems or sections is None:
-        raise refusal(path, problems)
+        raise refusal(path, text, problems)
     return Config.model_construct(**dict(sections), targets=targets)
 
 
 def load_partial(path: Path) -> Partial:
     """As `load_config`, of a file with problems whatever has none. Raises UsageError if it is no TOML file."""
-    tables = read_tables(path)
+    text = read_text(path)
+    tables = tables_in(text, path)
     problems: list[str] = []
     listed = taken_targets(tables, problems)
     sections = checked(Sections, tables, "", problems)
@@ -85,7 +92,7 @@ def load_partial(path: Path) -> Partial:
         status_grace=sections.status_grace if sections else Sections.model_fields["status_grace"].default,
         targets=tuple(target for target in found if target),
         unread=tuple(_name_of(table, at) for at, table in enumerate(listed) if not found[at]),
-        problems=tuple(str(refusal(path, problems)).splitlines()),
+        problems=tuple(str(refusal(path, text, problems)).splitlines()),
     )
 
 
@@ -134,13 +141,16 @@ def _target(table: Any, where: str, problems: list[str]) -> TargetSettings | Non
 def _untranslatable(target: TargetSettings, where: str) -> list[str]:
     """Patterns and renames that cannot be read: the first of each key."""
     problems = []
-    for key in ("policy", "include", "exclude", "tables"):
-        # One key at a time: the translator's refusal does not say which key it is about.
-        alone = {"name": target.name, "kind": target.kind, key: getattr(target, key)}
-        try:
-            Translator.of(TargetSettings(**alone))
-        except UsageError as error:
-            problems.append(f"{where}.{key}: target {target.name!r}: {error}")
+    each: list[tuple[str, PolicySettings]] = [(where, target)]
+    each += [(f"{where}.policies[{at}]", policy) for at, policy in enumerate(target.policies)]
+    for place, settings in each:
+        for key in ("policy", "include", "exclude", "databases", "tables"):
+            # One key at a time: the translator's refusal does not say which key it is about.
+            alone = {"name": target.name, "kind": target.kind, key: getattr(settings, key)}
+            try:
+                Translator.of(TargetSettings(**alone))
+            except UsageError as error:
+                problems.append(f"{place}.{key}: target {target.name!r}: {error}")
     return problems
 
 

@@ -15,6 +15,9 @@ from pysync.text import count, duration
 REFUSED_SECONDS = 60.0
 """A listener that is locked out tries every other second; a refusal that is older is over."""
 
+DISABLED = "disabled"
+"""The state of a target that pysync.toml has disabled."""
+
 _MIB = 1024 * 1024
 _ILL = frozenset({"failing", "stopped"})
 _PARTS_OF_TARGETS = frozenset({"drain", "scope", "verify"})
@@ -152,6 +155,8 @@ def _gaps(status: Status) -> list[Problem]:
 def _targets(status: Status) -> Iterator[Problem]:
     for it in status["targets"]:
         name = it["name"]
+        if it["state"] == DISABLED:
+            continue  # on purpose, for as long as somebody wants; what is parked is retried when it is enabled
         if it["paused"]:
             text = f"target {name} is paused: {it['paused']['reason']}"
             yield Problem("target_paused", "warning", text, target=name, hint=f"pysync resume {name}")

@@ -119,7 +119,14 @@ class QueueConfig(_Section):
         default=256, ge=0, description="Minimum free disk space in MiB. Below it the queue takes no events."
     )
     retain: Duration = Field(
-        default=0, description="How long events are kept as history after every target has them: 12h, 7d."
+        default=7 * 86400,
+        description="How long events are kept as history after every target has them: 12h, 7d. 0s: not at all.",
+    )
+    retain_mb: int = Field(
+        default=1024,
+        ge=1,
+        le=1024 * 1024,
+        description="Maximum size of the history in MiB. The oldest events go first.",
     )
 
 
@@ -132,6 +139,17 @@ class JournalConfig(_Section):
         ge=1,
         le=1024 * 1024,
         description="Maximum size of the journal in MiB. The oldest records go first.",
+    )
+
+
+class DumpConfig(_Section):
+    """`[dump]`: where REPL DUMP writes, and for how long it is kept (docs/repl.md)."""
+
+    root: PlainPath | None = Field(
+        default=None, description="Directory of dumps. `pysync repl` makes a new directory in it for each REPL DUMP."
+    )
+    keep: Interval = Field(
+        default=7 * 86400, description="REPL DUMP removes dumps in root that are older: 12h, 7d. Loads keep a dump."
     )
 
 
@@ -213,6 +231,7 @@ class Sections(_Section):
     bridge: BridgeConfig = BridgeConfig()
     queue: QueueConfig = QueueConfig()
     journal: JournalConfig = JournalConfig()
+    dump: DumpConfig = DumpConfig()
     verify: VerifyConfig = VerifyConfig()
     web: WebConfig = WebConfig()
     spark: SparkConfig = SparkConfig()
@@ -237,20 +256,21 @@ def load_outline(path: Path) -> Outline:
 
     Raises UsageError with every problem found, one a line, each with the key that it is about.
     """
-    tables = read_tables(path)
+    text = read_text(path)
+    tables = tables_in(text, path)
     problems: list[str] = []
     listed = taken_targets(tables, problems)
     sections = checked(Sections, tables, "", problems)
     found = [checked(_Named, _table(it), f"targets[{at}]", problems) for at, it in enumerate(listed)]
     if problems or sections is None:
-        raise refusal(path, problems)
+        raise refusal(path, text, problems)
     return Outline(sections.queue.directory, tuple(target.name for target in found if target))
 
 
-def read_tables(path: Path) -> dict[str, Any]:
-    """What is written in a TOML file. Raises UsageError for a file that cannot be read, or is not TOML."""
+def read_text(path: Path) -> str:
+    """The text of a TOML file, with its ends of lines as they are. Raises UsageError if it cannot be read."""
     try:
-        tables: dict[str, Any] = tomllib.loads(path.read_text(encoding="utf-8"))
+        return path.read_bytes().decode()
     except OSError as error:
         raise UsageError(
             f"cannot read {path}: {error.strerror}",
@@ -258,6 +278,12 @@ def read_tables(path: Path) -> dict[str, Any]:
         ) from error
     except UnicodeDecodeError as error:
         raise UsageError(f"{path} is not TOML: byte {error.start + 1} is not UTF-8") from error
+
+
+def tables_in(text: str, path: Path) -> dict[str, Any]:
+    """What the text of the file at `path` says. Raises UsageError if it is not TOML."""
+    try:
+        tables: dict[str, Any] = tomllib.loads(text)
     except tomllib.TOMLDecodeError as error:
         place, said = fault(str(error))
         raise UsageError(f"{path}{_shown(place)} is not TOML: {said}") from error
@@ -282,9 +308,9 @@ def checked(model: type[M], table: dict[str, Any], where: str, problems: list[st
         return None
 
 
-def refusal(path: Path, problems: list[str]) -> UsageError:
+def refusal(path: Path, text: str, problems: list[str]) -> UsageError:
     """All of the problems of a file, one a line, in the order of the file: `pysync.toml:7:1: targets[0].lanes: …`."""
-    found = places(path.read_text(encoding="utf-8"))
+    found = places(text)
     placed = [(place_of(problem.partition(": ")[0], found), problem) for problem in problems]
     placed.sort(key=lambda it: it[0] or (sys.maxsize, 0))
     return UsageError("\n".join(f"{path}{_shown(at)}: {problem}" for at, problem in placed))

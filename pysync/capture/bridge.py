@@ -44,8 +44,16 @@ log = structlog.get_logger(__name__)
 class Reception:
     """Takes events in, from any thread. None of `ping`, `append` and `report` raises: every outcome is an answer."""
 
-    def __init__(self, intake: Intake, watch: GapWatch, overlaps: Overlaps) -> None:
+    def __init__(
+        self,
+        intake: Intake,
+        watch: GapWatch,
+        overlaps: Overlaps,
+        lost: Sequence[Callable[[Event], str | None]] = (),
+    ) -> None:
+        """`lost` tell of an event which cluster may have lost changes, so that everything is compared with it."""
         self._intake = intake
+        self._lost = lost
         self._watch = watch
         self._overlaps = overlaps
         self._counting = threading.Lock()
@@ -66,12 +74,12 @@ class Reception:
         return min(answers, key=ANSWERS.index)
 
     def report(self, payload: str) -> str:
-        """Note what a listener tells of itself, every few seconds: `ok`, or `unreadable`.
+        """Note what a listener tells of itself, every few seconds: `ok`, maybe with a roll call, or `unreadable`.
 
         `full` or `failed` where it tells of an earlier one that has ended, and that cannot be recorded now.
         """
         try:
-            return "ok" if len(payload) <= _LONGEST_REPORT and self._watch.report(payload) else "unreadable"
+            return (len(payload) <= _LONGEST_REPORT and self._watch.report(payload)) or "unreadable"
         except (QueueFull, QueueFailed) as error:
             log.error("report_failed", reason=str(error))
             return "full" if isinstance(error, QueueFull) else "failed"
@@ -102,10 +110,9 @@ class Reception:
             news = self._intake.append_all(
                 [Entry(it.event.instance, it.event.sequence, it.event.source, it.data, firm=True) for it in found]
             )
-            # A goodbye that cannot be noted fails the whole batch: it is sent again, and what is queued is known then.
+            # What cannot be noted fails the whole batch: it is sent again, and what is queued is known then.
             for event in events:
-                if event.kind is Kind.GOODBYE:
-                    self._watch.goodbye(event.instance, event.sequence)
+                self._note(event)
         except QueueFull as error:
             self._watch.roll.refused(events)
             log.error("queue_full", events=len(events), reason=str(error))
@@ -123,6 +130,12 @@ class Reception:
             log.debug("event_received", kind=str(event.kind), id=event.id, new=new)
         crash_point("append.answering")
         return "queued"
+
+    def _note(self, event: Event) -> None:
+        if event.kind is Kind.GOODBYE:
+            self._watch.goodbye(event.instance, event.sequence)
+        for cluster in filter(None, (lost(event) for lost in self._lost)):
+            self._watch.lost(event, cluster)
 
     def _kept(self, found: _NoEvent) -> str:
         try:

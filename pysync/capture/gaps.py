@@ -15,13 +15,16 @@ from typing import Any
 
 from pysync.capture.clocks import Clocks
 from pysync.capture.roll import Roll
-from pysync.model.event import SIDECAR
+from pysync.capture.rollcall import RollCalls
+from pysync.model.event import SIDECAR, Event
 from pysync.queue import EventQueue, Instance
 from pysync.text import span
 
 _HOLE_SECONDS = 5.0
 _LONGEST_TICK = 2.0
 _LONGEST_NAME = 200
+TOLD = "told:"
+"""How the keys of gaps begin that another cluster has told of."""
 MOST = 2**53
 """The largest number of an event, or of bytes, that is believed."""
 _MOST_LISTENERS = 10_000
@@ -44,23 +47,28 @@ class _Listener:
 class GapWatch:
     """Finds gaps and records them in the queue. `silence_seconds` is how long a listener may say nothing.
 
-    `roll` knows who is to be heard of, for people; `clocks` how far the listeners' clocks are from ours.
+    `roll` knows who is to be heard of, for people; `clocks` how far the listeners' clocks are from ours; `calls` who
+    has told of itself since a moment.
     """
 
     queue: EventQueue
     silence_seconds: float
     roll: Roll = field(init=False)
     clocks: Clocks = field(default_factory=Clocks)
+    calls: RollCalls = field(default_factory=RollCalls)
     _listeners: dict[str, _Listener] = field(default_factory=dict)
     _lock: threading.Lock = field(default_factory=threading.Lock)
     _notification_id: int = 0
+    _has_heard: bool = False
 
     def __post_init__(self) -> None:
         """Recall the roll."""
         self.roll = Roll(self.queue, self.silence_seconds)
 
-    def report(self, payload: str) -> bool:
-        """Note what a listener tells of itself. False if that cannot be read, or the listener is one too many.
+    def report(self, payload: str) -> str:
+        """Note what a listener tells of itself; returns what to answer (see pysync.capture.rollcall).
+
+        Nothing ("") if the report cannot be read, or the listener is one too many.
 
         A report may also say that an earlier listener has ended. That is on disk when this returns, or QueueFull or
         QueueFailed is raised. From any thread.
@@ -71,25 +79,30 @@ class GapWatch:
             source, lost = str(told.get("source", "")), _number(told.get("lost", 0))
             sent_ms = _number(told["now"]) if "now" in told else None  # older listeners do not say
         except (ValueError, TypeError, KeyError, RecursionError):
-            return False
+            return ""
         if len(instance) > _LONGEST_NAME or len(source) > _LONGEST_NAME or self._is_one_too_many(instance):
-            return False
+            return ""
         if told.get("ended") is True:
             self._end(instance)
-            return True
+            return "ok"
         if sent_ms is not None:
             self.clocks.told(instance, sent_ms)
         with self._lock:
             listener = self._heard(instance)
             listener.highest, listener.idle = highest, waiting == 0
         self.roll.told(instance, source, given=highest, waiting=waiting, lost=lost)
-        return True
+        return self.calls.told(instance, highest, told)
 
     def heard(self, instance: str, notification_id: int | None = None) -> None:
         """Note that an event came from a listener, and its id in the notification log, if any. From any thread."""
         with self._lock:
             self._heard(instance)
             self._notification_id = max(self._notification_id, notification_id or 0)
+
+    def has_heard(self) -> bool:
+        """Whether any listener has reported, or sent an event, since the sidecar started."""
+        with self._lock:
+            return self._has_heard
 
     def is_settled(self) -> bool:
         """Whether no listener that is alive has events left to deliver."""
@@ -104,9 +117,38 @@ class GapWatch:
             )
             return self._notification_id if calm else 0
 
+    def retire(self) -> None:
+        """Expect no listener any more, because changes come in another way; one that is heard all the same counts."""
+        for instance in self._instances():
+            if _is_listener(instance.instance):
+                with self._lock:
+                    self._listeners.setdefault(instance.instance, _Listener()).ended = True
+                self.roll.strike(instance.instance)
+
     def goodbye(self, instance: str, sequence: int) -> None:
         """Note, durably, that an event was the last of a listener whose metastore ended in order."""
         self.queue.notes.put(f"goodbye:{instance}", str(sequence))
+
+    def has_come(self, instance: str, call: int) -> bool:
+        """Whether all that a listener had told its metastore's callers of when a roll call began has come.
+
+        A number that will never come counts as come once that is a gap: then it is the gap that has to be closed.
+        """
+        answer = self.calls.answered(instance)
+        if answer is None or answer.call < call:
+            return False
+        there = next((it for it in self.queue.intake.instances() if it.instance == instance), None)
+        known = there or Instance(instance, "", 0, 0, (), 0, 0)
+        holes = _holes(known, _Listener(highest=answer.sequence))
+        return all(
+            first > answer.sequence or self.queue.gaps.is_known(_missing(instance, first, last))
+            for first, last in holes
+        )
+
+    def lost(self, event: Event, cluster: str) -> None:
+        """Record, durably, that a cluster to which this one replicates may have lost changes, as the event says."""
+        reason = f"{cluster} may have lost changes"
+        self.queue.gaps.open(f"{TOLD}{event.instance}:{event.sequence}", reason)
 
     def look(self, seconds: float) -> int:
         """Record the gaps there are now; returns how many are new. `seconds` have passed since the last look.
@@ -145,6 +187,7 @@ class GapWatch:
     def _heard(self, instance: str) -> _Listener:
         listener = self._listeners.setdefault(instance, _Listener())
         listener.silent, listener.ended = 0.0, False
+        self._has_heard = True
         return listener
 
     def _look_at(self, instance: Instance, seconds: float) -> int:
@@ -171,11 +214,16 @@ class GapWatch:
 
     def _record_holes(self, instance: Instance, holes: tuple[tuple[int, int], ...]) -> int:
         told = (f"{span('event', *hole)} of metastore {instance.instance} did not arrive" for hole in holes)
-        keys = (f"missing:{instance.instance}:{first}-{last}" for first, last in holes)
+        keys = (_missing(instance.instance, *hole) for hole in holes)
         return sum(self._record(key, reason) for key, reason in zip(keys, told, strict=True))
 
     def _record(self, key: str, reason: str) -> int:
         return int(self.queue.gaps.open(key, reason))
+
+
+def _missing(instance: str, first: int, last: int) -> str:
+    """The key of the gap that these numbers are."""
+    return f"missing:{instance}:{first}-{last}"
 
 
 def _number(told: object) -> int:

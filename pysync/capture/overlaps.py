@@ -29,7 +29,9 @@ from pysync.queue import EventQueue
 CLOSE_SECONDS = 5.0
 """Events further apart are taken to be in order: as long as a callback may lag behind its commit."""
 
-_CALM_SECONDS = 2.0
+CALM_SECONDS = 2.0
+"""For so long a table must be left alone until it is refreshed, or it is after half a minute."""
+
 _LATEST_SECONDS = 30.0
 _REMEMBERED = 50_000
 _WAITING = 10_000
@@ -46,7 +48,7 @@ _Key = tuple[TableName, "str | tuple[str, ...]"]
 
 
 _SEVERAL = ("several", None)
-"""The origin of events that came together from more than one."""
+"""The origin of an event that may be older than one that is forgotten: it is of no thread."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,17 +62,28 @@ class _KeyOf:
 
 @dataclass(frozen=True, slots=True)
 class _Came:
-    """When an event came (monotonic seconds), when its listener was called, and in which thread."""
+    """When an event came (monotonic seconds), when its listener was called, and in which thread.
+
+    `other` is the last event of the same key from any other thread.
+    """
 
     at: float
     time_ms: int
     origin: tuple[str, str | None]
     tables: frozenset[TableName] = frozenset()
+    other: _Came | None = None
 
     def may_belong_before(self, last: _Came) -> bool:
-        """Whether it may be the older one, though it came after `last`."""
+        """Whether it may be older than `last`, or than the last event of another thread, though it came after both."""
+        other = last if self.origin != last.origin else last.other
         # However much later it comes: it may have waited in its spool.
-        return self.origin != last.origin and (self.at - last.at < CLOSE_SECONDS or self.time_ms < last.time_ms)
+        return other is not None and (self.at - other.at < CLOSE_SECONDS or self.time_ms < other.time_ms)
+
+    def after(self, last: _Came | None) -> _Came:
+        """The same event, as the one that came after `last`."""
+        if last is None:
+            return self
+        return replace(self, other=replace(last, other=None) if self.origin != last.origin else last.other)
 
 
 @dataclass(slots=True)
@@ -128,11 +141,18 @@ class Overlaps:
             due = [
                 name
                 for name, it in self._asked.items()
-                if now - it.changed >= _CALM_SECONDS or now - it.since >= _LATEST_SECONDS
+                if now - it.changed >= CALM_SECONDS or now - it.since >= _LATEST_SECONDS
             ]
             for name in due:
                 del self._asked[name]
         return due
+
+    def unsettled(self, upto: float) -> set[TableName]:
+        """The tables and databases to refresh because of events that came up to then (monotonic seconds), as far as
+        `due` has looked at them.
+        """
+        with self._looking:
+            return {name for name, it in self._asked.items() if it.since <= upto}
 
     def lately(self, limit: int = 1000) -> list[TableName]:
         """The tables whose events came last, the latest first."""
@@ -177,8 +197,9 @@ class Overlaps:
         last = self._last.get(key.name)
         overlaps = came.may_belong_before(last) if last is not None else self._may_belong_before_forgotten(came)
         if key.counts:
-            # Which of the two was last is not known, so a close event of either thread overlaps again.
-            self._last[key.name] = replace(came, origin=_SEVERAL) if overlaps else came
+            # Of which thread the one was that is forgotten nobody knows.
+            new = replace(came, origin=_SEVERAL) if overlaps and last is None else came
+            self._last[key.name] = new.after(last)
             self._last.move_to_end(key.name)
             self._forget(came.at)
         if last is not None and overlaps and key.minds:

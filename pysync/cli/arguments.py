@@ -84,6 +84,50 @@ def instant(value: Any) -> float:
         raise typer.BadParameter(told) from None
 
 
+def period(value: Any) -> float:
+    """How long, in seconds: `30s`, `5m` or `2h`, and not nothing."""
+    if isinstance(value, (int, float)):  # a default
+        return float(value)
+    try:
+        found = seconds(str(value).strip())
+    except ValueError as error:
+        raise typer.BadParameter(str(error)) from None
+    if not found:
+        raise typer.BadParameter(f"{quoted(str(value))} is not a length of time; write 30s, 5m or 2h")
+    return float(found)
+
+
+def ago(value: Any) -> int:
+    """How long ago, in seconds."""
+    text = str(value).strip()
+    try:
+        found = seconds(text)
+    except ValueError as error:
+        raise typer.BadParameter(str(error)) from None
+    if found is None:
+        raise typer.BadParameter(f"{quoted(text)} is not a duration; write 30m, 12h or 7d")
+    return found
+
+
+class Bound(NamedTuple):
+    """The begin or end of a range of events: a position, or a time in seconds since 1970."""
+
+    position: int | None
+    time: float | None
+
+
+def bound(value: Any) -> Bound:
+    """A position, or a time as `instant` takes it."""
+    text = str(value).strip()
+    if text.removeprefix("-").isdecimal():
+        return Bound(number(1)(text), None)
+    try:
+        return Bound(None, instant(text))
+    except typer.BadParameter:
+        told = f"{quoted(text)} is neither a position nor a time; write 4711, 2h (ago) or 2026-01-31T12:00"
+        raise typer.BadParameter(told) from None
+
+
 def choice(*known: str) -> Callable[[Any], str]:
     """One of these words."""
 

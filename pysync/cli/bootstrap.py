@@ -14,7 +14,7 @@ from rich.progress import BarColumn, Progress, TextColumn
 
 from pysync import logs
 from pysync.cli.bootstrap_progress import so_far
-from pysync.cli.output import AsJson, ConfigFile, ask_about, one_target, print_json, print_table, say
+from pysync.cli.output import AsJson, ConfigFile, ask_about, chosen, one_target, print_json, print_table, say
 from pysync.config import load_config
 from pysync.control.client import NoSidecar
 from pysync.errors import PysyncError
@@ -77,7 +77,7 @@ def _by_the_sidecar(config: Path, target: str | None) -> Mapping[str, Any]:
 def _by_itself(config: Path, target: str | None) -> Mapping[str, Any]:
     loaded = load_config(config)
     logs.configure("error", loaded.log.format)  # the progress bar tells the rest
-    names = [it.name for it in loaded.targets if target in {None, it.name}]
+    names = [it.name for it in chosen(config, target, loaded.targets)]
     try:
         with shown() as tell:
             return run_once(loaded, names, tell)

@@ -15,12 +15,16 @@ from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn
 from pysync import logs
 from pysync.cli.arguments import choice, number, path
 from pysync.cli.bootstrap import shown
-from pysync.cli.output import AsJson, ConfigFile, assert_target, one_target, print_json, progress, say
+from pysync.cli.load_plan import print_plans
+from pysync.cli.output import AsJson, ConfigFile, chosen, one_target, print_json, progress, say
 from pysync.config import Config, load_config
-from pysync.dump.index import open_dump
+from pysync.dump.index import Dump, open_dump
 from pysync.dump.manifest import Counts, Manifest, Within
+from pysync.dump.root import held
+from pysync.dump.scope import scope_of
 from pysync.errors import UsageError
-from pysync.jobs.dumping import Wanted, dump_once, scope_of
+from pysync.jobs.dumping import Wanted, dump_once
+from pysync.jobs.load_plan import load_plans
 from pysync.jobs.loading import Loaded, load_once
 from pysync.text import count
 
@@ -61,7 +65,22 @@ To = Annotated[
 ]
 Limit = Annotated[
     int | None,
-    typer.Option("--limit", metavar="N", parser=number(1), help="With --from: read at most N notifications."),
+    typer.Option(
+        "--limit",
+        metavar="N",
+        parser=number(1),
+        help="With --from: stop after N notifications about what is dumped; others do not count.",
+    ),
+]
+Replaced = Annotated[
+    str | None,
+    typer.Option(
+        "--replace",
+        metavar="POLICY",
+        parser=policy_text,
+        help="The policy of the dumps before this one. What only it takes is dropped on load; what only the new one "
+        "takes is dumped whole, also with --from.",
+    ),
 ]
 Files = Annotated[
     Literal["copy", "list", "none"],
@@ -84,6 +103,7 @@ def dump(
     directory: Directory,
     *,
     policy: DumpedPolicy = None,
+    replace: Replaced = None,
     since: Since = None,
     to: To = None,
     limit: Limit = None,
@@ -106,17 +126,17 @@ def dump(
     """
     loaded = load_config(config)
     logs.configure("error", loaded.log.format)
-    wanted = Wanted(policy, since, to, limit, files)
-    try:
-        with _bar() as tell:
-            manifest = dump_once(loaded, directory, wanted, tell)
-    except KeyboardInterrupt:
-        say("stopped; run the command again to continue", err=True)
-        raise
+    wanted = Wanted(_within(policy), since, to, limit, files, _within(replace))
+    with until_stopped(), table_bar() as tell:
+        manifest = dump_once(loaded, directory, wanted, tell)
     if as_json:
         print_json(_dumped(directory, manifest))
     else:
         _print_dumped(directory, manifest)
+
+
+def _within(policy: str | None) -> Within | None:
+    return None if policy is None else Within(policy=policy)
 
 
 def load(
@@ -136,6 +156,9 @@ def load(
             help="Load the data files of the dump (copy), or only its metadata (none).",
         ),
     ] = "copy",
+    dry_run: Annotated[
+        bool, typer.Option("--dry-run", help="Show what would be put and dropped at each target, and change nothing.")
+    ] = False,
     as_json: AsJson = False,
 ) -> None:
     """Import the dump in DIRECTORY into the targets. Policy, renames, locations and drops apply as in a bootstrap.
@@ -144,35 +167,55 @@ def load(
     pysync created them. Only differences are written, so the command may run twice; after a kill it continues. Spark
     copies the data files of the dump before the metadata is written; targets need copy = true for that.
 
+    With --dry-run: show which tables each target would get, and what it would lose. The queue and the targets are only
+    read, so a sidecar may run.
+
     FILE has the name of the source as it was when the dump was made ([source] name), and the targets here. No sidecar
     may run on its queue. Exit code 1 if the dump is damaged or does not fit, or if events were parked.
     """
     loaded = load_config(config, lives=False)
     logs.configure("error", loaded.log.format)
-    names = _targets(config, loaded, target)
-    try:
-        with progress("checking the dump") as tells:
-            found_whole = open_dump(directory, lambda done, all_: tells(f"{done / 1e6:,.0f} of {all_ / 1e6:,.0f} MB"))
-        with shown() as tell:
-            found = load_once(loaded, found_whole, names, tell, force=force, files=files)
-    except KeyboardInterrupt:
-        say("stopped; run the command again to continue", err=True)
-        raise
+    names = targets_of(config, loaded, target)
+    if dry_run:
+        with opened_dump(directory) as dump:
+            print_plans(load_plans(loaded, dump, names), as_json=as_json)
+        return
+    with until_stopped(), opened_dump(directory) as found_whole, shown() as tell:
+        found = load_once(loaded, found_whole, names, tell, force=force, files=files)
     if as_json:
-        print_json(_loaded(found))
+        print_json(loaded_json(found))
     else:
         _print_loaded(found)
     if any(found.parked.values()):
         raise typer.Exit(1)
 
 
-def _targets(config: Path, loaded: Config, name: str | None) -> list[str]:
-    assert_target(config, name, [it.name for it in loaded.targets])
-    return [it.name for it in loaded.targets if name in {None, it.name}]
+@contextmanager
+def opened_dump(directory: Path) -> Iterator[Dump]:
+    """A dump that was checked as a whole, and is not removed while the block runs."""
+    with held(directory):
+        with progress("checking the dump") as tells:
+            dump = open_dump(directory, lambda done, all_: tells(f"{done / 1e6:,.0f} of {all_ / 1e6:,.0f} MB"))
+        yield dump
 
 
 @contextmanager
-def _bar() -> Iterator[Callable[[str, Counts, int], None]]:
+def until_stopped(again: str = "run the command again to continue") -> Iterator[None]:
+    """Tell a person who stops a dump or a load how to go on."""
+    try:
+        yield
+    except KeyboardInterrupt:
+        say(f"stopped; {again}", err=True)
+        raise
+
+
+def targets_of(config: Path, loaded: Config, name: str | None) -> list[str]:
+    """The names of all targets, or the one that was asked for. Raises UsageError for one that is unknown."""
+    return [it.name for it in chosen(config, name, loaded.targets)]
+
+
+@contextmanager
+def table_bar() -> Iterator[Callable[[str, Counts, int], None]]:
     """A bar of the tables on standard error."""
     columns = (
         TextColumn("{task.description}", markup=False),
@@ -222,7 +265,8 @@ def _print_dumped(directory: Path, manifest: Manifest) -> None:
         say(f"last notification: {manifest.upto}; for the next dump: --from {manifest.upto}")
 
 
-def _loaded(found: Loaded) -> dict[str, Any]:
+def loaded_json(found: Loaded) -> dict[str, Any]:
+    """What came of a load, as JSON values (docs/dump.md)."""
     told = found.status["bootstrap"]
     return {
         "id": found.manifest.id,

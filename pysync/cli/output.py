@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from datetime import datetime
@@ -15,6 +16,7 @@ from pysync.cli.arguments import path
 from pysync.control.client import ask
 from pysync.errors import PysyncError, UsageError
 from pysync.sections import load_outline
+from pysync.targets.settings import TargetSettings
 from pysync.text import meant, plain, quoted
 
 DEFAULT_CONFIG = Path("/etc/pysync/pysync.toml")
@@ -31,6 +33,7 @@ ConfigFile = Annotated[
         help=f"Configuration file. Default: {DEFAULT_CONFIG}. conf/pysync.toml explains every key.",
     ),
 ]
+_ANY = 100_000  # a width that no table has
 AsJson = Annotated[bool, typer.Option("--json", help="Print JSON instead of a table.")]
 
 
@@ -66,6 +69,16 @@ def assert_target(config: Path, target: str | None, known: Collection[str]) -> N
         raise UsageError(f"{config} has no target {quoted(target)}", meant(target, known, "its targets"))
 
 
+def chosen(config: Path, target: str | None, targets: Iterable[TargetSettings]) -> list[TargetSettings]:
+    """The target of that name, or all that are enabled. Raises UsageError for an unknown name, and if all are off."""
+    known = {it.name: it for it in targets}
+    assert_target(config, target, known)
+    found = [it for name, it in known.items() if name == target or (target is None and it.enabled)]
+    if not found:
+        raise UsageError(f"all targets in {config} are disabled", "pysync target enable TARGET, or name one: --target")
+    return found
+
+
 def moment(seconds: float) -> str:
     """A time, in this machine's zone, to the second."""
     return datetime.fromtimestamp(seconds).astimezone().isoformat(" ", "seconds")
@@ -88,7 +101,10 @@ def say(line: str, *, err: bool = False) -> None:
 
 
 def print_table(title: str, columns: Sequence[str], rows: Iterable[Sequence[Any]]) -> None:
-    """A table with a title; None is shown as nothing, and text as it is: brackets are no markup."""
+    """A table with a title; None is shown as nothing, and text as it is: brackets are no markup.
+
+    On a terminal cells are folded. In a pipe they are not, so that grep finds whole names.
+    """
     from rich.box import ROUNDED  # noqa: PLC0415 - slow to load, and with --json nothing needs it
     from rich.console import Console  # noqa: PLC0415
     from rich.table import Table  # noqa: PLC0415
@@ -99,7 +115,11 @@ def print_table(title: str, columns: Sequence[str], rows: Iterable[Sequence[Any]
         table.add_column(column, overflow="fold")
     for row in rows:
         table.add_row(*(Text("" if cell is None else plain(str(cell))) for cell in row))
-    Console().print(table)
+    console = Console()
+    if not console.is_terminal and "COLUMNS" not in os.environ:
+        whole = console.measure(table, options=console.options.update(max_width=_ANY)).maximum
+        console.width = max(console.width, whole)
+    console.print(table)
 
 
 def print_changes(path: Path, changes: Iterable[object]) -> None:

@@ -8,7 +8,7 @@ import typer
 
 from pysync.cli.arguments import database_or_table, line
 from pysync.cli.family import Family
-from pysync.cli.output import AsJson, ConfigFile, assert_target, one_target, print_json, print_table
+from pysync.cli.output import AsJson, ConfigFile, assert_target, one_target, print_json, print_table, say
 from pysync.config import load_config
 from pysync.jobs.policy_trial import tried
 
@@ -36,7 +36,7 @@ def policy_test(
     target: Annotated[str | None, one_target("Test only this target. Default: all targets.")] = None,
     as_json: AsJson = False,
 ) -> None:
-    """Show for each name which rule decides whether a target takes it, and its name and location at the target.
+    """Show for each name which rule decides whether a target takes it, its name at the target, and by which rename.
 
     It reads FILE and no server: neither the sidecar nor a metastore has to run, and the tables need not exist. To see
     what a changed file would put, keep and drop: pysync plan --scope. JSON format: docs/scope.md.
@@ -48,8 +48,19 @@ def policy_test(
         print_json({"objects": found})
         return
     for item in found:
-        columns = ("target", "takes it", "rule", "name there", *(["location there"] if location else []))
+        columns = ("target", "takes it", "rule", "name there", "renamed by", *(["location there"] if location else []))
         print_table(item["object"], columns, [_row(it, location) for it in item["targets"]])
+        for it in item["targets"]:
+            _tell_rivals(item["object"], it)
+
+
+def _tell_rivals(name: str, found: dict[str, Any]) -> None:
+    if not found["rivals"]:
+        return
+    said = f"{found['target']}: {', '.join(found['rivals'])} would have the name {found['name']}, too."
+    if "." in name:
+        said += " If the source has more than one of them, only the first that comes gets it, and the others are parked"
+    say(said.rstrip("."))
 
 
 def _row(found: dict[str, Any], location: str | None) -> list[str | None]:
@@ -59,5 +70,6 @@ def _row(found: dict[str, Any], location: str | None) -> list[str | None]:
         taken,
         found["rule"],
         found["name"],
+        found["rename"],
         *([found["refused"] or found["location"]] if location else []),
     ]

@@ -58,7 +58,7 @@ def _numbers(record: Json) -> Iterator[str]:
 
 def _changed(difference: Json) -> str:
     field, old, new = difference["field"], difference["old"], difference["new"]
-    if old is None and new in _OBJECTS_ARE:
+    if old is None and (new in _OBJECTS_ARE or str(new).startswith("moved to the trash")):
         return f"{field} {new}"
     return f"{field}: {_value(old)} -> {_value(new)}"
 

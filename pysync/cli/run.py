@@ -35,12 +35,13 @@ def run(
     """Run the sidecar until SIGTERM or Ctrl-C.
 
     The sidecar takes events from the listener, keeps them on disk, and replays them to every target. A stop or a kill
-    loses nothing: after the next start the sidecar continues. Only one sidecar may use a queue directory.
+    loses nothing: after the next start the sidecar continues. Only one sidecar may use a queue directory. SIGHUP does
+    what `pysync reload` does.
     """
     loaded = load_config(config)
     logs.configure(loaded.log.level, loaded.log.format)
     try:
-        run_sidecar(loaded, quarantine=quarantine)
+        run_sidecar(loaded, config, quarantine=quarantine)
     except PysyncError as error:
         if loaded.log.format != "json":
             raise

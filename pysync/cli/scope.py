@@ -24,10 +24,11 @@ def show_scope(config: Path, target: str | None, *, as_json: bool) -> None:
         print_json({"targets": plans})
         return
     for plan in plans:
-        _print(plan)
+        print_scope(plan)
 
 
-def _print(plan: dict[str, Any]) -> None:
+def print_scope(plan: dict[str, Any]) -> None:
+    """Print what one target would put, keep and drop."""
     name = plan["target"]
     if plan["is_new"]:
         say(
@@ -38,6 +39,8 @@ def _print(plan: dict[str, Any]) -> None:
         say(f"{name}: its scope has not changed")
     for line in plan["changes"]:
         say(f"{name}: {line}")
+    for line in plan["collide"][:_MOST]:
+        say(f"{name}: one name for several tables: {line}; only the first that comes gets it")
     rows = [row for what in ("put", "keep", "drop") for row in _rows(what, plan[what])]
     if rows and (plan["changes"] or plan["is_new"]):
         print_table(f"scope of {name}", ("", "database or table"), rows)

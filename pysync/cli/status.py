@@ -11,8 +11,10 @@ from typing import TYPE_CHECKING, Annotated, Any, NoReturn
 
 import typer
 
+from pysync.cli.arguments import database_or_table
 from pysync.cli.lines import Line, Part, rendered, show
 from pysync.cli.output import AsJson, ConfigFile, assert_target, offered, print_json
+from pysync.cli.status_object import has_problem, of_object
 from pysync.cli.status_target import detail
 from pysync.cli.status_text import overview
 from pysync.control.client import ask
@@ -31,6 +33,15 @@ Target = Annotated[
     str | None,
     typer.Argument(metavar="TARGET", autocompletion=offered, help="Show everything about this target only."),
 ]
+Object = Annotated[
+    str | None,
+    typer.Option(
+        "--object",
+        metavar="DB|DB.TABLE",
+        parser=database_or_table,
+        help="Show where this database or table is at the targets, or at TARGET.",
+    ),
+]
 Watch = Annotated[bool, typer.Option("--watch", help="Repeat every 2 seconds, until Ctrl-C.")]
 
 
@@ -39,13 +50,18 @@ def register(app: typer.Typer) -> None:
     app.command()(status)
 
 
-def status(config: ConfigFile, target: Target = None, watch: Watch = False, as_json: AsJson = False) -> None:
+def status(
+    config: ConfigFile, target: Target = None, name: Object = None, watch: Watch = False, as_json: AsJson = False
+) -> None:
     """Show the state of the running sidecar: problems, and each target's state, lag, backlog and parked events.
 
     With TARGET: the position, latency, rate, calls, errors, parked events and comparisons of that target.
 
+    With --object: the event id of the source's notification log, the event up to which the database or table is at each
+    target, its lag, and what it waits for. The name is that at the source.
+
     Exit code 0 if there is no problem, 1 if there is one or if no sidecar runs, 2 for a wrong configuration. With
-    TARGET only the problems of that target count. With --watch: 0 after Ctrl-C.
+    TARGET only the problems of that target count, with --object only those of the object. With --watch: 0 after Ctrl-C.
 
     The first lines name the problems: a target is paused, has parked events, fails, or has been waiting for longer than
     `status_grace`; a gap is open; a listener is lost, cannot deliver, or is refused; no listener has reported for
@@ -57,8 +73,11 @@ def status(config: ConfigFile, target: Target = None, watch: Watch = False, as_j
     """
     outline = load_outline(config)
     assert_target(config, target, outline.targets)
-    if watch and as_json:
-        raise UsageError("--watch and --json exclude each other", "give one of them")
+    if watch and (as_json or name):
+        raise UsageError(f"--watch and {'--json' if as_json else '--object'} exclude each other", "give one of them")
+    if name is not None:
+        _object(ask(outline.directory, "object", object=name, target=target), as_json)
+        return
     if watch:
         _watch(lambda: _parts(outline.directory, ask(outline.directory, "status"), target, most=_MOST_PROBLEMS))
         return
@@ -68,6 +87,15 @@ def status(config: ConfigFile, target: Target = None, watch: Watch = False, as_j
     else:
         show(_parts(outline.directory, answer, target))
     if any(target in {None, it.target} for it in Problem.read(answer)):
+        raise typer.Exit(1)
+
+
+def _object(answer: dict[str, Any], as_json: bool) -> None:
+    if as_json:
+        print_json(answer)
+    else:
+        show(list(of_object(answer)))
+    if any(map(has_problem, answer["targets"])):
         raise typer.Exit(1)
 
 

@@ -10,8 +10,9 @@ from collections.abc import Iterator, Mapping, Sequence
 from pysync.cli.bootstrap_progress import told
 from pysync.cli.lines import Line, Part
 from pysync.cli.output import counts, moment
-from pysync.cli.status_text import LATE_SECONDS, STATES, Status, ago, size, verdict
-from pysync.health import Problem
+from pysync.cli.replay_progress import so_far
+from pysync.cli.status_text import STATES, Status, ago, is_late, size, verdict
+from pysync.health import DISABLED, Problem
 from pysync.text import count, duration, shortened
 
 _WIDTH = 12
@@ -44,13 +45,15 @@ def _line(label: str, text: str, *, bad: bool = False) -> Line:
 def _progress(target: Status, now: float) -> Iterator[Line]:
     paused, waiting, lag = target["paused"], target["waiting_since"], target["lag_seconds"]
     state = target["state"]
-    if paused:
+    if paused and state != DISABLED:
         state += f" since {moment(paused['at'])}: {paused['reason']}"
     elif waiting is not None:
         state += f" for {duration(max(0.0, now - waiting))}"
     yield _line("state", state, bad=STATES.get(target["state"]) == "bad")
+    if held := target.get("held"):
+        yield _line("held", f"{', '.join(held)}, at a consistent point: pysync wait", bad=True)
     yield _line("position", f"{target['position']:,}; {count(target['queued'], 'event')} queued after it")
-    yield _line("lag", _NOT_KNOWN if lag is None else duration(lag), bad=(lag or 0) > LATE_SECONDS)
+    yield _line("lag", _NOT_KNOWN if lag is None else duration(lag), bad=is_late(target))
 
 
 def _latency(latency: Status | None, now: float) -> Iterator[Line]:
@@ -83,6 +86,10 @@ def _work(target: Status) -> Iterator[Line]:
     yield _line("rate", _NOT_KNOWN if rate is None else f"{rate:,.1f} operations/s in the last minute")
     yield _line("done", counts(target["counts"]) or "nothing yet")
     yield _line("calls", _counted(target.get("calls")))
+    if (throttle := target.get("throttle")) and (throttle["limit"] or throttle["seconds"]):
+        limit = f"{throttle['limit']:g} calls/s" if throttle["limit"] else "no limit now"
+        waits = ", throttled now" if throttle["waiting"] else ""
+        yield _line("throttle", f"{limit}, {duration(throttle['seconds'])} waited{waits}")
     yield _line("errors", _counted(target.get("errors")))
     backoff = duration(target.get("backoff_seconds") or 0.0)
     yield _line("retries", _NOT_KNOWN if retries is None else f"{retries:,}, {backoff} in backoff")
@@ -138,10 +145,12 @@ def _verified(verify: Status) -> str:
 
 
 def _jobs(status: Status, target: Status) -> Iterator[Line]:
-    """The bootstrap and the copy of the target."""
+    """The bootstrap, the replay and the copy of the target."""
     if bootstrap := status["bootstrap"]:
         own = [it for it in bootstrap["targets"] if it["name"] == target["name"]]
         yield from (_line("", line) for line in told({**bootstrap, "targets": own}))
+    if replay := target.get("replay"):
+        yield _line("replay", so_far(replay), bad=replay["state"] == "failed")
     copied = status["copy"].get(target["name"])
     if copied:
         left = f", {copied['files_left']:,} files left" if copied.get("files_left") else ""

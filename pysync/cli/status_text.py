@@ -8,7 +8,7 @@ from typing import Any
 from pysync.cli.bootstrap_progress import so_far, told
 from pysync.cli.lines import Cell, Column, Grid, Line, Part, Style
 from pysync.cli.output import counts, moment
-from pysync.health import Problem
+from pysync.health import DISABLED, Problem
 from pysync.text import count, duration
 
 LATE_SECONDS = 600.0
@@ -29,6 +29,8 @@ STATES: Mapping[str, Style] = {
     "expected": "warning",
 }
 """The style of the states that need attention."""
+
+_MOST_CHANGES = 3
 
 _TARGETS = (
     Column("target", widest=24),
@@ -97,12 +99,17 @@ def size(number: int) -> str:
     return f"{value:.0f} B" if units[0] == "B" else f"{value:,.1f} {units[0]}"
 
 
+def is_late(target: Status) -> bool:
+    """Return whether a target's lag has to be marked."""
+    return (target["lag_seconds"] or 0) > LATE_SECONDS and target["state"] != DISABLED
+
+
 def _target_row(target: Status, bootstrap: Status | None, now: float) -> Sequence[Cell]:
     state, lag, parked = target["state"], target["lag_seconds"], target["parked"]
     return (
         Cell(target["name"], "bold"),
         Cell(state, STATES.get(state, "")),
-        Cell(None if lag is None else duration(lag), "warning" if (lag or 0) > LATE_SECONDS else ""),
+        Cell(None if lag is None else duration(lag), "warning" if is_late(target) else ""),
         Cell(f"{target['queued']:,}"),
         Cell(f"{parked:,}", "bad" if parked else ""),
         _remark(target, bootstrap, now),
@@ -112,8 +119,8 @@ def _target_row(target: Status, bootstrap: Status | None, now: float) -> Sequenc
 def _remark(target: Status, bootstrap: Status | None, now: float) -> Cell:
     """What is wrong with a target, in words, or else what it does."""
     error, verify, scope = target["last_error"], target["verify"], target["scope"]
-    if target["paused"]:
-        return Cell(target["paused"]["reason"], "bad")
+    if target["state"] == DISABLED or target["paused"]:
+        return _kept_back(target)
     if error and not error["over"]:
         return Cell(error["reason"], STATES.get(target["state"], "bad"))
     if verify and verify["drift"]:
@@ -124,6 +131,12 @@ def _remark(target: Status, bootstrap: Status | None, now: float) -> Cell:
     if scope and not scope["done"]:
         return Cell("moving to a new scope")
     return Cell(f"no drift {ago(verify['ended_at'], now)}" if verify else None, "faint")
+
+
+def _kept_back(target: Status) -> Cell:
+    if target["state"] == DISABLED:
+        return Cell(f"gets nothing until: pysync target enable {target['name']}", "faint")
+    return Cell(target["paused"]["reason"], "bad")
 
 
 def _bootstrapped(bootstrap: Status | None) -> Sequence[Status]:
@@ -153,6 +166,7 @@ def _sidecar(status: Status, now: float) -> Iterator[Line]:
     queue = status["queue"]
     version = f"pysync {status['version']}, pid {status['pid']}, up {duration(max(0.0, now - status['started_at']))}"
     yield Line(f"source {status['source']}: {version}")
+    yield from _configuration(status["config"])
     bridge = status["bridge"]
     yield Line(capture(bridge, status["notification_log"]))
     if bridge and not status["listeners"]:
@@ -165,6 +179,16 @@ def _sidecar(status: Status, now: float) -> Iterator[Line]:
             yield Line(f"a gap is closing: {gap['reason']}", "warning")
     if status["bootstrap"]:
         yield from (Line(line) for line in told(status["bootstrap"]))
+
+
+def _configuration(config: Status | None) -> Iterator[Line]:
+    """What pysync.toml says otherwise than what runs."""
+    if config and config["problem"]:
+        yield Line(f"the file has changed and is wrong: {config['problem']}", "warning")
+    elif config and config["changes"]:
+        changes, more = config["changes"], len(config["changes"]) - _MOST_CHANGES
+        named = ", ".join(changes[:_MOST_CHANGES]) + (f" and {more} more" if more > 0 else "")
+        yield Line(f"the file has changed: {named}; to take it: pysync reload", "warning")
 
 
 def _history(history: Status, now: float) -> str:

@@ -1,19 +1,25 @@
-"""`pysync target rename|remove`: what becomes of a target that the queue knows and pysync.toml does not."""
+"""`pysync target`: targets of pysync.toml are shown and changed, also while the sidecar runs."""
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Annotated
 
 import typer
 
-from pysync import logs
 from pysync.cli.family import Family
-from pysync.cli.output import AsJson, ConfigFile, print_json, say
-from pysync.sections import load_outline
+from pysync.cli.output import AsJson, ConfigFile, TargetName, print_json, say
+from pysync.cli.target_edit import DryRun, Edit, Unset, Yes, change_or_show, key, setting
+from pysync.cli.target_policy import policy
+from pysync.cli.target_show import show, show_all
+from pysync.config_file.file import drafted
+from pysync.config_file.targets import Setting, added, altered, enabled, names_in, removed, renamed
+from pysync.control.client import NoSidecar, ask
+from pysync.errors import UsageError
+from pysync.sections import load_outline, read_text
 from pysync.sidecar import registry as service
+from pysync.sidecar.registry import Act, Kept
 from pysync.text import count, meant, quoted
-
-Yes = Annotated[bool, typer.Option("--yes", help="Do not ask for confirmation.")]
 
 _FOR_GOOD = """\
 The queue deletes the position of {target}, {queued} that wait for it and {parked} for good. The target itself is not \
@@ -23,70 +29,160 @@ changed. Continue?"""
 def register(app: typer.Typer) -> None:
     """Add these commands to `app`."""
     group = Family(
-        help="Rename or remove a target in the queue, after a change of its [[targets]] table in pysync.toml.",
-        epilog="The queue keeps position, parked events and pause by the name of the target. run and check refuse to "
-        "start while the queue has a target that pysync.toml does not name.",
+        help="Show, add, change, enable, disable, rename and remove targets.",
+        epilog="These commands edit pysync.toml; its comments and layout stay. The whole result is checked first, and "
+        "the running sidecar reloads it. Without a running sidecar it counts from the next start on.",
     )
+    group.command("list")(show_all)
+    group.command()(show)
+    group.command()(add)
+    group.command("set")(set_)
+    group.command()(enable)
+    group.command()(disable)
+    group.command()(policy)
     group.command()(rename)
     group.command()(remove)
     app.add_typer(group, name="target")
 
 
-def rename(
+def add(
     config: ConfigFile,
-    old: Annotated[str, typer.Argument(metavar="OLD", help="Name of the target in the queue.")],
-    new: Annotated[str, typer.Argument(metavar="NEW", help="New name of the target, as in pysync.toml.")],
+    name: Annotated[str, typer.Argument(metavar="NAME", help="Name of the new target.")],
+    *,
+    kind: Annotated[str, typer.Option(metavar="KIND", help="Kind: hms, glue, athena, spark, or another.")],
+    settings: Annotated[
+        list[Setting] | None,
+        typer.Option("--set", metavar="KEY=VALUE", parser=setting, help="A setting of the target. May be repeated."),
+    ] = None,
+    dry_run: DryRun = False,
     as_json: AsJson = False,
 ) -> None:
-    """Rename a target in the queue. Its position, parked events, pause and notes are kept.
+    """Add a target to pysync.toml. The sidecar compares it with the source, and fills it.
 
-    First change the name in pysync.toml. Then stop the sidecar, run this command, and start the sidecar again. If the
-    target has a listener of its own that replicates back, and no `cluster` in pysync.toml, set `cluster` to the old
-    name: it was the default until now. The command may run twice. pysync status --json records the rename (acts).
+    KEY is a key as in pysync.toml: include, copy.master, locations."hdfs://nn". VALUE is a value of TOML, as true, 4 or
+    ["sales", "crm"]; anything else is a text. A secret is refused: other users see command lines.
     """
-    outline = load_outline(config)
-    logs.configure("warning", "console")
-    with service.resting(outline.directory) as queue:
-        found = service.rename(queue, outline.targets, old, new)
+    change_or_show(Edit(config, name, "added", added(name, kind, settings or [])), dry_run=dry_run, as_json=as_json)
+
+
+def set_(
+    config: ConfigFile,
+    target: TargetName,
+    settings: Annotated[
+        list[Setting] | None, typer.Argument(metavar="KEY=VALUE", parser=setting, help="Settings, as for `add`.")
+    ] = None,
+    *,
+    unset: Annotated[
+        list[Unset] | None,
+        typer.Option("--unset", metavar="KEY", parser=key, help="Remove this key, so that its default counts."),
+    ] = None,
+    dry_run: DryRun = False,
+    as_json: AsJson = False,
+) -> None:
+    """Change settings of a target in pysync.toml. Keys of --unset are removed first.
+
+    A change of what the target takes (include, renames and others) has the effect that docs/scope.md describes; for a
+    policy, `pysync target policy` shows it first.
+    """
+    if not settings and not unset:
+        raise UsageError("target set: there is nothing to set", "write KEY=VALUE, or --unset KEY")
+    edit = Edit(config, target, "changed", altered(target, settings or [], [it.key for it in unset or []]))
+    change_or_show(edit, dry_run=dry_run, as_json=as_json)
+
+
+def enable(config: ConfigFile, target: TargetName, dry_run: DryRun = False, as_json: AsJson = False) -> None:
+    """Enable a disabled target: it gets what has waited for it."""
+    change_or_show(Edit(config, target, "enabled", enabled(target)), dry_run=dry_run, as_json=as_json)
+
+
+def disable(config: ConfigFile, target: TargetName, dry_run: DryRun = False, as_json: AsJson = False) -> None:
+    """Disable a target: it gets nothing, and keeps its position. Its changes wait in the queue.
+
+    Status calls it disabled, which is no problem. To stop a target for a short time, with a problem in status for as
+    long as it lasts, use pysync pause.
+    """
+    change = altered(target, [Setting(("enabled",), False)])
+    change_or_show(Edit(config, target, "disabled", change), dry_run=dry_run, as_json=as_json)
+
+
+def rename(
+    config: ConfigFile,
+    old: Annotated[str, typer.Argument(metavar="OLD", help="Name of the target.")],
+    new: Annotated[str, typer.Argument(metavar="NEW", help="New name of the target.")],
+    dry_run: DryRun = False,
+    as_json: AsJson = False,
+) -> None:
+    """Rename a target in pysync.toml and in the queue. Its position, parked events, pause and notes are kept.
+
+    With both_ways, `cluster` is set to the old name, which was its default. If the target has a listener of its own
+    that replicates back, but no both_ways, set `cluster` yourself. The command may run twice, and completes a rename
+    that was made in pysync.toml by hand. pysync status --json records it (acts).
+    """
+    edit = Edit(config, new, f"renamed, was {old}", renamed(old, new), Act(old, new))
+    if dry_run:
+        edit.show(as_json=as_json)
+        return
+    done = edit.run()
+    kept = done.kept or _kept(done.draft.config.queue.directory, new) or Kept(new, 0, 0, None)
     if as_json:
-        print_json({"target": new, "was": old, "queued": found.queued, "parked": found.parked, "paused": found.paused})
+        print_json({"target": new, "was": old, "queued": kept.queued, "parked": kept.parked, "paused": kept.paused})
     else:
-        say(f"target {old} renamed to {new}: {count(found.queued, 'event')} waiting, {found.parked:,} parked")
+        say(f"target {old} renamed to {new}: {count(kept.queued, 'event')} waiting, {kept.parked:,} parked")
 
 
 def remove(
     config: ConfigFile,
-    target: Annotated[str, typer.Argument(metavar="NAME", help="Name of the target in the queue.")],
+    target: Annotated[str, typer.Argument(metavar="NAME", help="Name of the target.")],
     yes: Yes = False,
+    dry_run: DryRun = False,
     as_json: AsJson = False,
 ) -> None:
-    """Remove a target from the queue: its position, parked events, pause and notes.
+    """Remove a target from pysync.toml and from the queue: its position, parked events, pause and notes.
 
-    First remove its [[targets]] table from pysync.toml. Then stop the sidecar, run this command, and start the sidecar
-    again. The target itself is not changed. If pysync.toml names it again later, it starts as a new target. pysync
-    status --json records the removal (acts).
+    The target itself is not changed. If it is added again later, it starts as a new target. The command may run twice,
+    and completes a removal that was made in pysync.toml by hand. pysync status --json records it (acts).
     """
-    outline = load_outline(config)
-    logs.configure("warning", "console")
-    with service.resting(outline.directory) as queue:
-        there = service.kept(queue, target)
-        asks = there is not None and target not in outline.targets and not yes
-        if there and asks and not typer.confirm(_question(there), err=True):
-            raise typer.Exit(1)
-        found = service.remove(queue, outline.targets, target)
-        known = sorted(queue.positions())
+    edit = Edit(config, target, "removed", removed(target), Act(target))
+    if dry_run:
+        edit.show(as_json=as_json)
+        return
+    text, directory = read_text(config), load_outline(config).directory
+    drafted(config, edit.change)  # what is wrong is told before the question
+    found = _kept(directory, target)
+    if found and not yes and not typer.confirm(_question(found), err=True):
+        raise typer.Exit(1)
+    done = edit.run(decided=text)
+    is_removed = found is not None or done.written
     if as_json:
-        print_json({"target": target, "removed": found is not None, **({} if found is None else _counts(found))})
-    elif found:
+        print_json({"target": target, "removed": is_removed, **({} if found is None else _counts(found))})
+    elif is_removed:
         say(f"target {target} removed")
     else:
-        say(f"the queue has no target {quoted(target)}: nothing to remove; {meant(target, known, 'its targets')}")
+        hint = meant(target, names_in(text), "its targets")
+        say(f"the queue has no target {quoted(target)}: nothing to remove; {hint}")
 
 
-def _question(found: service.Kept) -> str:
+def _kept(directory: Path, name: str) -> Kept | None:
+    """What is kept of a target: by the running sidecar, or in the queue; None where that has none of the name."""
+    try:
+        targets = {it["name"]: it for it in ask(directory, "status")["targets"]}
+    except NoSidecar:
+        return _kept_resting(directory, name)
+    it = targets.get(name)
+    return it and Kept(name, it["queued"], it["parked"], (it["paused"] or {}).get("reason"))
+
+
+def _kept_resting(directory: Path, name: str) -> Kept | None:
+    if name not in service.known_targets(directory):
+        return None
+    with service.resting(directory) as queue:
+        return service.kept(queue, name)
+
+
+def _question(found: Kept) -> str:
     queued, parked = count(found.queued, "event"), count(found.parked, "parked event")
     return _FOR_GOOD.format(target=found.target, queued=queued, parked=parked)
 
 
-def _counts(found: service.Kept) -> dict[str, int]:
+def _counts(found: Kept) -> dict[str, int]:
     return {"queued": found.queued, "parked": found.parked}

@@ -15,7 +15,7 @@ from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn
 
 from pysync import logs
 from pysync.cli.arguments import database_or_table, path
-from pysync.cli.output import AsJson, ConfigFile, assert_target, one_target, print_json, print_table, say
+from pysync.cli.output import AsJson, ConfigFile, chosen, one_target, print_json, print_table, say
 from pysync.config import Config, load_config
 from pysync.control.client import ask
 from pysync.errors import UsageError
@@ -111,8 +111,7 @@ def verify(
 
 
 def _targets(file: Path, loaded: Config, name: str | None) -> list[TargetSettings]:
-    assert_target(file, name, [it.name for it in loaded.targets])
-    return [it for it in loaded.targets if name in {None, it.name}]
+    return chosen(file, name, loaded.targets)
 
 
 def _copying(file: Path, targets: list[TargetSettings]) -> list[TargetSettings]:

@@ -8,6 +8,7 @@ from functools import partial
 from typing import Any
 
 from pysync.errors import PysyncError
+from pysync.health import DISABLED
 from pysync.text import count
 
 _POLL_SECONDS = 0.5
@@ -23,17 +24,21 @@ Ask = Callable[..., dict[str, Any]]
 def wait_for(ask: Ask, gap: str, tell: Callable[[str], None]) -> None:
     """Wait until the newest gap of that name is closed, and `tell` how far it is.
 
-    Raises PysyncError when a target is paused, or is done with it and keeps it open with what is parked.
+    Disabled targets are not waited for. Raises PysyncError when a target is paused, or is done with it and keeps it
+    open with what is parked.
     """
     held_since: float | None = None
     while True:
         status = ask(None, "status")
         left = _unclosed(status["gaps"], gap)
-        behind = [target for target in status["targets"] if any(map(partial(_is_behind, target), left))]
+        enabled = [target for target in status["targets"] if target["state"] != DISABLED]
+        behind = [target for target in enabled if any(map(partial(_is_behind, target), left))]
         _refuse_pauses(behind)
         held_since = None if behind else held_since or time.monotonic()
         if not left or (held_since is not None and time.monotonic() - held_since > _PATIENCE_SECONDS):
-            _refuse_parked(ask, status["targets"])
+            _refuse_parked(ask, enabled)
+            if len(enabled) < len(status["targets"]):
+                return  # a disabled target keeps the gap open, for as long as somebody wants
         if not left:
             return
         tell("; ".join([str(left[0]["state"]), *map(_told, behind)]))

@@ -14,7 +14,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
-from pysync.errors import PysyncError
+from pysync.errors import PysyncError, UsageError
 from pysync.text import told
 
 SOCKET = "control.sock"
@@ -27,8 +27,15 @@ class NoSidecar(PysyncError):
     """Nobody answers: no sidecar runs on that queue."""
 
 
+class Unanswered(PysyncError):
+    """The sidecar runs and gave no answer: it may have done what it was asked for, or not."""
+
+
 def ask(directory: Path, command: str, **arguments: Any) -> dict[str, Any]:
-    """The answer of the sidecar whose queue is in `directory`. Raises PysyncError when none runs, or it refuses."""
+    """The answer of the sidecar whose queue is in `directory`. Raises PysyncError when none runs, or it refuses.
+
+    A refusal of the arguments, or of what they name, is a UsageError.
+    """
     hint = "start the sidecar: pysync run -c FILE"
     try:
         line = _exchange(directory, json.dumps({"command": command, **arguments}))
@@ -38,14 +45,15 @@ def ask(directory: Path, command: str, **arguments: Any) -> dict[str, Any]:
         refused = f"the queue in {directory} belongs to another user"
         raise PysyncError(refused, "run the command as the user of the sidecar, or as root") from error
     except OSError as error:
-        raise PysyncError(
+        raise Unanswered(
             f"the sidecar on {directory} does not answer: {told(error)}", "see the log of the sidecar"
         ) from error
     reply = _reply(line)
+    if "answer" not in reply and not reply.get("error"):
+        raise Unanswered(f"the sidecar on {directory} gave no valid answer", reply.get("hint"))
     if "answer" not in reply:
-        raise PysyncError(
-            reply.get("error") or f"the sidecar on {directory} gave no valid answer",
-            reply.get("hint"),
+        raise (UsageError if reply.get("exit_code") == UsageError.exit_code else PysyncError)(
+            reply["error"], reply.get("hint")
         )
     return dict(reply["answer"])
 

@@ -86,7 +86,7 @@ class _Handler(socketserver.StreamRequestHandler):
         try:
             return {"answer": command({**request, WHO: self._caller()})}
         except PysyncError as error:
-            return {"error": error.message, "hint": error.hint}
+            return {"error": error.message, "hint": error.hint, "exit_code": error.exit_code}
         except Exception as error:  # noqa: BLE001 - whoever asked shall know, and the log tells the rest
             log.error("request_failed", traceback=traceback.format_exc())
             return {

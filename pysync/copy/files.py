@@ -45,7 +45,7 @@ class FilesFirst:
         pairs = list(self._wanted(operation))
         if pairs and self._may(cast(TableOperation, operation)):
             whole = isinstance(operation, RenameTable)
-            self._copier.copy(pairs, delete=self._settings.drops == "apply" and not whole)
+            self._copier.copy(pairs, delete=self._settings.drops != "suppress" and not whole)
         return self._target.apply(operation)
 
     def _wanted(self, operation: Operation) -> Iterator[Pair]:

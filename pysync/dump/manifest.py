@@ -12,16 +12,23 @@ from typing import Any, Literal
 from pydantic import BaseModel, ConfigDict, Field, SerializerFunctionWrapHandler, ValidationError, model_serializer
 
 from pysync.dump.record import DumpDamaged
+from pysync.targets.settings import TableType
 from pysync.text import shortened, shown
 
-_VERSIONS = (1, 2)
+_VERSIONS = (1, 2, 3)
 """The versions that this pysync reads."""
 
-_LATER = frozenset({"data_bytes", "missing"})
+_LATER = frozenset({"data_bytes", "missing", "include_types", "exclude_parameters", "replaces"})
+"""Fields that version 1 does not know: an older pysync refuses unknown fields, so they are left out if empty."""
 
 
 class _Value(BaseModel):
     model_config = ConfigDict(extra="forbid", frozen=True)
+
+    @model_serializer(mode="wrap")
+    def _as_before(self, told: SerializerFunctionWrapHandler) -> dict[str, Any]:
+        values: dict[str, Any] = told(self)
+        return {name: value for name, value in values.items() if value or name not in _LATER}
 
 
 class Within(_Value):
@@ -30,6 +37,8 @@ class Within(_Value):
     policy: str | None = None
     include: tuple[str, ...] = ()
     exclude: tuple[str, ...] = ()
+    include_types: tuple[TableType, ...] = ()
+    exclude_parameters: tuple[str, ...] = ()
 
 
 class Counts(_Value):
@@ -46,12 +55,6 @@ class Counts(_Value):
     files: int = 0
     data_bytes: int = 0
     missing: int = 0
-
-    @model_serializer(mode="wrap")
-    def _as_before(self, told: SerializerFunctionWrapHandler) -> dict[str, int]:
-        """Leave out zeros of fields that version 1 does not know: an older pysync refuses unknown fields."""
-        values: dict[str, int] = told(self)
-        return {name: value for name, value in values.items() if value or name not in _LATER}
 
     def plus(self, other: Counts) -> Counts:
         """The sum of both."""
@@ -73,12 +76,15 @@ class Manifest(_Value):
     `since` is the notification after which it begins: it holds only what was touched after that; None: everything.
     `upto` is the notification whose effects it holds for sure; None where the source has no notification log.
     `files`: whether data files are listed, or are in the dump. The latter is `version` 2: an older pysync refuses it.
+    `replaces` is the scope in place of which `within` comes; empty: it stays as it was. That, or a scope that looks at
+    definitions, is `version` 3.
     """
 
-    version: Literal[1, 2] = 1
+    version: Literal[1, 2, 3] = 1
     id: str
     source: str
     within: tuple[Within, ...]
+    replaces: tuple[Within, ...] = ()
     since: int | None = None
     upto: int | None = None
     began_at: float

@@ -25,7 +25,7 @@ from pysync.text import told
 
 MANIFEST = "manifest.json"
 UNFINISHED = "unfinished.json"
-_LOCK = "lock"
+LOCK = "lock"
 _PART = ".part"
 _OURS = re.compile(r"[a-z]+-[0-9]{6}\.[a-z]+(\.part)?")
 
@@ -58,7 +58,7 @@ class Pieces:
         """Make the dump complete; nothing is written after that."""
         _replace(self.directory / MANIFEST, manifest.to_bytes())
         (self.directory / UNFINISHED).unlink(missing_ok=True)
-        (self.directory / _LOCK).unlink(missing_ok=True)
+        (self.directory / LOCK).unlink(missing_ok=True)
         self.manifest = manifest
 
     def _write_one(
@@ -102,7 +102,7 @@ def opened(directory: Path, wanted: Manifest) -> Iterator[Pieces]:
     try:
         directory.mkdir(mode=0o700, parents=True, exist_ok=True)
         _refuse_finished(directory)
-        with (directory / _LOCK).open("wb") as lock:
+        with (directory / LOCK).open("wb") as lock:
             _lock(lock.fileno(), directory)
             _refuse_finished(directory)  # by whoever had the lock before
             yield Pieces(directory, _unfinished(directory, wanted))
@@ -110,6 +110,11 @@ def opened(directory: Path, wanted: Manifest) -> Iterator[Pieces]:
         raise PysyncError(
             f"cannot write the dump in {directory}: {told(error)}", "run the command again to continue"
         ) from error
+
+
+def is_of_dump(name: str) -> bool:
+    """Whether a file in the directory of a dump has a name that a dump gives."""
+    return name.removesuffix(_PART) in {MANIFEST, UNFINISHED, LOCK} or _OURS.fullmatch(name) is not None
 
 
 def read_piece(directory: Path, piece: Piece) -> bytes:
@@ -127,7 +132,7 @@ def read_piece(directory: Path, piece: Piece) -> bytes:
 def _refuse_finished(directory: Path) -> None:
     if (directory / MANIFEST).exists():
         raise UsageError(f"{directory} holds a finished dump", "name another directory, or remove it")
-    others = (it for it in directory.iterdir() if it.suffix != _PART and it.name != _LOCK)
+    others = (it for it in directory.iterdir() if it.suffix != _PART and it.name != LOCK)
     if not (directory / UNFINISHED).exists() and any(others):
         raise UsageError(
             f"{directory} holds files that are not a dump", "name an empty directory, or one that does not exist"
@@ -165,7 +170,7 @@ def _unfinished(directory: Path, wanted: Manifest) -> Manifest:
 
 
 def _asked(manifest: Manifest) -> tuple[object, ...]:
-    return manifest.source, manifest.within, manifest.since, manifest.files
+    return manifest.source, manifest.within, manifest.replaces, manifest.since, manifest.files
 
 
 def _whole(directory: Path, pieces: Iterable[Piece]) -> Iterator[Piece]:

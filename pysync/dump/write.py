@@ -8,10 +8,19 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterator
 from dataclasses import dataclass, field
+from itertools import islice
+from typing import Any
 
 from hmsclient.genthrift.hive_metastore import ttypes as hive
 
-from pysync.capture.notifications import NotificationLog, NotificationLogRefused, reaches, touched
+from pysync.capture.notifications import (
+    Notification,
+    NotificationLog,
+    NotificationLogRefused,
+    named,
+    reaches,
+    touched,
+)
 from pysync.capture.notifications.reader import LOOK_BACK
 from pysync.dump.manifest import Counts
 from pysync.dump.record import Record, Reply, What, framed
@@ -30,14 +39,28 @@ Tell = Callable[[str, Counts], None]
 
 @dataclass(frozen=True, slots=True)
 class Selection:
-    """What is dumped: what is in `scope`; with `tables`, only these of its tables."""
+    """What is dumped: what is in `scope`; with `tables`, only these of its tables, and those that are new in it.
+
+    A table is new if it is in `scope` and not in `former`; `by_definition`: its name alone does not tell that.
+    """
 
     scope: Scope
     tables: Collection[TableName] | None = None
+    former: Scope | None = None
+    by_definition: bool = False
 
-    def takes(self, name: TableName) -> bool:
-        """Whether the dump has this table, and not just its name."""
-        return self.scope.table(name) and (self.tables is None or name in self.tables)
+    def may_take(self, name: TableName) -> bool:
+        """Whether the dump may have a table of this name, and not just its name."""
+        is_new = self.former is not None and (self.by_definition or not self.former.table(name))
+        return self.scope.table(name) and (self._is_asked(name) or is_new)
+
+    def takes(self, name: TableName, table: Any) -> bool:
+        """Whether the dump has this `ttypes.Table`, of a name that it may take."""
+        is_new = self.former is not None and not self.former.definition(name, table)
+        return self.scope.definition(name, table) and (self._is_asked(name) or is_new)
+
+    def _is_asked(self, name: TableName) -> bool:
+        return self.tables is None or name in self.tables
 
 
 def newest(source: Metastore) -> int | None:
@@ -49,10 +72,11 @@ def newest(source: Metastore) -> int | None:
         return None
 
 
-def newest_within(source: Metastore, since: int, to: int | None, limit: int | None) -> int:
-    """The last notification of a dump from `since` on: `to`, or the last of `limit`, if there are so many.
+def newest_within(source: Metastore, scope: Scope, since: int, to: int | None, limit: int | None) -> int:
+    """The last notification of a dump from `since` on: `to`, or the last of `limit` that are about `scope`.
 
-    Rows that share an id are not torn apart. Raises PysyncError where the log does not reach back that far.
+    If there are fewer, it is the newest of all. Rows that share an id are not torn apart. Raises PysyncError where the
+    log does not reach back that far.
     """
     log = NotificationLog(source)
     current = log.expected()
@@ -63,10 +87,19 @@ def newest_within(source: Metastore, since: int, to: int | None, limit: int | No
             "make a full dump: leave --from out",
         )
     upto = current if to is None else min(to, current)
-    for number, row in enumerate(log.scan(since), 1):
-        if number == limit:
-            return min(upto, row.id)
-    return upto
+    if limit is None:
+        return upto
+    within = (row for row in log.scan(since) if _is_about(row, scope))
+    last = next(islice(within, limit - 1, None), None)
+    return upto if last is None else min(upto, last.id)
+
+
+def _is_about(row: Notification, scope: Scope) -> bool:
+    """Whether a row names something in scope; a rename has two names."""
+    return any(
+        scope.database(it.database) if it.table is None else scope.table(TableName(it.database, it.table))
+        for it in named(row)
+    )
 
 
 def touched_tables(source: Metastore, since: int, upto: int) -> frozenset[TableName]:
@@ -107,7 +140,7 @@ class Writing:
                 yield self._database(database, tables)
             names = (TableName(database, table) for table in tables)
             for name in names:
-                if name > after and self.selection.takes(name):
+                if name > after and self.selection.may_take(name):
                     yield from self._table(name)
 
     def _database(self, name: str, tables: list[str]) -> tuple[Record, Counts]:
@@ -129,7 +162,7 @@ class Writing:
             self.source.taken()
             try:
                 found = self.source.table(name.database, name.table)
-                if found is None or is_index(found):
+                if found is None or is_index(found) or not self.selection.takes(name, found):
                     return
                 constraints = sum(map(len, self.source.constraints(found).values()))
                 yield self._record(What.TABLE, name, replies=self.source.taken()), Counts()

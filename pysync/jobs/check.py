@@ -166,6 +166,8 @@ def _targets(config: Partial) -> Iterator[Finding]:
 def _target(source: SourceConfig | None, settings: TargetSettings) -> str:
     # Only for what it refuses: patterns and renames that cannot be read.
     Translator.of(settings, source.replicators if source else {})
+    if not settings.enabled:
+        return "disabled; it was not asked"
     address = getattr(settings, "metastore", None)
     if source and source.metastore and address and (same := shared(source.metastore, address)):
         raise PysyncError(

@@ -137,7 +137,7 @@ def _pairs(work: _Work, tables: Collection[TableName]) -> Iterator[Pair]:
             if tables:
                 raise UsageError(f"the source has no table {name}")
             continue
-        if is_index(found) or translator.policy.traits.rule_against(found) is not None:
+        if is_index(found) or translator.policy.rule_against_definition(found) is not None:
             continue
         for target, files in _sources(source, translator.mapping, found):
             # At the same location both ends read the same files.

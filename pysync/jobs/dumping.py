@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import time
 import uuid
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -21,6 +21,7 @@ from pysync.dump.pieces import Pieces, opened, read_piece
 from pysync.dump.read import DumpReader
 from pysync.dump.record import HEAD
 from pysync.dump.replies import Recorder
+from pysync.dump.scope import looks_at_definitions, scope_of
 from pysync.dump.write import Selection, Writing, newest, newest_within, touched_tables
 from pysync.errors import PysyncError, UsageError
 from pysync.jobs.dumped_files import Into
@@ -28,9 +29,7 @@ from pysync.jobs.file_list import Lister, listing
 from pysync.metastore.access import Where
 from pysync.metastore.errors import MetastoreError
 from pysync.model.names import TableName
-from pysync.replay.policy import Policy
-from pysync.resync.refreshes import Scope
-from pysync.targets.settings import TargetSettings
+from pysync.replay.repl_policy import parse
 
 Tell = Callable[[str, Counts, int], None]
 """Called with what is in hand, what is done, and how many tables there are."""
@@ -38,16 +37,18 @@ Tell = Callable[[str, Counts, int], None]
 
 @dataclass(frozen=True, slots=True)
 class Wanted:
-    """What is to be dumped: `policy` as a target has it (None: what the targets of the configuration take).
+    """What is to be dumped: `within` (None: what the targets of the configuration take).
 
-    `since`, `to` and `limit` are about notifications: with `since` only what they touched is dumped.
+    `since`, `to` and `limit` are about notifications: with `since` only what they touched is dumped, and what is not in
+    `former`, the scope in place of which this one comes. `limit` counts those about what is to be dumped.
     """
 
-    policy: str | None = None
+    within: Within | None = None
     since: int | None = None
     to: int | None = None
     limit: int | None = None
     files: Literal["copy", "list", "none"] = "none"
+    former: Within | None = None
 
     def check(self) -> None:
         """Raises UsageError for what makes no sense."""
@@ -55,6 +56,17 @@ class Wanted:
             raise UsageError("--to and --limit need --from", "give --from the notification to begin after")
         if self.to is not None and self.since is not None and self.to < self.since:
             raise UsageError(f"--to {self.to} is before --from {self.since}", "exchange the two values")
+        if self.former is not None and _database(self.within) is None:
+            raise UsageError("--replace needs --policy", "give the new policy, too")
+        if self.former is not None and _database(self.within) != _database(self.former):
+            raise UsageError("a policy can only replace one of the same database", "make a full dump of the new policy")
+
+
+def _database(within: Within | None) -> str | None:
+    """The database of a policy; None without a policy."""
+    if within is None or within.policy is None:
+        return None
+    return parse(within.policy).database.lower()
 
 
 def dump_once(config: Config, directory: Path, wanted: Wanted, tell: Tell) -> Manifest:
@@ -67,11 +79,10 @@ def dump_once(config: Config, directory: Path, wanted: Wanted, tell: Tell) -> Ma
     where = config.source.access()
     if where is None:
         raise UsageError("[source] metastore is not set", "set it to the address of the source")
-    within = _within(config, wanted.policy)
-    scope = scope_of(within)
+    within = _within(config, wanted.within)
     with _reading(where) as source, opened(directory, _asked(config, wanted, within, source)) as pieces:
         dump = indexed(directory, pieces.manifest)
-        selection = Selection(scope, _touched(source, pieces.manifest))
+        selection = _selection(source, pieces.manifest)
         # For progress alone: the dump lists them again.
         total = sum(1 for _ in _names(source, selection))
         writing = Writing(source, selection, dump.last, pieces.manifest.counts)
@@ -81,36 +92,41 @@ def dump_once(config: Config, directory: Path, wanted: Wanted, tell: Tell) -> Ma
     return pieces.manifest
 
 
-def scope_of(within: Sequence[Within]) -> Scope:
-    """The databases and tables that any of these takes. Raises UsageError for a policy that cannot be read."""
-    policies = [Policy.of(TargetSettings(name="dump", kind="dump", **it.model_dump())) for it in within]
-    return Scope(
-        database=lambda name: any(policy.takes_database(name) for policy in policies),
-        table=lambda name: any(policy.takes_table(name) for policy in policies),
-    )
-
-
-def _within(config: Config, policy: str | None) -> tuple[Within, ...]:
-    if policy is not None:
-        return (Within(policy=policy),)
-    found = [Within(policy=it.policy, include=it.include, exclude=it.exclude) for it in config.targets]
+def _within(config: Config, within: Within | None) -> tuple[Within, ...]:
+    if within is not None:
+        return (within,)
+    each = [settings for target in config.targets for _, settings in target.each_policy()]
+    found = [Within(policy=it.policy, include=it.include, exclude=it.exclude) for it in each]
     return tuple(dict.fromkeys(found))
 
 
 def _asked(config: Config, wanted: Wanted, within: tuple[Within, ...], source: Recorder) -> Manifest:
     """The dump as it begins; the newest notification is asked for before anything is read."""
-    upto = newest(source) if wanted.since is None else newest_within(source, wanted.since, wanted.to, wanted.limit)
+    replaces = (wanted.former,) if wanted.former is not None else ()
+    scope = scope_of([*within, *replaces])
+    if wanted.since is None:
+        upto = newest(source)
+    else:
+        upto = newest_within(source, scope, wanted.since, wanted.to, wanted.limit)
     return Manifest(
         id=uuid.uuid4().hex,
         source=config.source.name,
         within=within,
+        replaces=replaces,
         since=wanted.since,
         upto=upto,
         began_at=time.time(),
         files=wanted.files,
-        # The older format where it will do, so that an older pysync can load the dump.
-        version=2 if wanted.files == "copy" else 1,
+        # The oldest format that will do, so that an older pysync can load the dump.
+        version=3 if replaces or looks_at_definitions(within) else 2 if wanted.files == "copy" else 1,
     )
+
+
+def _selection(source: Recorder, manifest: Manifest) -> Selection:
+    replaces = manifest.replaces
+    former = scope_of(replaces) if replaces else None
+    by_definition = looks_at_definitions(replaces)
+    return Selection(scope_of(manifest.within), _touched(source, manifest), former, by_definition)
 
 
 def _touched(source: Recorder, manifest: Manifest) -> frozenset[TableName] | None:
@@ -122,7 +138,7 @@ def _touched(source: Recorder, manifest: Manifest) -> frozenset[TableName] | Non
 def _names(source: Recorder, selection: Selection) -> Iterator[TableName]:
     for database in filter(selection.scope.database, source.databases()):
         names = (TableName(database, table) for table in source.tables(database))
-        yield from filter(selection.takes, names)
+        yield from filter(selection.may_take, names)
 
 
 def _add_files(config: Config, wanted: Wanted, pieces: Pieces, tell: Callable[[str], None]) -> None:

@@ -77,12 +77,12 @@ class Survey:
                 if mark.epoch > self.manifest.began_at * _MS or self._is_changed(table):
                     return f"another queue has written table {name} at the target since the dump began"
                 others.add(str(name))
-        found = next((it for it in self._drops(others) if it.key in others), None)
+        found = next((it for it in self.drops(others) if it.key in others), None)
         return f"the load would {describe(found)}, which another queue has written" if found else None
 
     def told(self) -> str:
         """What a load would drop, and which tables it would set back, in words."""
-        drops = list(self._drops(None))
+        drops = list(self.drops())
         total = count(sum(it.drops for it in drops), "object")
         back = [str(name) for name, table, _ in self._ours() if self._is_dumped(name) and self._is_changed(table)]
         names = [describe(it) if isinstance(it, DropPartitions) else it.key for it in drops]
@@ -111,7 +111,7 @@ class Survey:
         found = [it for source in sources if (it := self.dumped.table(source.database, source.table)) is not None]
         return any(created in {None, it.createTime} for it in found)
 
-    def _drops(self, only: Collection[str] | None) -> Iterator[Operation]:
+    def drops(self, only: Collection[str] | None = None) -> Iterator[Operation]:
         """The drops that the load would come to; with `only`, those of partitions are looked for in these alone."""
         for refresh in self._refreshes():
             if refresh.table is None or only is None or str(refresh.table) in only:

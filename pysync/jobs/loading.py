@@ -8,19 +8,19 @@ from dataclasses import dataclass
 from functools import partial
 from typing import Any, Literal
 
-from pydantic import BaseModel, ValidationError
-
 from pysync.capture.notifications import Position, instance_of
 from pysync.config import Config
 from pysync.dump.index import Dump
-from pysync.dump.manifest import Manifest, Within
+from pysync.dump.manifest import Manifest
 from pysync.dump.read import DumpReader
+from pysync.dump.taken import Taken, followed, last_begun, last_taken, note_begun, note_taken
 from pysync.errors import PysyncError, UsageError
 from pysync.jobs.dumped_files import OutOf
 from pysync.jobs.load_guard import Survey, since_by_queue
 from pysync.jobs.oneoff import Tell, run_once
 from pysync.model.names import TableName
 from pysync.queue import EventQueue, ParkedTable
+from pysync.replay.leaving import replaced_json
 from pysync.replay.translate import Translator
 from pysync.resync.bootstrap import Origin
 from pysync.resync.refreshes import Scope
@@ -31,15 +31,6 @@ _FORCE = "use --force to load it anyway"
 
 FilesToo = Literal["copy", "none"]
 """Whether the data files of a dump come to the targets, or the metadata alone."""
-
-
-class Taken(BaseModel):
-    """The dump that a target took last, as it is kept in the queue's file."""
-
-    id: str
-    upto: int | None
-    began_at: float
-    within: tuple[Within, ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,10 +59,7 @@ def load_once(
         )
     config = _with_files(config, manifest, targets) if files == "copy" else _without_files(config)
     parked: dict[str, Sequence[ParkedTable]] = {}
-    values = {"id": manifest.id, "upto": manifest.upto, "began_at": manifest.began_at, "within": manifest.within}
-    taken = Taken.model_validate(values).model_dump_json()
-
-    whole = _is_whole(dump, config, targets)
+    whole = is_whole(dump, config, targets)
 
     def before(queue: EventQueue) -> None:
         for settings in config.targets:
@@ -80,17 +68,31 @@ def load_once(
                 _refuse_unfit(queue, manifest, settings.name)
         for name in targets:
             # Before anything is written: a load that is cut short leaves some of the dump at the target.
-            queue.notes.put(_begun(name), taken)
+            note_begun(queue, name, manifest)
 
     def after(queue: EventQueue) -> None:
         for name in targets:
-            queue.notes.put(_key(name), taken)
+            note_taken(queue, name, manifest)
             parked[name] = queue.target(name).parked.tables()
 
     carried = partial(OutOf, dump.directory) if manifest.files == "copy" else None
-    origin = Origin(partial(DumpReader, dump), id=manifest.id, whole=whole, note="load", files=carried)
+    origin = Origin(
+        partial(DumpReader, dump),
+        id=manifest.id,
+        whole=whole,
+        note="load",
+        files=carried,
+        replaced=replaced_by(manifest),
+    )
     status = run_once(_without_source(config), targets, tell, origin=origin, before=before, after=after)
     return Loaded(manifest, status, parked)
+
+
+def replaced_by(manifest: Manifest) -> str:
+    """What the dump's scope takes the place of; nothing if it is the scope of the dumps before it."""
+    if not manifest.replaces:
+        return ""
+    return replaced_json(*([it.model_dump() for it in scope] for scope in (manifest.replaces, manifest.within)))
 
 
 def _without_source(config: Config) -> Config:
@@ -106,7 +108,8 @@ def _with_files(config: Config, manifest: Manifest, targets: Sequence[str]) -> C
     if manifest.files == "copy" and without:
         raise UsageError(
             f"the dump has data files, but target {without[0]} does not copy files",
-            "set copy = true in its [[targets]] table, or load only the metadata: --files none",
+            "set copy = true in its [[targets]] table, or load only the metadata: --files none, or WITH "
+            "('hive.repl.dump.metadata.only'='true')",
         )
     return config
 
@@ -116,7 +119,7 @@ def _without_files(config: Config) -> Config:
     return config.model_copy(update={"targets": targets})
 
 
-def _is_whole(dump: Dump, config: Config, targets: Sequence[str]) -> bool:
+def is_whole(dump: Dump, config: Config, targets: Sequence[str]) -> bool:
     """Whether the dump has everything that the targets take. If so, what is parked of other objects is over."""
     policies = [Translator.of(it).policy for it in config.targets if it.name in targets]
     scope = Scope(
@@ -153,24 +156,26 @@ def older(queue: EventQueue, manifest: Manifest, target: str, survey: Survey) ->
 
 def _since_by_notes(queue: EventQueue, manifest: Manifest, target: str) -> str | None:
     """Which later dump the target took or began to take, or which later notification came in; None if none."""
-    taken, begun = _taken(queue, _key(target)), _taken(queue, _begun(target))
+    taken, begun = last_taken(queue.notes, target), last_begun(queue.notes, target)
     return _older_than_polled(queue, manifest) or _older(manifest, taken) or _older(manifest, begun)
 
 
 def _refuse_unfit(queue: EventQueue, manifest: Manifest, target: str) -> None:
-    """Raises PysyncError for a dump that does not follow what the target took."""
-    taken = _taken(queue, _key(target))
+    """Raises PysyncError for a dump that does not follow what the target took of its scope, or of the replaced one."""
     if manifest.since is None:
         return
+    same = followed(queue.notes, target, manifest)
+    taken = same or last_taken(queue.notes, target)
     if taken is None or taken.upto is None or taken.upto < manifest.since:
         reached = "has loaded no dump" if taken is None or taken.upto is None else f"has dumps up to {taken.upto}"
         raise PysyncError(
             f"the dump begins after notification {manifest.since}, but target {target} {reached}",
             f"first load the dumps in between, or a full dump; or {_FORCE}",
         )
-    if taken.within != manifest.within:
+    if same is None:
         raise PysyncError(
-            f"the dump has another scope than the dump that target {target} loaded before",
+            f"the dump has another scope than the dump that target {target} loaded before, or a load has begun to "
+            "replace that scope",
             f"load a full dump of the new scope; or {_FORCE}",
         )
 
@@ -192,14 +197,6 @@ def _older(manifest: Manifest, taken: Taken | None) -> str | None:
     return "it began before the dump that was loaded last" if manifest.began_at < taken.began_at else None
 
 
-def _taken(queue: EventQueue, key: str) -> Taken | None:
-    noted = queue.notes.get(key)
-    try:
-        return None if noted is None else Taken.model_validate_json(noted)
-    except ValidationError:
-        return None  # of a newer pysync
-
-
 def _polled(queue: EventQueue, source: str) -> int | None:
     """The notification up to which a sidecar on this queue has read the source's log; None if none has."""
     noted = queue.notes.get(instance_of(source))
@@ -207,12 +204,3 @@ def _polled(queue: EventQueue, source: str) -> int | None:
         return None if noted is None else Position.from_json(noted).last
     except ValueError:
         return None
-
-
-def _key(target: str) -> str:
-    return f"load:{target}"
-
-
-def _begun(target: str) -> str:
-    """The key of a load that may be unfinished: the target may have some of it."""
-    return f"load:{target}:begun"

@@ -1,14 +1,15 @@
-"""One-off: a bootstrap without a sidecar, in this process (a migration, say), until the targets have caught up."""
+"""One-off: a bootstrap or replay without a sidecar, in this process, until the targets have caught up."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
-from contextlib import closing
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from contextlib import closing, contextmanager
 from typing import Any
 
 from pysync.config import Config
 from pysync.errors import PysyncError
 from pysync.queue import EventQueue
+from pysync.queue.store import FILE
 from pysync.resync.bootstrap import Origin
 from pysync.sidecar.sidecar import Sidecar
 from pysync.sidecar.tuning import collect_seldom
@@ -35,27 +36,70 @@ def run_once(
     Raises PysyncError for a source or target that cannot be reached now, and for whatever keeps a sidecar from running;
     KeyboardInterrupt when it was told to end before.
     """
+
+    def begin(sidecar: Sidecar) -> None:
+        before(sidecar.queue)
+        sidecar.bootstrapper.begin(targets)
+
+    _check(config, targets)
+    with _run(Sidecar(config, bridge=False, only=targets, origin=origin), begin, is_finished, tell) as sidecar:
+        status = sidecar.status()
+        after(sidecar.queue)
+    return status
+
+
+def replay_once(config: Config, target: str, request: Mapping[str, Any], tell: Tell) -> dict[str, Any]:
+    """Replay a range of the history at a target (see resync.ranges); returns the last status.
+
+    Raises as `run_once`, and PysyncError if there is no queue, or it does not hold the range.
+    """
+    if not (config.queue.directory / FILE).exists():
+        raise PysyncError(f"there is no queue in {config.queue.directory}", "start the sidecar: pysync run -c FILE")
+    _check(config, [target])
+
+    def begin(sidecar: Sidecar) -> None:
+        sidecar.answers["replay"]({**request, "target": target})
+
+    def is_done(status: Mapping[str, Any]) -> bool:
+        return any(it["replay"]["state"] in {"finished", "failed"} for it in status["targets"] if it["replay"])
+
+    with _run(Sidecar(config, bridge=False, only=[target]), begin, is_done, tell) as sidecar:
+        return sidecar.status()
+
+
+def _check(config: Config, targets: Collection[str]) -> None:
+    """Reach the targets. Here one that is away is an error; its drain would wait for it without end."""
     collect_seldom()
     for settings in config.targets:
         if settings.name in targets:
             with closing(target_kind(settings.kind).open(settings)) as target:
-                # Here a target that is away is an error; its drain would wait for it without end.
                 target.check()
-    sidecar = Sidecar(config, bridge=False, only=targets, origin=origin)
+
+
+@contextmanager
+def _run(
+    sidecar: Sidecar, begin: Callable[[Sidecar], object], is_done: Callable[[Mapping[str, Any]], bool], tell: Tell
+) -> Iterator[Sidecar]:
+    """Run the sidecar until it is done and its targets have everything; the block is run before it is stopped.
+
+    Raises KeyboardInterrupt when it was told to end before.
+    """
+
+    def is_over() -> bool:
+        status = sidecar.status()
+        tell(status)
+        return is_done(status) and all(target["queued"] == 0 for target in status["targets"])
+
     sidecar.ending.on_signals()
     try:
-        before(sidecar.queue)
-        sidecar.bootstrapper.begin(targets)
+        begin(sidecar)
         sidecar.start()
-        sidecar.wait(lambda: _is_over(sidecar.status(), tell))
-        status = sidecar.status()
-        if is_finished(status):
-            after(sidecar.queue)
+        sidecar.wait(is_over)
+        if not is_done(sidecar.status()):
+            raise KeyboardInterrupt
+        yield sidecar
     finally:
         sidecar.stop()
-    if not is_finished(status):
-        raise KeyboardInterrupt
-    return status
 
 
 def is_finished(status: Mapping[str, Any]) -> bool:
@@ -63,8 +107,3 @@ def is_finished(status: Mapping[str, Any]) -> bool:
     if status["bootstrap"] is None:
         raise PysyncError("the bootstrap is gone from the queue", "if the queue was removed, run the command again")
     return bool(status["bootstrap"]["state"] == "finished")
-
-
-def _is_over(status: Mapping[str, Any], tell: Tell) -> bool:
-    tell(status)
-    return is_finished(status) and all(target["queued"] == 0 for target in status["targets"])

@@ -27,11 +27,15 @@ def _tried(settings: TargetSettings, text: str, location: str | None) -> dict[st
     policy, mapping = Policy.of(settings), NameMapping.of(settings)
     name = TableName.parse(text) if "." in text else text
     against = policy.rule_against(name)
-    found = {"target": settings.name, "taken": against is None, "rule": against or policy.rule_for(name)}
+    found: dict[str, Any] = {"target": settings.name, "taken": against is None}
+    found["rule"] = against or policy.rule_for(name)
     if against is not None:
-        return {**found, "name": None, "location": None, "refused": None}
-    named = str(mapping.table(name)) if isinstance(name, TableName) else mapping.database(name)
+        return {**found, "name": None, "location": None, "refused": None, "rename": None, "rivals": [], "policy": None}
+    found["name"] = str(mapping.table(name)) if isinstance(name, TableName) else mapping.database(name)
     try:
-        return {**found, "name": named, "location": mapping.locations.map(location), "refused": None}
+        found |= {"location": mapping.rewriting(name).locations.map(location), "refused": None}
     except Rejected as error:
-        return {**found, "name": named, "location": None, "refused": str(error)}
+        found |= {"location": None, "refused": str(error)}
+    rivals = [str(it) for it in mapping.rivals_of(name) if policy.takes(it)]
+    decides = policy.deciding(name).name or None
+    return {**found, "rename": mapping.renames.rule(name), "rivals": rivals, "policy": decides}

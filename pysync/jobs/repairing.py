@@ -12,6 +12,7 @@ from typing import Any
 from pysync.config import Config
 from pysync.control.client import ask
 from pysync.errors import PysyncError
+from pysync.health import DISABLED
 from pysync.text import count
 from pysync.verify.findings import Compared
 
@@ -65,6 +66,8 @@ def _wait_for(config: Config, target: str, tell: Tell) -> None:
     its = _status_of(config, target)
     upto = its["position"] + its["queued"]
     while its["position"] < upto:
+        if its["state"] == DISABLED:
+            raise PysyncError(f"target {target!r} is disabled", f"first run: pysync target enable {target}")
         if its["paused"]:
             hint = f"look at pysync plan, then: pysync resume {target}"
             raise PysyncError(f"target {target!r} is paused: {its['paused']['reason']}", hint)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from contextlib import closing
 from pathlib import Path
 from typing import Any
@@ -27,12 +27,12 @@ _LOCK_SECONDS = 1.0
 
 
 def scope_plans(config: Config, target: str | None = None) -> list[dict[str, Any]]:
-    """What the scopes in the configuration come to at each target, or at one, as JSON values (docs/scope.md).
+    """What the scopes in the configuration come to at each enabled target, or at one, as JSON values (docs/scope.md).
 
     What the targets held before is known by the running sidecar, or by the queue where none runs. Changes nothing.
     Raises PysyncError for a queue, a source or a target that cannot be read.
     """
-    kept = _kept(config.queue.directory)
+    kept = kept_scopes(config.queue.directory)
     access = config.source.access()
     if access is None:
         raise PysyncError("[source] metastore is not set", "set it to the address of the source")
@@ -40,11 +40,12 @@ def scope_plans(config: Config, target: str | None = None) -> list[dict[str, Any
         return [
             _plan(config.source.name, settings, kept.get(settings.name), source)
             for settings in config.targets
-            if target in {None, settings.name}
+            if target == settings.name or (target is None and settings.enabled)
         ]
 
 
-def _kept(directory: Path) -> dict[str, KeptScope]:
+def kept_scopes(directory: Path) -> dict[str, KeptScope]:
+    """What is kept of each target's scope, by the running sidecar or by the queue; nothing where there is no queue."""
     try:
         found = ask(directory, "scopes")["scopes"]
         return {name: KeptScope.model_validate(it) for name, it in found.items()}
@@ -62,7 +63,8 @@ def _plan(source_name: str, settings: TargetSettings, kept: KeptScope | None, so
     translator = Translator.of(settings)
     now = Extent(translator.policy, translator.mapping)
     with closing(target_kind(settings.kind).open(settings)) as target:
-        put, there = _coming(now, source, target)
+        named = _named(now, source)
+        put, there = _coming(named, target)
         former = [Extent.of(it) for it in new.former] if new is not None else []
         left = list(_left(Leaving(target, source_name, former, now)))
     drops = settings.out_of_scope == "drop"
@@ -73,6 +75,7 @@ def _plan(source_name: str, settings: TargetSettings, kept: KeptScope | None, so
         "out_of_scope": settings.out_of_scope,
         "put": put,
         "compare": there,
+        "collide": [f"{name}: {', '.join(olds)}" for name, olds in named.items() if "." in name and len(olds) > 1],
         "keep": [] if drops else left,
         "drop": left if drops else [],
         "drops": len(left) if drops else 0,
@@ -80,13 +83,19 @@ def _plan(source_name: str, settings: TargetSettings, kept: KeptScope | None, so
     }
 
 
-def _coming(now: Extent, source: Metastore, target: Target) -> tuple[list[str], int]:
-    """The databases and tables in scope that the target does not have, by their names there; how many it has."""
-    names: set[str] = set()
+def _named(now: Extent, source: Metastore) -> dict[str, list[str]]:
+    """The names at the target of all databases and tables in scope, each with those that it has at the source."""
+    names: dict[str, list[str]] = {}
     for database in filter(now.policy.takes_database, source.databases()):
-        names.add(now.mapping.database(database))
-        tables = (TableName(database, table) for table in source.tables(database))
-        names |= {str(now.mapping.table(it)) for it in tables if now.policy.takes_table(it)}
+        names.setdefault(now.mapping.database(database), []).append(database)
+        for table in filter(now.policy.takes_table, (TableName(database, it) for it in source.tables(database))):
+            names.setdefault(str(now.mapping.table(table)), []).append(str(table))
+    return names
+
+
+def _coming(named: Collection[str], target: Target) -> tuple[list[str], int]:
+    """The databases and tables in scope that the target does not have, by their names there; how many it has."""
+    names = set(named)
     there = set(target.databases())
     for database in {name.partition(".")[0] for name in names} & there:
         there |= {f"{database}.{table}" for table in target.tables(database)}

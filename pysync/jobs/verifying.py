@@ -51,7 +51,7 @@ class Look:
         """Copy what is missing or differs, and remove what is extra where drops are applied. Raises as `copy_now`."""
         tables = [TableName.parse(it.source) for it in drift if it.kind == KIND]
         if tables:
-            wanted = Wanted(tables, delete=self.settings.drops == "apply")
+            wanted = Wanted(tables, delete=self.settings.drops != "suppress")
             copy_now(self.config, self.settings.name, wanted, lambda tally: tell(*_copied(tally)))
 
     def _objects(self, selection: Selection | None, tell: Tell) -> Iterator[Compared]:
@@ -65,7 +65,7 @@ class Look:
         names = {it.source: it.name for it in tables}
         wanted = [TableName.parse(it) for it in names]
         surveyed = survey_now(self.config, self.settings.name, wanted, lambda _: None)
-        drops = self.settings.drops == "apply"
+        drops = self.settings.drops != "suppress"
         for done, item in enumerate(compared_files(surveyed, names, drops=drops)):
             tell(f"files of {item.name}", done, len(wanted))
             yield item

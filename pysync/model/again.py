@@ -30,6 +30,8 @@ WORD = re.compile(rf"{_NAMED}[0-9a-f]{{16}}".encode())
 class Again:
     """What to read anew: a table, a function, or the definition of a database without its contents.
 
+    Without a database: everything, because the cluster `home` may have lost changes.
+
     `home` is the object's home, as far as the speaker knows it (""). `path` lists the clusters that said this before,
     in order: with the home among them it is the home's state, else a question to the home. Reading the object may find
     a conflict, which causes the next word. `words` counts these; more than a few are a loop.

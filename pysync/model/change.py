@@ -33,6 +33,20 @@ _NAMED_BY: Mapping[Kind, frozenset[str]] = {
 """The attributes that name the object of an event without structs."""
 
 
+@dataclass(frozen=True, slots=True)
+class Origin:
+    """What the object of a change is called at the source, where the target renames: `db` or `db.table`.
+
+    `old` and `new` differ for a rename. `keys` are those of its tables (see `Change.keys`); none for a database.
+    `rivals` are other names of the source that get the same name at the target, whether they exist or not.
+    """
+
+    old: str
+    new: str
+    keys: frozenset[str] = frozenset()
+    rivals: frozenset[str] = frozenset()
+
+
 @dataclass
 class Change:
     """What one event changed.
@@ -57,6 +71,7 @@ class Change:
     whose: Whose | None = None  # for targets with both_ways
     told: list[Any] = field(default_factory=list)  # the tables that were dropped with a database, for the same
     then: Change | None = None  # a second change that the event means, for the same
+    origin: Origin | None = None  # for targets that rename
 
     def __post_init__(self) -> None:
         self.kind = self.event.kind
@@ -80,7 +95,13 @@ class Change:
     @property
     def refreshes_all(self) -> bool:
         """Whether it asks to compare the lists of databases of source and target."""
-        return self.kind is Kind.REFRESH and not self.database
+        return self.kind is Kind.REFRESH and not self.database and not self.tells_of_loss
+
+    @property
+    def tells_of_loss(self) -> bool:
+        """Whether it is a word without an object: a cluster may have lost changes."""
+        names = self.event.attributes if self.kind is Kind.REFRESH else {}
+        return names.get("again") == "true" and not names.get("database")
 
     @property
     def for_targets(self) -> frozenset[str]:
@@ -121,7 +142,8 @@ class Change:
         """The keys that decide its order among changes.
 
         `db.table` (both names of a rename, both tables of a foreign key), `db.function()`, `db` for a database, `db.*`
-        for the drop of a database with everything in it.
+        for the drop of a database with everything in it. Where several tables of the source may get one name,
+        `db.table@sourcedb/sourcetable` for all but one of them.
         """
         if self.refreshes_all:
             return frozenset()
@@ -129,6 +151,8 @@ class Change:
             return frozenset({f"{self.database}.*"})
         if self.kind in _FUNCTIONS:
             return frozenset({f"{self.database}.{(self.after or self.before)[0].functionName}()"})
+        if self.origin is not None and self.origin.keys:
+            return self.origin.keys
         names = (self.table_name, self.new_table_name, self.referenced_table_name)
         return frozenset(str(name) for name in names if name is not None) or frozenset({self.database})
 

@@ -11,7 +11,7 @@ from hmsclient.genthrift.hive_metastore import ttypes as hive
 from pysync.model.births import BIRTHS_KEY
 from pysync.model.difference import Difference
 from pysync.model.iceberg import WRITTEN_KEY
-from pysync.model.mark import EVENT_KEY, SOURCE_KEY
+from pysync.model.mark import MARK_KEYS
 
 # Set by the server that keeps the object, or by the way it came; never part of what a client defined.
 SERVER_FIELDS = frozenset({"createTime", "lastAccessTime", "materializationTime", "privileges", "validTxnList"})
@@ -26,7 +26,8 @@ _SCALARS = frozenset({str, int, float, bool, bytes, type(None)})
 _EMPTY: tuple[Any, ...] = ({}, [], "")
 # The last two are set by the engine whose DDL altered the table: Hive or Athena.
 SERVER_PARAMETERS = frozenset(
-    {SOURCE_KEY, EVENT_KEY, BIRTHS_KEY, WRITTEN_KEY, WRITTEN_PARAMETERS_KEY}
+    MARK_KEYS
+    | {BIRTHS_KEY, WRITTEN_KEY, WRITTEN_PARAMETERS_KEY}
     | {"transient_lastDdlTime", "last_modified_by", "last_modified_time"}
 )
 

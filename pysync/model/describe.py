@@ -8,8 +8,13 @@ from typing import Any
 from pysync.model import operation as op
 
 
-def describe(operation: op.Operation) -> str:
-    """One line: `put table shop.items (3 columns)`, `drop 12 partitions of shop.items`."""
+def describe(operation: op.Operation, *, cascade: bool = True) -> str:
+    """One line: `put table shop.items (3 columns)`, `drop 12 partitions of shop.items`.
+
+    `cascade` is the setting of the target that would apply it.
+    """
+    if isinstance(operation, op.DropDatabase) and not cascade:
+        return f"drop database {operation.database} if it has no tables{_files(operation.delete_data)}"
     words = _WORDS.get(type(operation))
     return words(operation) if words else f"{type(operation).__name__} of {operation.key}"
 
@@ -38,6 +43,8 @@ def _refresh(operation: op.Refresh) -> str:
         return f"refresh table {operation.table} from the source"
     if operation.database:
         return f"refresh database {operation.database} from the source, and drop tables that are gone at the source"
+    if operation.replaced:
+        return "drop tables that the replaced policy took and the new one does not"
     if operation.former:
         return "drop objects that are no longer in the scope of the target"
     return "drop databases that are gone at the source"
@@ -59,6 +66,8 @@ _WORDS: Mapping[type[op.Operation], Callable[[Any], str]] = {
     op.Refresh: _refresh,
     op.SayAgain: lambda it: (
         f"have other clusters read {it.table or it.function or 'the database'} of {it.database} again"
+        if it.database
+        else f"tell other clusters that {it.home} may have lost changes"
     ),
     op.PutTable: _put_table,
     op.RenameTable: lambda it: f"rename table {it.table} to {it.new_name}",

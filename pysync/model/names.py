@@ -23,7 +23,7 @@ def normalized(identifier: str) -> str:
 
 def is_default_catalog(name: str | None) -> bool:
     """Whether it is Hive's own catalog, in any case, or none is named. Only this catalog is replicated."""
-    return normalized(name or DEFAULT_CATALOG) == DEFAULT_CATALOG
+    return not name or name == DEFAULT_CATALOG or normalized(name) == DEFAULT_CATALOG
 
 
 @dataclass(frozen=True, slots=True, order=True)

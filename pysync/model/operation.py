@@ -105,8 +105,9 @@ class Refresh(Operation):
 
     `bootstrap`: it is part of a bootstrap, and counted. `statistics`: only the column statistics, of the `partitions`
     or, without any, of the table itself. `former`: scopes that the target had before (JSON, see pysync.replay.scope);
-    what has left the scope since is dropped. `anew`: another operation needs the object at the target, whatever its
-    home; of a database only the definition is read. `again`: a word (pysync.model.again) asks to read the table, the
+    what has left the scope since is dropped; with `replaced` (JSON, see pysync.replay.leaving) what has left the scope
+    of its dumps. `anew`: another operation needs the object at the target, whatever its home; of a database only the
+    definition is read. `again`: a word (pysync.model.again) asks to read the table, the
     `function`, or the definition of the database anew; `home` is the object's home as far as the speaker knows, and
     `words` the number of words so far.
     """
@@ -122,6 +123,7 @@ class Refresh(Operation):
     bootstrap: bool = False
     statistics: bool = False
     former: str = ""
+    replaced: str = ""
     anew: bool = False
     again: bool = False
     function: str = ""

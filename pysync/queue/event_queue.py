@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import sqlite3
 import time
 from collections.abc import Callable, Mapping
 from pathlib import Path
@@ -64,6 +65,7 @@ class EventQueue:
             self.notes = Notes(self._file)
             self.gaps = Gaps(self._file, self._targets)
             self.intake = Intake(self._file, self.gaps, arrived=self._targets.look_again)
+            self._held: dict[str, int] = {}
         except BaseException:
             self._file.close()
             raise
@@ -90,9 +92,22 @@ class EventQueue:
         return self._file.last
 
     @property
+    def first(self) -> int:
+        """The position of the oldest event that is kept, or of the next to come if none is."""
+        return self._file.first
+
+    @property
     def size(self) -> int:
         """How many events are kept, whoever is done with them."""
         return self._file.size
+
+    def since(self, at_ms: int) -> int:
+        """The position of the first kept event that came at `at_ms` or later; of the next to come if none did.
+
+        It is found by halves: if the clock was set back meanwhile, it is one of the places where that time was passed.
+        """
+        with self._file.reading() as connection:
+            return history.since(connection, events.TABLE, range(self._file.first, self._file.last + 1), at_ms)
 
     def events(self, after: int, limit: int, max_bytes: int) -> list[Queued]:
         """The events kept after the position `after`, in order, whoever is done with them.
@@ -112,20 +127,42 @@ class EventQueue:
     def history(self) -> History:
         """What is kept though every target is done with it. Cheap, however much it is."""
         with self._file.reading() as connection:
-            done = max(0, self._targets.slowest(default=0) + 1 - self._file.first)
-            return history.kept(connection, events.TABLE, done, self.size)
+            return history.kept(connection, events.TABLE, self._done(), self.size)
 
-    def trim(self, retain_rows: int = 0, retain_seconds: float = 0.0, seconds: float = math.inf) -> int:
+    def hold(self, who: str, first: int) -> bool:
+        """Keep events from the position `first` on, until `let_go`; False if they are not all there any more.
+
+        Not over a restart, and not while the disk is near its floor.
+        """
+        with self._file.lock:
+            if first < self._file.first:
+                return False
+            self._held[who] = first
+            return True
+
+    def let_go(self, who: str) -> None:
+        """End what `hold` began. Idempotent."""
+        with self._file.lock:
+            self._held.pop(who, None)
+
+    def trim(
+        self,
+        retain_rows: int = 0,
+        retain_seconds: float = 0.0,
+        retain_bytes: float = math.inf,
+        seconds: float = math.inf,
+    ) -> int:
         """Delete the events which every target is done with, but for the last `retain_rows`; returns how many.
 
-        What came less than `retain_seconds` ago is kept as well, as long as the disk is not near its floor; never
-        does a clock, however it jumps, delete what a target still needs. In slices, so that others get their turn; no
-        new one is begun after `seconds`. Deletes nothing while no target is registered. Gives space back to the disk
-        when half of the file is unused, or any is and the disk is near its floor.
+        What came less than `retain_seconds` ago is kept as well, as long as it is no more than `retain_bytes` and the
+        disk is not near its floor; never does a clock, however it jumps, delete what a target still needs. The oldest
+        go first, in slices, so that others get their turn; no new one is begun after `seconds`. Deletes nothing while
+        no target is registered. Gives space back to the disk when half of the file is unused, or any is and the disk
+        is near its floor.
         """
         until = time.monotonic() + seconds
         removed = 0
-        while step := self._trim_slice(retain_rows, retain_seconds):
+        while step := self._trim_slice(retain_rows, retain_seconds, retain_bytes):
             removed += step
             if time.monotonic() > until:
                 return removed
@@ -135,21 +172,32 @@ class EventQueue:
         self._give_back(until)
         return removed
 
-    def _trim_slice(self, retain_rows: int, retain_seconds: float) -> int:
+    def _trim_slice(self, retain_rows: int, retain_seconds: float, retain_bytes: float) -> int:
         with self._file.lock:
             self._file.assert_open()
-            first = self._file.first
+            first, tight = self._file.first, self.room.is_tight()
             upto = min(self._targets.slowest(default=0) - retain_rows, first + _TRIM_ROWS - 1)
+            if not tight:
+                upto = min([upto, *(it - 1 for it in self._held.values())])
             if upto < first:
                 return 0
             with self._file.transaction() as connection:
-                if retain_seconds and not self.room.is_tight():
-                    ripe = history.Ripe(events.TABLE, self.last, self._file.now_ms(), round(retain_seconds * _MS))
-                    upto = ripe.upto(connection, first, upto)
+                if retain_seconds and not tight:
+                    upto = self._spent(connection, range(first, upto + 1), retain_seconds, retain_bytes)
                 connection.execute(_DELETE, (upto,))
                 crash_point("trim.written")
             crash_point("trim.committed")
             return self._file.trimmed(upto)
+
+    def _spent(self, connection: sqlite3.Connection, among: range, seconds: float, most: float) -> int:
+        """The last of the positions `among` whose event is too old, or too much; the one before them if none is."""
+        ripe = history.Ripe(events.TABLE, self.last, self._file.now_ms(), round(seconds * _MS))
+        over = history.excess(connection, self._done(), self.size, most)
+        return max(ripe.upto(connection, among.start, among[-1]), min(among[-1], among.start - 1 + over))
+
+    def _done(self) -> int:
+        """How many of the kept events every target is done with."""
+        return max(0, self._targets.slowest(default=0) + 1 - self._file.first)
 
     def _give_back(self, until: float) -> None:
         while self._vacuum_slice() and time.monotonic() < until:

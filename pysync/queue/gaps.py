@@ -14,6 +14,8 @@ from pysync.queue.values import Gap
 
 log = structlog.get_logger(__name__)
 
+SCOPES = "scope:"
+"""How the keys of the gaps begin that changes of scopes have opened."""
 _MS = 1000
 _READ = "SELECT key, reason, found_at_ms, upto, closed_at_ms FROM gaps"
 
@@ -51,6 +53,11 @@ class Gaps:
             rows = connection.execute(f"{_READ} WHERE closed_at_ms IS NULL ORDER BY id")
             return [Gap(*row) for row in rows.fetchall()]
 
+    def is_known(self, key: str) -> bool:
+        """Whether the gap of this key was ever recorded, closed or not."""
+        with self._file.reading() as connection:
+            return connection.execute("SELECT 1 FROM gaps WHERE key = ?", (key,)).fetchone() is not None
+
     def healed_by(self, keys: Iterable[str], upto: int) -> None:
         """Record that the events up to position `upto` make the gaps of these keys good."""
         with self._file.transaction() as connection:
@@ -76,7 +83,7 @@ class Gaps:
 
 def scope_gaps(target: str) -> str:
     """How the keys of the gaps begin that a change of the target's scope has opened."""
-    return f"scope:{target}:"
+    return f"{SCOPES}{target}:"
 
 
 def _heal(connection: sqlite3.Connection, keys: Iterable[str], upto: int) -> None:
@@ -88,8 +95,9 @@ def _close(connection: sqlite3.Connection, done: int, at_ms: int, target: str | 
 
     With `target`: the gaps of its own scope, and `done` is its own position.
 
-    A gap waits while an event before its end is parked: applied later, it may undo what was put right. Once that event
-    is not parked any more, the gap is open anew, as when it was found.
+    A gap waits while an event before its end is parked. Once that is applied or skipped, the gap is open anew, as when
+    it was found (`waited`): applied later, it may undo what was put right. An event that a refresh supersedes undoes
+    nothing.
     """
     passed = "closed_at_ms IS NULL AND upto <= :done"
     held = "SELECT 1 FROM parked WHERE parked.position <= gaps.upto"
@@ -97,8 +105,6 @@ def _close(connection: sqlite3.Connection, done: int, at_ms: int, target: str | 
         passed += " AND substr(key, 1, length(:begin)) = :begin"
         held += " AND parked.target = :target"
     values = {"done": done, "at": at_ms, "target": target, "begin": scope_gaps(target or "")}
-    connection.execute(f"UPDATE gaps SET waited = 1 WHERE {passed} AND EXISTS ({held})", values)  # noqa: S608
-    again = f"UPDATE gaps SET waited = 0, upto = NULL WHERE {passed} AND waited = 1 AND NOT EXISTS ({held})"  # noqa: S608
-    connection.execute(again, values)
-    query = f"UPDATE gaps SET closed_at_ms = :at WHERE {passed} AND waited = 0"  # noqa: S608
-    connection.execute(query, values)
+    passed += f" AND NOT EXISTS ({held})"
+    connection.execute(f"UPDATE gaps SET closed_at_ms = :at WHERE {passed} AND waited = 0", values)  # noqa: S608
+    connection.execute(f"UPDATE gaps SET waited = 0, upto = NULL WHERE {passed} AND waited = 1", values)  # noqa: S608

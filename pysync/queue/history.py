@@ -7,6 +7,7 @@ come by now.
 
 from __future__ import annotations
 
+import math
 import sqlite3
 from dataclasses import dataclass
 
@@ -54,10 +55,35 @@ def kept(connection: sqlite3.Connection, table: str, events: int, of: int) -> Hi
         return History(0, 0, None)
     query = f"SELECT timestamp FROM {table} ORDER BY _id LIMIT 1"  # noqa: S608
     (oldest,) = connection.execute(query).fetchone()
+    return History(events, _used(connection) * events // of, round(oldest * _MS))
+
+
+def excess(connection: sqlite3.Connection, events: int, of: int, most: float) -> int:
+    """How many of the oldest `events` of the `of` events make history larger than `most` bytes.
+
+    As if all events were alike: where the oldest are larger than others, fewer would do, so ask again after some.
+    """
+    size = _used(connection) * events // of if events else 0
+    return 0 if size <= most else math.ceil(events * (size - most) / size)
+
+
+def since(connection: sqlite3.Connection, table: str, positions: range, at_ms: int) -> int:
+    """The first of the positions whose event came at `at_ms` or later, by halves; the one after the last if none."""
+    query = f"SELECT timestamp FROM {table} WHERE _id = ?"  # noqa: S608
+    low, high = positions.start, positions.stop
+    while low < high:
+        middle = (low + high) // 2
+        (at,) = connection.execute(query, (middle,)).fetchone()
+        low, high = (low, middle) if round(at * _MS) >= at_ms else (middle + 1, high)
+    return low
+
+
+def _used(connection: sqlite3.Connection) -> int:
+    """The bytes of the file that are in use."""
     (pages,) = connection.execute("PRAGMA page_count").fetchone()
     (unused,) = connection.execute("PRAGMA freelist_count").fetchone()
     (size,) = connection.execute("PRAGMA page_size").fetchone()
-    return History(events, (pages - unused) * size * events // of, round(oldest * _MS))
+    return int((pages - unused) * size)
 
 
 def _came_by(connection: sqlite3.Connection) -> tuple[int, int]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sqlite3
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 
 from pysync.queue.store import QueueFile
 from pysync.queue.values import Park, Parked, ParkedTable
@@ -32,6 +32,9 @@ _TABLES = """SELECT first.table_key, every.events, first.position, first.kind, f
      AND first.position = every.position ORDER BY first.table_key"""
 _AT = f"""SELECT {_COLUMNS}, id FROM parked WHERE target = ? AND position = ? ORDER BY table_key"""  # noqa: S608
 _NAMES = "SELECT position, table_key FROM parked WHERE target = ? ORDER BY position, id"
+_REMOVE_AT = "DELETE FROM parked WHERE target = ? AND position = ?"
+_REMOVE = "DELETE FROM parked WHERE id = ? AND target = ?"
+_DOUBT = "UPDATE gaps SET waited = 1 WHERE closed_at_ms IS NULL AND upto >= ?"
 _UPDATE = "UPDATE parked SET reason = ?, kind = ?, attempts = ?, last_at_ms = ? WHERE id = ? AND target = ?"
 
 
@@ -84,18 +87,23 @@ class ParkedEvents:
         with self._file.reading() as connection:
             return {key for (key,) in connection.execute(_BLOCKED, {"target": self.target}).fetchall()}
 
-    def remove(self, ids: Iterable[int]) -> int:
-        """Remove the parked events `ids`, applied or skipped; returns how many of them were this target's."""
-        rows = [(number, self.target) for number in ids]
-        query = "DELETE FROM parked WHERE id = ? AND target = ?"
+    def remove(self, applied: Collection[Parked]) -> int:
+        """Remove parked events, applied now; returns how many of them were this target's."""
+        rows = [(event.id, self.target) for event in applied]
         with self._file.transaction() as connection:
-            return connection.executemany(query, rows).rowcount if rows else 0
+            _doubt(connection, [event.position for event in applied])
+            return connection.executemany(_REMOVE, rows).rowcount if rows else 0
 
-    def remove_at(self, positions: Iterable[int]) -> None:
-        """Remove the parked events at `positions`, under all of their tables."""
-        rows = [(self.target, position) for position in positions]
+    def remove_at(self, positions: Collection[int]) -> None:
+        """Remove the parked events at `positions`, skipped, under all of their tables."""
         with self._file.transaction() as connection:
-            connection.executemany("DELETE FROM parked WHERE target = ? AND position = ?", rows)
+            _doubt(connection, positions)
+            connection.executemany(_REMOVE_AT, [(self.target, position) for position in positions])
+
+    def supersede(self, positions: Iterable[int]) -> None:
+        """Remove the parked events at `positions`, never to be applied: refreshes read their objects instead."""
+        with self._file.transaction() as connection:
+            connection.executemany(_REMOVE_AT, [(self.target, position) for position in positions])
 
     def update(self, changed: Sequence[Parked]) -> None:
         """Store the new reason, kind, attempts and last time of parked events, after a retry that failed.
@@ -105,6 +113,12 @@ class ParkedEvents:
         rows = [(it.reason, it.kind, it.attempts, it.last_at_ms, it.id, it.target) for it in changed]
         with self._file.transaction() as connection:
             connection.executemany(_UPDATE, rows)
+
+
+def _doubt(connection: sqlite3.Connection, positions: Collection[int]) -> None:
+    """Have the gaps that these events held up healed anew: an event applied late may undo what was put right."""
+    if positions:
+        connection.execute(_DOUBT, (min(positions),))
 
 
 def park(connection: sqlite3.Connection, parks: Iterable[Park]) -> None:

@@ -11,9 +11,12 @@ from pysync.queue.store import QueueFile
 from pysync.queue.values import Pause
 
 _NOTES = (
-    *("window:{}", "load:{}", "load:{}:begun", "scope:{}", "drops:{}", "unfinished:{}", "verify:{}", "verified:{}"),
+    *("window:{}", "load:{}", "load:{}:begun", "load:{}:scopes", "scope:{}", "drops:{}", "unfinished:{}"),
+    *("verify:{}", "verified:{}"),
     "log-schemas:{}",
     "views:{}",
+    "replay:{}",
+    "leaving:{}",
 )
 """The keys of notes that belong to one target; a target's name holds no colon."""
 

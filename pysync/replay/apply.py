@@ -192,6 +192,8 @@ class Applier:
         return job.tries >= job.leg.attempts and (job.leg.parked or self._progress.applied > job.applied)
 
     def _once(self, lane: Lane, operation: Operation) -> Outcome:
+        if not self._progress.throttle.wait(self._stop):
+            raise Stopped
         if isinstance(operation, Refresh):
             return self._refresher.apply(lane.target, operation)
         return lane.target.apply(self._refresher.placed(operation) if self._settings.both_ways else operation)

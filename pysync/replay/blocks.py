@@ -81,6 +81,8 @@ class Blocks:
 
     def holds(self, change: Change) -> bool:
         """Whether the change, which is newer than all refused events, waits behind one of them."""
+        if not self.keys:
+            return False
         if change.comes_alone:
             return change.database + EVERYTHING in self.keys
         return holds_back(self.keys, change.keys)

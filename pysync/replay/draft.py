@@ -47,12 +47,13 @@ def draft(
     """
     run = run_of(events, translator)
     later = hindsight.after(run[-1].event.position) if run else frozenset[str]()
+    cascade = translator.policy.cascade
     while True:
         sifted = _sift(run, blocks.copy())
         try:
-            works = plan(fold(sifted.flow), epoch, later)
+            works = plan(fold(sifted.flow, cascade=cascade), epoch, later)
         except Exception:  # noqa: BLE001 - no other try would end differently, and the other events must not wait for it
-            run = _without(run, _culprit(sifted.flow, epoch), traceback.format_exc())
+            run = _without(run, _culprit(sifted.flow, epoch, cascade), traceback.format_exc())
         else:
             return _draft(run, sifted, works)
 
@@ -88,14 +89,14 @@ def _refusal(each: Translated, blocks: Blocks) -> Refusal | None:
     return Refusal.behind(each.event, each.found.keys) if blocks.holds(each.found) else None
 
 
-def _culprit(flow: Sequence[Change], epoch: int) -> int:
+def _culprit(flow: Sequence[Change], epoch: int, cascade: bool) -> int:
     """The position of a change that cannot be planned with those before it, which can be planned."""
     # By halves: each try folds all changes before it, and a window has thousands.
     good, bad = 0, len(flow)
     while bad - good > 1:
         middle = (good + bad) // 2
         try:
-            plan(fold(flow[:middle]), epoch)
+            plan(fold(flow[:middle], cascade=cascade), epoch)
         except Exception:  # noqa: BLE001 - it is looked for
             bad = middle
         else:

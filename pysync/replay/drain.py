@@ -24,6 +24,7 @@ import structlog
 
 from pysync.errors import PysyncError
 from pysync.measures.counts import Counts
+from pysync.measures.throttle import Throttle
 from pysync.model.names import TableName
 from pysync.queue import EventQueue, Pause
 from pysync.replay.brake import Limits
@@ -41,7 +42,7 @@ from pysync.replay.tally import Tally
 from pysync.replay.translate import Translator
 from pysync.replay.visible import ClockOffset, same_clock
 from pysync.targets.base import Target
-from pysync.targets.settings import TargetSettings
+from pysync.targets.settings import TargetSettings, assert_enabled
 from pysync.text import nearest
 from pysync.worker import Worker
 
@@ -81,17 +82,20 @@ class Drain:
         tally: Tally | None = None,
         record: Append | None = None,
         calls: Counts | None = None,
+        throttle: Throttle | None = None,
         clock_offset: ClockOffset = same_clock,
         clock: Callable[[], float] = time.monotonic,
     ) -> None:
         """`source` connects to the source metastore; `tally` counts the progress of a bootstrap; `record` takes what is
-        for the journal; `calls` are those that opened targets make; `clock_offset` knows the clocks of listeners;
-        `clock` returns seconds that only grow.
+        for the journal; `calls` are those that opened targets make, and `throttle` limits them; `clock_offset` knows
+        the clocks of listeners; `clock` returns seconds that only grow.
         """
         self.name = settings.name
         self.settings = settings
         self.translator = translator
-        self.progress = Progress(settings.name, settings.kind, calls)
+        self.progress = Progress(settings.name, settings.kind, calls, throttle)
+        if not settings.enabled:
+            self.progress.state = State.DISABLED
         self._queue = queue
         self._target_queue = queue.target(settings.name)
         self._open_target = open_target
@@ -111,6 +115,7 @@ class Drain:
             clock=clock,
             clock_offset=clock_offset,
         )
+        self.standing, self.holds, self.reads = self._replayer.standing, self._replayer.holds, self._replayer.reads
         self._requests: Requests[Lanes] = Requests()
         self._retries = Retries(settings, clock)
         self._begun = -math.inf  # when the last window began
@@ -128,10 +133,14 @@ class Drain:
     # --- from any thread
 
     def start(self) -> None:
-        """Register the target in the queue and begin; does not wait for the target."""
+        """Register the target in the queue and begin; does not wait for the target. A disabled one only has its place.
+
+        Registered, it keeps its events in the queue.
+        """
         self._target_queue.register()
-        self._widen_reach()
-        self.worker.start()
+        if self.settings.enabled:
+            self._widen_reach()
+            self.worker.start()
 
     def stop(self) -> None:
         """Ask it to end after the operations in hand; does not wait."""
@@ -143,7 +152,12 @@ class Drain:
         return self.worker.join(timeout)
 
     def may_have(self, name: TableName) -> bool:
-        """Whether the target has the source's table of this name; True if the target cannot be asked now."""
+        """Whether the target has the source's table of this name; True if the target cannot be asked now.
+
+        A disabled target is not asked: False.
+        """
+        if not self.settings.enabled:
+            return False
         try:
             with closing(self._open_target()) as target:
                 return target.table(self._name_there(name)) is not None
@@ -193,6 +207,7 @@ class Drain:
         return self._ask(lambda lanes: self._skip_now(lanes, position, table))
 
     def _ask(self, request: Callable[[Lanes], Released]) -> Future[Released]:
+        assert_enabled(self.settings)
         future = self._requests.add(request)
         self._interrupt()
         return future

@@ -65,11 +65,12 @@ class State:
 class DatabaseState(State):
     """A database: the drop of the old one, then the definition, or either of them.
 
-    A drop absorbs what the window did to its tables before; their `positions` are in it, too. `born` is the position of
-    the create, if the window has one.
+    A drop that cascades absorbs what the window did to its tables before; their `positions` are in it, too. `born` is
+    the position of the create, if the window has one.
     """
 
     name: str
+    origin: str = ""  # its name at the source (see Origin), as others may have the same name at the target
     dropped: Change | None = None
     defined: Change | None = None
     born: int = 0
@@ -86,6 +87,8 @@ class TableState(State):
     """
 
     name: TableName
+    origin: str = ""  # its name at the source (see Origin), as others may have the same name at the target
+    keys: frozenset[str] = frozenset()  # see Change
     dropped: Change | None = None
     buried: int = 0
     definitions: list[tuple[Change, bool]] = field(default_factory=list)
@@ -103,19 +106,21 @@ class TableState(State):
 Folded = DatabaseState | TableState | Change
 
 
-def fold(changes: Iterable[Change]) -> list[Folded]:
+def fold(changes: Iterable[Change], *, cascade: bool = True) -> list[Folded]:
     """The final states of the touched objects, and the changes that are not folded, in order.
 
-    The changes must be in event order, in scope and rewritten; their partitions may be altered in place.
+    The changes must be in event order, in scope and rewritten; their partitions may be altered in place. Without
+    `cascade` the drop of a database takes no tables along, so what the window did to them stays, and comes before it.
     """
-    folding = _Folding()
+    folding = _Folding(cascade)
     for change in changes:
         folding.add(change)
     return folding.finish()
 
 
 class _Folding:
-    def __init__(self) -> None:
+    def __init__(self, cascade: bool) -> None:
+        self._cascade = cascade
         self._done: list[Folded] = []
         self._databases: dict[str, DatabaseState] = {}
         self._tables: dict[TableName, TableState] = {}
@@ -142,7 +147,15 @@ class _Folding:
     def _database(self, change: Change) -> None:
         if change.whose is not None:
             self._part(change, change.whose)
-        state = self._databases.setdefault(change.database, DatabaseState(name=change.database))
+        if change.kind is Kind.DROP_DATABASE and not self._cascade:
+            for table in [it for it in self._tables if it.database == change.database]:
+                self._close_table(table)
+        if change.kind is Kind.DROP_DATABASE:
+            self._part_from_others(change)
+        origin = change.origin.new if change.origin is not None else ""
+        if change.database in self._databases and self._databases[change.database].origin != origin:
+            self._close_database(change.database)
+        state = self._databases.setdefault(change.database, DatabaseState(name=change.database, origin=origin))
         if change.whose is not None:
             state.remember(change, change.whose)
         if change.kind is Kind.DROP_DATABASE:
@@ -160,14 +173,28 @@ class _Folding:
         if change.whose is not None:
             self._part(change, change.whose)
         state = self._tables.get(name)
+        origin = change.origin
+        moves = origin is not None and origin.old != origin.new  # to another name that is the same at the target
+        if state is not None and origin is not None and (moves or state.origin != origin.new):
+            self._close_table(name)
+            state = None
         if state is None:
-            state = self._tables[name] = TableState(name=name)
+            state = self._tables[name] = TableState(name=name, origin=origin.new if origin else "", keys=change.keys)
         if change.whose is not None:
             state.remember(change, change.whose)
             _remember_partitions(state, change)
         _FOLDS[change.kind](state, change)
         state.sources.update(change.sources)
         state.touch(change)
+        if moves:
+            self._close_table(name)
+
+    def _part_from_others(self, drop: Change) -> None:
+        """Close the states of tables that other databases of the source have in the dropped one."""
+        own = drop.origin.new if drop.origin is not None else ""
+        for name, table in list(self._tables.items()):
+            if name.database == drop.database and own and table.origin.partition(".")[0] != own:
+                self._close_table(name)
 
     def _part(self, change: Change, whose: Whose) -> None:
         """Close the states that a change cannot be folded with: an operation has one condition and one home."""

@@ -52,14 +52,14 @@ class Functions:
     def _put(self, function: Any, there: Any) -> Iterator[Operation]:
         self.translator.mapping.apply_to(function)
         if self._is_said():
-            origin = self._origins.of(self.found, self.there)
+            origin = self._origins.of_function(self._home(), self.found, self.there)
             yield PutFunction(database=self.refresh.database, definition=function, **origin)
         elif self.target.differences(function, there):
             yield from self._asked(function.functionName)
 
     def _drop(self, name: str) -> Iterator[Operation]:
         if self._is_said():
-            origin = self._origins.of(self.found, self.there)
+            origin = self._origins.of_function(self._home(), self.found, self.there)
             yield DropFunction(database=self.refresh.database, function=name, **origin)
         else:
             yield from self._asked(name)

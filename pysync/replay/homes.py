@@ -50,6 +50,14 @@ class Homes:
             return replace(change, whose=Whose(None, change.event.source, change.event.visited))
         return self._placed(change, item)
 
+    def has_lost(self, word: Change) -> bool:
+        """Whether a word says that the target may have lost changes, and did not come from there directly.
+
+        A cluster that replicates to this one has compared itself with it, which finds what differs at either.
+        """
+        visited = word.event.visited
+        return self.relay and word.event.attributes["home"] == self.cluster and visited[-2:-1] != (self.cluster,)
+
     def _placed(self, change: Change, item: Any) -> Change | None:
         source, visited = change.event.source, change.event.visited
         home = home_of(item.parameters, source)

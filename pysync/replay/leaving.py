@@ -7,16 +7,18 @@ source may be in the same metastore. Files are never deleted: an object under an
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
 from pysync.model.mark import Mark
 from pysync.model.names import TableName
 from pysync.model.operation import DropDatabase, DropTable, Operation, Refresh
-from pysync.replay.scope import Extent
+from pysync.replay.policy import Policy
+from pysync.replay.scope import Extent, Settings
 from pysync.replay.translate import Translator
 from pysync.targets.base import Target
+from pysync.targets.settings import TargetSettings
 
 _DEFAULT = "default"
 
@@ -53,18 +55,55 @@ class Leaving:
         return mark is not None and mark.source == self.source
 
 
+@dataclass(frozen=True, slots=True)
+class Replaced:
+    """The scope of the dumps until now, and the one in its place, as policies: each takes what any of them takes."""
+
+    old: Sequence[Policy]
+    new: Sequence[Policy]
+
+    @classmethod
+    def from_json(cls, text: str) -> Replaced:
+        """Read what `replaced_json` wrote."""
+        told = json.loads(text)
+        return cls(*([_policy(it) for it in told[key]] for key in ("old", "new")))
+
+    def takes(self, name: TableName) -> bool:
+        """Whether the new one takes a table of the source."""
+        return any(it.takes_table(name) for it in self.new)
+
+    def is_left(self, name: TableName) -> bool:
+        """Whether the old one took a table of the source, and the new one does not."""
+        return any(it.takes_table(name) for it in self.old) and not self.takes(name)
+
+
+def replaced_json(old: Sequence[Settings], new: Sequence[Settings]) -> str:
+    """The attribute `replaced` of a refresh: settings of both scopes, as in a target's table."""
+    return json.dumps({"old": list(map(dict, old)), "new": list(map(dict, new))})
+
+
+def _policy(scope: Mapping[str, Any]) -> Policy:
+    return Policy.of(TargetSettings(name="former", kind="any", **scope))
+
+
 def leaving(target: Target, translator: Translator, refresh: Refresh) -> Iterator[Operation]:
     """The drops of everything that has left the scope since the former ones that the refresh names.
 
-    A database goes after its tables, and stays if others are left in it. Raises what the target raises.
+    A database goes after its tables, and stays if others are left in it. If the policy of the dumps was replaced, only
+    tables go that the old one took and the new one does not. Raises what the target raises.
     """
     former = [Extent.of(it) for it in json.loads(refresh.former)]
-    found = Leaving(target, refresh.mark.source, former, Extent(translator.policy, translator.mapping))
+    now = Extent(translator.policy, translator.mapping)
+    if refresh.replaced:
+        replaced = Replaced.from_json(refresh.replaced)
+        former = [replace(it, only=replaced.is_left) for it in former]
+        now = replace(now, only=replaced.takes)
+    found = Leaving(target, refresh.mark.source, former, now)
     # createTime 0: whichever table has the name there by now, it is out of scope.
     origin: dict[str, Any] = {"mark": replace(refresh.mark, created=0), "visited": refresh.visited}
     for database in found.databases():
         gone = list(found.tables(database))
         for name in gone:
             yield DropTable(table=name, **origin)
-        if found.goes(database, gone):
+        if not refresh.replaced and found.goes(database, gone):
             yield DropDatabase(database=database, **origin)

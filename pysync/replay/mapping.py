@@ -2,97 +2,106 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from fnmatch import fnmatchcase
-from itertools import accumulate
 from typing import Any
 
 from hmsclient.genthrift.hive_metastore import ttypes as hive
 
 from pysync.copy.formats import Frame, alter, form_of, frame_of
-from pysync.errors import UsageError
 from pysync.model import idl
 from pysync.model.change import Change
 from pysync.model.event import Event, Kind
 from pysync.model.files import Form, SourceFiles
-from pysync.model.names import TableName, normalized
+from pysync.model.mark import Mark
+from pysync.model.names import TableName
+from pysync.replay.locations import Locations, plain
+from pysync.replay.policy import Policy
+from pysync.replay.renames import Renames, RenameSettings
 from pysync.replay.view_names import rename_in_view
-from pysync.targets.base import Rejected
-from pysync.targets.settings import TargetSettings
+from pysync.targets.settings import PolicySettings, TargetSettings
 
 # Parameters of tables and serdes that hold a location: Spark's path, Avro's schema, Iceberg's pointers.
 _LOCATION_KEYS = ("path", "avro.schema.url", "metadata_location", "previous_metadata_location")
 _UNKNOWN = Frame(plain=False)
-_EMPTY_AUTHORITY = re.compile(r"^([A-Za-z][A-Za-z0-9+.-]*):///")
 
 
 @dataclass(frozen=True, slots=True)
-class Locations:
-    """Location prefixes, source to target; they match at path boundaries and the longest wins."""
+class Rewriting:
+    """What one policy makes of locations and parameters."""
 
-    prefixes: tuple[tuple[str, str], ...] = ()
+    locations: Locations = field(default_factory=Locations)
+    parameters: Mapping[str, str] = field(default_factory=dict)
+    drop_parameters: tuple[str, ...] = ()
 
     @classmethod
-    def of(cls, mapping: dict[str, str]) -> Locations:
-        """From the setting `locations`."""
-        # Without a slash at the end, which `map` adds: so prefixes match at path boundaries only.
-        pairs = [(_plain(source).rstrip("/"), target.rstrip("/")) for source, target in mapping.items()]
-        return cls(tuple(sorted(pairs, key=lambda pair: -len(pair[0]))))
+    def of(cls, settings: PolicySettings) -> Rewriting:
+        """From the settings."""
+        return cls(Locations.of(settings.locations), settings.parameters, settings.drop_parameters)
 
-    def map(self, location: str | None) -> str | None:
-        """The location at the target; the same if no prefix matches.
+    def table_parameters(self, parameters: dict[str, str]) -> dict[str, str]:
+        """The parameters of a table."""
+        kept = {k: v for k, v in parameters.items() if not any(fnmatchcase(k, p) for p in self.drop_parameters)}
+        return {**self.located(kept), **self.parameters}
 
-        Raises Rejected for a location that leaves its prefix by `..`: nobody has mapped the place that it leads to.
-        """
-        if not location or not self.prefixes:
-            return location
-        plain = _plain(location)
-        for source, target in self.prefixes:
-            if plain == source or plain.startswith(source + "/"):
-                below = plain[len(source) :]
-                if _climbs(below):
-                    raise Rejected(
-                        f"the location {location} leaves its prefix {source or '/'} by '..'",
-                        "correct the location at the source",
-                    )
-                return target + below or "/"
-        return location
+    def located(self, parameters: dict[str, str]) -> dict[str, str]:
+        """Parameters with their locations mapped."""
+        return {k: (self.locations.map(v) or v) if k in _LOCATION_KEYS else v for k, v in parameters.items()}
+
+    def place(self, storage: Any) -> None:
+        """Map the locations of a storage descriptor, in place."""
+        if storage is None:  # a view of Hive has none of its own
+            return
+        storage.location = self.locations.map(storage.location)
+        places = storage.skewedInfo and storage.skewedInfo.skewedColValueLocationMaps
+        if places:
+            storage.skewedInfo.skewedColValueLocationMaps = {k: self.locations.map(v) for k, v in places.items()}
+        serde = storage.serdeInfo
+        if serde is not None and serde.parameters:
+            serde.parameters = self.located(serde.parameters)
 
 
 @dataclass(frozen=True, slots=True)
 class NameMapping:
     """What becomes of objects on the way to one target."""
 
-    databases: Mapping[str, str] = field(default_factory=dict)
-    tables: Mapping[TableName, TableName] = field(default_factory=dict)
-    locations: Locations = Locations()
-    parameters: Mapping[str, str] = field(default_factory=dict)
-    drop_parameters: tuple[str, ...] = ()
+    renames: Renames = field(default_factory=Renames)
+    rewritings: tuple[Rewriting, ...] = (Rewriting(),)
+    """Of each policy, and last of what no policy takes; `renames.index` tells whose an object is."""
     copies: bool = False  # whether the locations of the files at the source are kept
     anew: str | None = None  # the format of re-encoding, if any
+    tells_objects: bool = False
+    """Whether changes tell the names of their objects at the source, so that the marks hold them."""
 
     @classmethod
     def of(cls, settings: TargetSettings) -> NameMapping:
-        """The mapping of a target. Raises UsageError that names a rename which cannot be read."""
+        """The mapping of a target. Raises UsageError that names a rename or pattern which cannot be read."""
+        each = [it for _, it in settings.each_policy()]
+        if settings.policies:
+            each.append(settings)
+        names = tuple(RenameSettings.of(it.databases, it.tables) for it in each)
+        renames = Renames(names, Policy.of(settings).index_of) if settings.policies else Renames(names)
         return cls(
-            databases={normalized(old): normalized(new) for old, new in settings.databases.items()},
-            tables={_name(old): _name(new) for old, new in settings.tables.items()},
-            locations=Locations.of(settings.locations),
-            parameters=settings.parameters,
-            drop_parameters=settings.drop_parameters,
+            renames=renames,
+            rewritings=tuple(map(Rewriting.of, each)),
             copies=settings.copy_files is not None,
             anew=settings.copy_files.rewrite if settings.copy_files else None,
+            # Both ways a mark is the home's, and each cluster has names of its own.
+            tells_objects=bool(renames) and not settings.both_ways,
         )
+
+    def rewriting(self, name: TableName | str) -> Rewriting:
+        """How an object of the source with this name is rewritten; a function as its database."""
+        return self.rewritings[self.renames.index(name)]
 
     def database(self, name: str) -> str:
         """The database's name at the target."""
-        return self.databases.get(normalized(name), normalized(name))
+        return self.renames.database(name)
 
     def table(self, name: TableName) -> TableName:
         """The table's name at the target; a rename of the table takes precedence over one of its database."""
-        return self.tables.get(name) or TableName(self.database(name.database), name.table)
+        return self.renames.table(name)
 
     def key(self, name: str) -> str:
         """The name at the target of `db`, `db.table`, `db.function()`, or `db.*`, everything in a database."""
@@ -101,33 +110,53 @@ class NameMapping:
             return f"{self.database(database)}{dot}{rest}"
         return str(self.table(TableName(database, rest)))
 
+    def order_key(self, name: TableName) -> str:
+        """The key of a table of the source by which its changes are ordered, and wait behind a refused one.
+
+        It is the name at the target. A table that does not have this name by right (another name of the source comes
+        first, if there is such a table) has a key of its own, so that it holds up no changes of that one.
+        """
+        new = self.table(name)
+        if not self.tells_objects or self.source_table(new) == name:
+            return str(new)
+        return f"{new}@{name.database}/{name.table}"
+
+    def source_of(self, key: str) -> TableName:
+        """The table of the source that has this order key."""
+        new, _, own = key.partition("@")
+        return TableName(*own.split("/")) if own else self.source_table(TableName.parse(new))
+
     def databases_of(self, sources: Iterable[str]) -> set[str]:
         """The target's databases that anything in these databases of the source is mapped to."""
-        names = set(sources)
-        return {self.database(name) for name in names} | {
-            new.database for old, new in self.tables.items() if old.database in names
-        }
+        return self.renames.databases_of(sources)
 
     def source_database(self, name: str) -> str:
         """The name at the source of a database of the target."""
-        return next((old for old, new in self.databases.items() if new == name), name)
+        return next(iter(self.renames.source_databases(name)), name)
 
-    def source_table(self, name: TableName) -> TableName:
-        """The name at the source of a table of the target."""
-        old = next((old for old, new in self.tables.items() if new == name), None)
-        return old or TableName(self.source_database(name.database), name.table)
+    def source_table(self, name: TableName, mark: Mark | None = None) -> TableName:
+        """The name at the source of a table of the target; of several names the one in the mark, if there is one."""
+        if mark is not None and "." in mark.object:
+            return TableName.parse(mark.object)
+        found = next(iter(self.renames.sources_of(name)), None)
+        return found or TableName(self.source_database(name.database), name.table)
 
     def source_databases(self, name: str) -> list[str]:
         """The names at the source that map to this database of the target, whether they exist or not."""
-        # A database that is renamed itself leaves its own name to others.
-        own = [] if name in self.databases else [name]
-        return [*(old for old, new in self.databases.items() if new == name), *own]
+        return self.renames.source_databases(name)
 
     def sources_of(self, name: TableName) -> list[TableName]:
         """The names at the source that map to this table of the target, whether they exist or not."""
-        moved = [old for old, new in self.tables.items() if new == name]
-        within = (TableName(database, name.table) for database in self.source_databases(name.database))
-        return [*moved, *(it for it in within if it not in self.tables)]
+        return self.renames.sources_of(name)
+
+    def rivals_of(self, name: TableName | str) -> list[TableName | str]:
+        """The other names at the source that get the same name at the target, whether they exist or not."""
+        if not self.tells_objects:
+            return []
+        found = (
+            self.source_databases(self.database(name)) if isinstance(name, str) else self.sources_of(self.table(name))
+        )
+        return [it for it in found if it != name]
 
     def apply(self, change: Change, table: Any = None) -> Change:
         """The change with its objects as the target shall have them; alters the objects in place.
@@ -197,8 +226,8 @@ class NameMapping:
 
     def _form(self, item: Any, frame: Frame) -> Form | None:
         """How its files are re-encoded; None if they are not, or if both ends use the same files."""
-        location = item.sd.location
-        moved = _plain(self.locations.map(location) or "").rstrip("/") != _plain(location).rstrip("/")
+        location, locations = item.sd.location, self.rewriting(TableName(item.dbName, item.tableName)).locations
+        moved = plain(locations.map(location) or "").rstrip("/") != plain(location).rstrip("/")
         if not self.anew or not moved:
             return None
         return form_of(item.sd, item.parameters, frame_of(item) if isinstance(item, hive.Table) else frame, self.anew)
@@ -206,22 +235,28 @@ class NameMapping:
     def _alter(self, item: Any) -> None:
         kind = type(item)
         if kind is hive.Database:
+            locations = self.rewriting(item.name).locations
             item.name = self.database(item.name)
-            item.locationUri = self.locations.map(item.locationUri)
+            item.locationUri = locations.map(item.locationUri)
             if item.managedLocationUri:
-                item.managedLocationUri = self.locations.map(item.managedLocationUri)
+                item.managedLocationUri = locations.map(item.managedLocationUri)
         elif kind is hive.Function:
             self._function(item)
         elif kind in idl.ANY_CONSTRAINT:
             self._constraint(item)
         else:
-            database, name = item.dbName, self.table(TableName(item.dbName, item.tableName))
-            item.dbName, item.tableName = name.database, name.table
-            self._storage(item.sd)
-        if kind is hive.Table:
-            item.parameters = self._parameters(item.parameters or {})
+            self._table(item)
+
+    def _table(self, item: Any) -> None:
+        """A table or a partition."""
+        database, old = item.dbName, TableName(item.dbName, item.tableName)
+        how, name = self.rewriting(old), self.table(old)
+        item.dbName, item.tableName = name.database, name.table
+        how.place(item.sd)
+        if type(item) is hive.Table:
+            item.parameters = how.table_parameters(item.parameters or {})
             self._sources(item)
-            if self.databases or self.tables:
+            if self.renames:
                 rename_in_view(item, database, self.database, self.table)
 
     def _rename(self, item: Any, database: str, table: str) -> None:
@@ -248,42 +283,7 @@ class NameMapping:
             self._rename(item, "table_db", "table_name")
 
     def _function(self, item: Any) -> None:
+        locations = self.rewriting(item.dbName).locations
         item.dbName = self.database(item.dbName)
         for resource in item.resourceUris or ():
-            resource.uri = self.locations.map(resource.uri)
-
-    def _storage(self, storage: Any) -> None:
-        if storage is None:  # a view of Hive has none of its own
-            return
-        storage.location = self.locations.map(storage.location)
-        places = storage.skewedInfo and storage.skewedInfo.skewedColValueLocationMaps
-        if places:
-            storage.skewedInfo.skewedColValueLocationMaps = {k: self.locations.map(v) for k, v in places.items()}
-        serde = storage.serdeInfo
-        if serde is not None and serde.parameters:
-            serde.parameters = self._located(serde.parameters)
-
-    def _parameters(self, parameters: dict[str, str]) -> dict[str, str]:
-        kept = {k: v for k, v in parameters.items() if not any(fnmatchcase(k, p) for p in self.drop_parameters)}
-        return {**self._located(kept), **self.parameters}
-
-    def _located(self, parameters: dict[str, str]) -> dict[str, str]:
-        return {k: (self.locations.map(v) or v) if k in _LOCATION_KEYS else v for k, v in parameters.items()}
-
-
-def _climbs(path: str) -> bool:
-    """Whether a relative path leaves the place where it begins, at its end or on the way."""
-    steps = accumulate(-1 if part == ".." else part not in {"", "."} for part in path.split("/"))
-    return min(steps) < 0
-
-
-def _plain(location: str) -> str:
-    """The location without an empty authority: `file:///a` and `file:/a` are the same."""
-    return _EMPTY_AUTHORITY.sub(r"\1:/", location)
-
-
-def _name(text: str) -> TableName:
-    parts = text.split(".")
-    if len(parts) != 2 or not all(parts):
-        raise UsageError(f"{text!r} is not a table name", 'write "db.table" = "db.table"')
-    return TableName.of(*parts)
+            resource.uri = locations.map(resource.uri)

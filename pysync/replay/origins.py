@@ -35,6 +35,20 @@ class Origins:
         visited = (before.source,) if before is not None else ()
         return {"mark": mark, "visited": (*visited, *self.refresh.visited)}
 
+    def of_function(self, home: str, found: Any, there: Any) -> dict[str, Any]:
+        """The same for a function of a database, once its `home` has said it.
+
+        The mark of the database at the source may name another home: clusters that created the database at the same
+        time need not know of each other yet.
+        """
+        origin = self.of(found, there)
+        if not self.policy.both_ways or origin["mark"].source == home:
+            return origin
+        return origin | {
+            "mark": replace(self.refresh.mark, source=home, born=0),
+            "condition": Condition(None, place=home, words=self.refresh.words),
+        }
+
     def comes_from_target(self, item: Any) -> bool:
         """Whether the object is the target's own, which it must not get back; both ways it is compared."""
         if self.policy.both_ways:

@@ -65,7 +65,7 @@ class Parking:
         """
         healed = {upto: covers for upto, covers in self.blocks.healing.items() if upto <= done}
         if covered := self._covered(done):
-            self._parked.remove_at(covered)
+            self._parked.supersede(covered)
         self.blocks.settle(done)
         return [it for it in refused if not is_covered(it.event.position, it.keys, healed)]
 
@@ -94,7 +94,7 @@ class Parking:
         """Remove the rows of events that were not refused again, and update the reasons of the others."""
         again = {refusal.event.position: refusal for refusal in refused}
         now = int(time.time() * 1000)
-        self._parked.remove([row.id for row in rows if row.position not in again])
+        self._parked.remove([row for row in rows if row.position not in again])
         self._parked.update(
             [
                 replace(row, reason=why.reason, kind=why.kind, attempts=row.attempts + 1, last_at_ms=now)

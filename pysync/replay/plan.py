@@ -103,6 +103,8 @@ def _origin(change: Change, epoch: int, visited: tuple[str, ...] | None = None, 
     if change.whose is not None:
         return _origin_both_ways(change, change.whose, epoch, born)
     mark = Mark(change.event.source, epoch, change.position, change.created, born)
+    if (its := change.origin) is not None:
+        mark = replace(mark, object=its.new, formerly=its.old, rivals=its.rivals)
     return {"mark": mark, "visited": change.event.visited if visited is None else visited}
 
 
@@ -146,9 +148,10 @@ def _table(state: TableState, epoch: int) -> Work:
         puts |= _condition(state.whose, state.defining)
         found.append(PutTable(table=state.name, **puts, pointers=tuple(state.pointers), **origin))
     found += [*_partitions(state, epoch), *_statistics(state, epoch)]
-    removes = frozenset({str(state.name)} if state.dropped else ())
+    keys = state.keys or frozenset({str(state.name)})
+    removes = keys if state.dropped else frozenset()
     reads = frozenset(name for it in found if isinstance(it, PutTable) for name in names_in_view(it.definition))
-    return Work(frozenset({str(state.name)}), tuple(found), tuple(state.positions), removes, reads=reads)
+    return Work(keys, tuple(found), tuple(state.positions), removes, reads=reads)
 
 
 def _partitions(state: TableState, epoch: int) -> list[Operation]:
@@ -217,6 +220,7 @@ def _refresh(change: Change, origin: dict[str, Any]) -> Operation:
         absent=names.get("absent") == "true",
         created=int(names.get("created", "0")),
         former=names.get("former", ""),
+        replaced=names.get("replaced", ""),
         bootstrap=names.get("bootstrap") == "true",
         again=names.get("again") == "true",
         function=names.get("function", ""),

@@ -57,12 +57,25 @@ class Policy:
     relay: bool = True
     suppresses_drops: bool = False
     traits: Traits = field(default_factory=Traits)
+    cascade: bool = True
+    """Whether the drop of a database takes along the tables that the target still has there."""
     drops_leavers: bool = False
     """Whether a table that leaves the scope by an alter is dropped (`out_of_scope`)."""
+    name: str = ""
+    """The name of one of a target's policies."""
+    policies: tuple[Policy, ...] = ()
+    """The target's policies, in order, if it has any: the first that takes an object decides about it."""
 
     @classmethod
     def of(cls, settings: TargetSettings) -> Policy:
         """The policy of a target. Raises UsageError that names a pattern which cannot be read."""
+        found = cls._one(settings)
+        if not settings.policies:
+            return found
+        return replace(found, policies=tuple(replace(cls._one(it), name=name) for name, it in settings.each_policy()))
+
+    @classmethod
+    def _one(cls, settings: TargetSettings) -> Policy:
         include, exclude = _repl_patterns(settings.policy)
         return cls(
             include=(*include, *(_glob_pattern("include", it) for it in settings.include)),
@@ -74,8 +87,24 @@ class Policy:
             relay=settings.relay,
             suppresses_drops=settings.drops == "suppress",
             traits=Traits.of(settings),
+            cascade=settings.cascade,
             drops_leavers=settings.out_of_scope == "drop",
         )
+
+    @property
+    def all(self) -> tuple[Policy, ...]:
+        """The policies that are asked, in order: itself if the target has no others."""
+        return self.policies or (self,)
+
+    def index_of(self, name: TableName | str) -> int:
+        """Which of all policies decides about a table or database of the source; their number if none takes it."""
+        return next((at for at, it in enumerate(self.all) if it._takes(name)), len(self.all))
+
+    def deciding(self, name: TableName | str) -> Policy:
+        """The policy that decides about a table or database of the source; the target's settings if none takes it."""
+        if not self.policies:
+            return self
+        return next((it for it in self.policies if it._takes(name)), self)
 
     def takes_catalog(self, event: Event) -> bool:
         """Whether the event is of the one catalog that is replicated, to whatever target.
@@ -86,42 +115,85 @@ class Policy:
 
     def takes_database(self, database: str) -> bool:
         """Whether the target has this database, because all or some of its tables are in scope."""
+        return any(it._takes_database(database) for it in self.all)
+
+    def takes_table(self, name: TableName) -> bool:
+        """Whether the target has this table."""
+        return any(it._takes_table(name) for it in self.all)
+
+    def takes(self, name: TableName | str) -> bool:
+        """Whether the target has this table, or this database."""
+        return any(it._takes(name) for it in self.all)
+
+    def _takes(self, name: TableName | str) -> bool:
+        return self._takes_table(name) if isinstance(name, TableName) else self._takes_database(name)
+
+    def _takes_database(self, database: str) -> bool:
         name = normalized(database)
         within = not self.include or any(pattern.database.fullmatch(name) for pattern in self.include)
         # An exclude with a table part leaves other tables of the database in scope.
         return within and not any(pattern.takes_all_of(name) for pattern in self.exclude)
 
-    def takes_table(self, name: TableName) -> bool:
-        """Whether the target has this table."""
+    def _takes_table(self, name: TableName) -> bool:
         if self.include and not any(pattern.takes(name) for pattern in self.include):
             return False
         return not (self.exclude and any(pattern.takes(name) for pattern in self.exclude))
 
     def rule_against(self, name: TableName | str) -> str | None:
         """The rule by which the target does not have this table, or this database; None if it has it."""
-        if isinstance(name, TableName):
-            taken, excluding = self.takes_table(name), [it for it in self.exclude if it.takes(name)]
-        else:
-            taken, excluding = self.takes_database(name), [it for it in self.exclude if it.takes_all_of(name)]
-        if taken:
+        if self.takes(name):
             return None
+        return "; ".join(f"{it._label}{it._rule_against(name)}" for it in self.all)
+
+    def _rule_against(self, name: TableName | str) -> str:
+        if isinstance(name, TableName):
+            excluding = [it for it in self.exclude if it.takes(name)]
+        else:
+            excluding = [it for it in self.exclude if it.takes_all_of(name)]
         if excluding:
             return f"{excluding[0].rule} leaves it out"
         return f"it is not in {', '.join(dict.fromkeys(pattern.rule for pattern in self.include))}"
 
     def rule_for(self, name: TableName | str) -> str:
         """The rule by which the target has this table, or this database; it must be one that it has."""
+        its = self.deciding(name)
         if isinstance(name, TableName):
-            taking = [it for it in self.include if it.takes(name)]
+            taking = [it for it in its.include if it.takes(name)]
         else:
-            taking = [it for it in self.include if it.database.fullmatch(normalized(name))]
-        return taking[0].rule if taking else "it has no include and no policy"
+            taking = [it for it in its.include if it.database.fullmatch(normalized(name))]
+        return f"{its._label}{taking[0].rule if taking else 'it has no include and no policy'}"
+
+    @property
+    def _label(self) -> str:
+        return f"policy {self.name}: " if self.name else ""
+
+    def excludes(self, kind: Kind, name: TableName | str) -> bool:
+        """Whether changes of that kind are left out for a table or database of the source.
+
+        The drop of a database takes its tables along, so each policy that takes any of them has to agree.
+        """
+        if kind is Kind.DROP_DATABASE and not isinstance(name, TableName):
+            deciding = [it for it in self.all if it._takes_database(name)] or [self]
+            return any(kind in it.exclude_kinds for it in deciding)
+        return kind in self.deciding(name).exclude_kinds
+
+    def excuse(self, kind: Kind, name: TableName | str) -> str:
+        """The setting by which they are left out; "" if they are not."""
+        if not self.excludes(kind, name):
+            return ""
+        deciding = next((it for it in (self.deciding(name), *self.all) if kind in it.exclude_kinds), self)
+        suppressed = deciding.suppresses_drops and kind in _SUPPRESSED
+        return 'drops = "suppress"' if suppressed else f"exclude_kinds has {kind}"
+
+    def rule_against_definition(self, table: Any) -> str | None:
+        """The rule by which a table of the source is not taken by its definition; None if it is."""
+        traits = self.deciding(TableName(table.dbName, table.tableName)).traits
+        return traits.rule_against(table)
 
     def rule_against_change(self, change: Change) -> str | None:
         """The rule by which a change does not concern the target, whatever the object; None if there is none."""
-        if change.kind in self.exclude_kinds:
-            suppressed = self.suppresses_drops and change.kind in _SUPPRESSED
-            return 'drops = "suppress"' if suppressed else f"exclude_kinds has {change.kind}"
+        if excuse := self.excuse(change.kind, change.table_name or change.database):
+            return excuse
         if _is_of_index(change):
             return "the table of an index is not replicated"
         # An echo. Both ways an echo is judged by the home (pysync.replay.homes).
@@ -129,6 +201,8 @@ class Policy:
             return f"the change came from the cluster {self.cluster}"
         if change.kind is Kind.REFRESH and change.for_targets and self.target not in change.for_targets:
             return "the refresh is for other targets"
+        if change.tells_of_loss and not (self.both_ways and self.relay):
+            return "the target has no other clusters behind it"
         return self._rule_against_tables_of(change)
 
     def _rule_against_tables_of(self, change: Change) -> str | None:
@@ -136,11 +210,15 @@ class Policy:
 
         A drop passes: the table may have been taken before, and only objects that pysync wrote are dropped.
         """
-        if self.traits.are_any or change.kind is Kind.DROP_TABLE:
+        if self._asks_no_traits or change.kind is Kind.DROP_TABLE:
             return None
         tables = [it for it in (change.table, *change.before, *change.after) if isinstance(it, hive.Table)]
-        rules = [self.traits.rule_against(it) for it in tables]
+        rules = [self.rule_against_definition(it) for it in tables]
         return rules[-1] if rules and None not in rules else None
+
+    @property
+    def _asks_no_traits(self) -> bool:
+        return all(it.traits.are_any for it in self.all)
 
     def takes_constraint(self, column: Any) -> bool:
         """Whether the target has the constraint of a table in scope; a foreign key needs its other table in scope."""
@@ -158,11 +236,12 @@ class Policy:
             return None
         old, new = change.table_name, change.new_table_name
         if old is None or new is None:
-            return change if change.refreshes_all or self.takes_database(change.database) else None
+            takes = change.refreshes_all or change.tells_of_loss or self.takes_database(change.database)
+            return change if takes else None
         takes_old, takes_new = self.takes_table(old), self.takes_table(new)
-        if change.kind is Kind.ALTER_TABLE and not self.traits.are_any:
-            takes_old = takes_old and self.traits.rule_against(change.before[0]) is None
-            takes_new = takes_new and self.traits.rule_against(change.after[0]) is None
+        if change.kind is Kind.ALTER_TABLE and not self._asks_no_traits:
+            takes_old = takes_old and self.rule_against_definition(change.before[0]) is None
+            takes_new = takes_new and self.rule_against_definition(change.after[0]) is None
             if takes_old and not takes_new and old == new and not self.drops_leavers:
                 return None
         if old != new or takes_old != takes_new:

@@ -11,6 +11,7 @@ import structlog
 
 from pysync.measures.counts import Counts, Rate
 from pysync.measures.latency import Latency
+from pysync.measures.throttle import Throttle
 from pysync.targets.base import ERRORS
 
 log = structlog.get_logger(__name__)
@@ -24,6 +25,7 @@ class State(str, Enum):
     WAITING = "waiting"  # the target, or the queue's disk, is unavailable: it tries again, with backoff
     SHADOW = "shadow"  # as running, but nothing is written
     PAUSED = "paused"  # by hand or by the brake, until `pysync resume`
+    DISABLED = "disabled"  # by pysync.toml: it does not run, and its events wait in the queue
     FAILING = "failing"  # a bug of ours: it begins anew every few seconds
     STOPPED = "stopped"
 
@@ -34,15 +36,17 @@ class State(str, Enum):
 class Progress:
     """The state, the counts, the latency and the last error of one drain since its start.
 
-    `calls` are those that its targets make, `errors` those of operations by their kind, `operations` how many are done.
+    `calls` are those that its targets make, and `throttle` limits them; `errors` are those of operations by their kind,
+    `operations` how many are done.
     """
 
-    def __init__(self, name: str, kind: str, calls: Counts | None = None) -> None:
+    def __init__(self, name: str, kind: str, calls: Counts | None = None, throttle: Throttle | None = None) -> None:
         self.name = name
         self.kind = kind
         self.state = State.STARTING
         self.latency = Latency()
         self.calls = calls or Counts()
+        self.throttle = throttle or Throttle()
         self.errors = Counts(ERRORS)
         self.operations = Rate()
         self._retries = 0
@@ -125,6 +129,7 @@ class Progress:
         measured = {
             "latency": self.latency.status(time.time()),
             "calls": self.calls.status(),
+            "throttle": self.throttle.status(),
             "errors": self.errors.status(),
             "rate": round(self.operations.per_second(), 3),
         }

@@ -155,7 +155,7 @@ class Recorder:
 
     def _source(self, name: TableName, event: Event) -> str:
         """The name at the source of a table. Several may be mapped to one, so the event is asked first."""
-        if not (self._mapping.databases or self._mapping.tables):
+        if not self._mapping.renames:
             return str(name)
         return str(named_in_event(event) or self._mapping.source_table(name))
 

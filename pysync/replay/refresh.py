@@ -42,6 +42,7 @@ from pysync.model.operation import (
 from pysync.replay.lanes import Stopped
 from pysync.replay.order import database_of
 from pysync.replay.rereading import Rereading
+from pysync.replay.source_reads import SourceReads
 from pysync.replay.statistics import put_statistics, wants_statistics
 from pysync.replay.tally import Count, Tally
 from pysync.replay.translate import Translator
@@ -73,15 +74,25 @@ _CONSTRAINTS = {struct: kind for kind, struct in OBJECTS.items() if struct in id
 
 
 class Refresher:
-    """Refreshes for one target; used by several lanes at once, each with a connection to the source of its own."""
+    """Refreshes for one target; used by several lanes at once, each with a connection to the source of its own.
+
+    `keep_pace` is called before each operation: it may wait, and returns False to have the refresh given up for now.
+    """
 
     def __init__(
-        self, source: OpenSource | None, translator: Translator, allow: Allow, tally: Tally | None = None
+        self,
+        source: OpenSource | None,
+        translator: Translator,
+        allow: Allow,
+        tally: Tally | None = None,
+        keep_pace: Callable[[], bool] = lambda: True,
     ) -> None:
         self._source = source
         self._translator = translator
         self._allow = allow
         self.tally = tally or Tally()
+        self.reads = SourceReads()
+        self._keep_pace = keep_pace
         self._idle: SimpleQueue[tuple[Reads, ExitStack]] = SimpleQueue()
 
     def rest(self) -> None:
@@ -105,10 +116,12 @@ class Refresher:
         outcomes: set[Outcome] = set()
         drops: list[Operation] = []
         partitions = 0
-        with self._reading(self._source) as source:
+        with self._reading(self._source) as source, self.reads.of(refresh.key):
             for operation, more in self._operations(source, target, refresh):
                 drops += more
                 if more and not self._allow(drops, refresh.mark.position):
+                    raise Stopped
+                if not self._keep_pace():
                     raise Stopped
                 outcomes.add(self._apply(target, operation))
                 crash_point("apply.done")
@@ -145,8 +158,9 @@ class Refresher:
         name = database_of(operation.key)
         if isinstance(operation, RenameTable):
             name = operation.new_name.database
-        source = self._translator.mapping.source_database(name)
-        origin: dict[str, Any] = {"mark": operation.mark, "visited": operation.visited}
+        its = operation.mark.object.partition(".")[0]
+        source = its or self._translator.mapping.source_database(name)
+        origin: dict[str, Any] = {"mark": replace(operation.mark, object=its), "visited": operation.visited}
         found = Refresh(source_database=source, database=name, anew=True, **origin)
         return found if self._source is not None else None
 
@@ -159,7 +173,7 @@ class Refresher:
         nothing.
         """
         every = Rereading(source, target, self._translator, refresh).operations()
-        found = (it for it in every if _kind_of(it) not in self._translator.policy.exclude_kinds)
+        found = (it for it in every if not self._translator.excludes(_kind_of(it), it))
         if refresh.table is not None:
             yield from ((it, _dropping([it])) for it in found)
             return

@@ -24,6 +24,7 @@ from pysync.replay.blocks import Blocks, Refusal
 from pysync.replay.brake import Brake, Limits
 from pysync.replay.draft import Draft, draft
 from pysync.replay.hindsight import Lookout
+from pysync.replay.holds import Holds
 from pysync.replay.lanes import Apply, Lanes, OpenLanes, Threads
 from pysync.replay.ledger import Ledger
 from pysync.replay.legs import Job, Leg
@@ -34,6 +35,7 @@ from pysync.replay.refresh import OpenSource, Refresher
 from pysync.replay.retries import legs_of
 from pysync.replay.run import refreshes_all
 from pysync.replay.scheduler import Scheduler
+from pysync.replay.standing import Standing
 from pysync.replay.tally import Tally
 from pysync.replay.translate import Translator
 from pysync.replay.unfinished import Unfinished
@@ -57,7 +59,8 @@ class Replayer:
     `reach` is how many events, from the position on, may be under way or done. `source` connects to the source
     metastore, for what events do not tell. `clock` returns seconds that only grow, `chance` numbers from 0 to 1;
     `open_lanes` makes the lanes; `ledger` knows the drops of late; `record` takes what is for the journal;
-    `clock_offset` knows the clocks of listeners.
+    `clock_offset` knows the clocks of listeners. Other threads may use `standing`, `holds` and `reads`, which tell how
+    far objects are, keep them there, and tell which were read at the source.
     """
 
     def __init__(
@@ -93,7 +96,8 @@ class Replayer:
         self._open_lanes = open_lanes
         self._heals = source is not None
         self._parking = Parking(self._target_queue.parked, heals=self._heals)
-        self._refresher = Refresher(source, translator, self.brake.allows, tally)
+        keep_pace = partial(progress.throttle.wait, halt)
+        self._refresher = Refresher(source, translator, self.brake.allows, tally, keep_pace)
         noted = f"unfinished:{settings.name}"
         unfinished = Unfinished(partial(queue.notes.put, noted), queue.notes.get(noted))
         self._recorder = Recorder(settings.name, translator.mapping, record)
@@ -107,7 +111,9 @@ class Replayer:
             visible=Visible(progress.latency, clock_offset),
             chance=chance,
         )
-        self._scheduler = Scheduler(clock, self._holds, self._refuse)
+        self.standing, self.holds = Standing(), Holds(self._target_queue.wake)
+        self.reads = self._refresher.reads
+        self._scheduler = self._new_scheduler()
         self._windows: deque[Leg] = deque()  # those that the position has not passed
         self._done: int | None = None  # the target's position; None: ask the queue
         self._taken = 0  # the last position that is in `_windows`
@@ -154,6 +160,7 @@ class Replayer:
         """The target's position."""
         if self._done is None:
             self._done = self._taken = self._target_queue.position()
+            self.standing.stored(self._done)
         return self._done
 
     @property
@@ -207,10 +214,15 @@ class Replayer:
     def _forget(self) -> None:
         self._parking.forget()
         self._refresher.rest()
-        self._scheduler = Scheduler(self._clock, self._holds, self._refuse)
+        self.holds.forget(self._done or 0)
+        self.standing.forget(self._done or 0)
+        self._scheduler = self._new_scheduler()
         self._windows.clear()
         self._retry = self._retried = self._done = None
         self.lookout.forget()
+
+    def _new_scheduler(self) -> Scheduler:
+        return Scheduler(self._clock, self._holds, self._refuse, self._is_kept, self.standing.end)
 
     # --- windows
 
@@ -225,7 +237,7 @@ class Replayer:
         """Take the next window; False if there is none, the brake holds it, or it has to wait for the others."""
         after = self.taken
         most = min(self._settings.window, self.reach - (after - self.done))
-        events = self.brake.cut(self._queue.events(after, most, _WINDOW_BYTES))
+        events = self.holds.take(self.brake.cut(self._queue.events(after, most, _WINDOW_BYTES)))
         if not events or (refreshes_all(events[0]) and self.busy):
             return False
         self._parking.recall()
@@ -239,6 +251,8 @@ class Replayer:
         self.leaves_some = leg.last < events[-1].position
         self.lookout.begin(leg.last)  # before any of its works can remove something
         self._windows.append(leg)
+        works = ((job, min(job.work.positions), job.work.keys) for job in leg.left)
+        self.standing.begin(leg.last, works, ((it.event.position, it.keys) for it in leg.refused))
         self._scheduler.add(leg)
         self._scheduler.begin(lanes)
         return True
@@ -284,6 +298,7 @@ class Replayer:
         self._refresher.tally.settle(done)
         self._target_queue.advance(done, self._parking.park(refused))
         self._done = done
+        self.standing.stored(done)
         self.brake.passed(done)
         tell(self._name, self._progress, refused)
         self._recorder.parked(refused)
@@ -336,7 +351,11 @@ class Replayer:
     def _redraft(self, events: Sequence[Queued], blocks: Blocks) -> Draft:
         return draft(events, self._translator, self._queue.epoch, blocks)
 
-    # --- what cannot be done
+    # --- what cannot be done, or not now
+
+    def _is_kept(self, job: Job) -> bool:
+        """Whether a work has to wait for the end of a hold."""
+        return self.holds.covers(job.work.keys, job.work.positions)
 
     def _holds(self, job: Job) -> bool:
         """Whether a work waits behind events that were refused since its draft was made."""
@@ -352,4 +371,6 @@ class Replayer:
             event, change = job.leg.draft.changes[position]
             job.leg.blocks.refuse(position, change.keys)
             job.leg.refused.append(Refusal.of(event, change.keys, kind, reason))
+            if not job.leg.parked:
+                self.standing.refuse(position, change.keys)
             kind, reason = self._applier.reason(None)

@@ -54,7 +54,8 @@ class Rereading:
         if self.refresh.former:
             return leaving(self.target, self.translator, self.refresh)
         if self.refresh.table is not None and self.refresh.statistics:
-            return self._statistics(self.translator.mapping.source_table(self.refresh.table), self.refresh.table)
+            name = self.refresh.table
+            return self._statistics(self.translator.mapping.source_table(name, self.refresh.mark), name)
         if self.refresh.again:
             return self._said_again()
         if self.refresh.table is not None and self.refresh.source_table is not None:
@@ -64,6 +65,9 @@ class Rereading:
     def _said_again(self) -> Iterator[Operation]:
         """Apply what the home has said, and pass it on; a question is only passed on, to the home."""
         refresh, old, new = self.refresh, self.refresh.source_table, self.refresh.table
+        if not refresh.database:
+            yield from self.origins.again(refresh.home, "")
+            return
         if old is not None and new is not None:
             found, there = self.source.table(old.database, old.table), self.target.table(new)
         else:
@@ -89,11 +93,13 @@ class Rereading:
     def _databases(self) -> Iterator[Operation]:
         """Drop databases that came from the source and are gone there; first their tables, which count for the brake.
 
-        A database that was created there anew since is emptied: its tables at the target are from before.
+        A database that was created there anew since is emptied: its tables at the target are from before. Without
+        `cascade` the tables stay, as they do after an event of the drop, and the target refuses the drop.
         """
         mapping = self.translator.mapping
         listed = set(map(mapping.database, self.refresh.present))
         now = set(map(mapping.database, self.source.databases()))
+        kept: list[Operation] = []  # drops that may be refused: they come last, so that they hold up no other
         for name in self.target.databases():
             taken = any(map(self.translator.policy.takes_database, mapping.source_databases(name)))
             # What is not in scope is not looked at, be it ours or not: `out_of_scope` decides about it.
@@ -101,11 +107,16 @@ class Rereading:
                 continue
             there = self.target.database(name)
             if self.origins.is_ours(there):
+                gone = DropDatabase(database=name, **self.origins.of(None, there)) if name not in now else None
+                if gone is not None and not self.translator.policy.cascade and self.target.tables(name):
+                    kept.append(gone)
+                    continue
                 yield from self._drop_tables(name, self._tables_for(name))
-                if name not in now:
-                    yield DropDatabase(database=name, **self.origins.of(None, there))
+                if gone is not None:
+                    yield gone
             elif name not in now:
                 yield from self._ask_for(name, there)
+        yield from kept
 
     def _ask_for(self, name: str, there: Any) -> Iterator[Operation]:
         """Ask for everything in a database that is gone at the source, but that the source may not drop."""
@@ -144,15 +155,10 @@ class Rereading:
         mapping = self.translator.mapping
         # Also those that were there when the refresh was queued, and are gone now: their own events will tell.
         listed = {TableName(self.refresh.source_database, table) for table in self.refresh.present}
-        names = {old for old, new in mapping.tables.items() if new.database == database and self._is_there(old)}
-        for name in self.source.databases():
-            if mapping.database(name) == database:
-                names |= {TableName(name, table) for table in self.source.tables(name)}
+        leading = (name for name in self.source.databases() if mapping.renames.leads(name, database))
+        names = {TableName(name, table) for name in leading for table in self.source.tables(name)}
         names = listed | {name for name in names - listed if not self._was_another(name)}
         return {new.table for new in map(mapping.table, names) if new.database == database}
-
-    def _is_there(self, name: TableName) -> bool:
-        return name.table in self.source.tables(name.database)  # only the name is needed: a dump may have no more
 
     def _was_another(self, name: TableName) -> bool:
         """Whether the target has a table that was gone when the refresh was queued, and was created anew since."""
@@ -175,11 +181,13 @@ class Rereading:
         return mark.created if mark is not None and mark.source == self.origins.source else 0
 
     def _drop_tables(self, database: str, kept: set[str]) -> Iterator[Operation]:
-        mapping = self.translator.mapping
+        mapping, mark = self.translator.mapping, self.refresh.mark
+        # Nothing at the source has the name now, so whichever object the target's mark tells is gone.
+        of_any = replace(self, refresh=replace(self.refresh, mark=replace(mark, object="", formerly="")))
         for table in self.target.tables(database):
             name = TableName(database, table)
             if table not in kept and any(map(self.translator.policy.takes_table, mapping.sources_of(name))):
-                yield from self._drop(name)
+                yield from of_any._drop(name)
 
     def _drop(self, name: TableName) -> Iterator[Operation]:
         """Drop a table that is gone at the source. Both ways, if the source may not say so, the home is asked."""
@@ -234,7 +242,7 @@ class Rereading:
 
     def _is_left_out(self, found: Any) -> bool:
         """Whether the target does not take this table, although it takes one of this name."""
-        is_out = self.translator.policy.traits.rule_against(found) is not None
+        is_out = self.translator.policy.rule_against_definition(found) is not None
         return is_out or self.origins.comes_from_target(found) or is_index(found)
 
     def _leave(self, found: Any, new: TableName) -> Iterator[Operation]:
@@ -266,6 +274,10 @@ class Rereading:
     def _statistics(self, old: TableName, new: TableName) -> Iterator[Operation]:
         """The statistics that have changed. If the table was renamed or dropped since, a later refresh finds them."""
         found = self.source.table(old.database, old.table)
-        if found is None or self.origins.comes_from_target(found) or self.translator.policy.traits.rule_against(found):
+        if (
+            found is None
+            or self.origins.comes_from_target(found)
+            or self.translator.policy.rule_against_definition(found)
+        ):
             return iter(())
         return Counts.of(self.source, old, new, found, self.origins.of(found)).changed(self.refresh.partitions)

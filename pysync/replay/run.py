@@ -47,13 +47,18 @@ def run_of(events: Sequence[Queued], translator: Translator) -> list[Translated]
     """
     found: list[Translated] = []
     keys: set[str] = set()
+    unread: list[Change] = []  # their keys are not in `keys` yet: only a refresh asks for those
     for each in _translations(events, translator):
-        if found and (each.comes_alone or each.refreshes(keys)):
+        if each.covers is not None:
+            keys.update(*(change.keys for change in unread))
+            unread.clear()
+        alone = each.comes_alone
+        if found and (alone or each.refreshes(keys)):
             break
         found.append(each)
-        if each.comes_alone:
+        if alone:
             break
-        keys = keys.union(*(change.keys for change in each.changes))
+        unread += each.changes
     return found
 
 
@@ -100,7 +105,7 @@ def _refreshed(change: Change) -> list[Change]:
     names = {"source_database": source.database, "source_table": source.table, "created": str(change.created)}
     attributes = {"database": name.database, "table": name.table, **names}
     event = replace(change.event, kind=Kind.REFRESH, attributes=attributes, table=None, before=(), after=())
-    return [Change(event, change.position)]
+    return [Change(event, change.position, origin=change.origin)]
 
 
 def _covered(change: Change, translator: Translator) -> Covers:

@@ -29,7 +29,8 @@ still be tried, to see whether any succeeds.
 class Scheduler:
     """The works under way, for one thread. `holds` tells which would have to wait behind what is parked.
 
-    `refuse` is called for each work that cannot be done, with its error, or with None if it has to wait.
+    `refuse` is called for each work that cannot be done, with its error, or with None if it has to wait. `kept` tells
+    which may not begin now, for a while (see pysync.replay.holds). `left` is called for each that is done or refused.
     """
 
     def __init__(
@@ -37,10 +38,15 @@ class Scheduler:
         clock: Callable[[], float],
         holds: Callable[[Job], bool],
         refuse: Callable[[Job, Exception | None], None],
+        kept: Callable[[Job], bool] = lambda _: False,
+        left: Callable[[Job], object] = lambda _: None,
     ) -> None:
         self._clock = clock
         self._holds = holds
         self._refuse = refuse
+        self._is_kept = kept
+        self._left = left
+        self._kept: list[Job] = []
         self._order: Order[Job] = Order()
         self._ready: deque[Job] = deque()
         self._resting: list[tuple[float, int, Job, bool]] = []  # when it is due, a tie-breaker, whether forbidden
@@ -75,6 +81,9 @@ class Scheduler:
     def begin(self, lanes: Lanes) -> None:
         """Begin the works that may begin, as far as the lanes have room."""
         now = self._clock()
+        if self._kept:
+            kept, self._kept = self._kept, []
+            self._release(kept)
         while self._resting and self._resting[0][0] <= now:
             # Without regard to room: they were in hand before, and show first that the target is back.
             self._begin(lanes, heapq.heappop(self._resting)[2])
@@ -93,6 +102,7 @@ class Scheduler:
             if self._in_hand:
                 wait()
         self._ready.clear()
+        self._kept.clear()
         self._resting.clear()
 
     def _is_away(self) -> bool:
@@ -129,9 +139,12 @@ class Scheduler:
             if self._holds(job):
                 self._refuse(job, None)
                 waiting.extend(self._leave(job))
+            elif self._is_kept(job):
+                self._kept.append(job)
             else:
                 self._ready.append(job)
 
     def _leave(self, job: Job) -> list[Job]:
+        self._left(job)
         job.leg.end(job)
         return self._order.end(job, job.work.keys)

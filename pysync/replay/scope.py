@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
 from pysync.model.names import TableName
 from pysync.replay.mapping import NameMapping
 from pysync.replay.policy import Policy
-from pysync.targets.settings import TargetSettings
+from pysync.targets.settings import NamedPolicy, PolicySettings, TargetSettings
 
 Settings = Mapping[str, Any]
 """The settings that are not at their defaults, as JSON values."""
@@ -22,52 +22,85 @@ _SETS = (
 _MAPS = ("databases", "tables", "locations", "parameters")
 _REWRITE = "copy.rewrite"
 _DROPS = "drops"
+_POLICIES = "policies"
 
 
 def scope_of(settings: TargetSettings) -> dict[str, Any]:
-    """The settings that decide what this target holds. Order and repetition of patterns make no difference."""
+    """The settings that decide what this target holds. Order and repetition of patterns make no difference.
+
+    The order of policies does, and so does whether one sets something that the target sets as well.
+    """
+    found = _of(settings)
+    found[_REWRITE] = settings.copy_files.rewrite if settings.copy_files else None
+    found[_POLICIES] = [_of_policy(it) for it in settings.policies]
+    return {key: value for key, value in found.items() if value}
+
+
+def _of(settings: PolicySettings) -> dict[str, Any]:
     found: dict[str, Any] = {key: getattr(settings, key) for key in _TEXTS}
     found |= {key: sorted({str(it) for it in getattr(settings, key)}) for key in _SETS}
     found |= {key: dict(sorted(getattr(settings, key).items())) for key in _MAPS}
-    found[_REWRITE] = settings.copy_files.rewrite if settings.copy_files else None
-    found[_DROPS] = None if settings.drops == "apply" else settings.drops
-    return {key: value for key, value in found.items() if value}
+    found[_DROPS] = settings.drops if settings.drops == "suppress" else None
+    return found
+
+
+def _of_policy(policy: NamedPolicy) -> dict[str, Any]:
+    """What a policy sets, be it empty: an empty setting replaces the target's. Its name decides nothing."""
+    given = {key: it for key, it in _of(policy).items() if key in policy.model_fields_set}
+    if _DROPS in given:
+        given[_DROPS] = policy.drops
+    return given
 
 
 def changes(old: Settings, new: Settings) -> tuple[str, ...]:
     """What has changed, one line for each setting: `include: aa → bb`."""
-    keys = (*_TEXTS, *_SETS, *_MAPS, _REWRITE, _DROPS)
+    keys = (*_TEXTS, *_SETS, *_MAPS, _REWRITE, _DROPS, _POLICIES)
     return tuple(f"{it}: {_told(it, old)} → {_told(it, new)}" for it in keys if old.get(it) != new.get(it))
 
 
 def _told(key: str, scope: Settings) -> str:
     value = scope.get(key)
+    if key == _POLICIES:
+        return "; ".join(_told_policy(it) for it in value or ()) or "(none)"
     if isinstance(value, Mapping):
         return ", ".join(f"{one} = {other}" for one, other in value.items())
     return ", ".join(value) if isinstance(value, list) else str(value or ("apply" if key == _DROPS else "(none)"))
 
 
+def _told_policy(policy: Settings) -> str:
+    return ", ".join(f"{key} {_told(key, policy) or '(none)'}" for key in policy)
+
+
 @dataclass(frozen=True, slots=True)
 class Extent:
-    """The names at a target that a scope gives to objects of the source, whether they exist or not."""
+    """The names at a target that a scope gives to objects of the source, whether they exist or not.
+
+    `only` restricts it to some tables of the source.
+    """
 
     policy: Policy
     mapping: NameMapping
+    only: Callable[[TableName], bool] = lambda _: True
 
     @classmethod
     def of(cls, scope: Settings) -> Extent:
         """The extent of a kept scope. Raises UsageError for a pattern that this version cannot read."""
-        # These two change what is written, but no names.
-        names = {key: value for key, value in scope.items() if key not in {_REWRITE, _DROPS}}
-        settings = TargetSettings(name="former", kind="any", **names)
+        # These two change what is written, but no names. Policies may set `drops` as well, which does no harm.
+        names = {key: value for key, value in scope.items() if key not in {_REWRITE, _DROPS, _POLICIES}}
+        policies = [{"name": f"policy-{at}", **it} for at, it in enumerate(scope.get(_POLICIES, ()))]
+        settings = TargetSettings.model_validate({"name": "former", "kind": "any", **names, _POLICIES: policies})
         return cls(Policy.of(settings), NameMapping.of(settings))
 
     def holds(self, name: TableName) -> bool:
         """Whether a table of the source in scope would have this name."""
-        return any(map(self.policy.takes_table, self.mapping.sources_of(name)))
+        return any(self.policy.takes_table(it) and self.only(it) for it in self.mapping.sources_of(name))
 
     def holds_database(self, name: str) -> bool:
         """Whether a database in scope, or the database of a table in scope, would have this name."""
-        moved = (old for old, new in self.mapping.tables.items() if new.database == name)
-        whole = any(map(self.policy.takes_database, self.mapping.source_databases(name)))
-        return whole or any(map(self.policy.takes_table, moved))
+        policy = self.policy
+        whole = any(map(policy.takes_database, self.mapping.source_databases(name)))
+        # Which tables a pattern brings there is not known: any of their database may be one.
+        return whole or any(
+            policy.takes_database(database) if table is None else policy.takes_table(TableName(database, table))
+            for database, table in self.mapping.renames.moved_into(name)
+        )

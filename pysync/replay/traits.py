@@ -12,7 +12,7 @@ from typing import Any
 
 from hmsclient.genthrift.hive_metastore import ttypes as hive
 
-from pysync.replay.mapping import Locations
+from pysync.replay.locations import Locations
 from pysync.targets.base import Rejected
 from pysync.targets.settings import TargetSettings
 

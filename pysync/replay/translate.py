@@ -9,19 +9,26 @@ from typing import Any
 
 import structlog
 
-from pysync.model.change import Change, decode_change, stored_table
-from pysync.model.event import USER, Event, replicator
+from pysync.errors import PysyncError
+from pysync.model.change import Change, Origin, decode_change, stored_table
+from pysync.model.event import USER, Event, Kind, replicator
 from pysync.model.named import named_in
+from pysync.model.names import TableName
+from pysync.model.operation import Operation, TableOperation
 from pysync.model.wire import decode_event
 from pysync.replay.homes import Homes, Told
 from pysync.replay.inserts import as_refresh
 from pysync.replay.mapping import NameMapping
+from pysync.replay.order import database_of
 from pysync.replay.policy import Policy
 from pysync.targets.settings import TargetSettings
 
 log = structlog.get_logger(__name__)
 
 _TABLES = 128  # cached: partitions that are added one by one bring the same table along each time
+
+_NAMES = 4096  # cached: to find what else may have a name, all renames are tried backwards
+_FUNCTIONS = frozenset({Kind.CREATE_FUNCTION, Kind.DROP_FUNCTION})
 
 
 class Translator:
@@ -42,6 +49,8 @@ class Translator:
         self._left_out: set[str | None] = set()  # catalogs: each is logged once
         self._stored = lru_cache(_TABLES)(stored_table)
         self._rewritten = lru_cache(_TABLES)(self._rewrite_table)
+        self._key = lru_cache(_NAMES)(mapping.order_key)
+        self._rivals = lru_cache(_NAMES)(self._rivals_of)
 
     @classmethod
     def of(cls, settings: TargetSettings, replicators: Mapping[str, str] | None = None) -> Translator:
@@ -49,7 +58,9 @@ class Translator:
 
         Raises UsageError that names the setting which is wrong.
         """
-        return cls(Policy.of(settings), NameMapping.of(settings), replicators, Homes.of(settings))
+        mapping = NameMapping.of(settings)
+        mapping.renames.check()
+        return cls(Policy.of(settings), mapping, replicators, Homes.of(settings))
 
     def translate(self, data: bytes, position: int) -> Change | None:
         """The event in `data`, rewritten for the target; None if it does not concern the target.
@@ -73,10 +84,45 @@ class Translator:
             scoped = as_refresh(scoped)
         # By its bytes: events of one table share the rewritten struct (see Change.table).
         raw = scoped.event.table
+        origin = self._origin(scoped) if self.mapping.tells_objects else None
         rewritten = self.mapping.apply(scoped, self._rewritten(raw) if raw else None)
+        rewritten.origin = origin
         if rewritten.whose is not None:
             self._told.note(rewritten)
         return rewritten
+
+    def _origin(self, change: Change) -> Origin | None:
+        """What the object of a change is called at the source; None if it has no mark or is not one object."""
+        if change.kind in _FUNCTIONS or not change.database:
+            return None
+        old, new = change.table_name, change.new_table_name
+        if old is None or new is None:
+            return Origin(change.database, change.database, rivals=self._rivals(change.database))
+        names = (it for it in (old, new, change.referenced_table_name) if it is not None)
+        rivals = self._rivals(new) - {str(old)}  # renamed, it leaves a name that may have been one of them
+        return Origin(str(old), str(new), frozenset(map(self._key, names)), rivals)
+
+    def _rivals_of(self, name: TableName | str) -> frozenset[str]:
+        return frozenset(str(it) for it in self.mapping.rivals_of(name) if self.policy.takes(it))
+
+    def excludes(self, kind: Kind, operation: Operation) -> bool:
+        """Whether the settings leave out operations of that kind on this object."""
+        if isinstance(operation, TableOperation):
+            return self.policy.excludes(kind, self.mapping.source_table(operation.table, operation.mark))
+        return self.policy.excludes(kind, self.mapping.source_database(database_of(operation.key)))
+
+    def lost(self, event: Event) -> str | None:
+        """The target's cluster, if the event is a word that this cluster may have lost changes, and what is replicated
+        to it from here has not been compared.
+        """
+        if event.kind is not Kind.CREATE_FUNCTION or self._homes is None or not event.after:
+            return None
+        try:
+            change = decode_change(self._by_replicator(event), 0)
+        except PysyncError:
+            return None
+        found = change is not None and change.tells_of_loss and self._homes.has_lost(change)
+        return self._homes.cluster if found else None
 
     def _by_replicator(self, event: Event) -> Event:
         """The event, with its user renamed to what `replicator` calls it, if it is one of a cluster."""
@@ -101,4 +147,4 @@ class Translator:
     def keys(self, data: bytes) -> frozenset[str]:
         """The table of an event, if its name can be read; for events that `translate` refuses."""
         name = named_in(data)
-        return frozenset({str(self.mapping.table(name))} if name else ())
+        return frozenset({self.mapping.order_key(name)} if name else ())

@@ -9,23 +9,25 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import replace
 
+from pysync.model.mark import Mark
 from pysync.model.names import TableName
 from pysync.model.operation import Operation, PutPartitions, PutTable, Refresh, RenameTable, TableOperation
 
 
-def reread(operation: Operation, source_table: Callable[[TableName], TableName]) -> Refresh | None:
+def reread(operation: Operation, source_table: Callable[[TableName, Mark], TableName]) -> Refresh | None:
     """The refresh of the operation's whole table, under the name that it has afterwards; None if there is no table.
 
-    `source_table` gives the name at the source of a table of the target. A table that was created there later is left
-    to its own events. Both ways it is not: the table that a request asks for may be the target's own.
+    `source_table` gives the name at the source of a table of the target with that mark. A table that was created there
+    later is left to its own events. Both ways it is not: the table that a request asks for may be the target's own.
     """
     if not isinstance(operation, TableOperation):
         return None
     both_ways = operation.condition is not None
     name = operation.new_name if isinstance(operation, RenameTable) else operation.table
+    source = source_table(name, operation.mark)
     return Refresh(
-        source_database=source_table(name).database,
-        source_table=source_table(name),
+        source_database=source.database,
+        source_table=source,
         database=name.database,
         table=name,
         created=0 if both_ways else operation.mark.created,

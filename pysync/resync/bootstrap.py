@@ -6,6 +6,7 @@ is noted in the queue's file, so that it continues there after a stop or a kill 
 
 from __future__ import annotations
 
+import json
 import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from concurrent.futures import Future
@@ -29,6 +30,8 @@ from pysync.resync.checkpoint import BOOTSTRAP, Checkpoint, Checkpoints, Reached
 from pysync.resync.feed import Feed
 from pysync.resync.healing import reading
 from pysync.resync.refreshes import Names, Refreshes, Scope, everything, place
+from pysync.resync.rescoping import kept_scope, scopes_of
+from pysync.targets.settings import assert_enabled
 from pysync.worker import Worker, WorkerState
 
 _LOOK_SECONDS = 0.2
@@ -43,6 +46,7 @@ class Origin:
     """What a bootstrap reads: `opened` gives a living source, or a dump, whose `id` identifies it.
 
     An origin that is not `whole` has the names of all objects, but not all objects. Its progress is noted under `note`.
+    `replaced` (pysync.replay.leaving): its scope takes the place of another one, and what has left it is dropped.
     `files` changes a copier so that it takes the data files from this origin: there they are not where the objects say.
     """
 
@@ -51,6 +55,7 @@ class Origin:
     whole: bool = True
     note: str = BOOTSTRAP
     files: Callable[[Copier], Copying] | None = None
+    replaced: str = ""
 
 
 class Bootstrapper:
@@ -101,7 +106,7 @@ class Bootstrapper:
         source = self._readable()
         wanted = tuple(sorted(targets))
         for name in wanted:
-            self._check(self._drains[name])
+            assert_ready(self._drains[name])
         with source.opened() as metastore:
             # `opened` may connect only at the first call: an unreachable source is told now, not by the thread later.
             metastore.databases()
@@ -156,15 +161,6 @@ class Bootstrapper:
             "finished_at": reached.finished_at,
         }
 
-    def _check(self, drain: Drain) -> None:
-        pause = drain.paused()
-        if drain.settings.mode == "shadow":
-            raise PysyncError(f"target {drain.name} runs in shadow mode and is not written", 'set mode = "apply"')
-        if pause is not None:
-            raise PysyncError(
-                f"target {drain.name} is paused: {pause.reason}", f"first run: pysync resume {drain.name}"
-            )
-
     def _readable(self) -> Origin:
         if self._source is None:
             raise PysyncError(
@@ -204,10 +200,19 @@ class Bootstrapper:
             marked = ({**names, **marks} for names in wanted)
             if not self._feed.queue(marked, lives=origin.id is None, queued=self._asked).whole:
                 return
+        if origin.replaced:
+            # After everything else: a table that was renamed is there under its new name first.
+            self._refreshes.ask([self._leaving(name, origin.replaced) for name in kept.targets], lives=False)
         # Noted before the gaps are healed: after a kill in between, the bootstrap still knows that all of it is queued.
         self._checkpoints.update(upto=self._queue.last)
         gaps = [gap.key for gap in self._queue.gaps.unclosed() if origin.whole and gap.upto is None and self.heals(gap)]
         self._queue.gaps.healed_by(gaps, self._queue.last)
+
+    def _leaving(self, target: str, replaced: str) -> Names:
+        """The refresh that drops what a target holds, by any scope it has had, and what was replaced."""
+        scopes = scopes_of(self._drains[target].settings, kept_scope(self._queue, target))
+        # A refresh makes good what is parked up to `upto`. This one only drops, so it makes nothing good.
+        return {"former": json.dumps(scopes), "replaced": replaced, "upto": "0", "targets": target}
 
     def _asked(self, chunk: Sequence[Names]) -> None:
         last = place(chunk[-1])
@@ -258,6 +263,16 @@ class Bootstrapper:
             database=lambda name: any(policy.takes_database(name) for policy in policies),
             table=lambda name: any(policy.takes_table(name) for policy in policies),
         )
+
+
+def assert_ready(drain: Drain) -> None:
+    """Raises PysyncError for a target that applies nothing now: it is disabled, paused, or a shadow."""
+    assert_enabled(drain.settings)
+    pause = drain.paused()
+    if drain.settings.mode == "shadow":
+        raise PysyncError(f"target {drain.name} runs in shadow mode and is not written", 'set mode = "apply"')
+    if pause is not None:
+        raise PysyncError(f"target {drain.name} is paused: {pause.reason}", f"first run: pysync resume {drain.name}")
 
 
 def _origin(source: Where | Origin) -> Origin:

@@ -7,20 +7,22 @@ order, policy, brakes and parking hold for them, too.
 
 from __future__ import annotations
 
+import threading
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 
 import structlog
 from thrift.Thrift import TException
 
-from pysync.capture.gaps import GapWatch
+from pysync.capture.gaps import TOLD, GapWatch
 from pysync.capture.notifications import NotificationLogRefused, reaches, touched
 from pysync.capture.overlaps import CLOSE_SECONDS, Overlaps
 from pysync.errors import PysyncError
 from pysync.metastore.access import Where
 from pysync.metastore.client import Metastore
 from pysync.metastore.errors import MetastoreError
+from pysync.model.again import Again
 from pysync.model.names import TableName
 from pysync.queue import EventQueue, Gap
 from pysync.resync.feed import Feed
@@ -28,6 +30,8 @@ from pysync.resync.refreshes import Last, Names, Refreshes, everything, some, ta
 from pysync.text import nearest
 from pysync.worker import Worker
 
+ASKED = "asked:"
+"""How the keys of the gaps begin that people have opened: they asked for a comparison."""
 _LOOK_SECONDS = 1.0
 _RETRY_SECONDS = 10.0
 _MOST_NAMED = 20
@@ -39,6 +43,8 @@ _LOOK_BACK = 1000
 _CERTAIN = "notification-id"
 # Gaps in what a listener delivered. Only for these does the log since the last certain id name all that is missing.
 _OF_LISTENERS = ("ended:", "missing:")
+# Nothing was lost here.
+_KNOWN = (ASKED, TOLD)
 
 log = structlog.get_logger(__name__)
 
@@ -47,6 +53,7 @@ class Healer:
     """The thread that looks for gaps and closes them. `done` returns the position that the slowest target has reached.
 
     `tables_per_second` limits how many tables are queued for reading. `elsewhere` tells which gaps others close.
+    `relays`: targets pass on what they get, so clusters behind them must know what this one may have lost.
     """
 
     def __init__(
@@ -60,6 +67,7 @@ class Healer:
         done: Callable[[], int],
         tables_per_second: float,
         elsewhere: Callable[[Gap], bool] = lambda _: False,
+        relays: bool = False,
     ) -> None:
         self._queue = queue
         self._watch = watch
@@ -67,8 +75,11 @@ class Healer:
         self._refreshes = refreshes
         self._source = source
         self._elsewhere = elsewhere
+        self._relays = relays
         self._retry_at = 0.0
         self._due: dict[TableName, None] = {}  # tables that are to be refreshed as soon as the source can be read
+        self._settling: dict[TableName, None] = {}  # those whose refreshes are being queued
+        self._noticing = threading.Lock()  # over both, and from when a table is due until it is among the first
         self._careful_until = 0.0
         self._unsettled_since = 0.0
         self._begun: set[str] = set()  # the keys of the gaps that the log says are being closed
@@ -96,13 +107,21 @@ class Healer:
         more = f" and {len(names) - _MOST_NAMED} more" if len(names) > _MOST_NAMED else ""
         what = ", ".join(names[:_MOST_NAMED]) + more or "everything"
         reason = f"comparison of {what} requested by hand"
-        key = f"asked:{time.time_ns()}"
+        key = f"{ASKED}{time.time_ns()}"
         if names:
             with reading(self._source) as source:
                 upto = self._refreshes.ask(list(_asked(source, self._last, databases, tables)))
         # Opened last: if the source cannot be read, no gap stays that would have everything compared.
         self._queue.gaps.open(key, reason, upto if names else None)
         return reason
+
+    def unsettled(self, upto: float) -> set[TableName]:
+        """The tables and databases (a name without a table) whose order of changes up to then (monotonic seconds) is
+        not known, and for which no refresh is queued yet. From any thread.
+        """
+        self._notice()
+        with self._noticing:
+            return self._overlaps.unsettled(upto) | set(self._due) | set(self._settling)
 
     def absent(self, tables: Sequence[TableName]) -> list[TableName]:
         """The tables that the source does not have now. Raises PysyncError if it cannot be read."""
@@ -159,34 +178,57 @@ class Healer:
         A table that was renamed while a refresh of it waited, or shortly after, is read again: the refresh may have
         found it under one name and the event under the other.
         """
-        now = time.monotonic()
-        if min(self._queue.positions().values(), default=0) < self._refreshes.upto:
-            self._careful_until = now + CLOSE_SECONDS
-        self._careful_until = max(self._careful_until, self._refreshes.asked_at + CLOSE_SECONDS)
-        due = self._overlaps.due(now, renames=now < self._careful_until)
-        if self._source is not None:
-            self._due |= dict.fromkeys(due)
+        with self._noticing:
+            now = time.monotonic()
+            if min(self._queue.positions().values(), default=0) < self._refreshes.upto:
+                self._careful_until = now + CLOSE_SECONDS
+            self._careful_until = max(self._careful_until, self._refreshes.asked_at + CLOSE_SECONDS)
+            due = self._overlaps.due(now, renames=now < self._careful_until)
+            if self._source is not None:
+                self._due |= dict.fromkeys(due)
 
     def _settle(self, where: Where) -> None:
         """Queue refreshes of the tables whose events may be in another order than the changes."""
-        tables = [name for name in self._due if name.table]
-        databases = sorted(name.database for name in self._due if not name.table)
-        with reading(where) as source:
+        with self._taking_due() as due, reading(where) as source:
+            tables = [name for name in due if name.table]
+            databases = sorted(name.database for name in due if not name.table)
             # The order of a database's own events is unknown, so its tables may be from before or after them.
             within = [TableName(name, it) for name in databases for it in source.tables(name)]
             self._refreshes.ask(list(_asked(source, self._last, databases, list(dict.fromkeys([*tables, *within])))))
         names = [*databases, *map(str, tables)]
-        self._due.clear()
         log.info("overlap_found", tables=names[:10])
+
+    @contextmanager
+    def _taking_due(self) -> Iterator[Mapping[TableName, None]]:
+        """What is due, until its refreshes are queued; it stays due if that fails. Others may become due meanwhile."""
+        with self._noticing:
+            due, self._due = self._due, {}
+            self._settling = due
+        try:
+            yield due
+        except BaseException:
+            with self._noticing:
+                self._due = due | self._due
+            raise
+        finally:
+            with self._noticing:
+                self._settling = {}
 
     def _heal(self, where: Where, found: Sequence[Gap]) -> None:
         with reading(where) as source:
             self._tell_begun({gap.key for gap in found})
             fed = self._feed.queue(self._wanted(source, found), goes_on=lambda: not all(map(self._elsewhere, found)))
         if fed.whole:
-            self._queue.gaps.healed_by([gap.key for gap in found], fed.upto)
+            upto = self._tell_others(found) or fed.upto
+            self._queue.gaps.healed_by([gap.key for gap in found], upto)
             self._begun.clear()
             log.info("resync_queued", refreshes=fed.refreshes, upto=fed.upto)
+
+    def _tell_others(self, found: Sequence[Gap]) -> int:
+        """Have the targets pass on that this cluster may have lost changes; 0 if that does not concern them."""
+        if not self._relays or all(gap.key.startswith(_KNOWN) for gap in found):
+            return 0
+        return self._refreshes.ask([Again("", home=self._refreshes.source).attributes()])
 
     def _tell_begun(self, keys: set[str]) -> None:
         """Log that a resync begins; not when it is tried again."""

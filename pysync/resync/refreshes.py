@@ -31,10 +31,14 @@ Last = Callable[[], int]
 
 @dataclass(frozen=True, slots=True)
 class Scope:
-    """Which databases and tables of the source are meant, by their names there."""
+    """Which databases and tables of the source are meant, by their names there.
+
+    `definition` is whether a table is meant by its name and its `ttypes.Table`.
+    """
 
     database: Callable[[str], bool]
     table: Callable[[TableName], bool]
+    definition: Callable[[TableName, Any], bool] = lambda *_: True
 
 
 EVERYTHING = Scope(lambda _: True, lambda _: True)
@@ -45,7 +49,8 @@ class Refreshes:
 
     def __init__(self, queue: EventQueue, source: str) -> None:
         self._queue = queue
-        self._source = source
+        self.source = source
+        """The cluster that is read."""
         self._lock = threading.Lock()
         self._sequence = max((it.highest for it in queue.intake.instances() if it.instance == SIDECAR), default=0)
         # After a restart the position of the last refresh is not known. The queue's end is a safe bound.
@@ -70,16 +75,15 @@ class Refreshes:
 
     def _entry(self, sequence: int, names: Names) -> Entry:
         now = int(time.time() * 1000)
-        event = Event(Kind.REFRESH, self._source, SIDECAR, sequence, now, attributes=dict(names))
-        return Entry(SIDECAR, sequence, self._source, encode_event(event))
+        event = Event(Kind.REFRESH, self.source, SIDECAR, sequence, now, attributes=dict(names))
+        return Entry(SIDECAR, sequence, self.source, encode_event(event))
 
 
 def some(source: Reads, last: Last, databases: Iterable[str], tables: Iterable[TableName]) -> Iterator[Names]:
     """Refreshes of these databases (without their tables) and tables. Any of them may be gone at the source."""
     # First the list of all databases: it drops those that are gone.
     yield _listed(last, source.databases)
-    for database in databases:
-        yield {"database": database, **_listed(last, partial(source.tables, database))}
+    yield from (database(source, last, name) for name in databases)
     yield from (table(source, name) for name in tables)
 
 
@@ -161,6 +165,11 @@ def _listed(last: Last, names: Callable[[], Iterable[str]]) -> Names:
     # Before the names are read: an event in between would else count as known to the list.
     upto = last()
     return {"present": "\n".join(sorted(names())), "upto": str(upto)}
+
+
+def database(source: Reads, last: Last, name: str) -> Names:
+    """The refresh of one database, without its tables, except for those that the source no longer has."""
+    return {"database": name, **_listed(last, partial(source.tables, name))}
 
 
 def table(source: Reads, name: TableName) -> Names:

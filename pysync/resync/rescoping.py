@@ -42,23 +42,31 @@ class KeptScope(BaseModel):
 
     `former` are earlier scopes whose objects may still be at the target, until it is brought to this one. Objects up to
     `asked`, a database and a table, are queued. `changes` describe the last change for people, which was at
-    `changed_at` (seconds since 1970).
+    `changed_at` (seconds since 1970). Of `dropping`, some of the `former`, objects go whatever out_of_scope says.
     """
 
     scope: dict[str, Any]
     number: int = 0
     former: tuple[dict[str, Any], ...] = ()
+    dropping: tuple[dict[str, Any], ...] = ()
     asked: tuple[str, str] | None = None
     changes: tuple[str, ...] = ()
     changed_at: float | None = None
 
-    def changed_to(self, scope: dict[str, Any]) -> KeptScope:
-        """The scope to keep if pysync.toml says `scope`; this one if that is no change."""
+    def changed_to(self, scope: dict[str, Any], *, drops: bool = False) -> KeptScope:
+        """The scope to keep if pysync.toml says `scope`; this one if that is no change. `drops`: what leaves goes."""
         if scope == self.scope:
             return self
         former = tuple(it for it in (*self.former, self.scope) if it != scope)
-        told = changes(self.scope, scope)
-        return KeptScope(scope=scope, number=self.number + 1, former=former, changes=told, changed_at=time.time())
+        dropping = tuple(it for it in (*self.dropping, *([self.scope] if drops else [])) if it != scope)
+        return KeptScope(
+            scope=scope,
+            number=self.number + 1,
+            former=former,
+            dropping=dropping,
+            changes=changes(self.scope, scope),
+            changed_at=time.time(),
+        )
 
 
 def kept_scope(queue: EventQueue, target: str) -> KeptScope | None:
@@ -67,22 +75,42 @@ def kept_scope(queue: EventQueue, target: str) -> KeptScope | None:
     kept = None if text is None else KeptScope.model_validate_json(text)
     if kept is None or not kept.former or _gaps(queue, target):
         return kept
-    return kept.model_copy(update={"former": ()})  # no gap is open, so the target was brought to this one
+    # No gap is open, so the target was brought to this one.
+    return kept.model_copy(update={"former": (), "dropping": ()})
+
+
+def scopes_of(settings: TargetSettings, kept: KeptScope | None) -> list[dict[str, Any]]:
+    """Every scope by which the target may hold something: that of its settings, and those that are kept."""
+    return [scope_of(settings), *([kept.scope, *kept.former] if kept is not None else ())]
 
 
 def compare_scope(queue: EventQueue, settings: TargetSettings) -> bool:
     """Whether the target's scope differs from the kept one. If so, a gap is opened, and the new scope is kept.
 
     A scope that was never kept (a new target, or a queue of an older pysync) is kept without a gap. A shadow writes
-    nothing, so its kept scope stays until it applies again.
+    nothing, and a disabled target gets nothing, so its kept scope stays until it applies again.
     """
     kept = kept_scope(queue, settings.name)
     if kept is None:
         _keep(queue, settings.name, KeptScope(scope=scope_of(settings)))
         return False
-    new = kept.changed_to(scope_of(settings))
-    if new is kept or settings.mode == "shadow":
+    if settings.mode == "shadow" or not settings.enabled:
         return False
+    drops = bool(queue.notes.get(_note_of_drops(settings.name)))
+    new = kept.changed_to(scope_of(settings), drops=drops)
+    if new is not kept:
+        _change(queue, settings, new)
+    if drops:
+        queue.notes.put(_note_of_drops(settings.name), "")  # last: after a kill the change is found made, or made again
+    return new is not kept
+
+
+def drop_what_leaves(queue: EventQueue, target: str) -> None:
+    """Have the next change of the target's scope drop what leaves it, whatever out_of_scope says. Idempotent."""
+    queue.notes.put(_note_of_drops(target), "drop")
+
+
+def _change(queue: EventQueue, settings: TargetSettings, new: KeptScope) -> None:
     told = "; ".join(new.changes)
     # The gap first: a kill after it finds the scope changed again. The other way round nobody would bring the target
     # on.
@@ -90,8 +118,8 @@ def compare_scope(queue: EventQueue, settings: TargetSettings) -> bool:
         f"{scope_gaps(settings.name)}{queue.epoch}:{new.number}", f"the scope of {settings.name} has changed: {told}"
     )
     _keep(queue, settings.name, new)
-    log.warning("scope_changed", target=settings.name, changes=list(new.changes), out_of_scope=settings.out_of_scope)
-    return True
+    out_of_scope = _out_of_scope(settings, new)
+    log.warning("scope_changed", target=settings.name, changes=list(new.changes), out_of_scope=out_of_scope)
 
 
 class Rescoper:
@@ -135,7 +163,11 @@ class Rescoper:
         if kept is None or kept.changed_at is None:
             return None
         told = {"changed_at": kept.changed_at, "changes": list(kept.changes)}
-        return {**told, "out_of_scope": self._settings.out_of_scope, "done": not _gaps(self._queue, self._target)}
+        return {
+            **told,
+            "out_of_scope": _out_of_scope(self._settings, kept),
+            "done": not _gaps(self._queue, self._target),
+        }
 
     def _look(self) -> None:
         if not self._turn():
@@ -160,9 +192,10 @@ class Rescoper:
             wanted = (self._of_target(it) for it in self._wanted(source, kept))
             if not self._feed.queue(wanted, queued=partial(self._asked, kept)).whole:
                 return
-        if kept.former and self._settings.out_of_scope == "drop":
+        left = kept.former if self._settings.out_of_scope == "drop" else kept.dropping
+        if left:
             # A refresh makes good what is parked up to `upto`. This one only drops, so it makes nothing good.
-            self._refreshes.ask([self._of_target({"former": json.dumps(kept.former), "upto": "0"})])
+            self._refreshes.ask([self._of_target({"former": json.dumps(left), "upto": "0"})])
         self._queue.gaps.healed_by([gap.key for gap in _gaps(self._queue, self._target)], self._queue.last)
         _keep(self._queue, self._target, kept.model_copy(update={"asked": None}))
         log.info("resync_queued", target=self._target, upto=self._queue.last)
@@ -199,6 +232,14 @@ class Rescoper:
 def _gaps(queue: EventQueue, target: str) -> list[Gap]:
     """The open gaps of the target's scope."""
     return [gap for gap in queue.gaps.unclosed() if gap.key.startswith(scope_gaps(target))]
+
+
+def _out_of_scope(settings: TargetSettings, kept: KeptScope) -> str:
+    return "drop" if kept.dropping else settings.out_of_scope
+
+
+def _note_of_drops(target: str) -> str:
+    return f"leaving:{target}"
 
 
 def _note(target: str) -> str:

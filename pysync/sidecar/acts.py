@@ -27,8 +27,12 @@ ACTS: Mapping[str, str] = {
     "resume": "Resume",
     "refresh": "Refresh",
     "bootstrap": "Bootstrap",
+    "replay": "Replay",
+    "trash restore": "RestoreTrash",
+    "trash empty": "EmptyTrash",
     "verify": "Verify",
     "listener remove": "RemoveListener",
+    "reload": "Reload",
     "parked retry": "Retry",
     "parked skip": "Skip",
 }
@@ -97,7 +101,12 @@ def _objects(request: Request) -> list[dict[str, str]]:
     table = request.get("table")
     if isinstance(table, str):
         return [{"object": table.strip().lower()}]
-    named = [*(request.get("tables") or ()), *(request.get("databases") or ())]
+    one = request.get("source_table")
+    named = [
+        *([one] if isinstance(one, str) else ()),
+        *(request.get("tables") or ()),
+        *(request.get("databases") or ()),
+    ]
     return [{"source_object": str(it).strip().lower()} for it in named]
 
 
@@ -111,5 +120,12 @@ def _told(request: Request, answer: Mapping[str, Any]) -> str | None:
     if "tried" in answer:
         left = f"; {answer['left']} left: {answer['reason']}" if answer["reason"] else ""
         return f"{answer['skipped']} skipped, {answer['tried']} tried{left}"
-    said = answer.get("paused") or answer.get("was") or answer.get("gap") or request.get("instance")
+    if "restored" in answer:
+        return f"{answer['name']} is {answer['restored']} again"
+    if "removed" in answer and "left" in answer:
+        return f"{answer['removed']} removed"
+    if "first" in answer:
+        return f"events {answer['first']} to {answer['last']}"
+    asked = request.get("instance") or request.get("why")
+    said = answer.get("paused") or answer.get("was") or answer.get("gap") or asked
     return str(said) if said else None

@@ -16,15 +16,19 @@ from pysync.journal import Journal, Reader
 from pysync.model.names import TableName, normalized
 from pysync.queue import EventQueue
 from pysync.replay.drain import Drain, Released
-from pysync.resync.bootstrap import Bootstrapper
+from pysync.resync.bootstrap import Bootstrapper, assert_ready
 from pysync.resync.healing import Healer
+from pysync.resync.ranges import counted, range_of
+from pysync.resync.replays import Replays
 from pysync.resync.rescoping import kept_scope
 from pysync.sidecar import actions
 from pysync.sidecar.acts import recorded
 from pysync.sidecar.history import listed
 from pysync.sidecar.plans import parked_event, parked_table, plan_of
+from pysync.sidecar.trash import Trash
 from pysync.sidecar.verifying import Verifier
 from pysync.sidecar.why import Why
+from pysync.targets.settings import assert_enabled
 from pysync.text import meant, quoted, shortened, shown
 
 RELEASE_SECONDS = 7.0
@@ -46,6 +50,7 @@ class Commands:
         *,
         journal: Journal,
         verifiers: Mapping[str, Verifier],
+        replays: Mapping[str, Replays],
     ) -> None:
         self._queue = queue
         self._journal = journal
@@ -54,21 +59,29 @@ class Commands:
         self._healer = healer
         self._drains = {drain.name: drain for drain in drains}
         self._verifiers = verifiers
+        self._replays = replays
         self._reader = Reader(journal.file)
         self._why = Why(queue, self._drains, self._reader, lambda: roll.status(queue.intake.instances()))
 
-    def by_name(self) -> Mapping[str, Command]:
-        """The commands by their names in requests. What people do with them goes into the journal."""
+    def by_name(self, more: Mapping[str, Command]) -> Mapping[str, Command]:
+        """The commands by their names in requests, and `more`. What people do with them goes into the journal."""
         commands: Mapping[str, Command] = {
+            **more,
             "actions": partial(actions.listed, self._reader),
             "events": partial(listed, self._queue),
             "plan": self.plan,
             "scopes": self.scopes,
+            "loads": self.loads,
             "why": self._why,
             "pause": self.pause,
             "resume": self.resume,
             "refresh": self.refresh,
             "bootstrap": self.bootstrap,
+            "replay": self.replay,
+            "replay plan": self.replay_plan,
+            "trash list": lambda it: self._trash_of(it).listed(it),
+            "trash restore": lambda it: self._trash_of(it).restore(it),
+            "trash empty": lambda it: self._trash_of(it).empty(it),
             "verify": self.verify,
             "verified": self.verified,
             "listener remove": self.listener_remove,
@@ -88,6 +101,11 @@ class Commands:
         """`scopes`: what is kept of each target's scope, by its name, for `pysync plan --scope`."""
         found = {name: kept_scope(self._queue, name) for name in self._drains}
         return {"scopes": {name: kept.model_dump() for name, kept in found.items() if kept is not None}}
+
+    def loads(self, _: Request) -> dict[str, Any]:
+        """`notes`: what is noted of the dumps that the targets took, by the keys of the notes, for REPL STATUS."""
+        keys = [key for name in self._drains for key in (f"load:{name}", f"load:{name}:scopes")]
+        return {"notes": {key: text for key in keys if (text := self._queue.notes.get(key)) is not None}}
 
     def pause(self, request: Request) -> dict[str, Any]:
         """Pause a target, durably."""
@@ -123,15 +141,35 @@ class Commands:
                 )
 
     def bootstrap(self, request: Request) -> dict[str, Any]:
-        """Begin a bootstrap of a target or of all, or join the running one; `begun` says which, `targets` for whom."""
-        names = [self._drain(request).name] if request.get("target") else list(self._drains)
+        """Begin a bootstrap of a target or of all, or join the running one; `begun` says which, `targets` for whom.
+
+        All are those that are enabled.
+        """
+        enabled = [name for name, drain in self._drains.items() if drain.settings.enabled]
+        names = [self._drain(request).name] if request.get("target") else enabled
+        if not names:
+            raise PysyncError("all targets are disabled", "first run: pysync target enable TARGET")
         return {"begun": self._bootstrapper.begin(names), "targets": names}
+
+    def replay(self, request: Request) -> dict[str, Any]:
+        """Replay a range of the history at a target; `begun` is False if that is under way (see resync.replays)."""
+        drain = self._drain(request)
+        assert_ready(drain)
+        found = range_of(self._queue, request)
+        begun = self._replays[drain.name].begin(found)
+        return {"target": drain.name, "begun": begun, "first": found.first, "last": found.last}
+
+    def replay_plan(self, request: Request) -> dict[str, Any]:
+        """What a replay of a range would refresh at a target, for a part of the range; changes nothing."""
+        drain = self._drain(request)
+        return {"target": drain.name, **counted(self._queue, drain.translator.policy, request)}
 
     def verify(self, request: Request) -> dict[str, Any]:
         """Have a target compared with the source as soon as it is at rest; `verified` tells what was found."""
-        name = self._drain(request).name
-        self._verifiers[name].ask()
-        return {"target": name, "begun": True}
+        drain = self._drain(request)
+        assert_enabled(drain.settings)
+        self._verifiers[drain.name].ask()
+        return {"target": drain.name, "begun": True}
 
     def verified(self, request: Request) -> dict[str, Any]:
         """What the sidecar's last comparison of a target found; only `target`, where there was none."""
@@ -170,6 +208,9 @@ class Commands:
         if (position is None) == (table is None):
             raise PysyncError("cannot tell what to skip", "give either a position or a table")
         return _released(self._drain(request).skip(position=position, table=table))
+
+    def _trash_of(self, request: Request) -> Trash:
+        return Trash(self._drain(request).settings)
 
     def _drain(self, request: Request) -> Drain:
         name = request.get("target")

@@ -36,7 +36,7 @@ def plan_of(drain: Drain, queued: int) -> dict[str, Any]:
         "max_drops": settings.max_drops,
         "max_drop_share": settings.max_drop_share,
         "operations": sum(len(work.operations) for work in draft.works),
-        "works": [_work(work) for work in draft.works],
+        "works": [_work(work, settings.cascade) for work in draft.works],
     }
 
 
@@ -70,7 +70,7 @@ def parked_event(rows: Sequence[Parked]) -> dict[str, Any]:
     }
 
 
-def _work(work: Work) -> dict[str, Any]:
+def _work(work: Work, cascade: bool) -> dict[str, Any]:
     return {
         "keys": sorted(work.keys),
         "events": len(work.positions),
@@ -81,7 +81,7 @@ def _work(work: Work) -> dict[str, Any]:
                 "operation": type(operation).__name__,
                 "object": operation.key,
                 "partitions": partitions(operation),
-                "text": describe(operation),
+                "text": describe(operation, cascade=cascade),
             }
             for operation in work.operations
         ],

@@ -9,7 +9,7 @@ from __future__ import annotations
 import json
 from collections.abc import Collection, Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass, replace
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -21,11 +21,13 @@ from pysync.model.event import Kind
 from pysync.model.wire import decode_event, encode_event
 from pysync.queue import EventQueue, ParkedEvents
 from pysync.queue.store import FILE
+from pysync.resync.rescoping import drop_what_leaves
 from pysync.sidecar.acts import note_of_target
 from pysync.text import meant, nearest, quoted
 
 _AT_ONCE = 1000
 _MAX_BYTES = 16 * 1024 * 1024
+_ACT = "act_on_target"
 _JOBS = ("bootstrap", "load")
 _LOCK_SECONDS = 1.0
 
@@ -40,6 +42,80 @@ class Kept:
     queued: int
     parked: int
     paused: str | None
+
+
+@dataclass(frozen=True, slots=True)
+class Act:
+    """What a person decided of a target; the next start of the sidecar carries it out.
+
+    A target with the name `to` is what `target` was. With `drops`, what leaves the target's scope by the next change of
+    it is dropped, whatever out_of_scope says. Without either, `target` is forgotten. With a `digest`, all of that only
+    if the configuration file has it: the act belongs to a change of the file, which may never have been made.
+    """
+
+    target: str
+    to: str | None = None
+    drops: bool = False
+    digest: str | None = None
+
+    @property
+    def removes(self) -> bool:
+        """Whether the target is forgotten."""
+        return self.to is None and not self.drops
+
+    @classmethod
+    def of(cls, value: Any) -> Act | None:
+        """The act in a request, or in a note. Raises PysyncError for what is none."""
+        if value is None:
+            return None
+        try:
+            return cls(**value)
+        except TypeError:
+            raise PysyncError("the act on a target cannot be read", "use the pysync of the sidecar's release") from None
+
+
+def assert_acted(queue: EventQueue, named: Collection[str], act: Act | None) -> None:
+    """Raises UsageError where the queue would know a target that is not `named`, once `act` was carried out."""
+    known = set(queue.positions())
+    if act is not None and act.to is not None:
+        _renamable(queue, named, act.target, act.to)
+        known = known - {act.target} | {act.to}
+    elif act is not None and act.removes:
+        _assert_gone(named, act.target)
+        known -= {act.target}
+    assert_named(queue.room.file.parent, known, named)
+
+
+def ask_for(queue: EventQueue, act: Act) -> None:
+    """Have the next start of the sidecar carry it out."""
+    queue.notes.put(_ACT, json.dumps(asdict(act)))
+
+
+def carry_out(queue: EventQueue, named: Collection[str], digest: str | None = None) -> None:
+    """Carry out what was asked for, if anything was, once. What the configuration contradicts by now is only logged.
+
+    `digest` is that of the configuration's file.
+    """
+    act = Act.of(json.loads(queue.notes.get(_ACT) or "null"))
+    if act is None:
+        return
+    try:
+        _assert_written(act, digest)
+        if act.drops:
+            drop_what_leaves(queue, act.target)
+        elif act.to is None:
+            remove(queue, named, act.target)
+        else:
+            rename(queue, named, act.target, act.to)
+    except PysyncError as error:
+        log.warning("act_refused", target=act.target, to=act.to, reason=error.message, hint=error.hint)
+    # Last: a kill comes before it, and both acts may be repeated.
+    queue.notes.put(_ACT, "null")
+
+
+def _assert_written(act: Act, digest: str | None) -> None:
+    if act.digest not in {None, digest}:
+        raise PysyncError("the configuration file has not become what it was meant to be", "run the command again")
 
 
 def assert_named(directory: Path, known: Collection[str], named: Collection[str]) -> None:
@@ -70,6 +146,15 @@ def known_targets(directory: Path) -> list[str]:
             return []
     with EventQueue(directory, min_free_bytes=0, lock_timeout=_LOCK_SECONDS) as queue:
         return sorted(queue.positions())
+
+
+def is_running(directory: Path) -> bool:
+    """Whether a sidecar runs on the queue in `directory`."""
+    try:
+        ask(directory, "status")
+    except NoSidecar:
+        return False
+    return True
 
 
 @contextmanager
@@ -103,6 +188,19 @@ def rename(queue: EventQueue, named: Collection[str], old: str, new: str) -> Kep
     Idempotent: a target stays as it is where this very rename is on record. Raises UsageError where the configuration,
     which has the targets `named`, does not say the same, and PysyncError where both names are known, or `old` is not.
     """
+    there, is_done = _renamable(queue, named, old, new)
+    if is_done:
+        return there
+    # First: after a crash in between `old` is still known, and the rename can be asked for again.
+    _address(queue, old, new)
+    queue.target(old).rename(new, {"act": "renamed", "target": old, "to": new})
+    note_of_target(queue, "RenameTarget", new, former=old)
+    log.warning("target_renamed", target=old, to=new, queued=there.queued, parked=there.parked)
+    return replace(there, target=new)
+
+
+def _renamable(queue: EventQueue, named: Collection[str], old: str, new: str) -> tuple[Kept, bool]:
+    """What is kept of the target, and whether it is under the name `new` already. Raises what `rename` does."""
     if new not in named or old in named:
         if old not in named and (near := nearest(new, named)):
             raise UsageError(f"the configuration has no target {quoted(new)}", f"did you mean {near}?")
@@ -119,13 +217,8 @@ def rename(queue: EventQueue, named: Collection[str], old: str, new: str) -> Kep
             raise PysyncError(
                 f"the queue has no target {quoted(old)} to rename", meant(old, sorted(queue.positions()), "its targets")
             )
-        return other
-    # First: after a crash in between `old` is still known, and the rename can be asked for again.
-    _address(queue, old, new)
-    queue.target(old).rename(new, {"act": "renamed", "target": old, "to": new})
-    note_of_target(queue, "RenameTarget", new, former=old)
-    log.warning("target_renamed", target=old, to=new, queued=there.queued, parked=there.parked)
-    return replace(there, target=new)
+        return other, True
+    return there, False
 
 
 def remove(queue: EventQueue, named: Collection[str], target: str) -> Kept | None:
@@ -133,8 +226,7 @@ def remove(queue: EventQueue, named: Collection[str], target: str) -> Kept | Non
 
     Idempotent. Raises UsageError where the configuration names it still: it would begin anew.
     """
-    if target in named:
-        raise UsageError(f"the configuration still has a target {target!r}", "first remove its [[targets]] table")
+    _assert_gone(named, target)
     there = kept(queue, target)
     if there is not None:
         act = {"act": "removed", "target": target, "queued": there.queued, "parked": there.parked}
@@ -142,6 +234,11 @@ def remove(queue: EventQueue, named: Collection[str], target: str) -> Kept | Non
         note_of_target(queue, "RemoveTarget", target)
         log.warning("target_removed", target=target, queued=there.queued, parked=there.parked)
     return there
+
+
+def _assert_gone(named: Collection[str], target: str) -> None:
+    if target in named:
+        raise UsageError(f"the configuration still has a target {target!r}", "first remove its [[targets]] table")
 
 
 def _is_on_record(queue: EventQueue, old: str, new: str) -> bool:

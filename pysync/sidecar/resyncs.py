@@ -11,6 +11,7 @@ from pysync.replay.translate import Translator
 from pysync.resync.healing import reading
 from pysync.resync.log_schemas import LogSchemas
 from pysync.resync.refreshes import Refreshes
+from pysync.resync.replays import Replays
 from pysync.resync.rescoping import Rescoper
 from pysync.resync.view_refreshes import ViewRefreshes
 from pysync.targets.settings import TargetSettings
@@ -19,11 +20,12 @@ from pysync.worker import Worker
 
 @dataclass(frozen=True, slots=True)
 class Resyncs:
-    """Of one target: a change of its scope, the schemas in the logs of its tables, its views."""
+    """Of one target: a change of its scope, the schemas in the logs of its tables, its views, replays of history."""
 
     rescoper: Rescoper
     log_schemas: LogSchemas
     views: ViewRefreshes
+    replays: Replays
 
     @classmethod
     def of(
@@ -38,20 +40,21 @@ class Resyncs:
     ) -> Resyncs:
         """Those of a target; each reads so many tables a second, at most."""
         opened = partial(reading, source) if source else None
-        pace = tables_per_second
+        pace, policy = tables_per_second, translator.policy
         return cls(
             Rescoper(queue, refreshes, settings, translator, source=source, tables_per_second=pace),
-            LogSchemas(queue, refreshes, settings, translator.policy, source=opened, tables_per_second=pace),
+            LogSchemas(queue, refreshes, settings, policy, source=opened, tables_per_second=pace),
             ViewRefreshes(queue, refreshes, settings, translator, source=opened, tables_per_second=pace),
+            Replays(queue, refreshes, policy, settings.name, source=opened, tables_per_second=pace),
         )
 
     @property
     def workers(self) -> list[Worker]:
         """Their threads, started or not."""
-        return [self.rescoper.worker, self.log_schemas.worker, self.views.worker]
+        return [self.rescoper.worker, self.log_schemas.worker, self.views.worker, self.replays.worker]
 
     def start(self) -> None:
-        """Begin those that have something to do; waits for nothing."""
+        """Begin those that keep a target in order by themselves; waits for nothing."""
         self.rescoper.start()
         self.log_schemas.start()
         self.views.start()

@@ -10,6 +10,7 @@ import os
 import time
 from collections.abc import Callable, Collection, Sequence
 from functools import partial
+from pathlib import Path
 from typing import Any
 
 import structlog
@@ -17,15 +18,16 @@ import structlog
 from pysync import __version__
 from pysync.capture.bridge import Bridge, Reception
 from pysync.capture.gaps import GapWatch
-from pysync.capture.notifications import Poller
 from pysync.capture.overlaps import Overlaps
+from pysync.capture.switch import NOTIFICATION_LOG, note_capture
 from pysync.config import Config
+from pysync.config_file.file import digest_of
 from pysync.control.server import Command, ControlServer
 from pysync.copy.copies import Copies
-from pysync.errors import PysyncError, UsageError
+from pysync.errors import PysyncError
 from pysync.install import listener_jar
 from pysync.measures.counts import Counts
-from pysync.metastore.access import MetastoreAccess
+from pysync.measures.throttle import Throttle
 from pysync.metastore.client import Metastore
 from pysync.queue import EventQueue, Gap, QueueFull
 from pysync.replay.drain import Drain
@@ -42,11 +44,15 @@ from pysync.sidecar.credentials import Credentials
 from pysync.sidecar.curves import Curves
 from pysync.sidecar.lag import Lags
 from pysync.sidecar.opening import open_watched
-from pysync.sidecar.registry import assert_named
+from pysync.sidecar.polling import is_early, listens, poller_of
+from pysync.sidecar.registry import assert_named, carry_out
+from pysync.sidecar.reload import Reloads
 from pysync.sidecar.resyncs import Resyncs
 from pysync.sidecar.shutdown import Shutdown
 from pysync.sidecar.status import sidecar_status
+from pysync.sidecar.trash import Sweeper
 from pysync.sidecar.verifying import Verifier
+from pysync.sidecar.waiting import Capture, ObjectStatus, Waits
 from pysync.targets.settings import TargetSettings
 from pysync.token import read_token
 from pysync.web.server import WebServer
@@ -73,21 +79,20 @@ class Sidecar:
         bridge: bool = True,
         only: Collection[str] = (),
         origin: Origin | None = None,
+        file: Path | None = None,
     ) -> None:
         """Open the queue and lay out the rest. Raises PysyncError for a wrong token file, setting or queue, and
         UsageError where the queue knows a target that the configuration does not name.
 
         With `quarantine` a damaged queue is set aside and a new one begun. Without `bridge` no listener is answered,
         nor missed. `only` are the targets that are to be drained; not given: all. `origin` is read instead of the
-        metastore of the configuration.
+        metastore of the configuration. `file` is where the configuration is from, if it may be reloaded.
         """
         self._config = config
-        self._source = config.source.access()
-        self._origin = origin
-        self._started = time.time()
-        self.ending = Shutdown()
-        polls = config.source.capture == "notification-log"
-        token = read_token(config.bridge.token_file) if bridge and not polls else None
+        self._source, self._origin = config.source.access(), origin
+        self._started, self.ending = time.time(), Shutdown()
+        hears = bridge and config.source.capture != NOTIFICATION_LOG
+        token = read_token(config.bridge.token_file) if hears else None
         settings = [it for it in config.targets if not only or it.name in only]
         translated = [(it, Translator.of(it, config.source.replicators)) for it in settings]
         self.queue = EventQueue(
@@ -96,17 +101,21 @@ class Sidecar:
             quarantine=quarantine,
             lock_timeout=_LOCK_SECONDS,
         )
-        self._assert_named()
+        self._settle_names(file)
+        self.reloads = Reloads(config, file, self.queue) if file else None
         self.journal = journal_of(config, self.queue.room.is_tight)
         watch, overlaps = GapWatch(self.queue, config.source.silence_seconds), Overlaps()
         overlaps.recall(self.queue)
-        self._roll, self._clocks = watch.roll, watch.clocks
+        self._watch, self._roll, self._clocks = watch, watch.roll, watch.clocks
         self._lags = Lags(self.queue, self._clocks.offset)
-        self.bridge = self._bridge(token, Reception(self.queue.intake, watch, overlaps)) if token else None
-        self.poller = self._poller(self._source) if polls and self._source else None
+        lost = [translator.lost for _, translator in translated]
+        self.bridge = self._bridge(token, Reception(self.queue.intake, watch, overlaps, lost)) if token else None
+        self.poller = poller_of(self.queue, config.source)
+        if self.poller:
+            watch.retire()
         self._copies = Copies(settings, listener_jar, config.queue.directory.absolute())
-        noted = origin.note if origin else BOOTSTRAP
-        self._checkpoints = Checkpoints(self.queue.notes, [it.name for it in settings], noted)
+        names, note = [it.name for it in settings], origin.note if origin else BOOTSTRAP
+        self._checkpoints = Checkpoints(self.queue.notes, names, note)
         refreshes = Refreshes(self.queue, config.source.name)
         self._resyncs = {it.name: self._resyncs_of(it, translator, refreshes) for it, translator in translated}
         self.drains = [self._drain(it, translator) for it, translator in translated]
@@ -114,9 +123,10 @@ class Sidecar:
         self._healer = self._healer_of(watch, overlaps, refreshes)
         self._heals = bridge  # a one-off job leaves gaps and scopes to the next sidecar
         self._verifiers = {drain.name: self._verifier(drain, watch) for drain in self.drains}
+        self._sweepers = [self._sweeper(drain) for drain in self.drains if drain.settings.enabled]
         self._credentials = Credentials(config)
         self._curves = Curves([drain.name for drain in self.drains], self.status)
-        answers = self._commands()
+        self.answers = answers = self._commands()
         has_page = bridge and config.web.port is not None
         self._web = WebServer(config.web, self.status, answers) if has_page else None
         self._control = ControlServer(config.queue.directory, {"status": lambda _: self.status(), **answers})
@@ -126,6 +136,8 @@ class Sidecar:
         # First, as its port may be taken: then nothing else has begun. Events that come already wait in the queue.
         port = self.bridge.start() if self.bridge else 0
         # Before the drains register their targets, which makes them known.
+        if self.bridge or self.poller:
+            note_capture(self.queue, self._config.source.name, self._config.source.capture)
         self._compare_for_new_targets()
         self._compare_scopes()
         self.journal.worker.start()
@@ -135,13 +147,18 @@ class Sidecar:
         if self._web:
             self._web.start()
             log.info("web_started", url=self._web.url)
+        enabled = [drain.name for drain in self.drains if drain.settings.enabled]
         if self._heals:
             self._healer.start()
-            for resyncs in self._resyncs.values():
-                resyncs.start()
-            for verifier in self._verifiers.values():
-                verifier.start()
+            for name in enabled:
+                self._resyncs[name].start()
+                self._verifiers[name].start()
+            for sweeper in self._sweepers:
+                sweeper.start()
         self.bootstrapper.start()
+        if self._origin is None:
+            for name in enabled:
+                self._resyncs[name].replays.start()
         if self.poller:
             self.poller.start()
         log.info("sidecar_started", source=self._config.source.name, port=port, pid=os.getpid(), version=__version__)
@@ -211,25 +228,25 @@ class Sidecar:
             credentials=self._credentials.status(),
             journal=self.journal,
             verified={name: verifier.status() for name, verifier in self._verifiers.items()},
+            file=self.reloads.status() if self.reloads else None,
             scopes={name: it.rescoper.status() for name, it in self._resyncs.items()},
+            replays={name: it.replays.status() for name, it in self._resyncs.items()},
         )
 
     def _workers(self) -> list[Worker]:
         """The workers that were started."""
         parts = [*self.drains, self.poller, self._healer, self.bootstrapper, self.journal]
-        found = [part.worker for part in [*parts, *self._verifiers.values()] if part]
+        found = [part.worker for part in [*parts, *self._verifiers.values(), *self._sweepers] if part]
         found += [worker for it in self._resyncs.values() for worker in it.workers]
         return [worker for worker in found if worker.started]
 
-    def _assert_named(self) -> None:
+    def _settle_names(self, file: Path | None) -> None:
         """Refuse a queue with a target that the configuration lacks: only a person gives its position up (registry)."""
+        named = [settings.name for settings in self._config.targets]
         try:
-            assert_named(
-                self._config.queue.directory,
-                self.queue.positions(),
-                [settings.name for settings in self._config.targets],
-            )
-        except UsageError:
+            carry_out(self.queue, named, digest_of(file) if file else None)
+            assert_named(self._config.queue.directory, self.queue.positions(), named)
+        except PysyncError:
             self.queue.close()
             raise
 
@@ -246,7 +263,8 @@ class Sidecar:
                 compare_scope(self.queue, drain.settings)
 
     def _heals_elsewhere(self, gap: Gap) -> bool:
-        return self.bootstrapper.heals(gap) or any(it.rescoper.heals(gap) for it in self._resyncs.values())
+        rescopes = any(it.rescoper.heals(gap) for it in self._resyncs.values())
+        return rescopes or self.bootstrapper.heals(gap) or is_early(gap, self.poller, self._watch)
 
     def _done(self) -> int:
         """The position of the slowest target that is at work."""
@@ -261,7 +279,8 @@ class Sidecar:
         A full disk is no reason to end: the targets go on, and the listener has its spool.
         """
         try:
-            return self.queue.trim(retain_seconds=self._config.queue.retain, seconds=_TRIM_SECONDS)
+            kept = self._config.queue
+            return self.queue.trim(0, kept.retain, kept.retain_mb * _MIB, seconds=_TRIM_SECONDS)
         except QueueFull as error:
             log.error("trim_failed", reason=str(error))
             return 0
@@ -269,14 +288,6 @@ class Sidecar:
     def _bridge(self, token: str, reception: Reception) -> Bridge:
         settings = self._config.bridge
         return Bridge(reception, settings.port, token, self._bridge_ended, old_listeners=settings.old_listeners)
-
-    def _poller(self, access: MetastoreAccess) -> Poller:
-        source = self._config.source
-
-        def on_gap(reason: str) -> None:
-            self.queue.gaps.open(f"notification-log:{reason}", reason)
-
-        return Poller(self.queue, source.name, access, on_gap, poll_seconds=source.poll_seconds)
 
     def _bootstrapper_of(
         self, translated: Sequence[tuple[TargetSettings, Translator]], refreshes: Refreshes
@@ -288,21 +299,24 @@ class Sidecar:
             {it.name: translator.policy for it, translator in translated},
             self._checkpoints,
             source=self._origin or self._source,
-            listens=lambda: self.poller is None or self.poller.status()["position"] is not None,
+            listens=lambda: listens(self.poller),
         )
 
     def _commands(self) -> dict[str, Command]:
         """What the control socket and the page can ask, but for the status."""
-        commands = Commands(
-            self.queue,
-            self.drains,
-            self._healer,
-            self.bootstrapper,
-            self._roll,
-            journal=self.journal,
-            verifiers=self._verifiers,
-        )
-        return {"history": self._curves.history, **commands.by_name()}
+        parts = self.queue, self.drains, self._healer, self.bootstrapper, self._roll
+        replays = {name: it.replays for name, it in self._resyncs.items()}
+        commands = Commands(*parts, journal=self.journal, verifiers=self._verifiers, replays=replays)
+        reloads = {"reload": self.reloads.ask, "expect": self.reloads.expect} if self.reloads else {}
+        more = self._waiting_commands() | reloads
+        return {"history": self._curves.history, **commands.by_name(more)}
+
+    def _waiting_commands(self) -> dict[str, Command]:
+        """What tells where objects are at targets, and waits for them."""
+        capture = Capture(self.queue, self._watch, self._healer.unsettled, self.poller, self._source)
+        drains = {drain.name: drain for drain in self.drains}
+        waits = Waits(self.queue, drains, capture)
+        return {"object": ObjectStatus(self.queue, drains, capture), "wait": waits.ask, "wait end": waits.end}
 
     def _healer_of(self, watch: GapWatch, overlaps: Overlaps, refreshes: Refreshes) -> Healer:
         return Healer(
@@ -314,6 +328,7 @@ class Sidecar:
             done=self._done,
             tables_per_second=self._config.source.compare_tables_per_second,
             elsewhere=self._heals_elsewhere,
+            relays=any(it.both_ways and it.relay for it in self._config.targets),
         )
 
     def _verifier(self, drain: Drain, watch: GapWatch) -> Verifier:
@@ -321,14 +336,17 @@ class Sidecar:
         pace = self._config.verify.tables_per_second / len(self._config.targets)
         return Verifier(self._config, self.queue, drain, watch.is_settled, tables_per_second=pace)
 
+    def _sweeper(self, drain: Drain) -> Sweeper:
+        return Sweeper(drain.settings, self._config.source.name, drain.paused)
+
     def _resyncs_of(self, settings: TargetSettings, translator: Translator, refreshes: Refreshes) -> Resyncs:
         pace = self._config.source.compare_tables_per_second
         return Resyncs.of(self.queue, refreshes, settings, translator, source=self._source, tables_per_second=pace)
 
     def _drain(self, settings: TargetSettings, translator: Translator) -> Drain:
         files = self._origin.files if self._origin else None
-        calls = Counts()
-        opened = partial(open_watched, settings, calls, self._resyncs[settings.name].views.redefining)
+        calls, throttle = Counts(), Throttle(settings.call_limit)
+        opened = partial(open_watched, settings, calls, throttle, self._resyncs[settings.name].views.redefining)
         open_target = self._copies.opener(settings, opened, files)
         living = partial(Metastore, self._source) if self._source else None
         source = self._origin.opened if self._origin else living
@@ -341,6 +359,7 @@ class Sidecar:
             tally=self._checkpoints.tally(settings.name),
             record=self.journal.append,
             calls=calls,
+            throttle=throttle,
             clock_offset=self._clocks.offset,
         )
 

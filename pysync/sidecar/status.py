@@ -15,6 +15,7 @@ from pysync.health import problems
 from pysync.journal import Journal
 from pysync.model.event import SIDECAR
 from pysync.queue import EventQueue, Gap, History, Instance
+from pysync.queue.gaps import scope_gaps
 from pysync.replay.drain import Drain
 from pysync.sidecar.lag import Lags
 from pysync.worker import Worker
@@ -35,14 +36,18 @@ def sidecar_status(
     workers: Sequence[Worker],
     credentials: Sequence[Mapping[str, Any]],
     journal: Journal,
+    file: Mapping[str, Any] | None,
     verified: Mapping[str, dict[str, Any] | None],
     scopes: Mapping[str, dict[str, Any] | None],
+    replays: Mapping[str, dict[str, Any] | None],
 ) -> dict[str, Any]:
     """The whole status as JSON values; times are seconds since 1970. `capture` is what tells of how events come in.
 
-    `verified` tells what was found at each target when it was last compared, `scopes` how its scope has last changed.
+    `file` tells how pysync.toml differs from what runs, None for a one-off job; `verified` what was found at each
+    target when it was last compared, `scopes` how its scope has last changed, `replays` the last replay of its history.
     """
     now = time.time()
+    disabled = [drain.name for drain in drains if not drain.settings.enabled]
     instances = queue.intake.instances()
     listeners = [
         {**it, "clock_offset_seconds": _rounded(clocks.offset(it["instance"]))} for it in roll.status(instances)
@@ -54,6 +59,7 @@ def sidecar_status(
         "source": config.source.name,
         "pid": os.getpid(),
         "started_at": started,
+        "config": None if file is None else dict(file),
         **capture,
         "listeners": listeners,
         "no_listener_since": roll.empty_since(),
@@ -62,7 +68,7 @@ def sidecar_status(
         "journal": journal.status(),
         "workers": [worker.status() for worker in workers],
         "acts": [_act(act) for act in queue.notes.acts()],
-        "gaps": [_gap(gap) for gap in queue.gaps.latest()],
+        "gaps": [_gap(gap, disabled) for gap in queue.gaps.latest()],
         "instances": [_instance(it) for it in instances if it.instance != SIDECAR],
         "targets": [
             {
@@ -70,6 +76,7 @@ def sidecar_status(
                 "lag_seconds": round(max(lags.seconds(drain.name, now), now - spooled), 3),
                 "scope": scopes.get(drain.name),
                 "verify": verified.get(drain.name),
+                "replay": replays.get(drain.name),
             }
             for drain in drains
         ],
@@ -97,6 +104,7 @@ def _queue(config: Config, queue: EventQueue) -> dict[str, Any]:
 def _history(config: Config, history: History) -> dict[str, Any]:
     return {
         "retain_seconds": config.queue.retain,
+        "max_bytes": config.queue.retain_mb * 1024 * 1024,
         "events": history.events,
         "bytes": history.size,
         "oldest_at": None if history.oldest_ms is None else history.oldest_ms / 1000,
@@ -114,9 +122,13 @@ def _instance(instance: Instance) -> dict[str, Any]:
     }
 
 
-def _gap(gap: Gap) -> dict[str, Any]:
-    """`open`: not all is queued that makes it good; `closing`: the targets are not done with that; `closed`."""
-    state = "closed" if gap.closed_at_ms else "closing" if gap.upto else "open"
+def _gap(gap: Gap, disabled: Sequence[str]) -> dict[str, Any]:
+    """`open`: not all is queued that makes it good; `closing`: the targets are not done with that; `closed`.
+
+    One of the scope of a `disabled` target waits for that target alone.
+    """
+    waits = gap.upto or any(gap.key.startswith(scope_gaps(name)) for name in disabled)
+    state = "closed" if gap.closed_at_ms else "closing" if waits else "open"
     closed_at = gap.closed_at_ms / 1000 if gap.closed_at_ms else None
     return {
         "reason": gap.reason,
@@ -143,4 +155,5 @@ def _target(drain: Drain, queue: EventQueue) -> dict[str, Any]:
         "position": target.position(),
         "queued": target.depth().queued,
         "parked": parked,
+        "held": drain.holds.databases(),
     }

@@ -35,6 +35,10 @@ class Systemd:
             self._due = self._clock() + self._every
             self._tell("WATCHDOG=1")
 
+    def reloading(self) -> None:
+        """The process begins anew; it is `ready` again after that."""
+        self._tell(f"RELOADING=1\nMONOTONIC_USEC={time.clock_gettime_ns(time.CLOCK_MONOTONIC) // 1000}")
+
     def stopping(self) -> None:
         """The end was asked for, and is under way."""
         self._tell("STOPPING=1")

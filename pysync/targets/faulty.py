@@ -56,6 +56,7 @@ class FaultySettings(TargetSettings):
     """A `[[targets]]` table of `kind = "faulty"`."""
 
     goes_both_ways = True
+    has_trash = True
 
     kind: Literal["faulty"]
     faults: tuple[Fault, ...] = Field(default=(), description="Faults. The first one that fits an operation applies.")

@@ -7,10 +7,21 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Annotated, Any, ClassVar, Literal
 
-from pydantic import AfterValidator, BaseModel, ConfigDict, Field, field_validator, model_validator
+from pydantic import (
+    AfterValidator,
+    BaseModel,
+    ConfigDict,
+    Field,
+    SerializerFunctionWrapHandler,
+    field_validator,
+    model_serializer,
+    model_validator,
+)
 
+from pysync.errors import PysyncError
+from pysync.measures.throttle import Limit
 from pysync.model.event import Kind, replicator
-from pysync.validation import Finite, Rate, Seconds, matching, rate
+from pysync.validation import Finite, Interval, Rate, Seconds, matching, rate
 
 Name = Annotated[
     str,
@@ -33,7 +44,28 @@ _SECRET = re.compile(
 
 
 _URI = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*:/")
+_DAY = 24 * 60
+_CLOCK = "((?:[01][0-9]|2[0-3]):[0-5][0-9])"
+_TIMES = re.compile(f"{_CLOCK}-{_CLOCK}")
 _TRAITS = ("include_schemes", "include_types", "exclude_parameters")
+
+
+def _has_pattern(renames: dict[str, str]) -> bool:
+    return any("*" in text for pair in renames.items() for text in pair)
+
+
+def is_secret(key: str) -> bool:
+    """Whether a setting of this name looks like a secret."""
+    return _SECRET.search(key) is not None
+
+
+def _minutes(text: str) -> tuple[int, int]:
+    """The begin and end of `08:00-18:00`, in minutes since midnight. Raises ValueError for anything else."""
+    found = _TIMES.fullmatch(text)
+    if not found or found[1] == found[2]:
+        raise ValueError(f"{text!r:.80} is not a time of day; write 08:00-18:00, or 22:00-06:00 for a night")
+    first, last = (int(it[:2]) * 60 + int(it[3:]) for it in found.groups())
+    return first, last
 
 
 def _spark_settings(value: dict[str, str]) -> dict[str, str]:
@@ -42,7 +74,7 @@ def _spark_settings(value: dict[str, str]) -> dict[str, str]:
             raise ValueError(
                 f"{key!r} is not a Spark property; its name must begin with spark. (Hadoop's with spark.hadoop.)"
             )
-        if _SECRET.search(key):
+        if is_secret(key):
             raise ValueError(f"{key!r} looks like a secret; put it into a file in SPARK_CONF_DIR or HADOOP_CONF_DIR")
     return value
 
@@ -98,25 +130,11 @@ class CopySettings(BaseModel):
         return SparkWish(self.master, tuple(sorted(self.spark.items())), threads=self.parallelism)
 
 
-class TargetSettings(BaseModel):
-    """One `[[targets]]` table of pysync.toml."""
+class PolicySettings(BaseModel):
+    """What is taken, and what becomes of it: settings of a target, and of each of its policies."""
 
     model_config = ConfigDict(extra="forbid", frozen=True)
-    goes_both_ways: ClassVar[bool] = False  # whether a kind has what both_ways needs
 
-    name: Name = Field(
-        description="Name of the target. The queue keeps its position by it: to change it, use pysync target rename."
-    )
-    kind: str = Field(description="Kind of the target: hms, glue, athena, spark, or another kind that is installed.")
-    cluster: Name | None = Field(
-        default=None,
-        description="pysync.source.name of the target's own listener, if it has one. Changes from that cluster are not "
-        "sent back to it. Default: the name of the target.",
-    )
-    both_ways: bool = Field(
-        default=False,
-        description="Whether the target's cluster replicates to this one, too, and changes may be made at both.",
-    )
     policy: str | None = Field(
         default=None,
         description="What the target takes, as REPL DUMP has it: db, db.table, db.['include regex', …], or "
@@ -137,17 +155,89 @@ class TargetSettings(BaseModel):
         description="Tables with one of these parameters are not taken: KEY or KEY=VALUE, each with * and ?.",
     )
     exclude_kinds: tuple[Kind, ...] = Field(default=(), description="Event kinds that the target does not take.")
-    databases: dict[str, str] = Field(default={}, description="Renames of databases: source = target.")
-    tables: dict[str, str] = Field(default={}, description="Renames of tables: 'db.table' = 'db.table'.")
+    databases: dict[str, str] = Field(
+        default={}, description="Renames of databases: source = target; a '*' on both sides carries its text over."
+    )
+    tables: dict[str, str] = Field(
+        default={}, description="Renames of tables: 'db.table' = 'db.table', with one '*' in each part at most."
+    )
     locations: dict[str, str] = Field(
         default={}, description="Location prefixes: source = target. The longest match wins."
     )
     parameters: dict[str, str] = Field(default={}, description="Parameters that every table gets.")
     drop_parameters: tuple[str, ...] = Field(default=(), description="Table parameters to leave out, with * and ?.")
+    drops: Literal["apply", "suppress", "trash"] = Field(
+        default="apply",
+        description="Whether drops are applied to the target. trash: a dropped table is kept in trash_database for a "
+        "while (kind hms).",
+    )
+
+    @field_validator("locations")
+    @classmethod
+    def _prefixes_are_uris(cls, value: dict[str, str]) -> dict[str, str]:
+        for prefix in (text for pair in value.items() for text in pair):
+            if not _URI.match(prefix):
+                raise ValueError(f"{prefix!r} is not a URI; write it as hdfs://nn/path or file:/path")
+        return value
+
+    @model_validator(mode="after")
+    def _takes_what_is_said_in_one_way(self) -> PolicySettings:
+        if self.policy is not None and self.include:
+            raise ValueError("policy and include exclude each other; set only one of them")
+        return self
+
+
+class NamedPolicy(PolicySettings):
+    """One `[[targets.policies]]` table: a target's settings for the objects that it takes."""
+
+    name: Name = Field(description="Name of the policy; commands and messages show it.")
+
+    @model_serializer(mode="wrap")
+    def _only_what_is_set(self, dump: SerializerFunctionWrapHandler) -> dict[str, Any]:
+        # Read again, a setting at its default would replace the target's.
+        return {key: it for key, it in dump(self).items() if key in self.model_fields_set}
+
+
+class TargetSettings(PolicySettings):
+    """One `[[targets]]` table of pysync.toml."""
+
+    goes_both_ways: ClassVar[bool] = False  # whether a kind has what both_ways needs
+    has_trash: ClassVar[bool] = False  # whether a kind can rename a table into another database and back
+
+    name: Name = Field(
+        description="Name of the target. The queue keeps its position by it: to change it, use pysync target rename."
+    )
+    kind: str = Field(description="Kind of the target: hms, glue, athena, spark, or another kind that is installed.")
+    enabled: bool = Field(
+        default=True,
+        description="Whether the target gets changes. If not, they wait in the queue until it is enabled again.",
+    )
+    cluster: Name | None = Field(
+        default=None,
+        description="pysync.source.name of the target's own listener, if it has one. Changes from that cluster are not "
+        "sent back to it. Default: the name of the target.",
+    )
+    both_ways: bool = Field(
+        default=False,
+        description="Whether the target's cluster replicates to this one, too, and changes may be made at both.",
+    )
+    policies: tuple[NamedPolicy, ...] = Field(
+        default=(),
+        description="Policies in order; the first that takes an object decides what becomes of it. What a policy does "
+        "not set comes from the target. Default: the target's settings are the only policy.",
+    )
     copy_files: CopySettings | None = Field(
         default=None, alias="copy", description="Whether and how data files are copied before the metadata is written."
     )
-    drops: Literal["apply", "suppress"] = Field(default="apply", description="Whether drops are applied to the target.")
+    trash_database: Annotated[str, matching("[a-z0-9_]{1,128}", "the name of a database; use pysync_trash")] = Field(
+        default="pysync_trash", description='Database of the target for dropped tables, with drops = "trash".'
+    )
+    trash_keep: Interval = Field(default=7 * 86400, description="How long dropped tables are kept there: 12h, 7d.")
+    cascade: bool = Field(
+        default=True,
+        description="Whether the drop of a database also drops the tables that it still has at the target; false: such "
+        "a drop is parked.",
+    )
     max_drops_per_window: int = Field(
         default=1000,
         ge=0,
@@ -183,6 +273,13 @@ class TargetSettings(BaseModel):
         description="metadata: write the definitions of transactional tables, although queries there return wrong "
         "rows.",
     )
+    max_calls_per_second: Finite = Field(
+        default=0.0, ge=0, description="Limit of calls to the target for all lanes together; 0: no limit."
+    )
+    max_calls_at: dict[str, Annotated[Finite, Field(ge=0)]] = Field(
+        default={},
+        description="Other limits by the time of day, in the zone of this machine: '08:00-18:00' = calls per second.",
+    )
     lanes: int = Field(default=4, ge=1, le=64, description="Number of threads that apply different tables in parallel.")
     window: int = Field(default=2000, ge=1, le=100_000, description="Number of events taken from the queue together.")
     retry_max_seconds: Seconds = Field(
@@ -204,26 +301,22 @@ class TargetSettings(BaseModel):
         default="apply", description="shadow: plan and log, but write nothing. The position moves on."
     )
 
+    def each_policy(self) -> tuple[tuple[str, TargetSettings], ...]:
+        """Each policy's name and its settings; without policies the target's own settings, without a name."""
+        return tuple((it.name, self._with(it)) for it in self.policies) or (("", self),)
+
+    def _with(self, policy: NamedPolicy) -> TargetSettings:
+        given = {key: getattr(policy, key) for key in policy.model_fields_set - {"name"}}
+        # The two say the same in different forms, so either replaces both.
+        chosen = {"policy": None, "include": ()} if {"policy", "include"} & given.keys() else {}
+        return self.model_copy(update={**chosen, **given, "policies": ()})
+
     def user_for(self, visited: Sequence[str]) -> str | None:
         """The user for writes of a change that has been to these clusters, our own last; None: the default user.
 
         Calls without an EnvironmentContext can tell the path of a change by nothing else.
         """
         return replicator(visited) if self.both_ways and visited else None
-
-    @field_validator("locations")
-    @classmethod
-    def _prefixes_are_uris(cls, value: dict[str, str]) -> dict[str, str]:
-        for prefix in (text for pair in value.items() for text in pair):
-            if not _URI.match(prefix):
-                raise ValueError(f"{prefix!r} is not a URI; write it as hdfs://nn/path or file:/path")
-        return value
-
-    @model_validator(mode="after")
-    def _takes_what_is_said_in_one_way(self) -> TargetSettings:
-        if self.policy is not None and self.include:
-            raise ValueError("policy and include exclude each other; set only one of them")
-        return self
 
     @model_validator(mode="after")
     def _drops_what_it_may(self) -> TargetSettings:
@@ -232,11 +325,42 @@ class TargetSettings(BaseModel):
         return self
 
     @model_validator(mode="after")
+    def _names_each_policy_once(self) -> TargetSettings:
+        names = [it.name for it in self.policies]
+        for name in names:
+            if names.count(name) > 1:
+                raise ValueError(f"two policies have the name {name!r}")
+        return self
+
+    @model_validator(mode="after")
+    def _can_keep_what_is_dropped(self) -> TargetSettings:
+        of_policies = {it.drops for it in self.policies if "drops" in it.model_fields_set}
+        if "trash" in of_policies or (self.drops == "trash" and "apply" in of_policies):
+            raise ValueError('drops = "trash" is a setting of the whole target: a policy can set "suppress" only')
+        if self.drops != "trash":
+            return self
+        if not self.has_trash:
+            raise ValueError(f'drops = "trash": a target of kind {self.kind!r} has no trash')
+        if self.both_ways:
+            raise ValueError('drops = "trash" does not work with both_ways = true: the other end would get the trash')
+        if self.delete_data:
+            raise ValueError(
+                'drops = "trash" does not work with delete_data = true: a table is restored with its files'
+            )
+        return self
+
+    @model_validator(mode="after")
     def _can_go_both_ways(self) -> TargetSettings:
         if not self.both_ways:
             return self
         if not self.goes_both_ways:
             raise ValueError(f"both_ways = true: a target of kind {self.kind!r} cannot replicate back")
+        if not self.cascade:
+            raise ValueError("both_ways = true does not work with cascade = false: the two ends would not become equal")
+        if self.policies:
+            raise ValueError("both_ways = true does not work with policies: set one policy or include")
+        if patterns := [key for key in ("databases", "tables") if _has_pattern(getattr(self, key))]:
+            raise ValueError(f"both_ways = true does not work with a '*' in {', '.join(patterns)}: write each name")
         if traits := [key for key in _TRAITS if getattr(self, key)]:
             raise ValueError(f"both_ways = true does not work with {', '.join(traits)}: use include and exclude")
         lossy = [key for key in ("parameters", "drop_parameters") if getattr(self, key)]
@@ -262,6 +386,23 @@ class TargetSettings(BaseModel):
         """The Spark session that it needs; None if it needs no Spark."""
         return self.copy_files.spark_wish() if self.copy_files else None
 
+    @property
+    def call_limit(self) -> Limit:
+        """How many calls a second its lanes may make."""
+        return Limit(self.max_calls_per_second, {_minutes(text): it for text, it in self.max_calls_at.items()})
+
+    @field_validator("max_calls_at")
+    @classmethod
+    def _times_do_not_overlap(cls, value: dict[str, float]) -> dict[str, float]:
+        taken: set[int] = set()
+        for text in value:
+            first, last = _minutes(text)
+            minutes = set(range(first, last) if first < last else [*range(first, _DAY), *range(last)])
+            if taken & minutes:
+                raise ValueError(f"{text!r} overlaps with another time")
+            taken |= minutes
+        return value
+
     @field_validator("copy_files", mode="before")
     @classmethod
     def _short_form(cls, value: Any) -> Any:
@@ -269,3 +410,10 @@ class TargetSettings(BaseModel):
         if isinstance(value, bool):
             return {} if value else None
         return value
+
+
+def assert_enabled(settings: TargetSettings) -> None:
+    """Raises PysyncError for a target that is disabled."""
+    if not settings.enabled:
+        name = settings.name
+        raise PysyncError(f"target {name} is disabled", f"first run: pysync target enable {name}")

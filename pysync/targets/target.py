@@ -14,6 +14,7 @@ from pysync.model.names import TableName
 from pysync.model.operation import Operation
 from pysync.targets.apply import apply
 from pysync.targets.apply.transactional import refuse_transactional
+from pysync.targets.apply.trash import Trashed, expunge, restore, trashed
 from pysync.targets.base import Outcome
 from pysync.targets.diff import countless, differences
 from pysync.targets.store import Capability, Store
@@ -123,6 +124,21 @@ class StoreTarget:
         """What the store cannot keep of it (see TellsLost)."""
         with self.store.classified(f"cannot tell what {self._where} keeps", reading=True):
             return self.store.lost(self._kept(wanted, None))
+
+    def trashed(self) -> list[Trashed]:
+        """What is in the trash."""
+        with self.store.classified(f"cannot read the trash of {self._where}", reading=True):
+            return list(trashed(self.store))
+
+    def restore(self, name: str, new: TableName | None) -> TableName:
+        """Move a table out of the trash (see apply.trash)."""
+        with self.store.classified(f"cannot restore {name} of the trash of {self._where}"):
+            return restore(self.store, name, new)
+
+    def expunge(self, name: str) -> bool:
+        """Drop a table from the trash for good; False if it is gone."""
+        with self.store.classified(f"cannot drop {name} of the trash of {self._where}"):
+            return expunge(self.store, name)
 
     def close(self) -> None:
         """Give everything back; never raises."""

@@ -17,6 +17,8 @@ from pysync.targets.diff import fields
 from pysync.targets.store import Store, Written
 from pysync.text import count
 
+TRASHED = "moved to the trash as "
+"""How what is told of a table begins that was moved to the trash; its name there follows."""
 MOST = 20
 """Fields that are noted between two calls of `take`."""
 _MOST_PARTITIONS = 3
@@ -131,6 +133,8 @@ class _Watched:
         found = _fields(wanted, there)
         with self._redefining(wanted, there):
             self._store.rename_table(wanted, there)
+        if self._store.settings.drops == "trash" and wanted.dbName == self._store.settings.trash_database:
+            found = [Difference(f"table {_name(there)}", None, TRASHED + wanted.tableName)]
         self._changes.note(*found)
 
     # --- partitions and constraints

@@ -92,7 +92,7 @@ class Comparator:
                 its = there.pop(function.functionName, None)
                 yield self._function(ends.target, database, function, its)
         for name in sorted(there):
-            told = rules.excuse("function", EXTRA) if ours else "its database is not from this source"
+            told = rules.excuse("function", EXTRA, item.sources[0]) if ours else "its database is not from this source"
             yield Compared("function", f"{item.new}.{name}", EXTRA, told=told, source=item.sources[0])
 
     def _function(self, target: Target, database: str, wanted: Any, there: Any | None) -> Compared:
@@ -104,5 +104,5 @@ class Comparator:
             fields = target.differences(self.rules.rewritten(wanted), there)
         except Rejected as error:
             return replace(blank, result=result, told=error.message)
-        told = self.rules.excuse("function", result)
+        told = self.rules.excuse("function", result, database)
         return replace(blank, result=result, fields=listed(fields) if there else (), told=told) if fields else blank

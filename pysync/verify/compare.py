@@ -96,7 +96,8 @@ class Comparison:
             if selection is None or selection.has_table(item.old):
                 yield item
         # `default` is no extra: every metastore has one.
-        for new in set(ends.target.databases()) - rules.mapping.databases_of(names) - {DEFAULT}:
+        known = rules.mapping.databases_of(names) | {DEFAULT} | rules.trash
+        for new in set(ends.target.databases()) - known:
             if selection is None or selection.has_database(rules.mapping.source_database(new)):
                 yield ExtraDatabaseItem(new)
 

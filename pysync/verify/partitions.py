@@ -97,7 +97,7 @@ def compare_few(ends: Ends, owner: Owner, rules: Rules) -> Tally | None:
     wanted, there = _source_names(ends, keyed, FEW + 1), ends.target.partition_names(keyed.new, FEW + 1)
     if max(len(wanted), len(there)) > FEW:
         return None
-    tally = _extras(wanted, there, rules)
+    tally = _extras(keyed.old, wanted, there, rules)
     for batch in _batches(wanted, frozenset(there)):
         tally.add(compare_batch(ends, owner, rules, batch))
     return tally
@@ -109,7 +109,7 @@ def compare_many(executor: Many, keyed: Keyed, rules: Rules) -> Iterator[tuple[T
     theirs = executor.ask(lambda ends: frozenset(ends.target.partition_names(keyed.new)))
     wanted = executor.ask(lambda ends: _source_names(ends, keyed)).result()
     there = theirs.result()
-    tally = _extras(wanted, there, rules)
+    tally = _extras(keyed.old, wanted, there, rules)
     yield tally, len(wanted)
     for found in executor.batches(keyed, _batches(wanted, there)):
         tally.add(found)
@@ -121,10 +121,10 @@ def _source_names(ends: Ends, keyed: Keyed, most: int = -1) -> list[str]:
     return list(ends.source.call(lambda client: client.get_partition_names(name.database, name.table, most)))
 
 
-def _extras(wanted: Sequence[str], there: Iterable[str], rules: Rules) -> Tally:
+def _extras(old: TableName, wanted: Sequence[str], there: Iterable[str], rules: Rules) -> Tally:
     tally = Tally()
     extra = frozenset(there).difference(wanted)
-    tally.found((f"partition {name}: extra" for name in sorted(extra)), rules.excuse("partition", EXTRA))
+    tally.found((f"partition {name}: extra" for name in sorted(extra)), rules.excuse("partition", EXTRA, str(old)))
     return tally
 
 
@@ -144,7 +144,7 @@ def compare_batch(ends: Ends, owner: Owner, rules: Rules, batch: Batch) -> Tally
     tally = Tally(len(batch.names))
     for partition in wanted:
         its = there.get(tuple(partition.values))
-        excuse = rules.excuse("partition", MISSING if its is None else DIFFERENT)
+        excuse = rules.excuse("partition", MISSING if its is None else DIFFERENT, str(name))
         try:
             rewritten = rules.rewritten_partition(partition, owner.frame)
             fields = ends.target.differences(rewritten, its, owner.there)

@@ -10,6 +10,7 @@ from pysync.copy.formats import Frame
 from pysync.model.constraints import Constraints
 from pysync.model.event import Kind
 from pysync.model.mark import Mark
+from pysync.model.names import TableName
 from pysync.replay.mapping import NameMapping
 from pysync.replay.policy import Policy
 from pysync.targets.settings import TargetSettings
@@ -50,15 +51,20 @@ class Rules:
         """The rules of a target's settings. Raises UsageError, which names the setting that is wrong."""
         return cls(settings, Policy.of(settings), NameMapping.of(settings), source)
 
-    def excuse(self, kind: str, result: str, by: Kind | None = None) -> str:
-        """Why the settings leave a difference as it is; "" if they do not. `by` is the kind that would mend it."""
+    @property
+    def trash(self) -> set[str]:
+        """The database of dropped tables, if the target has one: it is nobody's."""
+        return {self.settings.trash_database} if self.settings.drops == "trash" else set()
+
+    def excuse(self, kind: str, result: str, source: str, by: Kind | None = None) -> str:
+        """Why the settings leave a difference as it is; "" if they do not. `by` is the kind that would mend it.
+
+        `source` is the object's name at the source, or that of the table or database which it belongs to.
+        """
         needed = by or _MENDED_BY.get((kind, result))
-        if needed is None or needed not in self.policy.exclude_kinds:
-            return ""
-        # Excluded by the policy alone: it leaves the drops out where they are suppressed.
-        if needed not in self.settings.exclude_kinds:
-            return "drops are suppressed"
-        return f"exclude_kinds has {needed}"
+        name = TableName.parse(source) if "." in source else source
+        found = "" if needed is None else self.policy.excuse(needed, name)
+        return "drops are suppressed" if found.startswith("drops") else found
 
     @property
     def cluster(self) -> str:
@@ -75,6 +81,18 @@ class Rules:
         if self.settings.both_ways or self.stays(wanted):
             return _home(wanted, self.source) == _home(there, self.cluster)
         return self.is_ours(there)
+
+    def rival(self, source: str, there: Any) -> str:
+        """The other object of the source that the target's `there` is a copy of, and that may keep the name; "" if
+        none.
+
+        `source` is the name at the source of a database or table.
+        """
+        mark = Mark.read(there.parameters)
+        if mark is None or mark.source != self.source or not mark.object:
+            return ""
+        rivals = self.mapping.rivals_of(TableName.parse(source) if "." in source else source)
+        return mark.object if mark.object in {str(it) for it in rivals if self.policy.takes(it)} else ""
 
     def has_parts(self, there: Any) -> bool:
         """Whether objects without marks of their own, in this one at the target, came from this source."""
@@ -96,7 +114,7 @@ class Rules:
     def only_there(self, found: Compared, there: Any) -> Compared:
         """What only the target has: ours to drop, or born elsewhere, or somebody's."""
         if self.is_ours(there):
-            return replace(found, result=EXTRA, told=self.excuse(found.kind, EXTRA))
+            return replace(found, result=EXTRA, told=self.excuse(found.kind, EXTRA, found.source))
         if self.settings.both_ways:
             return replace(found, result=EXTRA, fields=(f"{self.whose(there)}, missing at {self.source!r}",))
         return replace(found, result=FOREIGN, told=self.whose(there))
@@ -105,7 +123,7 @@ class Rules:
         """What only the source has: to be created, or gone where it was born."""
         if self.settings.both_ways and _home(wanted, self.source) == self.cluster:
             return replace(found, result=MISSING, fields=(f"created at {self.cluster!r}, but missing there",))
-        return replace(found, result=MISSING, told=self.excuse(found.kind, MISSING))
+        return replace(found, result=MISSING, told=self.excuse(found.kind, MISSING, found.source))
 
     def rewritten(self, item: Any) -> Any:
         """An object of the source, but no partition, as the target shall have it; altered in place."""

@@ -39,7 +39,7 @@ class Seen:
 def look_at_table(ends: Ends, old: TableName, new: TableName, rules: Rules) -> Seen:
     """Compare a table that the source had a moment ago."""
     wanted = ends.source.table(old.database, old.table)
-    if wanted is None or rules.policy.traits.rule_against(wanted) is not None:
+    if wanted is None or rules.policy.rule_against_definition(wanted) is not None:
         return look_at_extra(ends, old, new, rules, wanted)
     if is_index(wanted):
         return Seen(())
@@ -91,11 +91,14 @@ def compared_with(target: Target, rules: Rules, blank: Compared, wanted: Any, th
         return replace(blank, result=MISSING if there is None else DIFFERENT, told=error.message)
     if there is None:
         return rules.only_here(blank, wanted)
-    if not rules.is_in_place(wanted, there) and rules.settings.on_conflict != "adopt":
-        return _of_others(rules, replace(blank, fields=listed(fields)), there)
+    rival = rules.rival(blank.source, there)
+    if rival or (not rules.is_in_place(wanted, there) and rules.settings.on_conflict != "adopt"):
+        return _of_others(rules, replace(blank, fields=listed(fields)), there, rival)
     if not fields:
         return _kept_otherwise(target, blank, wanted)
-    return replace(blank, result=DIFFERENT, fields=listed(fields), told=rules.excuse(blank.kind, DIFFERENT))
+    return replace(
+        blank, result=DIFFERENT, fields=listed(fields), told=rules.excuse(blank.kind, DIFFERENT, blank.source)
+    )
 
 
 def _kept_otherwise(target: Target, blank: Compared, wanted: Any) -> Compared:
@@ -120,12 +123,15 @@ def with_partitions(compared: Compared, tally: Tally) -> Compared:
     return compared
 
 
-def _of_others(rules: Rules, found: Compared, there: Any) -> Compared:
-    """What stands in the place of ours. A database may; a table is drift unless the settings allow it."""
-    told = rules.whose(there)
+def _of_others(rules: Rules, found: Compared, there: Any, rival: str) -> Compared:
+    """What stands in the place of ours. A database may; a table is drift unless the settings allow it.
+
+    `rival` is the object of the same source whose copy it is, if it is one.
+    """
+    told = f"the copy of {rival}" if rival else rules.whose(there)
     if found.kind == "database":
         return replace(found, result=FOREIGN if found.fields else EQUAL, told=told if found.fields else "")
-    if rules.settings.on_conflict == "skip":
+    if rules.settings.on_conflict == "skip" and not rival:
         return replace(found, result=FOREIGN, told=f'{told}, on_conflict = "skip"')
     return replace(found, result=FOREIGN, fields=(f"another object has this name: {told}", *found.fields))
 
@@ -143,8 +149,8 @@ def _constraints(ends: Ends, rules: Rules, table: Compared, wanted: Constraints,
         for mine, other in pairs(wanted[kind], its[kind]):
             blank = Compared("constraint", f"{table.name}.{name_of((mine or other)[0])}", EQUAL, source=table.source)
             if not mine:
-                yield replace(blank, result=EXTRA, told=rules.excuse("constraint", EXTRA))
+                yield replace(blank, result=EXTRA, told=rules.excuse("constraint", EXTRA, table.source))
             elif fields := ends.target.differences(mine, other or None):
                 result = DIFFERENT if other else MISSING
-                told = rules.excuse("constraint", result, _KINDS[kind])
+                told = rules.excuse("constraint", result, table.source, _KINDS[kind])
                 yield replace(blank, result=result, fields=listed(fields) if other else (), told=told)

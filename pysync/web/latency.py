@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
-from prometheus_client.core import CounterMetricFamily, HistogramMetricFamily, Metric
+from prometheus_client.core import CounterMetricFamily, GaugeMetricFamily, HistogramMetricFamily, Metric
 
 _TEXT = "Seconds from the commit of a change at the source until the target had it"
 _PARTS = ("spool", "queue", "target")
@@ -38,7 +38,16 @@ def tries(targets: Targets) -> Iterator[Metric]:
             errors.add_metric([it["name"], kind], count)
         retries.add_metric([it["name"]], it["retries"])
         backoff.add_metric([it["name"]], it["backoff_seconds"])
-    yield from (calls, errors, retries, backoff)
+    yield from (calls, errors, retries, backoff, *_throttle(targets))
+
+
+def _throttle(targets: Targets) -> Iterator[Metric]:
+    limit = GaugeMetricFamily("pysync_target_calls_limit", "Calls a second that are allowed now.", labels=["target"])
+    waited = CounterMetricFamily("pysync_target_throttled_seconds", "Waits for that limit.", labels=["target"])
+    for it in targets:
+        limit.add_metric([it["name"]], it["throttle"]["limit"] or 0)
+        waited.add_metric([it["name"]], it["throttle"]["seconds"])
+    yield from (limit, waited)
 
 
 def _buckets(found: Mapping[str, Any]) -> list[tuple[str, float]]:

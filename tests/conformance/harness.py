@@ -39,9 +39,9 @@ class TargetHarness(Protocol):
     @property
     def features(self) -> frozenset[str]:
         """What the kind has of: functions, constraints, statistics (as they are given), column statistics, columns (of
-        partitions, other than their table's); managed (tables whose files are its own), contexts (of calls).
+        partitions, other than their table's); managed (tables whose files are its own), contexts (of calls), trash.
 
-        The last two no store tells."""
+        The last three no store tells."""
 
     writes: list[tuple[str, tuple[Any, ...]]]
     """The writing calls that its targets have made, to be cleared at will: name and arguments."""
@@ -80,7 +80,7 @@ class HmsHarness:
     """Targets of kind hms on one embedded metastore."""
 
     kind = "hms"
-    features = features_of(HmsStore, "managed", "contexts")
+    features = features_of(HmsStore, "managed", "contexts", "trash")
 
     def __init__(self, uri: str, root: Path, hms: Metastore | None = None) -> None:
         self.writes: list[tuple[str, tuple[Any, ...]]] = []

@@ -8,7 +8,7 @@ from hmsclient.genthrift.hive_metastore import ttypes as hive
 from pysync.model.mark import Mark
 from pysync.model.names import TableName
 from pysync.model.operation import PutDatabase
-from pysync.targets.base import Missing, Outcome, Target
+from pysync.targets.base import Missing, Outcome, Rejected, Target
 from tests.conformance.harness import TargetHarness
 from tests.conformance.objects import Source, function, table
 
@@ -147,6 +147,51 @@ def test_the_drop_takes_tables_views_and_functions(
     assert target.apply(source.drop_database(database)) == Outcome.APPLIED
     assert target.database(database) is None
     assert target.tables(database) == []
+
+
+def test_without_cascade_a_drop_takes_no_tables_along(harness: TargetHarness, source: Source) -> None:
+    name, target = harness.new_database(), harness.open(cascade=False)
+    target.apply(source.put_database(name, harness.location(name)))
+    one, two = TableName(name, "one"), TableName(name, "two")
+    for each in (one, two):
+        target.apply(source.put_table(table(each, harness.location(f"{name}/{each.table}"))))
+    drop = source.drop_database(name, at=50)
+    harness.writes.clear()
+    for _ in range(2):
+        with pytest.raises(Rejected, match=rf"cascade = false.*still has 2 tables there: {one}, {two}") as refusal:
+            target.apply(drop)
+    assert refusal.value.hint == "drop them at the target, or set cascade = true; then retry"
+    assert (harness.writes, target.tables(name)) == ([], ["one", "two"]), "nothing was written"
+    for each in (one, two):
+        assert target.apply(source.drop_table(each, at=40)) == Outcome.APPLIED
+    assert [target.apply(drop), target.apply(drop)] == [Outcome.APPLIED, Outcome.UNCHANGED]
+    assert target.database(name) is None
+
+
+def test_without_cascade_a_refused_drop_is_done_once_cascade_is_set(harness: TargetHarness, source: Source) -> None:
+    name, target = harness.new_database(), harness.open(cascade=False)
+    target.apply(source.put_database(name, harness.location(name)))
+    target.apply(source.put_table(table(TableName(name, "t"), harness.location(f"{name}/t"))))
+    drop = source.drop_database(name)
+    with pytest.raises(Rejected, match="still has 1 table there"):
+        target.apply(drop)
+    assert harness.open(cascade=True).apply(drop) == Outcome.APPLIED
+    assert target.database(name) is None
+
+
+def test_without_cascade_tables_of_others_and_newer_ones_keep_the_database_as_ever(
+    harness: TargetHarness, source: Source
+) -> None:
+    """They were never taken along, so nobody has to decide about them."""
+    target = harness.open(cascade=False)
+    theirs, newer = harness.new_database(), harness.new_database()
+    for name in (theirs, newer):
+        target.apply(source.put_database(name, harness.location(name)))
+    harness.create(table(TableName(theirs, "t"), harness.location(f"{theirs}/t")))
+    target.apply(source.put_table(table(TableName(newer, "t"), harness.location(f"{newer}/t")), at=50))
+    assert target.apply(source.drop_database(theirs, at=40)) == Outcome.FOREIGN
+    assert target.apply(source.drop_database(newer, at=40)) == Outcome.STALE
+    assert (target.tables(theirs), target.tables(newer)) == (["t"], ["t"])
 
 
 def test_functions(harness: TargetHarness, target: Target, source: Source, database: str) -> None:

@@ -16,6 +16,8 @@ import time
 import uuid
 from pathlib import Path
 
+import pytest
+
 from pysync.queue import EventQueue
 
 ROUNDS = 15  # at least
@@ -128,6 +130,7 @@ def check(directory):
     return len(acked)
 
 
+@pytest.mark.crash
 def test_kill_at_any_moment(tmp_path):
     """A slow disk acknowledges less in a round; the rounds go on until enough was at stake."""
     acked = rounds = 0

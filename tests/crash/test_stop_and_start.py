@@ -64,6 +64,7 @@ def usual_stop(place: Place) -> float:
         return stop_seconds(running)
 
 
+@pytest.mark.crash
 @pytest.mark.parametrize("fault", ['{ kind = "delay", seconds = 0.05 }', '{ kind = "hang", seconds = 120 }'])
 def test_sigterm_with_a_full_queue_and_a_slow_target_is_quick_and_loses_nothing(place: FaultyPlace, fault: str) -> None:
     usual = usual_stop(place)
@@ -109,6 +110,7 @@ def many_partitions() -> list[Maker]:
     ]
 
 
+@pytest.mark.crash
 def test_calls_of_a_pool_that_hang_do_not_keep_it_from_ending(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """The interpreter waits for the threads of pools, daemons or not, and each of these waits for its answer."""
     with EmbeddedAws(athena=False) as aws:

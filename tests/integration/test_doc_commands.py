@@ -118,17 +118,22 @@ def test_beside_a_sidecar_with_another_scope_in_its_file(shown: Shown, running: 
     assert "sales.orders" in printed
 
 
-@each(docgroups.RESTARTED)
-def test_after_a_restart_with_another_scope(shown: Shown, tmp_path: Path) -> None:
+@each(docgroups.RELOADED)
+def test_after_a_reload_with_another_scope(shown: Shown, tmp_path: Path) -> None:
     """Its source has no address, so the gap stays open until somebody can look."""
     place = FaultyPlace(tmp_path)
-    for include in ("sales", "crm"):
-        place.write(more=f'include = ["{include}"]\n')
-        place.file.write_text(place.file.read_text().replace('name = "try"', 'name = "dr"'))
-        with sidecar(place):
-            if include == "crm":
-                printed = run(shown, Shell(tmp_path, place.file), code=1)
-                assert shown.comment in map(str.strip, printed.splitlines())
+    shell = Shell(tmp_path, place.file)
+    configure(place, "sales")
+    with sidecar(place):
+        configure(place, "crm")
+        assert shell.run("pysync reload").returncode == 0
+        printed = run(shown, shell, code=1)
+    assert shown.comment in map(str.strip, printed.splitlines())
+
+
+def configure(place: FaultyPlace, include: str) -> None:
+    place.write(more=f'include = ["{include}"]\n')
+    place.file.write_text(place.file.read_text().replace('name = "try"', 'name = "dr"'))
 
 
 # --- without one
@@ -153,6 +158,18 @@ def test_without_a_sidecar(shown: Shown, logged: LoggedMetastore, running: Runni
         assert running.target.partition_names("alone_sales", "orders") == ["day=1", "day=2"]
 
 
+@pytest.mark.crash
+@pytest.mark.parametrize("section", entries(docgroups.CHANGED))
+def test_targets_are_changed_without_a_sidecar(
+    section: str, logged: LoggedMetastore, running: Running, tmp_path: Path
+) -> None:
+    shell = alone(tmp_path, logged.uri, running.stage.target.uri)
+    known_to_the_queue(shell, "dr")
+    for shown in of(section):
+        run(shown, shell)
+    assert [it.name for it in load_config(shell.config).targets] == ["dr"]
+
+
 @pytest.mark.parametrize("section", entries(docgroups.CARRIED))
 def test_dumps_are_carried(section: str, logged: LoggedMetastore, running: Running, tmp_path: Path) -> None:
     shell = carried(tmp_path, logged.uri, running.stage.target.uri)
@@ -167,12 +184,16 @@ def test_dumps_are_carried(section: str, logged: LoggedMetastore, running: Runni
 def test_with_files_only(shown: Shown, tmp_path: Path) -> None:
     agent = {"hive.metastore.event.listeners": LISTENER, "glue.catalog.athena.s3.staging.dir": "s3://bucket/staging/"}
     (tmp_path / "hive-site.xml").write_text(to_xml(agent))
+    rule = 'hms : name matches "sales.*" | hms-sync -dest thrift://dr:9083'
+    (tmp_path / "rules.txt").write_text(f"# for the standby\n{rule}\n")
     if shown.words()[0] == "openssl":
         Authority(tmp_path, "ca")
     directory = ROOT if "tests.simulation" in shown.text else tmp_path
     run(shown, Shell(directory, tmp_path / "none.toml", {"etc": f"{tmp_path}/", "state": tmp_path}))
     if "import-agent-conf" in shown.text:
         assert load_config(tmp_path / "pysync.toml").targets[0].kind == "athena"
+    if "rules.txt" in shown.text:
+        assert load_config(tmp_path / "pysync.toml").targets[0].name == "dr"
     if "token" in shown.words():
         assert stat.S_IMODE((tmp_path / "token").stat().st_mode) == 0o600
 

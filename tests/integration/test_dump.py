@@ -13,6 +13,7 @@ import pytest
 
 from pysync.config import load_config
 from pysync.dump.index import open_dump
+from pysync.dump.manifest import Within
 from pysync.jobs import dumping, oneoff
 from pysync.jobs.dumping import Wanted, dump_once
 from pysync.jobs.loading import load_once
@@ -249,7 +250,7 @@ def test_the_data_files_are_listed(shared_metastore, tmp_path: Path) -> None:
         directory.mkdir(parents=True, exist_ok=True)
         (directory / file).write_bytes(b"x" * at)
     ends = Ends(tmp_path, shared_metastore, shared_metastore)
-    manifest = dump_once(ends.config, tmp_path / "dump", Wanted(policy=name, files="list"), lambda *_: None)
+    manifest = dump_once(ends.config, tmp_path / "dump", Wanted(Within(policy=name), files="list"), lambda *_: None)
     (listed,) = (tmp_path / "dump").glob("files-*.jsonl")
     found = [json.loads(line) for line in listed.read_text().splitlines()]
     assert manifest.counts.files == 3

@@ -8,6 +8,8 @@ import subprocess
 import sys
 from pathlib import Path
 
+import pytest
+
 from tests.support import process_is_gone, wait_until
 
 PROGRAM = """
@@ -31,6 +33,7 @@ def children(pid: int) -> list[int]:
     return [int(child) for task in text for child in (task / "children").read_text().split()]
 
 
+@pytest.mark.crash
 def test_it_says_what_to_set_and_ends_with_all_it_started(tmp_path: Path) -> None:
     command = [sys.executable, "-m", "pysync", "embedded", "--aws", str(tmp_path / "aws")]
     with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as running:

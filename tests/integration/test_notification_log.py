@@ -115,7 +115,7 @@ def test_what_a_metastore_wrote_is_in_the_queue_in_order(source, stands, version
     assert str(changes[9].new_table_name) == "sales.renamed"
     assert changes[-1].database == "kept"
     assert stand.gaps == []
-    assert stand.poller.status()["counts"] == {"events": last, "ignored": 0, "gaps": 0}
+    assert stand.poller.status()["counts"] == {"events": last, "ignored": 0, "unread": 0, "gaps": 0}
 
 
 def test_it_lives_through_restarts_of_either_side(source, stands):
@@ -213,7 +213,7 @@ def test_a_late_twin_is_taken_though_reporting_a_gap_failed_and_the_log_is_quiet
         stand.gaps.append(reason)
 
     stand.on_gap = fail_once
-    source.log.rows = [row(1), row(1, "late"), row(2, "spoiled", message="?"), row(2)]
+    source.log.rows = [row(1), row(1, "late"), row(2, "spoiled", kind="ALTER_TABLE", message="?"), row(2)]
     wait_until(lambda: bool(stand.gaps), seconds=60, what="the gap")
     assert set(stand.ids()) == {1, 2}
     assert stand.ids().count(1) >= 2

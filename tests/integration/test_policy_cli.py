@@ -19,16 +19,18 @@ name = "dr"
 kind = "hms"
 metastore = "thrift://dr.example:9083"
 policy = "sales.['.*'].['tmp_.*']"
-databases = {{ "sales" = "dr_sales" }}
+databases = {{ "sal*" = "dr_sal*" }}
 locations = {{ "hdfs://adh1" = "hdfs://adh2" }}
 [[targets]]
 name = "all"
 kind = "hms"
 metastore = "thrift://all.example:9083"
 exclude = ["hr"]
-tables = {{ "sales.orders" = "archive.orders" }}
+tables = {{ "sales.o*" = "archive.o*" }}
 """
 RULE = "policy \"sales.['.*'].['tmp_.*']\""
+DATABASES = "databases sal* = dr_sal*"
+ALL = "it has no include and no policy"
 PLACE = "hdfs://adh1/warehouse/sales.db/orders"
 
 
@@ -50,20 +52,20 @@ def told(file: Path, *words: str) -> dict[str, list[tuple[object, ...]]]:
 def test_each_target_tells_its_rule_and_what_becomes_of_the_name(file: Path) -> None:
     assert told(file, "Sales.Orders", "sales.tmp_1", "hr", "sales", "--location", PLACE) == {
         "sales.orders": [
-            ("dr", True, RULE, "dr_sales.orders", "hdfs://adh2/warehouse/sales.db/orders", None),
-            ("all", True, "it has no include and no policy", "archive.orders", PLACE, None),
+            ("dr", True, RULE, "dr_sales.orders", "hdfs://adh2/warehouse/sales.db/orders", None, DATABASES, [], None),
+            ("all", True, ALL, "archive.orders", PLACE, None, "tables sales.o* = archive.o*", ["archive.orders"], None),
         ],
         "sales.tmp_1": [
-            ("dr", False, f"{RULE} leaves it out", None, None, None),
-            ("all", True, "it has no include and no policy", "sales.tmp_1", PLACE, None),
+            ("dr", False, f"{RULE} leaves it out", None, None, None, None, [], None),
+            ("all", True, ALL, "sales.tmp_1", PLACE, None, None, [], None),
         ],
         "hr": [
-            ("dr", False, f"it is not in {RULE}", None, None, None),
-            ("all", False, "exclude 'hr' leaves it out", None, None, None),
+            ("dr", False, f"it is not in {RULE}", None, None, None, None, [], None),
+            ("all", False, "exclude 'hr' leaves it out", None, None, None, None, [], None),
         ],
         "sales": [
-            ("dr", True, RULE, "dr_sales", "hdfs://adh2/warehouse/sales.db/orders", None),
-            ("all", True, "it has no include and no policy", "sales", PLACE, None),
+            ("dr", True, RULE, "dr_sales", "hdfs://adh2/warehouse/sales.db/orders", None, DATABASES, [], None),
+            ("all", True, ALL, "sales", PLACE, None, None, [], None),
         ],
     }
 
@@ -77,8 +79,9 @@ def test_a_location_that_cannot_be_mapped_is_told_as_what_it_is(file: Path) -> N
 def test_people_get_a_table(file: Path) -> None:
     done = pysync("policy", "test", "sales.orders", "-c", file)
     assert (done.returncode, done.stderr) == (0, "")
-    for words in ("sales.orders", "takes it", "dr_sales.orders", "archive.orders"):
+    for words in ("sales.orders", "takes it", "dr_sales.orders", "archive.orders", "databases", "sal*"):
         assert words in done.stdout
+    assert "all: archive.orders would have the name archive.orders, too. If the source has more than" in done.stdout
     assert "location" not in done.stdout
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Iterator
 from contextlib import closing
 
@@ -56,6 +57,10 @@ def test_a_table_that_only_a_target_has(stage: Stage, database: str) -> None:
     assert (done.returncode, done.stderr) == (0, "")
 
 
+def resyncs(stage: Stage) -> int:
+    return stage.sidecar_log.read_text().count("resync_queued")
+
+
 @pytest.mark.crash
 def test_waiting_ends_while_something_is_parked(stage: Stage, database: str) -> None:
     create(stage.target.uri, f"{database}.bad")
@@ -65,6 +70,9 @@ def test_waiting_ends_while_something_is_parked(stage: Stage, database: str) -> 
         done = pysync("refresh", *names, "--wait", "-c", stage.config_file, seconds=60)
         said = f"'replica' has parked events of {database}.bad"
         assert_one_line(done, 1, said, "pysync parked list replica")
+    compared = resyncs(stage)
+    time.sleep(3)
+    assert resyncs(stage) == compared, "two gaps had everything compared again and again"
     with closing(Metastore(stage.target.uri)) as target:
         target.call(lambda client: client.drop_table(database, "bad", False))
     assert pysync("parked", "retry", "replica", "-c", stage.config_file).returncode == 0

@@ -41,8 +41,13 @@ COMMANDS = [
     "plan",
     "policy",
     "pause",
+    "reload",
     "resume",
     "refresh",
+    "replay",
+    "repl",
+    "wait",
+    "trash",
     "verify",
     "bootstrap",
     "copy",
@@ -59,6 +64,7 @@ COMMANDS = [
     "demo",
     "embedded",
     "import-agent-conf",
+    "import-rule",
     "init",
     "man",
     "uninstall",
@@ -99,7 +105,8 @@ EMPTY = ("credentials[].", "targets[].latency.worst[].")
 def promised(document: Path) -> set[str]:
     """The keys that docs/status.md promises, as `bridge.port` or `targets[].name`."""
     keys = set()
-    for line in document.read_text().partition("\n## `pysync plan")[0].splitlines():
+    of_status = document.read_text().partition("\n## Where a table or database is")[0]
+    for line in of_status.splitlines():
         found = re.match(r"\| `([^|]*)` \|", line)
         if found:
             first, *others = re.split(r"`, `", found[1])
@@ -131,7 +138,8 @@ def test_status_shows_what_the_docs_promise_and_nothing_else(place):
     empty = {key for key in promise if key.startswith(EMPTY)}
     assert sorted(promise - found - empty) == [], "promised and not there"
     leaves = ("bridge.answers", "instances[].missing[]", "targets[].counts.", "targets[].last_", "targets[].paused.")
-    leaves += ("targets[].calls.", "targets[].errors.", "targets[].latency.")
+    leaves += ("config.targets", "targets[].held[]")
+    leaves += ("config.changes[]", "targets[].calls.", "targets[].errors.", "targets[].latency.")
     names = {"acts", "bridge", "credentials", "queue", "gaps", "instances", "journal", "listeners", "problems"}
     names |= {"targets", "workers"}
     free = {key for key in found if key.startswith(leaves)} | names

@@ -380,6 +380,7 @@ def test_the_sidecar_verifies_by_itself_and_tells_in_its_status(ends: Ends) -> N
     wait_until(lambda: (verified() or {}).get("drift") == 0, seconds=SECONDS, what="the end of the drift")
 
 
+@pytest.mark.crash
 def test_a_glue_target_is_equal_after_a_sync_and_its_drift_is_found_and_repaired(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

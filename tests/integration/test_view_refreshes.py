@@ -20,6 +20,8 @@ from pysync.views.presto import decoded
 from tests.conformance.objects import columns, table, view
 from tests.support import wait_until
 
+pytestmark = pytest.mark.crash
+
 BASE, NEAR, FAR = TableName("web", "visits"), TableName("web", "recent"), TableName("app", "report")
 
 

@@ -44,7 +44,29 @@ def test_what_it_says(place: Place) -> None:
         "sequence": 2,
         "lost": 0,
         "waiting": 0,
+        "heard": "",
     }
+
+
+def test_it_tells_what_it_has_heard_and_soon_if_somebody_waits(place: Place) -> None:
+    place.bridge.answer_report = lambda text: "ok" if '"call-1"' in text else "ok call-1 soon"
+    place.bridge.start()
+    place.driver()
+    wait_until(lambda: len(place.bridge.reports) >= 2, what="the second report")
+    first, second = reports(place)[:2]
+    assert (first["heard"], second["heard"]) == ("", "call-1")
+    assert second["now"] - first["now"] < PERIOD * 1000, "it came soon"
+    wait_until(lambda: len(place.bridge.reports) >= 3, what="the third report")
+    assert reports(place)[2]["heard"] == "", "only what the last answer said"
+
+
+@pytest.mark.parametrize("answer", ["ok " + "x" * 65, "ok ", "", "no ticket of ours"])
+def test_an_answer_of_another_kind_is_not_heard(place: Place, answer: str) -> None:
+    place.bridge.answer_report = lambda _: answer
+    place.bridge.start()
+    place.driver()
+    wait_until(lambda: len(place.bridge.reports) >= 2, what="the second report")
+    assert reports(place)[1]["heard"] in {"", "ticket"}
 
 
 def test_it_tells_of_what_was_lost(place: Place) -> None:

@@ -184,6 +184,7 @@ def test_what_cannot_be_spooled_waits_for_a_sidecar_that_takes_events(place: Pla
     assert len(place.log_lines("takes events again; 0 lost")) == 1
 
 
+@pytest.mark.crash
 def test_what_cannot_be_spooled_waits_for_a_hung_sidecar_once(place: Place) -> None:
     """It is kept in memory meanwhile, and spooled as soon as that is possible, before anything that comes later."""
     blocked(place)
@@ -318,6 +319,7 @@ def test_files_of_earlier_processes_count(place: Place) -> None:
     wait_for_names(place, [*(f"d{number}" for number in range(kept)), "own"])
 
 
+@pytest.mark.crash
 @pytest.mark.parametrize("rest", [1, 7, 8, 9, 500, -1], ids=str)
 def test_a_torn_tail_is_cut(place: Place, rest: int) -> None:
     (segment,) = filled(place, 3)
@@ -350,6 +352,7 @@ def damaged(segment: Path, at: int, what: bytes) -> None:
     segment.write_bytes(data)
 
 
+@pytest.mark.crash
 @pytest.mark.parametrize("field", ["length", "negative length", "checksum", "event"])
 def test_a_damaged_record_ends_its_segment_only(place: Place, field: str) -> None:
     segments = filled(place)
@@ -413,6 +416,7 @@ def test_a_directory_that_is_taken_away(place: Place) -> None:
     wait_for_names(place, ["gone", "open", "kept", "kept2"])
 
 
+@pytest.mark.crash
 def test_two_processes_share_a_directory(place: Place) -> None:
     first: Driver = place.driver()
     first.create("a")

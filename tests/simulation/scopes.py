@@ -54,5 +54,20 @@ SCOPES = (
     Scope({"exclude": ("a.u",)}, table=lambda it: it != "a.u"),
     Scope({"databases": {"a": "c"}}, called={"a": "c"}),
     Scope({"tables": {"a.t": "a.x"}}, called={"a.t": "a.x"}),
+    Scope(
+        {"databases": {"a*": "c*"}, "tables": {"b.*": "b.x*"}},
+        called={"a": "c", "b.t": "b.xt", "b.u": "b.xu", "b.v": "b.xv"},
+    ),
+    Scope(
+        {
+            "databases": {"b": "a"},  # a policy's own replace it
+            "policies": (
+                {"name": "a", "include": ("a",), "databases": {"a": "c"}},
+                {"name": "b", "include": ("b.t", "b.u"), "databases": {}, "tables": {"b.u": "b.x"}},
+            ),
+        },
+        table=lambda it: it.startswith("a.") or it in {"b.t", "b.u"},
+        called={"a": "c", "b.u": "b.x"},
+    ),
     Scope({"databases": {"b": "c"}, "exclude": ("*.v",)}, table=lambda it: it[2:] != "v", called={"b": "c"}),
 )

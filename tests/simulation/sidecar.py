@@ -49,7 +49,9 @@ class Sidecar:
         )
         self.watch, self.overlaps = GapWatch(self.queue, SILENCE_SECONDS), Overlaps()
         self.overlaps.recall(self.queue)
-        self.reception = Reception(self.queue.intake, self.watch, self.overlaps)
+        settings = [it for it, _, _ in wiring.targets.values()]
+        lost = [Translator.of(it).lost for it in settings]
+        self.reception = Reception(self.queue.intake, self.watch, self.overlaps, lost)
         source: Any = dumped.opened if dumped else self._source(wiring)
         self.feeds = [
             Feed(self.queue, settings, _opener(settings, store, link), source, clock=clock, dice=dice)
@@ -65,6 +67,7 @@ class Sidecar:
             done=lambda: self.queue.last,
             tables_per_second=1e9,
             elsewhere=self._is_of_scope,
+            relays=any(it.both_ways and it.relay for it in settings),
         )
         rescoped = [] if dumped else wiring.targets.values()
         self.rescopers = [self._rescoper(settings, refreshes, wiring) for settings, _, _ in rescoped]

@@ -39,6 +39,16 @@ SEEDS = [
     ("pair", 374),
     ("ring", 7496),
     ("ring", 7864),
+    ("ring", 5468),
+    ("long-ring", 1651),
+    ("long-ring", 1806),
+    ("long-ring", 4352),
+    ("long-ring", 7113),
+    ("long-ring", 7651),
+    ("long-ring", 8317),
+    ("long-ring", 1179),
+    ("long-ring", 3776),
+    ("long-ring", 8798),
 ]
 
 

@@ -204,6 +204,15 @@ RACES: dict[tuple[str, str, int], History] = {  # by topology, what they are abo
         Step("client", 0, 20, 4, 63),  # east: alter table a.v columns ('x', 'w') {'CASCADE': 'true'}
         Step("client", 1, 122, 4, 11),  # west: alter table a.v columns ('x', 'w')
     ),
+    ("long-ring", "partitions of a renamed table that its home has created anew", 6452): (
+        Step("client", 0, 0, 0, 9),  # east: create database a
+        Step("client", 0, 0, 0, 146),  # east: create table a.t v=146 external by ['k']
+        Step("settle"),
+        Step("client", 0, 227, 0, 232),  # east: drop table a.t
+        Step("client", 1, 97, 0, 243),  # west: rename table a.t to a.u
+        Step("client", 2, 47, 0, 135),  # north: add partitions ['1', '2'] v=135 to a.t
+        Step("late", 0, 106, 0, 146),  # east: create table a.t, heard after: add partitions ['2', '3'] v=106 to a.t
+    ),
 }
 
 

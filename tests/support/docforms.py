@@ -8,8 +8,8 @@ from typing import Any
 
 from tests.support.docpages import slug
 
-_NOT_KEYS = {"attributes", "calls"}
-"""What is in there has names of others: the source's (docs/wire-format.md), or those of a target's API."""
+_NOT_KEYS = {"attributes", "calls", "settings"}
+"""What is in there has names of others: the source's (docs/wire-format.md), of a target's API, or of pysync.toml."""
 _HEADING = re.compile(r"^#+ ", re.MULTILINE)
 _KEY_TABLE = re.compile(r"^\| key \|.*\n\|[-| ]+\n((?:\|.*\n?)+)", re.MULTILINE)
 

@@ -21,6 +21,11 @@ SUBSTITUTES = {
 
 KEYS = {"status.md: pysync status --json": "pysync-status---json", "verify.md": "json-junit-and-html"}
 KEYS |= {
+    "targets.md: pysync target show dr --json": "",
+    "targets.md: pysync target set dr lanes=6 --json": "",
+    "targets.md: pysync target set dr lanes=7 --dry-run --json": "",
+    "status.md: pysync status dr --object sales --json": "where-a-table-or-database-is---object",
+    "consistency.md: pysync wait sales --json": "pysync-wait---json",
     "journal.md: pysync why sales.orders --target dr --json": "pysync-why---json",
     "journal.md: pysync actions --database sales --limit 20 --json": "pysync-actions---json",
 }
@@ -33,9 +38,19 @@ status.md: pysync status
 status.md: pysync status dr
 status.md: pysync status --json
 status.md: pysync status dr --json
+status.md: pysync status --object sales.orders
+status.md: pysync status dr --object sales --json
+consistency.md: pysync wait sales.orders --target dr --timeout 2m
+consistency.md: pysync wait sales --json
+consistency.md: pysync wait sales --consistent --hold 30s -- true
 status.md: pysync events --limit 20 --json
 status.md: pysync events --since 48213 --json
 status.md: pysync events --table sales.orders --json
+status.md: pysync replay dr --from 2h --dry-run --json
+status.md: pysync replay dr --from 48213 --json
+operating.md: pysync replay dr --from 2h --dry-run
+operating.md: pysync replay dr --from 2h
+status.md: pysync trash list dr --json
 status.md: pysync listener remove 7d1f8c52-3a0e-4c53-9d0e-5f3a1c2b4d6e --json
 journal.md: pysync why sales.orders
 journal.md: pysync why sales.orders --target dr --json
@@ -47,6 +62,9 @@ operating.md: pysync status dr
 operating.md: pysync check
 operating.md: pysync listener remove 7d1f8c52-3a0e-4c53-9d0e-5f3a1c2b4d6e
 operating.md: pysync verify --target dr
+operating.md: pysync reload
+scope.md: pysync reload
+status.md: pysync reload --json
 verify.md: pysync verify
 verify.md: pysync verify --target dr sales crm.customers
 verify.md: pysync verify --json --junit verify.xml
@@ -87,10 +105,10 @@ scope.md: pysync plan --scope --target dr --json
 """
 """The same, with another `include` in pysync.toml than the sidecar runs with."""
 
-RESTARTED = """
+RELOADED = """
 scope.md: pysync status
 """
-"""A sidecar that was restarted with another `include`."""
+"""A sidecar that was reloaded with another `include`."""
 
 ALONE = """
 bootstrap.md: pysync bootstrap
@@ -102,9 +120,17 @@ status.md: pysync target remove dr --yes --json
 """
 """No sidecar runs; source and target are there, and the source has a notification log."""
 
+CHANGED = """
+targets.md#targets-add-change-disable-and-remove-them
+targets.md#a-new-policy-in-place-of-an-old-one
+targets.md#pysync-target-list---json
+"""
+"""Sections whose commands are run one after the other, on a pysync.toml with dr; no sidecar runs."""
+
 CARRIED = """
 dump.md#dump-and-load-clusters-that-cannot-see-each-other
 dump.md#a-worked-example
+repl.md#a-worked-example
 """
 """Blocks whose commands are run one after the other, between two metastores that cannot see each other."""
 
@@ -112,6 +138,7 @@ NOTHING = """
 operating.md: df -h /var/lib/pysync
 operating.md: openssl x509 -noout -subject -enddate -in /etc/pysync/ca.pem
 aws.md: pysync import-agent-conf /etc/hive/conf/hive-site.xml > pysync.toml
+coming-from.md: pysync import-rule *
 security.md: pysync token /etc/pysync/token
 simulation.md: python -m tests.simulation --topology one-way --seed 775
 """
@@ -156,6 +183,7 @@ LEFT_OUT = {
     "install.md#uninstall": "tests/integration/test_init_end_to_end.py",
     "page.md: pip *": "the extra is there",
     "page.md: pysync web-password *": "it asks for a password; tests/unit/test_page_passwords.py",
+    "operating.md#keep-dropped-tables-for-a-while": "it needs dropped tables; tests/integration/test_trash.py",
     "operating.md#upgrade": "it needs systemd and another release; the commands are those of the set-up",
     "operating.md#downgrade": "it needs systemd and another release; tests/listener/test_old_listener.py has its jar",
     "operating.md#backup-and-restore": "it needs systemd; tests/crash/test_restored_queue.py does the same",
@@ -167,14 +195,14 @@ LEFT_OUT = {
     "aws.md: make test-aws": "it needs an AWS account",
     "comparison.md: make compare-agents *": "it needs the jars of AWS's agents",
     "connections.md: KRB5_TRACE=/dev/stderr pysync check": "it needs a KDC: tests/versions/test_kerberos.py",
+    "repl.md: pysync repl \"REPL DUMP sales.['[a-z]+' FROM 200\"": "it is refused; tests/unit/test_repl_statement.py",
     "releasing.md: *": "it needs a clean checkout and the index's records; tests/unit/test_release.py has its steps",
-    "scope.md: systemctl restart pysync": "it needs systemd; RESTARTED does the same to a sidecar",
     "security.md: ssh *": "it needs another host with sshd",
     "simulation.md: make simulate *": "long; the same program with one seed is run here",
     "simulation.md: make simulate": "long; the same program with one seed is run here",
 }
 GROUPS = (
-    *(RUNNING, WAITING, PARKED, DRIFTED, RESCOPED, RESTARTED, ALONE, CARRIED, NOTHING, SPARK, SPARK_CARRIED),
+    *(RUNNING, WAITING, PARKED, DRIFTED, RESCOPED, RELOADED, ALONE, CHANGED, CARRIED, NOTHING, SPARK, SPARK_CARRIED),
     *(ATHENA, UNTIL_INTERRUPTED, LONG, "\n".join(["", *LEFT_OUT, ""])),
 )
 NAMED = [(it.name, it) for it in everything_shown()]

@@ -11,7 +11,7 @@ from contextlib import contextmanager, suppress
 from dataclasses import replace
 from functools import cache
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 from hmsclient.genthrift.hive_metastore import ThriftHiveMetastore
 from hmsclient.genthrift.hive_metastore import ttypes as hive
@@ -26,6 +26,8 @@ from pysync.metastore.client import Metastore
 
 DATA = Path(__file__).parents[1] / "data"
 VERSIONS = ("2.3", "3.1", "4.0")
+MORE = ("3.1-more", "4.2-more")
+"""Recordings of what the stream of the others does not have: the newer constraints, statistics, many alters in one."""
 
 
 def recorded(version: str) -> list[Notification]:
@@ -46,11 +48,45 @@ def row(id: int, what: str = "", **fields: Any) -> Notification:  # noqa: A002
     return replace(Notification(id, 1, "DROP_TABLE", "db", name, message, "json-0.2"), **fields)
 
 
+class Source:
+    """What a message may have to be completed with: the databases and tables of a source, by name.
+
+    An exception in place of an object is raised; `asked` names what was looked up.
+    """
+
+    uri = "thrift://nowhere"
+
+    def __init__(self, *items: Any) -> None:
+        self.items: dict[str, Any] = {_full_name(item): item for item in items}
+        self.asked: list[str] = []
+
+    def database(self, name: str) -> Any | None:
+        return self._found(name)
+
+    def table(self, database: str, name: str) -> Any | None:
+        return self._found(f"{database}.{name}")
+
+    def tables(self, database: str) -> list[str]:
+        return [name.partition(".")[2] for name in self.items if name.startswith(f"{database}.")]
+
+    def _found(self, name: str) -> Any | None:
+        self.asked.append(name)
+        found = self.items.get(name)
+        if isinstance(found, Exception):
+            raise found
+        return found
+
+
+def _full_name(item: Any) -> str:
+    return item.name if isinstance(item, hive.Database) else f"{item.dbName}.{item.tableName}"
+
+
 class MemoryLog(NotificationLog):
-    """A log in memory: `rows` and `newest` may be changed at any time."""
+    """A log in memory: `rows`, `newest` and the objects of `source` may be changed at any time."""
 
     def __init__(self, rows: Sequence[Notification] = (), newest: int | None = None) -> None:
-        super().__init__(Metastore("thrift://nowhere"))
+        self.source = Source()
+        super().__init__(cast(Metastore, self.source))
         self.rows = list(rows)
         self.newest = newest
         self.asked: list[tuple[int, int]] = []
@@ -64,7 +100,7 @@ class MemoryLog(NotificationLog):
 
 
 class ServedLog:
-    """A metastore on a port that has a notification log and databases, and nothing else.
+    """A metastore on a port that has a notification log, databases and tables, and nothing else.
 
     `refuse` is raised instead of an answer; while `away` is set, connections are cut off.
     """
@@ -72,6 +108,7 @@ class ServedLog:
     def __init__(self, rows: Sequence[Notification] = ()) -> None:
         self.log = MemoryLog(rows)
         self.databases: dict[str, Any] = {}
+        self.tables: dict[str, Any] = {}  # by database and name
         self.refuse: Exception | None = None
         self.away = threading.Event()
         self._listener = socket.create_server(("127.0.0.1", 0))
@@ -129,6 +166,15 @@ class ServedLog:
         if found is None:
             raise hive.NoSuchObjectException(name)
         return found
+
+    def get_table_req(self, request: Any) -> Any:
+        found = self._answered(lambda: self.tables.get(f"{request.dbName}.{request.tblName}"))
+        if found is None:
+            raise hive.NoSuchObjectException(request.tblName)
+        return hive.GetTableResult(found)
+
+    def get_all_tables(self, database: str) -> list[str]:
+        return [name.partition(".")[2] for name in self.tables if name.startswith(f"{database}.")]
 
     def next_notification(self, request: Any) -> list[Notification]:
         limit = request.maxEvents if request.maxEvents > 0 else 1_000_000

@@ -52,6 +52,7 @@ def a_target(name: str, now: float = NOW, **values: Any) -> dict[str, Any]:
         "errors": {**dict.fromkeys(ERRORS, 0), "unavailable": 3},
         "retries": 3,
         "backoff_seconds": 12.5,
+        "throttle": {"limit": None, "waiting": 0, "seconds": 0.0},
         "rate": 5.2,
         **values,
     }
@@ -64,6 +65,7 @@ def a_status(now: float = NOW, **values: Any) -> dict[str, Any]:
         "source": "onprem",
         "pid": 4711,
         "started_at": now - 90_000,
+        "config": {"file": "/etc/pysync/pysync.toml", "changes": [], "problem": None},
         "bridge": {
             "port": 25333,
             "connections": 1,

@@ -67,7 +67,7 @@ def configuration() -> Iterator[str]:
 
 
 def keys(prefix: str, schema: Mapping[str, Any], whole: Mapping[str, Any] | None = None) -> Iterator[str]:
-    """The keys of a model's JSON schema, those of the models in it, too."""
+    """The keys of a model's JSON schema, those of the models in it and in its lists, too."""
     whole = whole or schema
     for key, said in schema["properties"].items():
         kinds = [resolved(kind, whole) for kind in said.get("anyOf", [said])]
@@ -77,6 +77,9 @@ def keys(prefix: str, schema: Mapping[str, Any], whole: Mapping[str, Any] | None
         yield f"{prefix}{key} = {'{…}' if inner and default != 'null' else default} ({told})"
         for kind in inner:
             yield from keys(f"{prefix}{key}.", kind, whole)
+        for item in (resolved(kind.get("items", {}), whole) for kind in kinds):
+            if "properties" in item:
+                yield from keys(f"{prefix}{key}[].", item, whole)
 
 
 def resolved(kind: Mapping[str, Any], whole: Mapping[str, Any]) -> Mapping[str, Any]:
@@ -141,7 +144,7 @@ def sections(text: str) -> dict[str, str]:
 
 def answers() -> Iterator[str]:
     """The fields of what `--json` answers, and the words that the pages mark as code there: names and values."""
-    for page in ("status.md", "journal.md", "scope.md", "verify.md", "dump.md"):
+    for page in ("status.md", "journal.md", "scope.md", "verify.md", "dump.md", "repl.md"):
         for heading, text in sections((ROOT / "docs" / page).read_text()).items():
             if "json" in heading.lower():
                 title = re.sub(r" (-c|\[|…).*", "", heading.split("`")[1] if "`" in heading else page)

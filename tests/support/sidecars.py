@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import base64
 import json
+import os
 import signal
 import socket
 import subprocess
@@ -80,7 +81,9 @@ class FaultyPlace(Place):
 
 def pysync(*arguments: object, seconds: float = 60) -> subprocess.CompletedProcess[str]:
     """Run a command to its end."""
-    return subprocess.run(command(arguments), capture_output=True, text=True, timeout=seconds, check=False)
+    # The library readline adds COLUMNS, for children, in whatever process of the tests imports it: tables are folded.
+    env = {key: value for key, value in os.environ.items() if key != "COLUMNS"}
+    return subprocess.run(command(arguments), capture_output=True, text=True, timeout=seconds, check=False, env=env)
 
 
 def command(arguments: Sequence[object]) -> list[str]:

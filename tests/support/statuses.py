@@ -65,6 +65,7 @@ def status(*targets: dict[str, Any], **values: Any) -> dict[str, Any]:
         "source": "onprem",
         "pid": 4711,
         "started_at": NOW - 7500,
+        "config": {"file": "/etc/pysync/pysync.toml", "changes": [], "problem": None},
         "bridge": bridge,
         "notification_log": None,
         "listeners": [listener()],

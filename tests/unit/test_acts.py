@@ -84,7 +84,8 @@ def test_the_caller_of_an_act_is_text_whatever_it_sends() -> None:
 
 
 def test_every_act_is_a_command_of_the_sidecar() -> None:
-    text = (Path(__file__).parents[2] / "pysync" / "sidecar" / "commands.py").read_text()
+    sidecar = Path(__file__).parents[2] / "pysync" / "sidecar"
+    text = (sidecar / "commands.py").read_text() + (sidecar / "sidecar.py").read_text()
     assert all(f'"{name}":' in text for name in ACTS)
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from typing import Any
 
 import pytest
 from hmsclient.genthrift.hive_metastore import ttypes as hive
@@ -11,7 +12,9 @@ from pysync.metastore.client import Metastore
 from pysync.model.again import Again, again_of, is_word, says_again
 from pysync.model.change import decode_change
 from pysync.model.event import Event, Kind
-from pysync.model.wire import UnreadableEvent, encode
+from pysync.model.wire import UnreadableEvent, encode, encode_event
+from pysync.replay.translate import Translator
+from pysync.targets.hms import HmsSettings
 from pysync.targets.memory import MemoryMetastore
 from pysync.targets.memory.store import Store
 
@@ -84,3 +87,59 @@ def test_who_lists_the_functions_does_not_see_it() -> None:
     metastore.call(lambda client: client.create_function(word))
     assert is_word(word.functionName)
     assert metastore.functions("default") == []
+
+
+LOST = Again("", home="east", path=("east",))
+
+
+def test_a_word_without_an_object_tells_of_a_loss_and_is_no_comparison_of_databases() -> None:
+    change = decode_change(event(Kind.CREATE_FUNCTION, LOST.told_by("east")), 7)
+    assert change is not None
+    assert (change.tells_of_loss, change.refreshes_all, change.comes_alone) == (True, False, True)
+    assert change.event.visited == ("east", "west")
+
+
+def translator(**settings: Any) -> Translator:
+    own = {"name": "east", "kind": "hms", "metastore": "thrift://h:9083", "both_ways": True}
+    return Translator.of(HmsSettings.model_validate(own | settings))
+
+
+@pytest.mark.parametrize(
+    ("path", "settings", "found"),
+    [
+        (("east", "north"), {}, "east"),
+        (("east",), {}, None),  # it replicates to this cluster, and has compared itself with it
+        (("east", "north"), {"name": "south"}, None),
+        (("east", "north"), {"name": "dr", "cluster": "east"}, "east"),
+        (("east", "north"), {"relay": False}, None),
+        (("east", "north"), {"both_ways": False}, None),
+    ],
+)
+def test_who_replicates_to_the_cluster_that_lost_changes_compares_everything(
+    path: tuple[str, ...], settings: dict[str, Any], found: str | None
+) -> None:
+    word = Again("", home="east", path=path).told_by("north")
+    assert translator(**settings).lost(event(Kind.CREATE_FUNCTION, word)) == found
+
+
+@pytest.mark.parametrize(
+    "other",
+    [
+        event(Kind.CREATE_FUNCTION, SAID.told_by("north")),
+        event(Kind.CREATE_FUNCTION, LOST.told_by("north"), user="ann"),
+        event(Kind.DROP_FUNCTION, LOST.told_by("north")),
+        event(Kind.CREATE_FUNCTION, hive.Function("f", "default", "pysync.again {}", "ann", 1, 0, 1, [])),
+        event(Kind.CREATE_FUNCTION, hive.Function("pysync_again_1", "default", "pysync.again {", "ann", 1, 0, 1, [])),
+    ],
+    ids=["of an object", "of a client", "its drop", "a function", "unreadable"],
+)
+def test_what_tells_of_no_loss(other: Event) -> None:
+    assert translator().lost(other) is None
+
+
+@pytest.mark.parametrize("settings", [{"both_ways": False}, {"relay": False}, {"name": "west"}])
+def test_it_is_not_passed_on_where_nobody_needs_it(settings: dict[str, Any]) -> None:
+    # From west to west: the path has it already.
+    told = encode_event(event(Kind.CREATE_FUNCTION, LOST.told_by("east")))
+    assert translator(**({"name": "north"} | settings)).translate(told, 7) is None
+    assert translator(name="north").translate(told, 7) is not None

@@ -64,7 +64,7 @@ def test_a_short_file_is_enough(load):
 
 @pytest.mark.parametrize(("text", "seconds"), [("0s", 0), ("90m", 5400), ("7d", 604_800)])
 def test_how_long_history_is_kept(load, text, seconds):
-    assert load(SOURCE + TARGET).queue.retain == 0
+    assert load(SOURCE + TARGET).queue.retain == 7 * 86400
     assert load(SOURCE + f"[queue]\nretain = '{text}'\n" + TARGET).queue.retain == seconds
 
 
@@ -83,9 +83,13 @@ def test_what_the_shipped_file_shows_as_default_is_the_default():
         "directory",
         "min_free_mb",
         "retain",
+        "retain_mb",
         "level",
         "format",
         "drops",
+        "trash_database",
+        "trash_keep",
+        "max_calls_per_second",
         "delete_data",
         "on_conflict",
     )
@@ -210,7 +214,7 @@ def test_a_wrong_value_is_named_with_its_key(problems, text, key):
         ),
         (
             SOURCE + TARGET + "drops = 'no'\n",
-            "targets[0].drops: 'no' is not allowed; write 'apply' or 'suppress'",
+            "targets[0].drops: 'no' is not allowed; write 'apply', 'suppress' or 'trash'",
         ),
         (
             SOURCE + "[bridge]\nport = 'http'\n" + TARGET,

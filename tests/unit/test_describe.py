@@ -50,3 +50,9 @@ def test_every_operation_in_one_line(kind, fields, text):
     operation = kind(mark=MARK, **fields)
     assert describe(operation) == text
     assert partitions(operation) == {op.PutPartitions: 12, op.DropPartitions: 1}.get(kind, 0)
+
+
+def test_a_target_without_cascade_drops_only_an_empty_database():
+    drop = op.DropDatabase(mark=MARK, database="shop")
+    assert describe(drop, cascade=False) == "drop database shop if it has no tables"
+    assert describe(op.DropTable(mark=MARK, table=T), cascade=False) == "drop table shop.items"

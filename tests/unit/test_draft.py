@@ -82,11 +82,11 @@ def stumbling(monkeypatch: pytest.MonkeyPatch, name: str, at: int) -> None:
     """Nothing can be planned in which there is the event at that position, and one of the table `name` before it."""
     real = draft_module.fold
 
-    def fold(flow: Any) -> Any:
+    def fold(flow: Any, **options: Any) -> Any:
         found = [it.position for it in flow if str(it.table_name) == name]
         if at in found and min(found) < at:
             raise ZeroDivisionError("of a fold")
-        return real(flow)
+        return real(flow, **options)
 
     monkeypatch.setattr(draft_module, "fold", fold)
 
@@ -112,7 +112,7 @@ def test_a_whole_window_of_odd_events_is_refused_one_by_one(monkeypatch):
     def never(_: Any) -> Any:
         raise ZeroDivisionError
 
-    monkeypatch.setattr(draft_module, "fold", lambda flow: never(flow) if flow else [])
+    monkeypatch.setattr(draft_module, "fold", lambda flow, **_: never(flow) if flow else [])
     found = drafted(*(encode_event(create(f"db.t{at}")(at)) for at in range(1, 30)))
     assert [it.event.position for it in found.refused] == list(range(1, 30))
     assert (found.works, found.skipped) == ([], 0)

@@ -24,18 +24,20 @@ from pysync.dump.pieces import MANIFEST, UNFINISHED, opened
 from pysync.dump.read import DumpReader
 from pysync.dump.record import HEAD, DumpDamaged, Record, Reply, What, framed, records
 from pysync.dump.replies import Recorder, answer
+from pysync.dump.scope import scope_of
+from pysync.dump.taken import Taken
 from pysync.dump.write import Selection, newest, newest_within, touched_tables
 from pysync.errors import PysyncError, UsageError
 from pysync.jobs import dumping
-from pysync.jobs.dumping import Wanted, scope_of
+from pysync.jobs.dumping import Wanted
 from pysync.jobs.load_guard import since_by_queue
-from pysync.jobs.loading import Taken, _refuse_unfit, _since_by_notes
+from pysync.jobs.loading import _refuse_unfit, _since_by_notes
 from pysync.metastore.client import Metastore
 from pysync.metastore.errors import MetastoreUnavailable
 from pysync.model import idl
 from pysync.model.names import TableName
 from pysync.model.wire import encode
-from pysync.resync.refreshes import Refreshes, Scope, everything
+from pysync.resync.refreshes import EVERYTHING, Refreshes, Scope, everything
 from tests.support.dumped import ASKED, Source, filled, write
 from tests.support.notifications import row, served
 
@@ -216,8 +218,8 @@ def test_a_file_that_is_damaged_or_not_there_is_named(tmp_path: Path) -> None:
 
 
 def test_a_dump_of_a_newer_version_is_refused_as_such() -> None:
-    data = ASKED.to_bytes().replace(b'"version": 1', b'"version": 3')
-    with pytest.raises(DumpDamaged, match=r"version is 3.*upgrade"):
+    data = ASKED.to_bytes().replace(b'"version": 1', b'"version": 4')
+    with pytest.raises(DumpDamaged, match=r"version is 4.*upgrade"):
         read_manifest(data)
 
 
@@ -323,27 +325,27 @@ def test_how_far_a_dump_of_changes_goes() -> None:
     rows = [row(1), row(2), row(3), replace(row(3), message="two of one id"), row(4), row(5)]
     with served(rows) as log, Metastore(log.uri) as source:
         found = {
-            "all": newest_within(source, 0, None, None),
-            "to": newest_within(source, 1, 3, None),
-            "beyond": newest_within(source, 1, 99, None),
-            "one": newest_within(source, 1, None, 1),
-            "limit": newest_within(source, 1, None, 2),
-            "many": newest_within(source, 1, None, 50),
-            "both": newest_within(source, 1, 2, 3),
+            "all": newest_within(source, EVERYTHING, 0, None, None),
+            "to": newest_within(source, EVERYTHING, 1, 3, None),
+            "beyond": newest_within(source, EVERYTHING, 1, 99, None),
+            "one": newest_within(source, EVERYTHING, 1, None, 1),
+            "limit": newest_within(source, EVERYTHING, 1, None, 2),
+            "many": newest_within(source, EVERYTHING, 1, None, 50),
+            "both": newest_within(source, EVERYTHING, 1, 2, 3),
         }
         assert found == {"all": 5, "to": 3, "beyond": 5, "one": 2, "limit": 3, "many": 5, "both": 2}
         with pytest.raises(PysyncError, match=r"does not hold all notifications after 9.*--from"):
-            newest_within(source, 9, None, None)
+            newest_within(source, EVERYTHING, 9, None, None)
         log.log.rows = log.log.rows[2:]
         with pytest.raises(PysyncError, match="does not hold all notifications after 1"):
-            newest_within(source, 1, None, None)
+            newest_within(source, EVERYTHING, 1, None, None)
 
 
 def test_a_source_without_a_log_has_no_newest_notification() -> None:
     with served([]) as log, Metastore(log.uri) as source:
         assert newest(source) is None
         with pytest.raises(PysyncError, match="is empty"):
-            newest_within(source, 0, None, None)
+            newest_within(source, EVERYTHING, 0, None, None)
         log.refuse = hive.MetaException("not for you")
         assert newest(source) is None
 

@@ -15,11 +15,12 @@ from pysync.dump.index import open_dump
 from pysync.dump.read import DumpReader
 from pysync.dump.write import Selection
 from pysync.errors import PysyncError, UsageError
-from pysync.jobs.loading import _is_whole, load_once
+from pysync.jobs.loading import is_whole, load_once
 from pysync.model.names import TableName
 from pysync.model.operation import DropTable, PutPartitions, PutTable
 from pysync.queue import EventQueue
 from pysync.replay.drain import Drain
+from pysync.replay.leaving import replaced_json
 from pysync.replay.translate import Translator
 from pysync.resync import bootstrap
 from pysync.resync.bootstrap import Bootstrapper, Origin
@@ -37,10 +38,10 @@ class Load:
     """A load of the dump in a directory to a target in memory, on a real queue."""
 
     def __init__(self, queue: EventQueue, directory: Path, stack: ExitStack, target: Target, **values: Any) -> None:
-        whole = values.pop("whole", True)
+        whole, replaced = values.pop("whole", True), values.pop("replaced", "")
         wanted = settings(retry_max_seconds=0.01, **values)
         dump = open_dump(directory)
-        origin = Origin(lambda: DumpReader(dump), id=directory.name, whole=whole, note="load")
+        origin = Origin(lambda: DumpReader(dump), id=directory.name, whole=whole, note="load", replaced=replaced)
         translator = Translator.of(wanted)
         self.queue, self.target = queue, target
         checkpoints = Checkpoints(queue.notes, ["dr"], origin.note)
@@ -118,6 +119,24 @@ def test_a_table_with_another_name_there_stays_though_the_dump_has_just_its_name
     assert [it.key for it in target.applied if isinstance(it, DropTable)] == []
 
 
+def test_what_a_replaced_policy_leaves_is_dropped_after_everything_else(loads, tmp_path: Path) -> None:
+    """Also after a stop in between, and only what the policy before took."""
+    target = Target()
+    for name in ("db.a", "db.b", "other.x"):
+        target.has(name)
+    target.has("db.theirs", source=None)
+    replaced = replaced_json([{"policy": "db"}], [{"policy": "db.['b']"}])
+    directory = dumped(
+        tmp_path / "one", "db.a", "db.b", "db.theirs", "other.x", tables=frozenset({TableName("db", "b")})
+    )
+    loads(directory, target, whole=False, replaced=replaced).bootstrapper.begin(["dr"])
+    load = loads(directory, target, whole=False, replaced=replaced)
+    load.bootstrapper.begin(["dr"])
+    load.run()
+    changes = [it for it in target.applied if isinstance(it, PutTable | DropTable)]
+    assert [(type(it), it.key) for it in changes] == [(PutTable, "db.b"), (DropTable, "db.a")]
+
+
 @pytest.mark.parametrize("whole", [True, False])
 def test_only_a_whole_dump_stands_for_the_comparison_with_a_new_target(loads, tmp_path: Path, whole) -> None:
     load = loads(dumped(tmp_path / "one"), Target(), whole=whole)
@@ -147,11 +166,11 @@ def test_a_dump_that_lacks_something_makes_nothing_parked_good(tmp_path: Path) -
 @pytest.mark.parametrize(
     ("policy", "whole"), [("db.'a|days'", True), ("db", False), ("db.'b'", False), (None, False), ("nothing", True)]
 )
-def test_a_dump_is_whole_for_targets_that_take_no_more_than_it_has(tmp_path: Path, policy, whole) -> None:
+def test_a_dumpis_whole_for_targets_that_take_no_more_than_it_has(tmp_path: Path, policy, whole) -> None:
     some = frozenset({TableName("db", "a"), TableName("db", "days")})
     dump = open_dump(dumped(tmp_path / "it", "db.a", "db.b", tables=some))
     config = Config.model_construct(source=SourceConfig(name="onprem"), targets=(settings(policy=policy),))
-    assert _is_whole(dump, config, ["dr"]) is whole
+    assert is_whole(dump, config, ["dr"]) is whole
 
 
 def test_a_dump_of_another_source_is_refused(tmp_path: Path) -> None:

@@ -292,6 +292,24 @@ def test_the_drop_of_a_database_takes_in_what_was_done_to_its_tables(story):
     assert (str(of_table.name), of_table.positions, of_table.dropped) == ("db.t", [7], None)
 
 
+def test_without_cascade_a_database_leaves_its_tables_to_events_of_their_own(story):
+    story.database(Kind.CREATE_DATABASE)
+    story.create("db.t")
+    story.create("other.t")
+    story.drop("db.t")
+    story.put("1", name="db.u")
+    story.drop("db.v", attributes={"uncommitted": "true"})
+    story.database(Kind.DROP_DATABASE)
+    story.database(Kind.CREATE_DATABASE)
+    story.create("db.t")
+    made, old, part, anew, other, new = fold(story.changes, cascade=False)
+    assert (made.dropped, made.defined.position, made.positions) == (None, 1, [1])
+    assert (str(old.name), old.dropped.position, old.definitions, old.positions) == ("db.t", 4, [], [2, 4])
+    assert (str(part.name), part.dropped, part.positions) == ("db.u", None, [5])
+    assert (anew.dropped.position, anew.defined.position, anew.positions) == (7, 8, [7, 8])
+    assert (str(other.name), str(new.name), new.dropped, new.positions) == ("other.t", "db.t", None, [9])
+
+
 def test_a_database_that_is_created_and_dropped_is_a_drop(story):
     story.database(Kind.CREATE_DATABASE)
     story.database(Kind.DROP_DATABASE)

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import base64
 import json
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 from types import SimpleNamespace
+from typing import Any
 
 import pytest
 import structlog
@@ -16,8 +19,10 @@ from pysync.capture import gaps
 from pysync.capture.bridge import Reception
 from pysync.capture.gaps import GapWatch
 from pysync.capture.overlaps import Overlaps
-from pysync.model.event import SIDECAR
-from pysync.queue import EventQueue
+from pysync.model.again import Again
+from pysync.model.event import SIDECAR, Event, Kind
+from pysync.model.wire import encode, encode_event
+from pysync.queue import EventQueue, QueueFailed
 from tests.support.queues import Reopener, fill
 
 NO_QUEUE = SimpleNamespace(  # it must not come to ask more of it
@@ -254,7 +259,7 @@ def test_made_up_listeners_take_no_more_memory_and_the_true_ones_are_still_heard
     monkeypatch.setattr(gaps, "_MOST_LISTENERS", 3)
     fill(queue, 1, 2, instance="known")
     assert watch.look(TICK) == 0
-    assert [watch.report(told(1, instance=name)) for name in "abc"] == [True, True, False]
+    assert [watch.report(told(1, instance=name)) for name in "abc"] == ["ok", "ok", ""]
     assert not watch.report(ended("d"))
     assert watch.report(told(1, instance="a"))
     assert watch.report(told(2, instance="known"))
@@ -286,3 +291,56 @@ def test_what_is_no_report_is_told_so_and_changes_nothing(payload):
 )
 def test_half_a_report_is_none(payload, tmp_path: Path):
     assert not GapWatch(NO_QUEUE, SILENCE).report(payload)
+
+
+def word(sequence: int = 1, **names: Any) -> str:
+    """What a listener sends of the word that the cluster east may have lost changes."""
+    said = Again("", home="east", path=("east", "north")).told_by("north")
+    attributes = {"user": "pysync-north"}
+    event = Event(Kind.CREATE_FUNCTION, "west", "jvm", sequence, 0, attributes=attributes, after=(encode(said),))
+    return base64.b64encode(encode_event(replace(event, **names))).decode()
+
+
+def test_the_loss_of_another_cluster_is_a_gap_here_before_its_word_is_answered(queue, watch):
+    heard: list[Event] = []
+
+    def lost(event: Event) -> str | None:
+        heard.append(event)
+        return "east" if event.kind is Kind.CREATE_FUNCTION else None
+
+    reception = Reception(queue.intake, watch, Overlaps(), [lost, lambda _: None])
+    assert reception.append(word(1), word(2, kind=Kind.DROP_FUNCTION)) == "queued"
+    assert len(heard) == 2
+    assert reasons(queue) == ["east may have lost changes"]
+    assert reception.append(word(1)) == "queued"
+    assert len(queue.gaps.latest()) == 1, "the same event came again"
+    assert reception.append(word(3)) == "queued"
+    assert len(queue.gaps.latest()) == 2, "a later word is about another loss"
+
+
+def test_a_word_whose_gap_cannot_be_recorded_is_sent_again(queue, watch, monkeypatch):
+    def fails(*_: object) -> None:
+        raise QueueFailed("disk")
+
+    monkeypatch.setattr(queue.gaps, "open", fails)
+    assert Reception(queue.intake, watch, Overlaps(), [lambda _: "east"]).append(word()) == "failed"
+
+
+def test_listeners_that_are_not_expected_any_more_are_neither_missed_nor_a_gap(queue, watch):
+    fill(queue, 1, 1)
+    watch.report(told(1))
+    instances = [it.instance for it in queue.intake.instances()]
+    assert look(watch, TICK) == 0
+    watch.retire()
+    assert look(watch, SILENCE * 2) == 0
+    assert (watch.roll.status([]), watch.is_settled()) == ([], True)
+    assert reasons(queue) == []
+    assert instances, "no listener was known"
+
+
+def test_a_listener_that_is_heard_after_all_is_missed_again(queue, watch):
+    watch.retire()
+    assert not watch.has_heard()
+    watch.report(told(0))
+    assert watch.has_heard()
+    assert look(watch, SILENCE * 2) == 1

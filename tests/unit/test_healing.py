@@ -73,7 +73,7 @@ class Stand:
         self._stack = stack
         queue.target("dr").register()
 
-    def start(self, tables_per_second: float = 1e6) -> Healer:
+    def start(self, tables_per_second: float = 1e6, *, relays: bool = False) -> Healer:
         self.refreshes = Refreshes(self.queue, "onprem")
         healer = Healer(
             self.queue,
@@ -83,6 +83,7 @@ class Stand:
             source=URI if self.source else None,
             done=lambda: 0 if self.is_held else self.queue.last,
             tables_per_second=tables_per_second,
+            relays=relays,
         )
         healer.start()
         self._stack.callback(healer.worker.end, 60)
@@ -347,7 +348,7 @@ def overlap(stand: Stand, name: str = "db.t0000") -> None:
 
 @pytest.fixture
 def calm(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("pysync.capture.overlaps._CALM_SECONDS", 0.05)
+    monkeypatch.setattr("pysync.capture.overlaps.CALM_SECONDS", 0.05)
 
 
 @pytest.mark.usefixtures("calm")
@@ -394,3 +395,27 @@ def test_what_is_renamed_while_none_waits_is_left_alone(stands) -> None:
     stand.overlaps.seen(rename_table("db.t0001", "db.moved"))
     overlap(stand)  # proof that it looked
     wait_until(lambda: stand.tables() == ["t0000"], what=f"the one that overlaps, not {stand.tables()}")
+
+
+def words(stand: Stand) -> list[str]:
+    return [it.attributes["home"] for it in stand.asked() if it.attributes.get("again") == "true"]
+
+
+@pytest.mark.parametrize(
+    ("keys", "relays", "told"),
+    [
+        (["missing:jvm"], True, ["onprem"]),
+        (["missing:jvm", "told:jvm:7", "asked:1"], True, ["onprem"]),
+        (["told:jvm:7"], True, []),  # else the clusters of a ring would tell each other without end
+        (["asked:1"], True, []),
+        (["missing:jvm"], False, []),
+    ],
+)
+def test_clusters_behind_the_targets_are_told_of_what_may_be_lost_here(stands, keys, relays, told) -> None:
+    stand = stands(Source(2))
+    for key in keys:
+        stand.queue.gaps.open(key, "why")
+    stand.start(relays=relays)
+    stand.wait_for(*["closing"] * len(keys))
+    assert words(stand) == told
+    assert {gap.upto for gap in stand.queue.gaps.latest()} == {stand.queue.last}, "it is closed once all that is done"

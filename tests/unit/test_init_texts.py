@@ -62,7 +62,7 @@ def test_it_loads_and_says_what_was_wished_and_nothing_else(kind: str, tmp_path:
     assert (found.bridge.port, str(found.bridge.token_file)) == (4711, "/x/token")
     assert (str(found.queue.directory), tomllib.loads(text(kind)).keys()) == (
         "/x/queue",
-        {"source", "bridge", "queue", "journal", "verify", "web", "spark", "log", "targets"},
+        {"source", "bridge", "queue", "journal", "dump", "verify", "web", "spark", "log", "targets"},
     )
 
 

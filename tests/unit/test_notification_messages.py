@@ -6,8 +6,10 @@ import base64
 import gzip
 import json
 import math
+import re
 from contextlib import suppress
 from dataclasses import replace
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -17,13 +19,25 @@ from hypothesis import strategies as st
 from thrift.protocol.TJSONProtocol import TJSONProtocol
 from thrift.transport.TTransport import TMemoryBuffer
 
-from pysync.capture.notifications import Notification, Stamp, UndecodableMessage, decode_notification, messages, tjson
+from pysync.capture.notifications import (
+    LEFT_OUT,
+    REPLAYED,
+    Notification,
+    Stamp,
+    UndecodableMessage,
+    decode_notification,
+    messages,
+    tjson,
+)
+from pysync.metastore.errors import MetastoreUnavailable
 from pysync.model.change import Change, decode_change
 from pysync.model.event import Event, Kind
 from pysync.model.objects import OBJECTS
 from pysync.model.wire import UnreadableEvent, decode, decode_event, encode, encode_event
+from pysync.replay.policy import Policy
 from tests.support import partition, storage, table
-from tests.support.notifications import VERSIONS, recorded, row
+from tests.support.events import settings as settings_of
+from tests.support.notifications import MORE, VERSIONS, Source, recorded, row
 
 STAMP = Stamp("onprem", "notification-log:onprem", 7)
 
@@ -57,12 +71,16 @@ NOT_IN_2_3 = [
 ]
 
 
-def found_database(name: str) -> Any:
-    return hive.Database(name=name, locationUri=f"hdfs://a/{name}.db", parameters={"read": "now"})
+SOURCE = Source(
+    *(
+        hive.Database(name=name, locationUri=f"hdfs://a/{name}.db", parameters={"read": "now"})
+        for name in ("sales", "kept")
+    )
+)
 
 
 def event_of(found: Notification) -> Event:
-    event = decode_notification(found, STAMP, found_database)
+    event = decode_notification(found, STAMP, SOURCE)
     assert event is not None, f"{found} gave no event"
     return event
 
@@ -116,8 +134,11 @@ def assert_in_order(wanted: list[Any], told: list[Any]) -> None:
 
 def test_the_recordings_have_every_kind_that_is_replayed():
     kinds = {found.kind for version in VERSIONS for found in recorded(version)}
-    assert kinds == {kind.value for kind in messages._BODIES}
-    assert set(messages._BODIES) <= OBJECTS.keys()
+    kinds |= {found.kind for version in MORE for found in recorded(version)}
+    assert kinds & LEFT_OUT.keys() == {"OPEN_TXN"}
+    assert kinds - LEFT_OUT.keys() == REPLAYED.keys()
+    assert set(REPLAYED.values()) <= OBJECTS.keys()
+    assert not REPLAYED.keys() & LEFT_OUT.keys()
 
 
 @pytest.mark.parametrize("version", VERSIONS)
@@ -190,17 +211,16 @@ def test_a_created_database_of_which_only_the_name_is_told_is_read_at_the_source
 
 
 def test_a_created_database_that_is_gone_by_now_is_left_out():
-    assert decode_notification(recorded("2.3")[0], STAMP, lambda _: None) is None
+    assert decode_notification(recorded("2.3")[0], STAMP, Source()) is None
 
 
 @pytest.mark.parametrize("version", ["3.1", "4.0"])
 def test_a_created_database_that_is_told_whole_is_not_read(version):
-    def never(_: str) -> Any:
-        raise AssertionError("the source was asked")
-
-    event = decode_notification(recorded(version)[0], STAMP, never)
+    source = Source()
+    event = decode_notification(recorded(version)[0], STAMP, source)
     assert event is not None
     assert decode(hive.Database, event.after[0]).description == "ü"
+    assert source.asked == []
 
 
 @pytest.mark.parametrize("version", ["3.1", "4.0"])
@@ -220,32 +240,36 @@ def test_a_truncate_is_marked(version, told, kept):
 
 
 def test_alter_partitions_of_hive_4_1_is_many_in_one():
-    """Built by its fields: no released metastore that writes it was at hand."""
-    added = next(found for found in recorded("4.0") if found.kind == "ADD_PARTITION")
-    change = change_of(replace(repacked(added, isTruncateOp="false"), kind="ALTER_PARTITIONS"))
+    (found,) = (found for found in recorded("4.2-more") if found.kind == "ALTER_PARTITIONS")
+    change = change_of(found)
     assert change.kind is Kind.ALTER_PARTITION
-    assert (
-        [found.values[1] for found in change.after] == ["0", "1", "2"] == [found.values[1] for found in change.before]
-    )
+    values = [["a/b", "1"], ["b", "2"]]
+    assert [it.values for it in change.after] == values == [it.values for it in change.before]
+    assert [it.parameters["numRows"] for it in change.after] == ["42", "42"]
 
 
-@pytest.mark.parametrize(
-    "kind", ["OPEN_TXN", "UPDATE_TBL_COL_STAT_EVENT", "CREATE_CATALOG", "ADD_NOTNULLCONSTRAINT", ""]
-)
+@pytest.mark.parametrize("kind", [*LEFT_OUT, "UNHEARD_OF", ""])
 def test_kinds_that_are_not_replayed_are_left_out_whatever_their_message(kind):
-    assert decode_notification(row(1, kind=kind, message="?", format=None), STAMP, found_database) is None
+    assert decode_notification(row(1, kind=kind, message="?", format=None), STAMP, SOURCE) is None
+
+
+def test_the_docs_name_exactly_the_kinds_that_are_left_out():
+    page = (Path(__file__).parents[2] / "docs" / "notification-log.md").read_text(encoding="utf-8")
+    section = page.partition("\n## What is left out\n")[2].partition("\n## ")[0]
+    rows = [line.split("|")[1] for line in section.splitlines() if line.startswith("| ")]
+    assert set(re.findall(r"[A-Z]+(?:_[A-Z]+)+|RELOAD", " ".join(rows))) == LEFT_OUT.keys()
 
 
 @pytest.mark.parametrize(("catalog", "taken"), [(None, True), ("", True), ("hive", True), ("spark", False)])
 def test_another_catalog_is_left_out_though_its_message_does_not_tell(catalog, taken):
     for kind in ("DROP_FUNCTION", "DROP_DATABASE", "DROP_CONSTRAINT"):
         found = next(found for found in recorded("3.1") if found.kind == kind)
-        assert (decode_notification(replace(found, catalog=catalog), STAMP, found_database) is not None) is taken
+        assert (decode_notification(replace(found, catalog=catalog), STAMP, SOURCE) is not None) is taken
 
 
 def test_a_change_of_no_partitions_is_no_event():
     found = next(found for found in recorded("3.1") if found.kind == "ADD_PARTITION")
-    assert decode_notification(repacked(found, partitionListJson=[]), STAMP, found_database) is None
+    assert decode_notification(repacked(found, partitionListJson=[]), STAMP, SOURCE) is None
 
 
 @pytest.mark.parametrize(
@@ -266,7 +290,7 @@ def test_a_change_of_no_partitions_is_no_event():
 def test_a_message_that_cannot_be_read_says_so_with_its_id_and_name(damaged):
     found = replace(recorded("2.3")[1], **damaged)
     with pytest.raises(UndecodableMessage, match=r"notification 2 \(CREATE_TABLE of sales\.Plain\) cannot be read: \S"):
-        decode_notification(found, STAMP, found_database)
+        decode_notification(found, STAMP, SOURCE)
 
 
 def test_a_message_that_unpacks_to_too_much_is_refused(monkeypatch):
@@ -274,7 +298,7 @@ def test_a_message_that_unpacks_to_too_much_is_refused(monkeypatch):
     bomb = base64.b64encode(gzip.compress(json.dumps({"db": "d" * 1001, "dbJson": "x"}).encode())).decode()
     found = replace(recorded("4.0")[0], message=bomb)
     with pytest.raises(UndecodableMessage, match="larger than 1000 bytes"):
-        decode_notification(found, STAMP, found_database)
+        decode_notification(found, STAMP, SOURCE)
 
 
 @pytest.mark.parametrize("version", VERSIONS)
@@ -283,7 +307,7 @@ def test_a_message_without_one_of_its_parts_is_refused_or_thin(version):
     for found in recorded(version):
         for key in messages.unpacked(found):
             try:
-                event = decode_notification(repacked(found, **{key: None}), STAMP, found_database)
+                event = decode_notification(repacked(found, **{key: None}), STAMP, SOURCE)
             except UndecodableMessage:
                 continue
             if event is not None:
@@ -296,7 +320,161 @@ def test_garbage_in_a_message_is_refused_or_harmless(version, at, cut, put):
     found = recorded(version)[at]
     spoiled = replace(found, message=found.message[:cut] + put + found.message[cut + len(put) :])
     with suppress(UndecodableMessage):
-        decode_notification(spoiled, STAMP, found_database)
+        decode_notification(spoiled, STAMP, SOURCE)
+
+
+# --- constraints and statistics
+
+
+@pytest.mark.parametrize("version", MORE)
+def test_unique_and_not_null_constraints_come_as_they_were_added(version):
+    ((unique,), (not_null,)) = (change_of(found).after for found in recorded(version)[:2])
+    assert (unique.column_name, unique.key_seq, unique.uk_name) == ("id", 1, "the_uk")
+    assert (not_null.column_name, not_null.nn_name) == ("id", "the_nn")
+    for column in (unique, not_null):
+        assert (column.enable_cstr, column.validate_cstr, column.rely_cstr) == (True, False, True)
+        assert (column.table_db, column.table_name) == ("facts", "t")
+
+
+def test_default_and_check_constraints_of_hive_4_come_with_their_expressions():
+    ((default,), (check,)) = (change_of(found).after for found in recorded("4.2-more")[2:4])
+    assert (default.default_value, default.dc_name) == ("7", "the_default")
+    assert (check.check_expression, check.dc_name) == ("id > 0", "the_check")
+
+
+@pytest.mark.parametrize("version", MORE)
+def test_a_dropped_constraint_is_told_by_name_whatever_its_kind(version):
+    (found,) = changes_of(version, Kind.DROP_CONSTRAINT)
+    assert dict(found.event.attributes) == {"database": "facts", "table": "t", "constraint": "the_uk"}
+
+
+def test_statistics_of_tables_and_partitions_are_told_by_name():
+    told = [change_of(found) for found in recorded("4.2-more") if "COL_STAT" in found.kind]
+    assert {change.kind for change in told} == {Kind.COLUMN_STATISTICS}
+    assert [(change.table_name.table, change.event.attributes.get("partitions")) for change in told] == [
+        ("t", None),
+        ("p", "day=a%2Fb/n=1"),
+        ("p", "day=b/n=2"),
+        ("p", "day=a%2Fb/n=1"),
+        ("t", None),
+        ("t", None),
+        ("p", "day=b/n=2"),
+        ("p", "day=b/n=2"),
+    ]
+
+
+@pytest.mark.parametrize("version", MORE)
+def test_no_version_tells_whether_a_drop_deleted_files(version):
+    kept, purged = (messages.unpacked(found).keys() for found in recorded(version) if found.table in {"purged", "kept"})
+    assert kept == purged
+    drops = [*changes_of(version, Kind.DROP_TABLE), *changes_of(version, Kind.DROP_PARTITION)]
+    assert not any(change.deletes_data for change in drops)
+
+
+@pytest.mark.parametrize("version", MORE)
+def test_a_database_that_is_dropped_with_its_tables_comes_after_them(version):
+    last = [(found.kind, found.table) for found in recorded(version)[-3:]]
+    assert last[-1] == ("DROP_DATABASE", None)
+    assert set(last[:2]) == {("DROP_TABLE", "t"), ("DROP_TABLE", "p")}
+
+
+# --- where a change came from
+
+EAST = {"pysync.source": "east", "pysync.event": "17.5.100.0"}
+SHOP = hive.Database(name="shop", parameters=EAST)
+
+
+def stamped(name: str = "t", parameters: dict[str, str] | None = None) -> Any:
+    return table("shop", name, parameters=EAST if parameters is None else parameters)
+
+
+def visited(found: Notification, *items: Any) -> tuple[str, ...]:
+    event = decode_notification(found, STAMP, Source(*items))
+    assert event is not None
+    return event.visited
+
+
+def told(kind: str, **message: Any) -> Notification:
+    objects = {key: in_thrift_json(it) if hasattr(it, "thrift_spec") else it for key, it in message.items()}
+    return row(1, kind=kind, database="shop", table="t", message=json.dumps({"db": "shop", "table": "t", **objects}))
+
+
+@pytest.mark.parametrize(
+    "found",
+    [
+        lambda: told("CREATE_TABLE", tableObjJson=stamped()),
+        lambda: told("ALTER_TABLE", tableObjBeforeJson=stamped(parameters={}), tableObjAfterJson=stamped()),
+        lambda: told("DROP_TABLE", tableObjJson=stamped()),
+        lambda: told(
+            "ADD_PARTITION", tableObjJson=stamped(), partitionListJson=[in_thrift_json(hive.Partition(["1"]))]
+        ),
+        lambda: told("INSERT", tableObjJson=stamped()),
+        lambda: told("CREATE_DATABASE", dbJson=SHOP),
+        lambda: told("ALTER_DATABASE", dbObjBeforeJson=SHOP, dbObjAfterJson=SHOP),
+        lambda: told("UPDATE_TBL_COL_STAT_EVENT", tableObjJson=stamped()),
+    ],
+)
+def test_what_a_sidecar_wrote_came_from_the_cluster_that_its_mark_names(found):
+    source = Source()
+    event = decode_notification(found(), STAMP, source)
+    assert event is not None
+    assert event.visited == ("east", "onprem")
+    assert source.asked == []
+
+
+def test_a_change_is_not_sent_back_to_where_it_came_from_but_goes_on_to_others():
+    change = change_of(told("CREATE_TABLE", tableObjJson=stamped()))
+    back, on = (Policy.of(settings_of(cluster=cluster)) for cluster in ("east", "north"))
+    assert back.scope(change) is None
+    assert back.rule_against_change(change) == "the change came from the cluster east"
+    assert on.scope(change) is change
+
+
+@pytest.mark.parametrize(
+    ("found", "asked"),
+    [
+        (lambda: told("DROP_CONSTRAINT", dbName="shop", tableName="T", constraintName="c"), "shop.t"),
+        (lambda: told("DELETE_TBL_COL_STAT_EVENT", colName="id"), "shop.t"),
+        (lambda: told("INSERT"), "shop.t"),
+        (lambda: told("DROP_FUNCTION", functionName="f"), "shop"),
+        (lambda: told("CREATE_FUNCTION", functionObjJson=hive.Function("f", "shop", "org.F")), "shop"),
+    ],
+)
+def test_an_object_without_a_mark_came_from_where_what_it_is_part_of_came(found, asked):
+    source = Source(stamped(), SHOP)
+    event = decode_notification(found(), STAMP, source)
+    assert event is not None
+    assert event.visited == ("east", "onprem")
+    assert set(source.asked) == {asked}
+
+
+def test_a_client_that_gives_a_table_new_parameters_makes_it_its_own():
+    mine = stamped(parameters={"note": "pysync.source is not here"})
+    assert visited(told("ALTER_TABLE", tableObjBeforeJson=stamped(), tableObjAfterJson=mine)) == ("onprem",)
+
+
+@pytest.mark.parametrize(
+    "parameters", [{}, {"pysync.source": "onprem", "pysync.event": "1.2.3.4"}, {"pysync.source": "east"}]
+)
+def test_without_a_mark_of_another_cluster_a_change_came_from_nowhere(parameters):
+    assert visited(told("CREATE_TABLE", tableObjJson=stamped(parameters=parameters))) == ("onprem",)
+
+
+def test_a_part_of_what_is_gone_by_now_came_from_nowhere():
+    assert visited(told("DROP_CONSTRAINT", dbName="shop", tableName="t", constraintName="c")) == ("onprem",)
+    created = told("CREATE_FUNCTION", functionObjJson=hive.Function("f", "shop", "org.F"))
+    assert decode_notification(created, STAMP, Source()) is None, "the drop of the database tells more"
+
+
+def test_a_source_that_cannot_show_one_object_does_not_stop_the_log():
+    source = Source()
+    source.items["shop.t"] = hive.MetaException("it is broken")
+    event = decode_notification(told("INSERT"), STAMP, source)
+    assert event is not None
+    assert event.visited == ("onprem",)
+    source.items["shop.t"] = MetastoreUnavailable("it is away")
+    with pytest.raises(MetastoreUnavailable):
+        decode_notification(told("INSERT"), STAMP, source)
 
 
 # --- objects in thrift's JSON

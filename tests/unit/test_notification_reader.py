@@ -118,6 +118,24 @@ def test_a_hole_in_the_middle_is_a_gap():
     assert "no longer holds notification 3:" in read_all(MemoryLog(rows(1, 2, 4)), Position(0))[2][0]
 
 
+def test_what_fills_a_hole_later_is_taken_all_the_same():
+    log = MemoryLog(rows(1, 2, 4))
+    ids, position, (gap,) = read_all(log, Position(0))
+    assert (ids, "notification 3:" in gap) == ([1, 2, 4], True)
+    log.rows += rows(3, 5)
+    assert read_all(log, position)[::2] == ([3, 5], [])
+
+
+@pytest.mark.parametrize("page", [1, 2, 3, 7, 50])
+def test_what_was_seen_is_not_kept_in_memory_again_by_pages_that_are_small(page):
+    log = MemoryLog(rows(*range(1, 120)))
+    _, position, _ = read_all(log, Position(0))
+    log.rows += rows(120)
+    log.asked.clear()
+    assert read_all(log, position, page)[0] == [120]
+    assert {limit for _, limit in log.asked} <= {page, 2 * page}, "it asked for more and more at once"
+
+
 def test_a_log_that_has_forgotten_only_what_was_read_has_no_gap():
     log = MemoryLog(rows(*range(1, 11)))
     _, position, _ = read_all(log, Position(0))

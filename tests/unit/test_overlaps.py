@@ -330,3 +330,37 @@ def test_overlaps_are_found_though_nobody_asks_for_them_for_long(monkeypatch: py
         overlaps.seen(item)
     assert len(overlaps._new) == 10, "the others are not kept whole"
     assert due(overlaps) == ["db.t"]
+
+
+def test_one_thread_that_goes_on_is_in_order_again_once_the_other_is_long_ago(overlaps: Overlaps, clock: Clock) -> None:
+    overlapping(overlaps)
+    assert overlaps.due(clock.now + 100) == [TableName("db", "t")]
+    for _ in range(20):
+        clock.now += 1
+        overlaps.seen(of_thread(create_table("db.t"), 1))
+    assert overlaps.due(clock.now + 100) == [TableName("db", "t")], "those that were close to the other's"
+    for _ in range(20):
+        clock.now += 1
+        overlaps.seen(of_thread(create_table("db.t"), 1))
+    assert overlaps.due(clock.now + 100) == []
+
+
+def test_the_last_event_of_another_thread_counts_however_many_are_between(overlaps: Overlaps, clock: Clock) -> None:
+    overlaps.seen(of_thread(create_table("db.t"), 1))
+    for _ in range(3):
+        clock.now += 1
+        overlaps.seen(of_thread(create_table("db.t"), 2))
+    assert overlaps.due(clock.now + 100) == [TableName("db", "t")]
+    clock.now += 1
+    overlaps.seen(of_thread(create_table("db.t"), 2))
+    assert overlaps.due(clock.now + 100) == [TableName("db", "t")], "4 s after the one of thread 1"
+
+
+def test_what_is_unsettled_is_told_by_when_it_became_so(overlaps: Overlaps, clock: Clock) -> None:
+    overlapping(overlaps)
+    assert overlaps.unsettled(clock.now) == set(), "nobody has looked yet"
+    assert overlaps.due(clock.now) == []
+    assert overlaps.unsettled(clock.now) == {TableName("db", "t")}
+    assert overlaps.unsettled(clock.now - 1) == set()
+    assert len(overlaps.due(clock.now + 100)) == 1
+    assert overlaps.unsettled(clock.now + 100) == set()

@@ -216,11 +216,11 @@ class ShortParked:
     def names(self) -> dict[int, set[str]]:
         return {at: {row.table for row in self.rows if row.position == at} for at in {it.position for it in self.rows}}
 
-    def remove_at(self, positions: Sequence[int]) -> None:
+    def supersede(self, positions: Sequence[int]) -> None:
         self.rows = [row for row in self.rows if row.position not in positions]
 
-    def remove(self, ids: Sequence[int]) -> None:
-        self.rows = [row for row in self.rows if row.id not in ids]
+    def remove(self, applied: Sequence[Parked]) -> None:
+        self.rows = [row for row in self.rows if row not in applied]
 
     def update(self, rows: Sequence[Parked]) -> None:
         new = {row.id: row for row in rows}

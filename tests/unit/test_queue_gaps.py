@@ -120,6 +120,35 @@ def test_what_is_parked_may_undo_a_refresh_so_the_gap_is_looked_at_again_after_i
     assert (queue.gaps.close_passed(), queue.gaps.unclosed()) == (1, [])
 
 
+def test_an_event_that_a_refresh_supersedes_undoes_nothing_so_the_gap_closes(queue: EventQueue) -> None:
+    """Before: two gaps and one table that is refused had everything compared once a second, for ever."""
+    fill(queue, 1, 9)
+    dr = queue.target("dr")
+    dr.register()
+    queue.gaps.open("a", "why", 3)
+    dr.advance(3, [park(2)])
+    assert queue.gaps.close_passed() == 0
+    queue.gaps.open("b", "why", 8)
+    dr.parked.supersede([2])
+    dr.advance(8, [park(6)])
+    assert (queue.gaps.close_passed(), [gap.key for gap in queue.gaps.unclosed()]) == (1, ["b"])
+    dr.parked.supersede([6])
+    assert (queue.gaps.close_passed(), queue.gaps.unclosed()) == (1, [])
+
+
+def test_an_event_applied_late_counts_though_another_is_superseded(queue: EventQueue) -> None:
+    fill(queue, 1, 9)
+    dr = queue.target("dr")
+    dr.register()
+    queue.gaps.open("a", "why", 4)
+    queue.gaps.open("before", "why", 1)
+    dr.advance(4, [park(2), park(3)])
+    dr.parked.remove([event for event in dr.parked.events() if event.position == 2])
+    dr.parked.supersede([3])
+    assert queue.gaps.close_passed() == 1
+    assert [(gap.key, gap.upto) for gap in queue.gaps.unclosed()] == [("a", None)], "it is to be healed anew"
+
+
 def test_what_is_parked_of_later_events_holds_no_gap_open(queue: EventQueue) -> None:
     fill(queue, 1, 4)
     queue.target("dr").register()

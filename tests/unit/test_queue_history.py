@@ -12,7 +12,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from pysync.queue import Entry, EventQueue, History
-from pysync.queue.history import Ripe
+from pysync.queue.history import Ripe, since
 from tests.support.queues import Disk, Reopener, fill, numbered, seen
 
 DAY = 86_400.0
@@ -34,6 +34,14 @@ def append(queue: EventQueue, count: int) -> None:
     """So many more, in one transaction."""
     numbers = range(queue.last + 1, queue.last + 1 + count)
     queue.intake.append_all([Entry("jvm", number, "onprem", b"%d" % number) for number in numbers])
+
+
+def large(queue: EventQueue, count: int) -> None:
+    """So many events of some size, with which every target is done."""
+    numbers = range(queue.last + 1, queue.last + 1 + count)
+    queue.intake.append_all([Entry("jvm", number, "onprem", bytes(10_000)) for number in numbers])
+    for target in queue.positions():
+        queue.target(target).advance(queue.last)
 
 
 def add(queue: EventQueue, count: int) -> None:
@@ -190,7 +198,63 @@ def test_history_gives_way_to_what_is_to_come_and_only_as_far_as_it_must(queue, 
     assert (queue.trim(retain_seconds=DAY), kept(queue)) == (17, [])
 
 
+def test_history_has_a_size_and_the_oldest_goes_first(queue, disk, monkeypatch):
+    monkeypatch.setattr("pysync.queue.event_queue._TRIM_ROWS", 7)
+    large(queue, 100)
+    most = queue.history().size // 2
+    removed = queue.trim(retain_seconds=DAY, retain_bytes=most)
+    assert 45 <= removed <= 60
+    assert kept(queue) == list(range(removed + 1, 101))
+    assert most * 0.8 < queue.history().size <= most
+    assert queue.trim(retain_seconds=DAY, retain_bytes=most) == 0
+
+
+def test_what_a_target_needs_is_no_history_however_large_it_is(queue):
+    large(queue, 40)
+    queue.target("slow").register()
+    large(queue, 40)
+    assert (queue.trim(retain_seconds=DAY, retain_bytes=1), kept(queue)) == (80, [])
+    queue.intake.append_all([Entry("jvm", number, "onprem", bytes(10_000)) for number in range(81, 121)])
+    queue.target("dr").advance(120)
+    assert (queue.trim(retain_seconds=DAY, retain_bytes=1), len(kept(queue))) == (0, 40)
+
+
+def test_what_is_held_stays_until_it_is_let_go_or_the_disk_is_tight(queue, disk, reopen):
+    add(queue, 10)
+    assert queue.hold("replay", 4)
+    assert (queue.trim(), kept(queue)) == (3, list(range(4, 11)))
+    assert not queue.hold("replay", 3), "it is gone already"
+    assert queue.hold("other", 8)
+    queue.let_go("replay")
+    queue.let_go("replay")
+    assert (queue.trim(retain_seconds=DAY, retain_bytes=1), kept(queue)) == (4, [8, 9, 10])
+    disk.free = 1_240_000
+    assert (queue.trim(), kept(queue)) == (3, [])
+    assert queue.hold("replay", queue.last + 1)
+
+
 # --- what it is to others
+
+
+@given(st.lists(st.integers(0, 50), max_size=30), st.integers(-1, 51))
+def test_the_first_event_since_a_time_is_found(times, wanted):
+    times.sort()
+    with closing(sqlite3.connect(":memory:")) as connection:
+        connection.execute("CREATE TABLE events (_id INTEGER PRIMARY KEY, timestamp FLOAT)")
+        connection.executemany("INSERT INTO events VALUES (?, ?)", enumerate(map(float, times), 7))
+        found = since(connection, "events", range(7, 7 + len(times)), wanted * 1000)
+    assert found == 7 + sum(at < wanted for at in times)
+
+
+def test_a_time_is_found_in_what_is_kept_whatever_the_clock_did(queue, disk):
+    assert queue.since(0) == 1
+    for step in (DAY, -DAY / 2, DAY):
+        disk.now += step
+        add(queue, 3)
+    queue.trim(retain_rows=7)
+    assert queue.since(0) == queue.first == 3
+    assert queue.since(round(disk.now * 1000)) == 7
+    assert queue.since(round(disk.now * 1000) + 1) == queue.last + 1 == 10
 
 
 def test_a_new_target_does_not_get_it(queue):

@@ -244,6 +244,19 @@ def test_gone_databases_are_dropped_with_their_tables_and_those_of_others_stay()
     assert target.dropped() == ["gone.t", "gone"]
 
 
+def test_without_cascade_the_tables_of_gone_databases_stay_and_their_drops_come_last() -> None:
+    """The target refuses them, and the others must not wait for that."""
+    target = Target()
+    target.has("a.t")
+    target.has("b.t")
+    target.has("empty.t")
+    del target.there.found[TableName("empty", "t")]
+    target.has("again.old")
+    apply(Hms("db.t", "again.young", created=300), target, ALL, cascade=False)
+    assert target.dropped()[:2] == ["again.old", "empty"]
+    assert target.dropped()[2:] == ["a", "b"]
+
+
 def test_a_database_that_was_made_anew_since_is_emptied_of_what_was_before() -> None:
     target = Target()
     target.has("db.t")

@@ -59,6 +59,16 @@ def test_a_table_shows_brackets_and_colons_as_they_are(text: str, capsys: pytest
     assert capsys.readouterr().out.count(text) == 2
 
 
+def test_a_table_in_a_pipe_keeps_long_names_whole(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.delenv("COLUMNS", raising=False)
+    names = ("d" * 128, "t" * 128)
+    print_table("tables", ("database", "table"), [names])
+    printed = capsys.readouterr().out
+    assert [name for name in names if name not in printed] == []
+
+
 def test_no_escape_reaches_the_terminal(capsys: pytest.CaptureFixture[str]) -> None:
     print_table(ESCAPE, ("name",), [(ESCAPE,)])
     say(ESCAPE)
@@ -88,7 +98,7 @@ def test_json_keeps_the_text_whole(capsys: pytest.CaptureFixture[str]) -> None:
 
 def test_commands_print_by_output_alone() -> None:
     """Whatever prints past `say` and `print_table` would have to think of all this again."""
-    whole = {"agent_conf.py", "install.py", "output.py"}  # files that pysync writes, for other programs
+    whole = {"agent_conf.py", "install.py", "output.py", "rule.py"}  # files that pysync writes, for other programs
     for path in Path(pysync.cli.__file__).parent.glob("*.py"):
         calls = {ast.unparse(it.func) for it in ast.walk(ast.parse(path.read_text())) if isinstance(it, ast.Call)}
         assert path.name in whole or not calls & {"typer.echo", "print", "click.echo"}, path.name

@@ -5,6 +5,7 @@ from __future__ import annotations
 import itertools
 import threading
 from copy import deepcopy
+from dataclasses import replace
 from typing import Any
 from xml.etree import ElementTree
 
@@ -16,7 +17,7 @@ from pysync.metastore.client import PARTITIONS_PER_CALL
 from pysync.metastore.errors import MetastoreUnavailable
 from pysync.model.mark import Mark
 from pysync.model.names import TableName, partition_name, partition_values
-from pysync.model.operation import PutDatabase, PutFunction, PutPartitions, PutTable
+from pysync.model.operation import DropTable, PutDatabase, PutFunction, PutPartitions, PutTable
 from pysync.replay.mapping import NameMapping
 from pysync.sidecar.verifying import persisting
 from pysync.targets.base import Rejected, Unavailable
@@ -183,6 +184,15 @@ def test_what_the_source_has_no_more_is_drift_unless_drops_are_suppressed() -> N
         assert place.unequal() == {"table db.gone": (EXTRA, drift), "database lost": (EXTRA, drift)}
 
 
+def test_dropped_tables_in_the_trash_are_neither_drift_nor_foreign() -> None:
+    place = Place("db.t", "db.gone", drops="trash").sync()
+    del place.source.found[TableName("db", "gone")]
+    assert place.unequal() == {"table db.gone": (EXTRA, True)}
+    place.target.apply(DropTable(table=TableName("db", "gone"), mark=LATER))
+    assert len(place.target.trashed()) == 1
+    assert place.unequal() == {}
+
+
 def test_partitions_too_many_are_told_where_drops_are_suppressed() -> None:
     for drops, drift in (("apply", True), ("suppress", False)):
         place = Place(drops=drops)
@@ -340,6 +350,26 @@ def test_names_locations_and_parameters_are_compared_as_they_are_rewritten() -> 
     assert place.unequal() == {"database copy": (MISSING, True), "table copy.t": (MISSING, True)}
     (found,) = (it for it in place.compare() if it.kind == "table")
     assert found.source == "db.t"
+
+
+@pytest.mark.parametrize("on_conflict", ["park", "skip", "adopt"])
+def test_the_copy_of_another_table_is_not_taken_for_this_one(on_conflict: str) -> None:
+    place = Place("db.t", "twin.t", databases={"db": "both", "twin": "both"}, on_conflict=on_conflict)
+    mapping = NameMapping.of(place.settings)
+    for old, base in (("twin", place.source.bases["twin"]), ("twin.t", place.source.found[TableName("twin", "t")])):
+        definition, mark = deepcopy(base), replace(MARK, object=old)
+        mapping.apply_to(definition)
+        if old == "twin":
+            place.target.apply(PutDatabase(database="both", definition=definition, mark=mark))
+        else:
+            put = PutTable(table=TableName("both", "t"), definition=definition, mark=mark, creates=True)
+            place.target.apply(put)
+    found = {it.source: (it.result, it.drift, it.fields[:1]) for it in place.compare() if it.kind == "table"}
+    told = "another object has this name: the copy of twin.t"
+    assert found == {"twin.t": (EQUAL, False, ()), "db.t": (FOREIGN, True, (told,))}
+    place.settings = place.settings.model_copy(update={"exclude": ("twin.t",)})
+    tables = [(it.source, it.result) for it in place.compare() if it.kind == "table"]
+    assert tables == [("db.t", EQUAL)], "twin.t is out of scope, so db.t may have the name, and looks the same"
 
 
 def test_what_the_target_can_hold_in_no_form_is_told(monkeypatch: pytest.MonkeyPatch) -> None:

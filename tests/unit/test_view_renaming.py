@@ -17,12 +17,13 @@ from pysync.replay.fold import fold
 from pysync.replay.mapping import NameMapping
 from pysync.replay.order import Order
 from pysync.replay.plan import plan
+from pysync.replay.renames import Renames
 from pysync.views.refusal import CannotTranslate
 from pysync.views.renaming import renamed
 from tests.support.events import change
 from tests.support.hive_views import view
 
-MAPPING = NameMapping(databases={"db": "lake"}, tables={TableName("db", "t"): TableName("lake", "orders")})
+MAPPING = NameMapping(renames=Renames.of({"db": "lake"}, {"db.t": "lake.orders"}))
 
 
 def with_names(text: str) -> str:

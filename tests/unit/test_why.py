@@ -117,6 +117,11 @@ CASES: dict[str, tuple[dict[str, Any], str, str]] = {
         "paused by uid 0 (command line): maintenance",
     ),
     "brake": ({"waiting": [seen()], "paused": "too many drops", "braked": True}, "brake", "held by the brake"),
+    "disabled": (
+        {"waiting": [seen()], "state": "disabled", "paused": "x"},
+        "disabled",
+        "waits in the queue; dr is disabled",
+    ),
     "away": ({"waiting": [seen()], "state": "waiting", "error": "no route"}, "target_away", "dr is waiting: no route"),
     "queued": ({"waiting": [seen(3), seen(9)], "queued": 12}, "waiting", "events 3 to 9 (ALTER_TABLE) of db.t wait"),
     "foreign": ({"records": [done("foreign")]}, "foreign", "is not from this source"),
@@ -156,6 +161,7 @@ def test_the_verdict_names_the_reason(case: str) -> None:
 
 def test_a_pause_is_no_reason_for_what_was_never_seen() -> None:
     assert [code for code, _ in said(paused="by hand")] == ["unknown", "paused"]
+    assert [code for code, _ in said(paused="by hand", state="disabled")] == ["unknown", "disabled"]
 
 
 def test_what_matters_less_comes_after_the_verdict() -> None:
@@ -203,6 +209,17 @@ class Place:
 def place(tmp_path: Path) -> Iterator[Place]:
     with closing(Place(tmp_path)) as place:
         yield place
+
+
+def test_of_two_tables_with_one_name_at_the_target_each_is_told_its_own(place: Place) -> None:
+    """dr_shop.orders of the source keeps its name, which shop.orders gets: what is parked of it is no news of that."""
+    place.replay(create_database("shop"), create("shop.orders"))
+    place.bench.target.rejects = {"dr_shop.orders"}
+    place.replay(create("dr_shop.orders"))
+    assert place.verdict("shop.orders")[0] == "applied"
+    (target,) = place.why("dr_shop.orders")["targets"]
+    assert (target["object"], target["reasons"][0]["code"]) == ("dr_shop.orders", "parked")
+    assert [it["table"] for it in target["parked"]] == ["dr_shop.orders@dr_shop/orders"]
 
 
 @pytest.mark.parametrize("asked", ["shop.orders", "dr_shop.orders", " Shop.Orders "])

@@ -44,14 +44,15 @@ class Second:
     def do(self, statement: Any) -> Any:
         return self._metastore.call(statement)
 
-    def statements(self) -> Iterator[str]:
+    def statements(self, *, inserts: bool = True) -> Iterator[str]:
         """All of them, in this order; what comes is what has been done last."""
         yield from self._databases()
         yield from self._tables()
         yield from self._partitions()
         yield from self._functions()
         yield from self._constraints()
-        yield from self._inserts()
+        if inserts:
+            yield from self._inserts()
         yield from self._drops()
 
     def read(self) -> Any:

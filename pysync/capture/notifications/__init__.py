@@ -3,6 +3,7 @@
 `Poller` takes them into the queue; `touched` names the objects that they are about. See docs/notification-log.md.
 """
 
+from pysync.capture.notifications.kinds import LEFT_OUT, REPLAYED
 from pysync.capture.notifications.log import (
     Notification,
     NotificationLog,
@@ -12,9 +13,11 @@ from pysync.capture.notifications.log import (
 from pysync.capture.notifications.messages import Stamp, UndecodableMessage, decode_notification
 from pysync.capture.notifications.poller import Poller, instance_of
 from pysync.capture.notifications.reader import Batch, Position, begin, read
-from pysync.capture.notifications.touched import Touched, reaches, touched
+from pysync.capture.notifications.touched import Touched, named, reaches, touched
 
 __all__ = [
+    "LEFT_OUT",
+    "REPLAYED",
     "Batch",
     "Notification",
     "NotificationLog",
@@ -28,6 +31,7 @@ __all__ = [
     "begin",
     "decode_notification",
     "instance_of",
+    "named",
     "reaches",
     "read",
     "touched",

@@ -7,7 +7,8 @@ told (rows the log has forgotten, a message that cannot be read) is reported as 
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Sequence
+from collections import Counter
+from collections.abc import Callable
 from contextlib import suppress
 from typing import Any
 
@@ -23,14 +24,13 @@ from tenacity import (
 )
 from thrift.Thrift import TException
 
-from pysync.capture.notifications.log import Notification, NotificationLog, NotificationLogEmpty, NotificationLogRefused
-from pysync.capture.notifications.messages import Stamp, UndecodableMessage, decode_notification
+from pysync.capture.notifications.log import PAGE, NotificationLog, NotificationLogEmpty, NotificationLogRefused
 from pysync.capture.notifications.reader import Batch, Position, begin, read
+from pysync.capture.notifications.rows import Rows
 from pysync.metastore.access import Where
 from pysync.metastore.client import Metastore
-from pysync.metastore.errors import MetastoreError
-from pysync.model.wire import encode_event
-from pysync.queue import Entry, EventQueue, QueueClosed, QueueFailed, QueueFull
+from pysync.metastore.errors import MetastoreCallFailed, MetastoreError
+from pysync.queue import EventQueue, QueueClosed, QueueFailed, QueueFull
 from pysync.worker import Worker
 
 _FIRST_WAIT_SECONDS = 0.2
@@ -60,14 +60,18 @@ class Poller:
         self, queue: EventQueue, source: str, where: Where, on_gap: Callable[[str], None], *, poll_seconds: float = 1.0
     ) -> None:
         self.instance = instance_of(source)
-        self._intake, self._notes = queue.intake, queue.notes
+        self._queue, self._intake, self._notes = queue, queue.intake, queue.notes
         self._source = source
         self._where = where
         self._on_gap = on_gap
         self._poll_seconds = poll_seconds
         self._position: Position | None = None
+        self._page = PAGE
         self._settled_at = time.monotonic() + _SETTLE_SECONDS  # a start, too, looks for what comes late
-        self._counts = {"events": 0, "ignored": 0, "gaps": 0}
+        self._rows = Rows(queue.intake.keep_unreadable, source, self.instance)
+        self._counts = {"events": 0, "ignored": 0, "unread": 0, "gaps": 0}
+        self._left_out: Counter[str] = Counter()
+        self._begun = self._caught_up = 0  # numbers of turns: of the last one, and of the last that left nothing
         self.worker = Worker(
             "notification-log",
             self._session,
@@ -98,8 +102,17 @@ class Poller:
             "position": position and position.last,
             "state": told["state"],
             "counts": dict(self._counts),
+            "left_out": dict(self._left_out),
             "last_error": told["last_error"],
         }
+
+    def begin_call(self) -> int:
+        """The number of the next turn: when `caught_up` is there, all that the log has now is in the queue."""
+        return self._begun + 1
+
+    def caught_up(self) -> int:
+        """The number of the last turn that read the log to its end."""
+        return self._caught_up
 
     # --- in its own thread
 
@@ -124,6 +137,7 @@ class Poller:
 
     def _turn(self, source: NotificationLog) -> bool:
         """One read; True if there is more at once."""
+        self._begun = turn = self._begun + 1
         position = self._position = self._position or self._known(source)
         try:
             current = source.expected() if not position.last else source.current()
@@ -132,24 +146,29 @@ class Poller:
             return False
         more = (current != position.last or time.monotonic() < self._settled_at) and self._read(source, current)
         self.worker.well()
+        self._caught_up = self._caught_up if more else turn
         return more
 
     def _known(self, source: NotificationLog) -> Position:
         """Where the last start ended. The first one begins here, and so does one whose note cannot be read."""
         noted = self._notes.get(self.instance)
         try:
-            if noted is not None:
+            if noted:
                 return Position.from_json(noted)
         except ValueError:
             self._gap("the position in the notification log was lost")
-        position = begin(source)
+        position = begin(source, self._page)
+        # Read first: what changes from here on is new. An empty note is a switch, which has opened its gap.
+        if noted is None and self._queue.last:
+            self._gap(f"the notification log is read from event {position.last} on; earlier changes may be missing")
         self._notes.put(self.instance, position.to_json())
         log.info("polling_started", source=self._source, position=position.last)
         return position
 
     def _read(self, source: NotificationLog, current: int) -> bool:
         position = self._position or Position(0)
-        batch = read(source, position, current)
+        batch = read(source, position, current, self._page)
+        self._page = min(PAGE, self._page * 2)
         if batch.after != position:
             self._settled_at = time.monotonic() + _SETTLE_SECONDS
             self._take(source, batch)
@@ -157,32 +176,17 @@ class Poller:
 
     def _take(self, source: NotificationLog, batch: Batch) -> None:
         """Queue what was read, then report what is missing, then move on: in this order, so that nothing is lost."""
-        entries, lost = self._decoded(source, batch.fresh)
-        self._intake.append_all(entries)
-        for reason in [batch.gap, *lost]:
+        taken = self._rows.take(batch.fresh, source.metastore, self._highest() + 1)
+        self._intake.append_all(taken.entries)
+        for reason in [batch.gap, *taken.gaps]:
             if reason is not None:
                 self._gap(reason)
         self._notes.put(self.instance, batch.after.to_json())
         self._position = batch.after
-        self._counts["events"] += len(entries)
-        self._counts["ignored"] += len(batch.fresh) - len(entries) - len(lost)
-
-    def _decoded(self, source: NotificationLog, rows: Sequence[Notification]) -> tuple[list[Entry], list[str]]:
-        """The rows as events to queue, and what cannot be read."""
-        entries: list[Entry] = []
-        lost = []
-        first = self._highest() + 1
-        for row in rows:
-            # Numbered by what is queued, not by row: rows that are left out must not look like events that never came.
-            stamp = Stamp(self._source, self.instance, first + len(entries))
-            try:
-                event = decode_notification(row, stamp, source.metastore.database)
-                if event is not None:
-                    entries.append(Entry(self.instance, event.sequence, self._source, encode_event(event)))
-            except (UndecodableMessage, ValueError) as error:  # ValueError: larger than the queue takes
-                self._intake.keep_unreadable(row.message.encode("utf-8", "backslashreplace"), str(error))
-                lost.append(str(error))
-        return entries, lost
+        self._counts["events"] += len(taken.entries)
+        self._counts["ignored"] += taken.left_out.total()
+        self._counts["unread"] += taken.unread
+        self._left_out = self._left_out + taken.left_out  # a new one: other threads read the old one
 
     def _highest(self) -> int:
         """The last sequence in the queue. Asked each time: it alone knows what of a failed append is there."""
@@ -194,7 +198,11 @@ class Poller:
         self._on_gap(reason)
 
     def _waits(self, attempt: RetryCallState) -> None:
-        self.worker.waits(str(attempt.outcome.exception() if attempt.outcome else None))
+        error = attempt.outcome.exception() if attempt.outcome else None
+        if isinstance(error, MetastoreCallFailed | NotificationLogRefused):
+            # A page of huge messages may take longer than an answer may, or more memory than the source has.
+            self._page = max(1, self._page // 4)
+        self.worker.waits(str(error))
 
 
 def _passes(error: BaseException) -> bool:

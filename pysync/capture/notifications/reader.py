@@ -70,12 +70,12 @@ class Batch:
     more: bool = False
 
 
-def begin(log: NotificationLog) -> Position:
+def begin(log: NotificationLog, page: int = PAGE) -> Position:
     """The position from which everything that is to come is new: what is in the log now counts as seen."""
     current = log.current()
     here = Position(current)
     # What was written while this reads is new, and not seen.
-    return here.past([row for row in log.scan(here.since) if row.id <= current])
+    return here.past([row for row in log.scan(here.since, page) if row.id <= current])
 
 
 def read(log: NotificationLog, position: Position, current: int, page: int = PAGE) -> Batch:
@@ -86,9 +86,9 @@ def read(log: NotificationLog, position: Position, current: int, page: int = PAG
     """
     rows, full = _rows(log, position, page)
     if not rows and current < position.last:
-        return _anew(log, f"its newest id is {current}, but pysync has read up to id {position.last}")
+        return _anew(log, page, f"its newest id is {current}, but pysync has read up to id {position.last}")
     if rows and _is_another(rows, position, full):
-        return _anew(log, f"its events up to id {position.last} are not those that pysync has read")
+        return _anew(log, page, f"its events up to id {position.last} are not those that pysync has read")
     fresh = [row for row in rows if (row.id, row.digest) not in position.seen]
     after = position.past(fresh)
     missing = _missing(fresh, position.last, after.last if full else current)
@@ -96,13 +96,15 @@ def read(log: NotificationLog, position: Position, current: int, page: int = PAG
 
 
 def _rows(log: NotificationLog, position: Position, page: int) -> tuple[list[Notification], bool]:
-    """A page of rows, and whether it is full; a larger page where all of it was seen: many rows may share an id."""
+    """The first page with a row that was not seen, and whether it is full; an older page is not kept in memory."""
+    since = position.since
     while True:
-        rows = log.after(position.since, page)
+        rows = log.after(since, page)
         full = len(rows) >= page
         if not full or any((row.id, row.digest) not in position.seen for row in rows):
             return rows, full
-        page *= 2
+        # Back by one id: more rows of the last one may follow. Where a page is all of one id, it takes a larger one.
+        page, since = (page, rows[-1].id - 1) if rows[-1].id - 1 > since else (page * 2, since)
 
 
 def _is_another(rows: Sequence[Notification], position: Position, full: bool) -> bool:
@@ -128,5 +130,5 @@ def _lost(first: int, last: int) -> str:
     )
 
 
-def _anew(log: NotificationLog, why: str) -> Batch:
-    return Batch((), begin(log), f"the notification log was reset: {why}")
+def _anew(log: NotificationLog, page: int, why: str) -> Batch:
+    return Batch((), begin(log, page), f"the notification log was reset: {why}")

@@ -37,9 +37,15 @@ def touched(metastore: Metastore, since_id: int) -> Iterator[Touched]:
     NotificationLogRefused; it does not tell whether the log reaches back that far (`reaches`).
     """
     for found in NotificationLog(metastore).scan(since_id):
-        if found.database and found.in_default_catalog:
-            names = dict.fromkeys([(found.database, found.table), *_other_names(found)])
-            yield from (_named(database, table, found) for database, table in names)
+        yield from named(found)
+
+
+def named(found: Notification) -> list[Touched]:
+    """What one row of the log names, each once; nothing if it is of no database, or of another catalog."""
+    if not (found.database and found.in_default_catalog):
+        return []
+    names = dict.fromkeys([(found.database, found.table), *(other_names(found) or ())])
+    return [_named(database, table, found) for database, table in names]
 
 
 def reaches(metastore: Metastore, since_id: int) -> bool:
@@ -54,8 +60,11 @@ def _named(database: str, table: str | None, found: Notification) -> Touched:
     return Touched(normalized(database), normalized(table) if table else None, found.kind, found.id)
 
 
-def _other_names(found: Notification) -> list[tuple[str, str]]:
-    """The names that only the message has, if it can be read."""
+def other_names(found: Notification) -> list[tuple[str, str]] | None:
+    """The names that only the message has: the old one of a renamed table, the table of a foreign key.
+
+    None if there may be such names, and the message cannot be read.
+    """
     if found.kind not in {"ALTER_TABLE", "ADD_FOREIGNKEY"}:
         return []
     try:
@@ -64,7 +73,7 @@ def _other_names(found: Notification) -> list[tuple[str, str]]:
             return [(str(message["db"]), str(message["table"]))]
         return [_of_foreign_key(text) for text in message["foreignKeyListJson"]]
     except (ValueError, KeyError, TypeError, RecursionError, UnreadableEvent):
-        return []
+        return None
 
 
 def _of_foreign_key(text: str) -> tuple[str, str]:

@@ -9,6 +9,7 @@ from typing import Any
 
 from pysync.errors import PysyncError
 from pysync.journal import Query, Reader, Record
+from pysync.model.names import TableName
 from pysync.queue import EventQueue
 from pysync.replay.drain import Drain
 from pysync.replay.mapping import NameMapping
@@ -78,8 +79,8 @@ class Why:
     ) -> dict[str, Any]:
         mapping = drain.translator.mapping
         records = _records(self.reader, drain.name, mapping, spans, request)
-        named = [replace(span, name=mapping.key(span.name)) for span in spans]
-        here = {"object": named[0].name, "spans": named, "records": records}
+        keyed = [replace(span, name=_order_key(mapping, span.name)) for span in spans]
+        here = {"object": mapping.key(spans[0].name), "spans": keyed, "records": records}
         facts = gathered(self.queue, drain, self.reader, {**known, **here})
         return _target(facts, self._verified(drain.name, facts))
 
@@ -148,6 +149,13 @@ def _records(
     with_database = reader.records(drops, _MOST_RECORDS) if databases else []
     found = [it for it in own if _is_of(it, spans, mapping)] + [it for it in with_database if _drops(it, spans)]
     return sorted(found, key=lambda it: -it.id)[:_MOST_RECORDS]
+
+
+def _order_key(mapping: NameMapping, name: str) -> str:
+    """The key by which changes of an object of the source are parked."""
+    _, dot, rest = name.partition(".")
+    is_table = dot and rest != "*" and not rest.endswith("()")
+    return mapping.order_key(TableName.parse(name)) if is_table else mapping.key(name)
 
 
 def _drops(record: Record, spans: Collection[Span]) -> bool:

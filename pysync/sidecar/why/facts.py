@@ -69,15 +69,23 @@ class Facts:
 
 def rule_against(policy: Policy, source: str) -> str | None:
     """The rule by which a target does not have an object of the source."""
+    return policy.rule_against(_object(source))
+
+
+def _deciding(policy: Policy, source: str) -> Policy:
+    return policy.deciding(_object(source))
+
+
+def _object(source: str) -> TableName | str:
     database, dot, rest = source.partition(".")
-    return policy.rule_against(database if not dot or rest.endswith("()") else TableName(database, rest))
+    return database if not dot or rest.endswith("()") else TableName(database, rest)
 
 
 def gathered(queue: EventQueue, drain: Drain, reader: Reader, known: Mapping[str, Any]) -> Facts:
     """The facts at the target of a drain.
 
-    `known` are those that the caller has: `source`, `object`, `records`, `events`, `spools`, and `spans`: its names at
-    the target.
+    `known` are those that the caller has: `source`, `object`, `records`, `events`, `spools`, and `spans`: the keys by
+    which its changes are parked.
     """
     target, policy = queue.target(drain.name), drain.translator.policy
     position = target.position()
@@ -92,7 +100,7 @@ def gathered(queue: EventQueue, drain: Drain, reader: Reader, known: Mapping[str
         object=known["object"],
         rule=rule_against(policy, known["source"]),
         ignored=_ignored(queue, policy, last) if last is not None else None,
-        suppresses_drops=policy.suppresses_drops,
+        suppresses_drops=_deciding(policy, known["source"]).suppresses_drops,
         records=known["records"],
         mode=drain.settings.mode,
         parked=parked,

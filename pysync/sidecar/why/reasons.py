@@ -7,8 +7,10 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
 
+from pysync.health import DISABLED
 from pysync.journal import Record
 from pysync.sidecar.why.facts import Facts
+from pysync.targets.watched import TRASHED
 from pysync.text import count, shortened, span
 
 _LONGEST = 300
@@ -39,7 +41,9 @@ def reasons(facts: Facts) -> list[Reason]:
     if facts.rule is not None:
         return [Reason("out_of_scope", f"{facts.source} is out of scope: {facts.rule}", "pysync plan --scope")]
     found = [*_parked(facts), *_queued(facts), *_state(facts), *_on_its_way(facts)] or [_unknown(facts)]
-    if facts.paused is not None and not facts.waiting:
+    if not facts.waiting and facts.state == DISABLED:
+        found.append(_disabled(facts, "no event of it waits"))
+    elif facts.paused is not None and not facts.waiting:
         found.append(_paused(facts, "no event of it waits"))
     return found
 
@@ -73,7 +77,9 @@ def _queued(facts: Facts) -> Iterator[Reason]:
     first, last = facts.waiting[0], facts.waiting[-1]
     what = f"{span('event', first.position, last.position)} ({last.kind})"
     waits = f"{what} of {facts.source} {'wait' if first is not last else 'waits'} in the queue"
-    if facts.paused is not None:
+    if facts.state == DISABLED:
+        yield _disabled(facts, waits)
+    elif facts.paused is not None:
         yield _paused(facts, waits)
     elif facts.state in _AWAY:
         told = f": {_short(facts.error)}" if facts.error else ""
@@ -81,6 +87,10 @@ def _queued(facts: Facts) -> Iterator[Reason]:
     else:
         behind = f"{count(facts.queued, 'event')} to replay"
         yield Reason("waiting", f"{waits}; {facts.target} has {behind}", f"pysync plan --target {facts.target}")
+
+
+def _disabled(facts: Facts, waits: str) -> Reason:
+    return Reason("disabled", f"{waits}; {facts.target} is disabled", f"pysync target enable {facts.target}")
 
 
 def _paused(facts: Facts, waits: str) -> Reason:
@@ -107,6 +117,9 @@ def _written(facts: Facts, last: Record) -> Reason:
         code = "shadowed" if last.outcome == "shadowed" else "foreign"
         hint = None if "(" in facts.source else f"pysync verify {facts.source} --target {facts.target}"
         return Reason(code, f"{last.object} {_NOT_WRITTEN[last.outcome]} ({last.operation} {at})", hint)
+    if name := _name_in_trash(last, facts.object):
+        text = f"{facts.object} was dropped at the source {at}, and moved to the trash of {facts.target}"
+        return Reason("dropped", text, f"pysync trash restore {facts.target} {name}")
     if _is_drop(last, facts.object):
         return Reason("dropped", f"{facts.object} was dropped at {facts.target} {at}, as at the source")
     if last.former == facts.object != last.object:
@@ -146,6 +159,12 @@ def _is_drop(record: Record, name: str) -> bool:
         return record.outcome in {"applied", "unchanged"}
     gone = {f"table {name}", f"database {name}"}
     return any(it.field in gone and it.new == "dropped" for it in record.differences)
+
+
+def _name_in_trash(record: Record, name: str) -> str | None:
+    """What the table is called in the trash, if the operation moved it there."""
+    told = (it.new for it in record.differences if it.field == f"table {name}" and it.new)
+    return next((it.removeprefix(TRASHED) for it in told if it.startswith(TRASHED)), None)
 
 
 def _behind(events: int) -> str:

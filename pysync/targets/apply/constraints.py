@@ -16,7 +16,7 @@ from pysync.model.names import TableName, normalized
 from pysync.model.operation import DropConstraint, PutConstraint
 from pysync.targets.apply.ownership import Ownership, ownership_of_part
 from pysync.targets.apply.tables import existing
-from pysync.targets.apply.writing import conflict
+from pysync.targets.apply.writing import conflict, taken
 from pysync.targets.base import Outcome, total
 from pysync.targets.diff import same
 from pysync.targets.store import Store
@@ -29,6 +29,8 @@ def put_constraint(store: Store, operation: PutConstraint) -> Outcome:
     found = ownership_of_part(table.parameters, operation.mark)
     if found is Ownership.NEWER:
         return Outcome.STALE
+    if found is Ownership.RIVAL:
+        raise taken(store, f"table {operation.table}", table, operation.mark)
     try:
         return total([_put(store, operation, found, columns) for columns in by_name(operation.columns)])
     except MetastoreUnsupported:

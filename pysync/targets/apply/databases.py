@@ -7,12 +7,15 @@ from typing import Any
 from pysync.model.mark import Mark
 from pysync.model.operation import DropDatabase, PutDatabase
 from pysync.targets.apply.ownership import Ownership, ownership_for_drop, ownership_of
+from pysync.targets.apply.trash import discard
 from pysync.targets.apply.writing import deletes, stamped, tell_lost, up_to_date
-from pysync.targets.base import Outcome
-from pysync.targets.hive import is_view
+from pysync.targets.base import Outcome, Rejected
+from pysync.targets.hive import is_view, name_of
 from pysync.targets.store import Store
+from pysync.text import count
 
 _DEFAULT = "default"
+_MOST_NAMED = 5  # tables in the reason of a refusal
 
 
 def put_database(store: Store, operation: PutDatabase) -> Outcome:
@@ -29,6 +32,8 @@ def put_database(store: Store, operation: PutDatabase) -> Outcome:
     found = ownership_of(True, there.parameters, operation.mark)
     if found is Ownership.NEWER:
         return Outcome.STALE
+    if found is Ownership.RIVAL:  # two databases are one at the target, which has the definition of the first
+        return Outcome.FOREIGN
     if found is Ownership.FOREIGN and (operation.database == _DEFAULT or store.settings.on_conflict != "adopt"):
         return Outcome.FOREIGN
     # What the place did not take from this event when it was first applied, it never takes: HMS 2.3 alters neither
@@ -44,7 +49,8 @@ def put_database(store: Store, operation: PutDatabase) -> Outcome:
 def drop_database(store: Store, operation: DropDatabase) -> Outcome:
     """Drop the database with the tables of its source. It stays if it is foreign, or if other tables are left in it.
 
-    A newer database stays as well, but loses the tables from before the drop.
+    A newer database stays as well, but loses the tables from before the drop. Raises Rejected instead of dropping a
+    table if the target has `cascade = false`.
     """
     there = store.database(operation.database)
     if there is None:
@@ -56,14 +62,27 @@ def drop_database(store: Store, operation: DropDatabase) -> Outcome:
     left = _drop_tables(store, operation)
     if found is Ownership.NEWER:
         return Outcome.STALE
-    if found is Ownership.FOREIGN or left:
-        return Outcome.FOREIGN if Ownership.FOREIGN in (found, *left) else Outcome.STALE
+    if found is not Ownership.OWN or left:
+        others = {Ownership.FOREIGN, Ownership.RIVAL}
+        return Outcome.STALE if others.isdisjoint((found, *left)) else Outcome.FOREIGN
     store.drop_database(operation.database, delete_data=deletes(store, operation.delete_data))
     return Outcome.APPLIED
 
 
 def _drop_tables(store: Store, operation: DropDatabase) -> list[Ownership]:
     """Drop the source's tables; returns what the tables that are left are to the source."""
+    own, left = _sorted_out(store, operation)
+    if own and not store.settings.cascade:
+        raise _holds_tables(store, operation, sorted(str(name_of(table)) for table in own))
+    if own:
+        # Views first: Hive 4 refuses to drop a table that a materialized view uses.
+        own.sort(key=is_view, reverse=True)
+        discard(store, own, operation.mark, delete_data=deletes(store, operation.delete_data))
+    return left
+
+
+def _sorted_out(store: Store, operation: DropDatabase) -> tuple[list[Any], list[Ownership]]:
+    """The tables of the source, and what the other tables of the database are to it."""
     own, left = list[Any](), list[Ownership]()
     for table in store.tables(operation.database):
         its_ownership = ownership_for_drop(True, table.parameters, operation.mark)
@@ -71,8 +90,14 @@ def _drop_tables(store: Store, operation: DropDatabase) -> list[Ownership]:
             own.append(table)
         else:
             left.append(its_ownership)
-    if own:
-        # Views first: Hive 4 refuses to drop a table that a materialized view uses.
-        own.sort(key=is_view, reverse=True)
-        store.drop_tables(own, delete_data=deletes(store, operation.delete_data))
-    return left
+    return own, left
+
+
+def _holds_tables(store: Store, operation: DropDatabase, names: list[str]) -> Rejected:
+    """The refusal of a drop that would take these tables along; the first few are named."""
+    named = ", ".join(names[:_MOST_NAMED]) + (", …" if len(names) > _MOST_NAMED else "")
+    return Rejected(
+        f"the drop of the database {operation.database} is not applied: cascade = false, and the target "
+        f"{store.settings.name!r} still has {count(len(names), 'table')} there: {named}",
+        "drop them at the target, or set cascade = true; then retry",
+    )

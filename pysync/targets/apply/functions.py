@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from pysync.model.names import normalized
 from pysync.model.operation import DropFunction, PutFunction
 from pysync.targets.apply.ownership import Ownership, ownership_of_part
@@ -45,4 +47,7 @@ def drop_function(store: Store, operation: DropFunction) -> Outcome:
 def _database_ownership(store: Store, operation: PutFunction | DropFunction) -> Ownership:
     there = store.database(operation.database)
     # A missing database is no refusal yet: some settings have it created (see `into`).
-    return Ownership.ABSENT if there is None else ownership_of_part(there.parameters, operation.mark)
+    if there is None:
+        return Ownership.ABSENT
+    # A function is no part of the one database that has the name: all that are one at the target may have functions.
+    return ownership_of_part(there.parameters, replace(operation.mark, rivals=frozenset()))

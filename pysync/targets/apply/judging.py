@@ -38,6 +38,7 @@ _OF_HOME = {
     Ownership.OWN: Verdict.DO,
     Ownership.NEWER: Verdict.STALE,
     Ownership.FOREIGN: Verdict.FOREIGN,
+    Ownership.RIVAL: Verdict.FOREIGN,
 }
 
 
@@ -127,7 +128,7 @@ class BothWays:
         if wanted is None and there is None:
             return Verdict.UNCHANGED
         its = self.stance(operation, place)
-        if its is Stance.STATE:
+        if its is Stance.STATE or (its is Stance.ECHO and _is_of_former_birth(place, operation.mark)):
             return Verdict.DO
         asked = operation.condition or Condition()
         values = getattr(wanted if wanted is not None else there, "values", None)
@@ -233,6 +234,14 @@ def _is_passed_on(operation: Operation) -> bool:
     Everything of that home comes by that way, so what comes now is newer than what is there.
     """
     return operation.mark.epoch == 0
+
+
+def _is_of_former_birth(place: Any, mark: Mark) -> bool:
+    """Whether the home has created the table anew since it wrote the one that is there: no part of it can be newer."""
+    its = Mark.read(place.parameters)
+    if its is None or its.source != mark.source or 0 in {its.created, mark.created}:
+        return False
+    return its.created != mark.created and mark.is_newer_than(its)
 
 
 def _has_parts(table: Any) -> bool:

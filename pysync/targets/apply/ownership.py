@@ -22,6 +22,7 @@ class Ownership(Enum):
     OWN = auto()  # written by this source, not later than the change at hand
     NEWER = auto()  # written by this source, from a later event: the change at hand is stale
     FOREIGN = auto()  # not written by this source
+    RIVAL = auto()  # written by this source, for another of its objects, which has the same name at the target
 
 
 def ownership_of(exists: bool, parameters: Mapping[str, str] | None, mark: Mark) -> Ownership:
@@ -31,6 +32,8 @@ def ownership_of(exists: bool, parameters: Mapping[str, str] | None, mark: Mark)
     there = Mark.read(parameters)
     if there is None or there.source != mark.source:
         return Ownership.FOREIGN
+    if mark.is_kept_out_by(there):
+        return Ownership.RIVAL
     return Ownership.NEWER if there.is_newer_than(mark) else Ownership.OWN
 
 
@@ -41,6 +44,9 @@ def ownership_for_drop(exists: bool, parameters: Mapping[str, str] | None, mark:
     """
     found = ownership_of(exists, parameters, mark)
     there = Mark.read(parameters)
+    # A drop is of one object. Whatever other one has its name by now stays.
+    if there is not None and there.source == mark.source and mark.is_of_another_than(there):
+        return Ownership.RIVAL
     # A refresh that was queued before this drop may have read the newer object, and marked it with its own, older
     # position. Only the createTime tells them apart.
     if found is Ownership.OWN and there is not None and mark.created and there.created > mark.created:
@@ -57,6 +63,8 @@ def ownership_of_part(parameters: Mapping[str, str] | None, mark: Mark) -> Owner
     there = Mark.read(parameters)
     if there is None or there.source != mark.source:
         return Ownership.FOREIGN
+    if mark.is_kept_out_by(there):
+        return Ownership.RIVAL
     newer = (mark.created and there.created > mark.created) or mark.is_before_birth_of(there)
     return Ownership.NEWER if newer else Ownership.OWN
 

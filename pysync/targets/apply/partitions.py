@@ -9,7 +9,7 @@ from pysync.model.names import DEFAULT_PARTITION, TableName
 from pysync.model.operation import DropPartitions, PutPartitions
 from pysync.targets.apply.ownership import Ownership, ownership_of_part
 from pysync.targets.apply.tables import existing
-from pysync.targets.apply.writing import conflict, deletes, tell_lost
+from pysync.targets.apply.writing import conflict, deletes, taken, tell_lost
 from pysync.targets.base import Outcome, Rejected, total
 from pysync.targets.diff import differences, same
 from pysync.targets.hive import slices
@@ -30,6 +30,8 @@ def put_partitions(store: Store, operation: PutPartitions) -> Outcome:
     found = ownership_of_part(table.parameters, operation.mark)
     if found is Ownership.NEWER:
         return Outcome.STALE
+    if found is Ownership.RIVAL:
+        raise taken(store, f"table {operation.table}", table, operation.mark)
     wanted, refused = as_kept(store, operation.table, table, operation.partitions)
     outcomes = []
     for keys in slices(list(wanted), store.batch):
@@ -141,7 +143,7 @@ def _drop(
     there = store.partitions_of(table, values)
     if not there:
         return Outcome.UNCHANGED
-    if found is Ownership.FOREIGN:
+    if found in {Ownership.FOREIGN, Ownership.RIVAL}:
         return Outcome.FOREIGN
     store.drop_partitions(table, there, delete_data=deletes(store, operation.delete_data))
     return Outcome.APPLIED

@@ -12,8 +12,9 @@ if the target keeps any.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from copy import deepcopy
+from dataclasses import replace
 from itertools import islice
 from typing import Any
 
@@ -27,7 +28,8 @@ from pysync.targets.apply.partitions import by_values, key_of
 from pysync.targets.apply.statistics import copy_statistics
 from pysync.targets.apply.tables import bring_to
 from pysync.targets.apply.transactional import refuse_transactional
-from pysync.targets.apply.writing import conflict, stamped
+from pysync.targets.apply.trash import discard
+from pysync.targets.apply.writing import conflict, stamped, taken
 from pysync.targets.base import Outcome, Rejected, Unavailable
 from pysync.targets.diff import same
 from pysync.targets.hive import is_another, name_of
@@ -44,7 +46,7 @@ def rename_table(store: Store, operation: RenameTable) -> Outcome:
     store = store.renaming()
     old, new = store.table(operation.table), store.table(operation.new_name)
     found = ownership_for_drop(old is not None, old and old.parameters, operation.mark)  # as for a drop
-    if old is None or found is Ownership.NEWER:
+    if old is None or found in {Ownership.NEWER, Ownership.RIVAL}:
         return bring_to(store, operation, operation.definition, new)
     if found is Ownership.FOREIGN:
         return _rename_foreign(store, operation, old, new)
@@ -63,13 +65,19 @@ def _is_done(new: Any | None, operation: RenameTable) -> bool:
     """Whether this event, or a later one, has written and filled the table of the new name."""
     if new is None:
         return False
-    written = Mark.read(new.parameters) == operation.mark and RENAMING_KEY not in new.parameters
+    written = _is_of(new.parameters, operation) and RENAMING_KEY not in new.parameters
     return written or _ownership(new, operation) is Ownership.NEWER
 
 
 def _is_half_done(new: Any | None, operation: RenameTable) -> bool:
     parameters = (new is not None and new.parameters) or {}
-    return Mark.read(parameters) == operation.mark and parameters.get(RENAMING_KEY) == str(operation.table)
+    return _is_of(parameters, operation) and parameters.get(RENAMING_KEY) == str(operation.table)
+
+
+def _is_of(parameters: Mapping[str, str], operation: RenameTable) -> bool:
+    """Whether the event of the operation wrote the mark; an older release wrote it without the object's name."""
+    its = Mark.read(parameters)
+    return its is not None and replace(its, object=operation.mark.object) == operation.mark
 
 
 def _rename_foreign(store: Store, operation: RenameTable, old: Any, new: Any) -> Outcome:
@@ -85,6 +93,8 @@ def _rename_own(store: Store, operation: RenameTable, old: Any, new: Any) -> Out
     # An earlier try has begun to fill the new table: it is continued, and nothing is decided again.
     if _is_half_done(new, operation):
         return _rename(store, operation, old, new)
+    if _ownership(new, operation) is Ownership.RIVAL:
+        raise taken(store, f"table {operation.new_name}", new, operation.mark)
     if _ownership(new, operation) is Ownership.FOREIGN:
         if store.settings.on_conflict == "skip":
             return Outcome.FOREIGN
@@ -98,7 +108,7 @@ def _rename_own(store: Store, operation: RenameTable, old: Any, new: Any) -> Out
     if not is_another(operation.definition, old):
         return _rename(store, operation, old, new)
     if new is not None:
-        _drop(store, new)  # an older table of that name, which is gone at the source
+        discard(store, [new], operation.mark, delete_data=False)  # an older one of that name, gone at the source
     _drop(store, old)
     return bring_to(store, operation, operation.definition, None)
 
@@ -108,7 +118,7 @@ def _rename(store: Store, operation: RenameTable, old: Any, new: Any | None) -> 
     if Capability.RENAMES in store.lacks:
         return _make_anew(store, operation, old, new)
     if new is not None:
-        _drop(store, new)
+        discard(store, [new], operation.mark, delete_data=False)
     wanted = store.as_kept(stamped(operation.definition, operation.mark))
     move(store, wanted, old)
     return Outcome.APPLIED

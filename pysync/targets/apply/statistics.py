@@ -17,6 +17,12 @@ from pysync.targets.store import Store
 _SKETCHES = frozenset({"bitVectors", "histogram"})
 """A metastore hands these out only if it is set to (metastore.stats.fetch.bitvector), so they are not compared."""
 
+_NOT_OURS = {
+    Ownership.NEWER: Outcome.STALE,
+    Ownership.FOREIGN: Outcome.FOREIGN,
+    Ownership.RIVAL: Outcome.FOREIGN,
+}
+
 
 def put_statistics(store: Store, operation: PutStatistics) -> Outcome:
     """Bring the column statistics to the source's.
@@ -27,7 +33,7 @@ def put_statistics(store: Store, operation: PutStatistics) -> Outcome:
     table = store.table(name)
     found = ownership_of_part(table.parameters, operation.mark) if table is not None else Ownership.OWN
     if table is None or found is not Ownership.OWN:
-        return {Ownership.NEWER: Outcome.STALE, Ownership.FOREIGN: Outcome.FOREIGN}.get(found, Outcome.UNCHANGED)
+        return _NOT_OURS.get(found, Outcome.UNCHANGED)
     there = store.column_statistics(table, list(operation.statistics))
     known = partial(_is_known, _knows_timestamps(store, operation))
     wanted = {part: _fitting(_kept(store, filter(known, its)), table) for part, its in operation.statistics.items()}

@@ -11,7 +11,8 @@ from pysync.model.operation import DropTable, PutTable, TableOperation
 from pysync.targets.apply.iceberg import stays
 from pysync.targets.apply.ownership import Ownership, ownership_for_drop, ownership_of, ownership_of_part
 from pysync.targets.apply.transactional import refuse_transactional
-from pysync.targets.apply.writing import conflict, deletes, into, stamped, tell_lost, up_to_date
+from pysync.targets.apply.trash import discard
+from pysync.targets.apply.writing import conflict, deletes, into, stamped, taken, tell_lost, up_to_date
 from pysync.targets.base import Incomplete, Outcome, Rejected
 from pysync.targets.hive import is_another, name_of
 from pysync.targets.store import Capability, Store
@@ -56,6 +57,8 @@ def bring_to(
     found = ownership_of(there is not None, there and there.parameters, operation.mark)
     if found is Ownership.NEWER:
         return Outcome.STALE
+    if found is Ownership.RIVAL:
+        raise taken(store, f"table {name}", there, operation.mark)
     settled = conflict(store, f"table {name}") if found is Ownership.FOREIGN else None
     if settled is not None:
         return settled
@@ -79,14 +82,14 @@ def bring_to(
 
 
 def drop_table(store: Store, operation: DropTable) -> Outcome:
-    """Drop the table if it is from this source and not newer than the one that was dropped there."""
+    """Drop or trash the table if it is from this source and not newer than the one that was dropped there."""
     there = store.table(operation.table)
     if there is None:
         return Outcome.UNCHANGED
     found = ownership_for_drop(True, there.parameters, operation.mark)
     if found is not Ownership.OWN:
         return Outcome.STALE if found is Ownership.NEWER else Outcome.FOREIGN
-    store.drop_tables([there], delete_data=deletes(store, operation.delete_data))
+    discard(store, [there], operation.mark, delete_data=deletes(store, operation.delete_data))
     return Outcome.APPLIED
 
 

@@ -25,7 +25,7 @@ log = structlog.get_logger(__name__)
 def stamped(definition: Any, mark: Mark) -> Any:
     """A copy of a database or table that carries the mark."""
     copy = copied(definition)
-    copy.parameters = {**(copy.parameters or {}), **mark.parameters(), **written(copy.parameters)}
+    copy.parameters = {**mark.on(copy.parameters), **written(copy.parameters)}
     return copy
 
 
@@ -37,7 +37,8 @@ def up_to_date(kept: Any, there: Any, mark: Mark) -> bool:
     """
     its = Mark.read(there.parameters)
     ours = its is not None and its.source == mark.source and mark.created in {0, its.created}
-    return ours and same(kept, there)
+    # A mark of an older release does not tell the object: it is written anew, once.
+    return ours and its is not None and mark.object in {"", its.object} and same(kept, there)
 
 
 def conflict(store: Store, what: str) -> Outcome | None:
@@ -49,6 +50,16 @@ def conflict(store: Store, what: str) -> Outcome | None:
     raise Rejected(
         f"{what} already exists at the target {store.settings.name!r} and is not from this source",
         'drop it at the target, or set on_conflict = "adopt" or "skip"',
+    )
+
+
+def taken(store: Store, name: object, there: Any, mark: Mark) -> Rejected:
+    """The refusal of an object whose name at the target is that of another object of the source."""
+    its = Mark.read(there.parameters)
+    return Rejected(
+        f"{name} at the target {store.settings.name!r} is the copy of {its.object if its else '?'}, and {mark.object} "
+        "of the source would overwrite it",
+        "give one of the two another name at the target (databases, tables), or exclude it",
     )
 
 

@@ -6,12 +6,12 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 
 from pysync.model.definition import STATISTICS, WRITTEN_PARAMETERS_KEY
-from pysync.model.mark import EVENT_KEY, SOURCE_KEY, Mark
+from pysync.model.mark import MARK_KEYS, Mark
 from pysync.targets.athena.quoting import UnsayableError
 
 # What the DDL engine writes by itself, whatever it is told.
 _ENGINES = frozenset({"transient_lastDdlTime", "last_modified_by", "last_modified_time", "EXTERNAL"})
-_MARKS = frozenset({SOURCE_KEY, EVENT_KEY, WRITTEN_PARAMETERS_KEY})
+_MARKS = MARK_KEYS | {WRITTEN_PARAMETERS_KEY}
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,11 +85,11 @@ def marks(parameters: Mapping[str, str] | None) -> dict[str, str]:
 
 
 def has_mark_of(wanted: Mapping[str, str] | None, there: Mapping[str, str] | None) -> bool:
-    """Whether the object has the mark of the same source and creation, whichever event wrote it."""
+    """Whether the object has the mark of the same source, object and creation, whichever event wrote it."""
     mine, its = Mark.read(wanted), Mark.read(there)
     if mine is None or its is None:
         return mine is None
-    return mine.source == its.source and mine.created in {0, its.created}
+    return mine.source == its.source and mine.created in {0, its.created} and mine.object in {"", its.object}
 
 
 def said(*builders: Callable[[], Iterable[str]]) -> Decision:

@@ -25,6 +25,7 @@ class HmsSettings(TargetSettings):
     """A `[[targets]]` table of `kind = "hms"`."""
 
     goes_both_ways = True
+    has_trash = True
 
     kind: Literal["hms"]
     metastore: AddressList = Field(description="Address of the metastore: thrift://host:port, or several with commas.")

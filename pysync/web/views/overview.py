@@ -152,7 +152,7 @@ def target_stage(target: Status) -> Stage:
 
 def state_of(target: Status) -> str:
     """The state in words; of one that runs also what is wrong with it."""
-    if target.get("paused"):
+    if target.get("paused") and target["state"] != "disabled":
         return "paused"
     if target["state"] != "running":
         return str(target["state"])

@@ -12,6 +12,7 @@ from pysync.web.views.tones import BAD, GOOD, IDLE, WARN, worst
 _REASONS = {
     "applied": GOOD,
     **dict.fromkeys(("waiting", "in_spool", "paused", "brake", "target_away", "gap_open"), WARN),
+    "disabled": IDLE,
     **dict.fromkeys(("parked", "foreign"), BAD),
 }
 _COMPARED = {True: "it had drifted", False: "no drift", None: "not known whether it had drifted"}

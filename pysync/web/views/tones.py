@@ -13,6 +13,7 @@ _STATES = {
     "finished": GOOD,
     "heard": GOOD,
     "shadow": IDLE,
+    "disabled": IDLE,
     "starting": IDLE,
     "expected": IDLE,
     "waiting": WARN,
@@ -43,6 +44,8 @@ def of_outcome(outcome: str) -> str:
 
 def of_target(target: Mapping[str, Any]) -> str:
     """The tone of a target as a whole: its state, and whether anything is parked or has drifted."""
+    if target.get("state") == "disabled":
+        return IDLE
     own = of_state("paused" if target.get("paused") else str(target.get("state")))
     has_drifted = bool((target.get("verify") or {}).get("drift"))
     return worst([own, WARN if target.get("parked") or has_drifted else GOOD])

@@ -6,9 +6,10 @@ import re
 from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
+from pysync.model.mark import MARK_KEYS
+
 _OWN = frozenset(
-    {"transient_lastDdlTime", "last_modified_by", "last_modified_time"}
-    | {"pysync.source", "pysync.event", "pysync.parameters"}
+    {"transient_lastDdlTime", "last_modified_by", "last_modified_time"} | MARK_KEYS | {"pysync.parameters"}
 )
 _STATISTICS = frozenset({"COLUMN_STATS_ACCURATE", "numFiles", "numRows", "rawDataSize", "totalSize", "numPartitions"})
 _KINDS = {1: "USER", 2: "ROLE", 3: "GROUP"}

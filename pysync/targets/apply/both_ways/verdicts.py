@@ -10,7 +10,7 @@ import structlog
 
 from pysync.model.again import Again
 from pysync.model.home import since
-from pysync.model.mark import EVENT_KEY, SOURCE_KEY, Mark
+from pysync.model.mark import MARK_KEYS, Mark
 from pysync.model.operation import DatabaseOperation, Operation, SayAgain
 from pysync.targets.apply.judging import BothWays, Verdict
 from pysync.targets.apply.writing import stamped
@@ -118,7 +118,7 @@ def marked(judge: BothWays, operation: Operation, definition: Any, there: Any | 
 
 def unmark(item: Any) -> None:
     """Remove the mark from a database or table, in place."""
-    item.parameters = {k: v for k, v in (item.parameters or {}).items() if k not in {SOURCE_KEY, EVENT_KEY}}
+    item.parameters = {k: v for k, v in (item.parameters or {}).items() if k not in MARK_KEYS}
 
 
 def up_to_date(wanted: Any, there: Any) -> bool:

@@ -30,6 +30,7 @@ final class Delivery {
     private final Outbox outbox;
     private final Presence presence;
     private final Worker[] workers;
+    private final Reporter reporter;
 
     /** An event that is serialised while its callback runs. */
     interface Draft {
@@ -49,6 +50,8 @@ final class Delivery {
             new Worker(outbox.syncer, "pysync-spool-syncer"),
             new Worker(shipper, "pysync-spool"),
         };
+        Sidecar told = new Sidecar(new Bridge(settings));
+        this.reporter = new Reporter(told, settings, presence, this::reportWhenDelivered);
     }
 
     static Delivery of(Settings settings) {
@@ -59,9 +62,7 @@ final class Delivery {
         Delivery delivery = new Delivery(settings);
         delivery.keepWorking();
         delivery.presence.begin(settings.deadlineMs);
-        Sidecar told = new Sidecar(new Bridge(settings));
-        Reporter reporter = new Reporter(told, settings, delivery.presence, delivery::reportWhenDelivered);
-        Bridge.daemon(reporter, "pysync-report").start();
+        Bridge.daemon(delivery.reporter, "pysync-report").start();
         Goodbye.atTheEnd(settings.deadlineMs, delivery::end);
         return delivery;
     }
@@ -118,8 +119,9 @@ final class Delivery {
 
     /** How far we are, once all that is delivered. */
     private String reportWhenDelivered() throws InterruptedException {
+        String heard = reporter.heard(); // before the number: what changed before we heard it is in that
         long sequence = sequences.get();
         outbox.awaitDelivery();
-        return Reporter.json(instance, settings.source, sequence, outbox.lost(), 0);
+        return Reporter.json(instance, settings.source, sequence, outbox.lost(), heard);
     }
 }

@@ -10,12 +10,17 @@ import java.util.concurrent.Callable;
  */
 final class Reporter implements Runnable {
     private static final long PERIOD_MS = 2_000;
+    /** Somebody waits for the next report: {@code ok TICKET soon}. */
+    private static final long SOON_MS = 50;
+    private static final int LONGEST_TICKET = 64;
 
     private final Sidecar sidecar;
     private final long deadlineMs;
     private final Callable<String> next;
     private final Presence presence;
     private final String source;
+    /** What the sidecar answered last. The next report tells it, so the sidecar knows which report came after what. */
+    private volatile String heard = "";
 
     /** {@code next} gives the report, and waits until one may be sent: what the spool held is then delivered. */
     Reporter(Sidecar sidecar, Settings settings, Presence presence, Callable<String> next) {
@@ -30,17 +35,28 @@ final class Reporter implements Runnable {
     public void run() {
         while (true) {
             try {
-                sidecar.report(next.call(), deadlineMs);
-                presence.tellOfDead(dead -> sidecar.report(ended(dead, source), deadlineMs));
-                Thread.sleep(PERIOD_MS);
+                String[] answer = sidecar.report(next.call(), deadlineMs).split(" ");
+                heard = answer.length > 1 && answer[1].length() <= LONGEST_TICKET ? answer[1] : "";
+                presence.tellOfDead(dead -> Sidecar.hasNoted(sidecar.report(ended(dead, source), deadlineMs)));
+                Thread.sleep(answer.length > 2 ? SOON_MS : PERIOD_MS);
             } catch (Exception e) {
                 // An interrupt of our own thread, which nobody means.
             }
         }
     }
 
+    /** What was heard last: to be asked before the number that a report tells. */
+    String heard() {
+        return heard;
+    }
+
     static String json(String instance, String source, long sequence, long lost, long waiting) {
         return "{" + common(instance, source, sequence, lost, waiting) + "}";
+    }
+
+    /** One of those that come every two seconds. */
+    static String json(String instance, String source, long sequence, long lost, String heard) {
+        return "{" + common(instance, source, sequence, lost, 0) + ", \"heard\": " + quoted(heard) + "}";
     }
 
     /** Of a process that is dead: how far it was, nobody knows any more. */

@@ -41,14 +41,20 @@ final class Sidecar {
         }
     }
 
-    /** Whether it has noted it. An older sidecar answers with an error, which is not worth a line every two seconds. */
-    boolean report(String json, long deadlineMs) {
+    /** Its answer; empty if there was none. An older sidecar's error is not worth a line every two seconds. */
+    String report(String json, long deadlineMs) {
         try {
             bridge.connect(deadlineMs);
-            return NOTED.equals(bridge.report(json, deadlineMs));
+            String answer = bridge.report(json, deadlineMs);
+            return answer == null ? "" : answer;
         } catch (Throwable anEventTellsMoreOfTrouble) {
-            return false;
+            return "";
         }
+    }
+
+    /** Whether it has noted a report, by its answer. */
+    static boolean hasNoted(String answer) {
+        return NOTED.equals(answer);
     }
 
     private static String troubleOf(Throwable problem) {

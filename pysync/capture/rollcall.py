@@ -1,0 +1,77 @@
+"""Roll calls: whether every listener has told of itself since a moment, and so whether its changes of before have come.
+
+The answer to a listener's report names the newest roll call, and the listener's next report tells which one it has
+heard. It asks for that before it asks how many events there are. So a report that has heard of a roll call counts every
+event whose callback had ended when the roll call began, whatever the clocks say and however long reports take.
+"""
+
+from __future__ import annotations
+
+import re
+import secrets
+import threading
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+_HEARD = re.compile(r"([0-9a-f]{8})-([0-9]{1,15})")
+_MOST = 1000  # listeners; whoever has the token can make names up
+
+
+@dataclass(frozen=True, slots=True)
+class Answered:
+    """The newest roll call that a listener has heard, and the last number that it had given to an event since then.
+
+    `call` is -1 for a listener of an older release, which does not tell.
+    """
+
+    call: int
+    sequence: int
+
+
+@dataclass(slots=True)
+class RollCalls:
+    """The roll calls of this process, from any thread. Listeners that heard one of another process have heard none."""
+
+    _process: str = field(default_factory=lambda: secrets.token_hex(4))
+    _newest: int = 0
+    _answers: dict[str, Answered] = field(default_factory=dict)
+    _lock: threading.Lock = field(default_factory=threading.Lock)
+
+    def begin(self) -> int:
+        """Begin a roll call; returns its number. It is over for a listener whose `answered` has that number or more."""
+        with self._lock:
+            self._newest += 1
+            return self._newest
+
+    def told(self, instance: str, sequence: int, report: Mapping[str, Any]) -> str:
+        """Note a report of a listener; returns what to answer.
+
+        `ok`, and for a listener that can hear it the newest roll call, with `soon` if it has not heard of that before.
+        """
+        heard = report.get("heard")
+        if report.get("waiting") != 0:  # sent before what waits there: it says nothing of what has come
+            return "ok"
+        call = self._heard(heard) if isinstance(heard, str) else -1
+        with self._lock:
+            known = self._answers.get(instance)
+            # One that can hear also sends reports of another kind, which do not tell.
+            if known is None or call >= 0:
+                self._note(instance, Answered(call, sequence))
+            newest = self._newest
+        if call < 0:
+            return "ok"
+        return f"ok {self._process}-{newest}" + (" soon" if call < newest else "")
+
+    def answered(self, instance: str) -> Answered | None:
+        """What a listener has answered last; None if it has not reported to this process."""
+        with self._lock:
+            return self._answers.get(instance)
+
+    def _note(self, instance: str, answered: Answered) -> None:
+        if len(self._answers) < _MOST or instance in self._answers:
+            self._answers[instance] = answered
+
+    def _heard(self, text: str) -> int:
+        found = _HEARD.fullmatch(text)
+        return int(found[2]) if found and found[1] == self._process else 0

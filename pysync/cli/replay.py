@@ -1,0 +1,193 @@
+"""`pysync replay`: what a target has lost of a part of the history, once more."""
+
+from __future__ import annotations
+
+import time
+from collections import Counter
+from collections.abc import Callable, Mapping
+from functools import partial
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+from pysync.cli.arguments import Bound, bound
+from pysync.cli.arguments import table as parsed_table
+from pysync.cli.output import AsJson, ConfigFile, TargetName, ask_about, print_json, print_table, progress, say
+from pysync.cli.replay_progress import so_far
+from pysync.control.client import NoSidecar
+from pysync.errors import PysyncError
+from pysync.model.names import TableName
+from pysync.text import count, span
+
+_POLL_SECONDS = 0.5
+_MOST = 50
+_BOUND = "POSITION|TIME"
+
+Ask = Callable[[Mapping[str, Any]], dict[str, Any]]
+Tell = Callable[[str], None]
+
+
+def register(app: typer.Typer) -> None:
+    """Add this command to `app`."""
+    app.command()(replay)
+
+
+def replay(
+    config: ConfigFile,
+    target: TargetName,
+    *,
+    begin: Annotated[
+        Bound,
+        typer.Option("--from", metavar=_BOUND, parser=bound, help="The first event, or when it arrived."),
+    ],
+    end: Annotated[
+        Bound | None,
+        typer.Option("--to", metavar=_BOUND, parser=bound, help="The last event. Default: the newest one."),
+    ] = None,
+    table: Annotated[
+        TableName | None,
+        typer.Option(metavar="DB.TABLE", parser=parsed_table, help="Replay only events of this table of the source."),
+    ] = None,
+    dry_run: Annotated[bool, typer.Option("--dry-run", help="Show what would be refreshed. Changes nothing.")] = False,
+    as_json: AsJson = False,
+) -> None:
+    """Apply a part of the history to a target again, for example after a backup of the target was restored.
+
+    pysync reads every database and table that these events touched at the source, as it is now, and writes what the
+    target lacks: nothing is undone that came later. The limits for drops apply. Positions and arrival times are those
+    of `pysync events`; [queue] retain sets how far they reach back.
+
+    A running sidecar does the work. If none runs, this process does it. After a kill, run the command again. Exit code
+    1 if events were parked.
+    """
+    request = {**_told("from", begin), **_told("to", end), "source_table": str(table) if table else None}
+    if dry_run:
+        _show(_counted(config, target, request), as_json=as_json)
+        return
+    try:
+        status = _by_the_sidecar(config, target, request)
+    except NoSidecar:
+        status = _by_itself(config, target, request)
+    _print(target, status, as_json=as_json)
+
+
+def _told(name: str, found: Bound | None) -> dict[str, Any]:
+    return {} if found is None else {name: found.position, f"{name}_time": found.time}
+
+
+# --- the replay
+
+
+def _by_the_sidecar(config: Path, target: str, request: Mapping[str, Any]) -> dict[str, Any]:
+    """Ask the running sidecar, and follow it to the end. Raises NoSidecar when none runs."""
+    ask_about(config, target, "replay", **request)
+    try:
+        with progress(f"replay at {target}") as tell:
+            while not _is_over(found := _of(ask_about(config, None, "status"), target)):
+                tell(_so_far(found))
+                time.sleep(_POLL_SECONDS)
+    except NoSidecar as error:
+        raise PysyncError(
+            "the sidecar stopped during the replay", "start the sidecar again: the replay continues"
+        ) from error
+    except KeyboardInterrupt:
+        say(f"the replay continues in the sidecar; see: pysync status {target}", err=True)
+        raise
+    return found
+
+
+def _by_itself(config: Path, target: str, request: Mapping[str, Any]) -> dict[str, Any]:
+    from pysync import logs  # noqa: PLC0415 - only a process without a sidecar needs the targets' clients
+    from pysync.config import load_config  # noqa: PLC0415
+    from pysync.jobs.oneoff import replay_once  # noqa: PLC0415
+
+    loaded = load_config(config)
+    logs.configure("error", loaded.log.format)  # the progress tells the rest
+    try:
+        with progress(f"replay at {target}") as tell:
+            return _of(replay_once(loaded, target, request, partial(_follow, target, tell)), target)
+    except KeyboardInterrupt:
+        say("stopped; run the command again to continue", err=True)
+        raise
+
+
+def _follow(target: str, tell: Tell, status: Mapping[str, Any]) -> None:
+    tell(_so_far(_of(status, target)))
+
+
+def _of(status: Mapping[str, Any], target: str) -> dict[str, Any]:
+    """The replay of a target in a status, with the target's state."""
+    found = next((it for it in status["targets"] if it["name"] == target), None)
+    if found is None or found["replay"] is None:
+        raise PysyncError("the replay is gone from the queue", "if the queue was removed, the history is gone, too")
+    return {"target": target, **found["replay"], "parked": found["parked"], "paused": found["paused"]}
+
+
+def _is_over(found: Mapping[str, Any]) -> bool:
+    return found["state"] in {"finished", "failed"}
+
+
+def _so_far(found: Mapping[str, Any]) -> str:
+    return f"paused: {found['paused']['reason']}" if found["paused"] else so_far(found)
+
+
+def _print(target: str, found: dict[str, Any], *, as_json: bool) -> None:
+    if as_json:
+        print_json({key: value for key, value in found.items() if key != "paused"})
+    elif found["state"] == "finished":
+        say(f"replay at {target}: {so_far(found)}")
+        if found["parked"]:
+            say(f"target {target} refused {count(found['parked'], 'event')}; see: pysync parked list {target}")
+    if found["state"] == "failed" and not as_json:
+        raise PysyncError(found["reason"])
+    if found["parked"] or found["state"] == "failed":
+        raise typer.Exit(1)
+
+
+# --- the dry run
+
+
+def _counted(config: Path, target: str, request: Mapping[str, Any]) -> dict[str, Any]:
+    try:
+        return _gathered(lambda it: ask_about(config, target, "replay plan", **it), request)
+    except NoSidecar:
+        from pysync.config import load_config  # noqa: PLC0415 - as above
+        from pysync.jobs.replaying import asked  # noqa: PLC0415
+
+        with asked(load_config(config), target) as ask:
+            return _gathered(ask, request)
+
+
+def _gathered(ask: Ask, request: Mapping[str, Any]) -> dict[str, Any]:
+    """One answer out of as many as it takes: each covers a part of the range."""
+    objects, unreadable, events = Counter[str](), 0, 0
+    with progress("reading the history") as tell:
+        found = answer = ask(request)
+        while True:
+            objects.update(answer["objects"])
+            events, unreadable = events + answer["events"], unreadable + answer["unreadable"]
+            if answer["next"] is None:
+                break
+            tell(f"position {answer['next']} of {answer['last']}")
+            rest = {"from": answer["next"], "to": found["last"], "source_table": request.get("source_table")}
+            answer = ask(rest)
+    listed = [{"name": name, "events": number} for name, number in sorted(objects.items())]
+    same = {key: found[key] for key in ("target", "first", "last")}
+    return {**same, "events": events, "objects": listed, "unreadable": unreadable}
+
+
+def _show(found: dict[str, Any], *, as_json: bool) -> None:
+    if as_json:
+        print_json(found)
+        return
+    objects = found["objects"]
+    rows = [(it["name"], it["events"]) for it in objects[:_MOST]]
+    if rows:
+        print_table(f"replay at {found['target']}", ("database or table", "events"), rows)
+    if len(objects) > _MOST:
+        say(f"and {len(objects) - _MOST} more: --json")
+    events = span("event", found["first"], found["last"])
+    say(f"{found['target']}: {count(len(objects), 'object')} to refresh, of {events}")
+    if found["unreadable"]:
+        say(f"{count(found['unreadable'], 'event')} cannot be read: what they touched is not known")

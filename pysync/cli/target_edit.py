@@ -1,0 +1,96 @@
+"""What commands that change pysync.toml have in common: they make the change or show it, and say what came of it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Annotated, Any, NamedTuple
+
+import typer
+
+from pysync import logs
+from pysync.cli.output import print_json, progress, say
+from pysync.config_file.file import Change, drafted
+from pysync.config_file.statements import Key
+from pysync.config_file.targets import Setting, key_of, setting_of
+from pysync.errors import UsageError
+from pysync.jobs.reconfiguring import Done, reconfigure
+from pysync.sidecar.registry import Act
+
+DryRun = Annotated[bool, typer.Option("--dry-run", help="Only show how the file would change.")]
+Yes = Annotated[bool, typer.Option("--yes", help="Do not ask for confirmation.")]
+
+
+@dataclass(frozen=True, slots=True)
+class Edit:
+    """A change of the file, what to say of the target then, and what it means for the queue."""
+
+    config: Path
+    target: str
+    said: str
+    change: Change
+    act: Act | None = None
+
+    def run(self, decided: str | None = None) -> Done:
+        """Make the change; raises what `reconfigure` raises."""
+        logs.configure("error", "console")
+        why = f"target {self.target} {self.said}"
+        with progress("waiting for the sidecar") as tell:
+            return reconfigure(self.config, self.change, act=self.act, decided=decided, why=why, tell=tell)
+
+    def show(self, *, as_json: bool) -> None:
+        """Print how the file would change. Raises UsageError with the problems of the result."""
+        lines = drafted(self.config, self.change).diff()
+        if as_json:
+            print_json({"target": self.target, "diff": lines})
+            return
+        for line in lines or [f"{self.config} would not change"]:
+            say(line)
+
+    def print(self, done: Done, **more: Any) -> None:
+        """Print what came of it as JSON, with `more`."""
+        taken = None if done.taken is None else list(done.taken)
+        told = {"target": self.target, "written": done.written, "changes": taken, "diff": done.draft.diff()}
+        print_json({**told, **more})
+
+    def tell(self, done: Done) -> None:
+        """Say what came of it."""
+        if not done.written and not done.taken:
+            say(f"target {self.target} is as it should be; nothing was changed")
+            return
+        after = "; no sidecar runs: it counts from the next start on" if done.taken is None else ""
+        say(f"target {self.target} {self.said}{after}")
+
+
+def change_or_show(edit: Edit, *, dry_run: bool, as_json: bool) -> None:
+    """Make a change that nobody has to be asked about, or show it."""
+    if dry_run:
+        edit.show(as_json=as_json)
+        return
+    done = edit.run()
+    if as_json:
+        edit.print(done)
+    else:
+        edit.tell(done)
+
+
+def setting(value: Any) -> Setting:
+    """A setting of a target, written KEY=VALUE."""
+    try:
+        return setting_of(str(value))
+    except UsageError as error:
+        raise typer.BadParameter(str(error)) from None
+
+
+class Unset(NamedTuple):
+    """A key of a target that is to be removed."""
+
+    key: Key
+
+
+def key(value: Any) -> Unset:
+    """A key of a target."""
+    try:
+        return Unset(key_of(str(value)))
+    except UsageError as error:
+        raise typer.BadParameter(str(error)) from None

@@ -1,0 +1,171 @@
+"""`pysync wait`: until a target has what the source has now, or shows it as it was at one moment."""
+
+from __future__ import annotations
+
+import subprocess
+import time
+from collections.abc import Callable, Sequence
+from functools import partial
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+from pysync.cli.arguments import database_or_table, number, period
+from pysync.cli.output import AsJson, ConfigFile, assert_target, one_target, print_json, progress, say
+from pysync.control.client import NoSidecar, ask
+from pysync.errors import PysyncError, UsageError
+from pysync.sections import load_outline
+
+LATE = 3
+"""The exit code when the time is over."""
+_AWAY_SECONDS = 1.0
+
+_ForId = Annotated[
+    int | None,
+    typer.Option(
+        "--for-id",
+        metavar="ID",
+        parser=number(1),
+        help="Wait for all changes up to this event id of the source's notification log.",
+    ),
+]
+_Now = Annotated[
+    bool, typer.Option("--now", help="Wait for all changes that were made before this command. This is the default.")
+]
+_Consistent = Annotated[
+    bool,
+    typer.Option("--consistent", help="Wait until the target shows the database as the source had it at one moment."),
+]
+_Timeout = Annotated[
+    float, typer.Option("--timeout", metavar="TIME", parser=period, show_default="5m", help="Give up after this time.")
+]
+_Hold = Annotated[
+    float,
+    typer.Option(
+        "--hold",
+        metavar="TIME",
+        parser=period,
+        show_default="1m",
+        help="With --consistent: how long later changes of the database may be held back at the target, at most.",
+    ),
+]
+
+Json = dict[str, Any]
+
+
+def register(app: typer.Typer) -> None:
+    """Add this command to `app`."""
+    app.command()(wait)
+
+
+def wait(
+    config: ConfigFile,
+    name: Annotated[
+        str,
+        typer.Argument(
+            metavar="DB|DB.TABLE", parser=database_or_table, help="The database or table, by its name at the source."
+        ),
+    ],
+    command: Annotated[
+        list[str] | None,
+        typer.Argument(metavar="COMMAND", help="With --consistent: run this (after --) while the database is held."),
+    ] = None,
+    *,
+    target: Annotated[str | None, one_target("The target. Needed if there are several.")] = None,
+    for_id: _ForId = None,
+    now: _Now = False,
+    consistent: _Consistent = False,
+    timeout: _Timeout = 300.0,
+    hold: _Hold = 60.0,
+    as_json: AsJson = False,
+) -> None:
+    """Wait until a target has all changes of a database or table that the source had when the command began.
+
+    That covers changes that are still in a listener's spool, and those that a refresh has yet to read. A change counts
+    from when its call at the metastore has returned.
+
+    With --consistent the target shows the database as the source had it at one moment, at this one or later, when the
+    command returns. Later changes of this database are held back for that, and while COMMAND runs, for --hold at most.
+    Other databases go on.
+
+    Exit code 0 when it is so; 1 if it cannot be (parked, paused, held by the brake, out of scope), and the output says
+    what to do; 2 for wrong arguments; 3 when --timeout is over, and the output says what it waited for. With COMMAND:
+    that command's exit code, or 1 if the hold ended before the command did. JSON format: docs/consistency.md.
+    """
+    _assert_fits(command, for_id, now=now, consistent=consistent)
+    outline = load_outline(config)
+    assert_target(config, target, outline.targets)
+    wanted = target or _only(outline.targets)
+    request: Json = {"object": name, "target": wanted, "event_id": for_id}
+    if consistent:
+        request |= {"consistent": True, "hold": hold}
+    found = _waited(partial(ask, outline.directory), request, timeout)
+    released: Json = {}
+    code = {"there": 0, "cannot": 1}.get(found["state"], LATE)
+    if consistent:
+        code, released = _used(outline.directory, found, code, command or ())
+    _tell({**{key: it for key, it in found.items() if key != "wait"}, **released}, timeout, as_json)
+    if code:
+        raise typer.Exit(code)
+
+
+def _assert_fits(command: Sequence[str] | None, for_id: int | None, *, now: bool, consistent: bool) -> None:
+    if for_id is not None and (now or consistent):
+        raise UsageError(f"--for-id and {'--now' if now else '--consistent'} exclude each other", "give one of them")
+    if command and not consistent:
+        raise UsageError("a COMMAND is run only while a database is held", "add --consistent")
+
+
+def _only(targets: Sequence[str]) -> str:
+    if len(targets) != 1:
+        raise UsageError("there are several targets", f"add --target with one of: {', '.join(targets)}")
+    return targets[0]
+
+
+def _waited(asked: Callable[..., Json], request: Json, timeout: float) -> Json:
+    """The last answer: it is over, or the time is. A sidecar that is restarted meanwhile is waited for."""
+    until, wait = time.monotonic() + timeout, None
+    with progress(f"waiting for {request['object']} at {request['target']}") as tell:
+        while True:
+            try:
+                found = asked("wait", **request, wait=wait, within=until - time.monotonic())
+                wait = found["wait"]
+            except NoSidecar as error:
+                if wait is None:
+                    raise  # it never ran
+                found = {"state": "waits", "code": "no_sidecar", "text": error.message, "hint": error.hint}
+                found |= {"position": None, "wait": wait}
+                time.sleep(_AWAY_SECONDS)
+            tell(found["text"])
+            if found["state"] != "waits" or time.monotonic() >= until:
+                return found
+
+
+def _used(directory: Path, found: Json, code: int, command: Sequence[str]) -> tuple[int, Json]:
+    """Run the command while the database is held, and let it go on; returns the exit code, and what to tell of it."""
+    if code == 0 and command:
+        try:
+            ran = subprocess.run(command, check=False).returncode
+        except OSError as error:
+            ask(directory, "wait end", wait=found["wait"])
+            raise PysyncError(f"cannot run {command[0]}: {error.strerror}", "write a command that exists") from error
+        held = bool(ask(directory, "wait end", wait=found["wait"])["held"])
+        return (ran if held else ran or 1), {"held": held, "exit_code": ran}
+    held = bool(ask(directory, "wait end", wait=found["wait"])["held"])
+    return code, {"held": held} if code == 0 else {}
+
+
+def _tell(found: Json, timeout: float, as_json: bool) -> None:
+    if as_json:
+        print_json(found)
+        return
+    hint = f"; {found['hint']}" if found["hint"] else ""
+    if found["state"] == "waits":
+        say(f"pysync: not within {timeout:g} s: {found['text']}{hint}", err=True)
+    elif found["state"] == "cannot":
+        say(f"pysync: {found['text']}{hint}", err=True)
+    else:
+        say(f"{found['text']}.")
+    if found.get("held") is False:
+        say("pysync: the hold ended too early; the target may have shown later changes; use a longer --hold", err=True)

@@ -1,0 +1,64 @@
+"""What a load of a dump would do, told before it is done. The dump, the targets and the queue are only read."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Sequence
+from contextlib import closing
+from typing import Any
+
+from pysync.config import Config
+from pysync.dump.index import Dump
+from pysync.dump.read import DumpReader
+from pysync.jobs.load_guard import Survey
+from pysync.jobs.loading import is_whole, replaced_by
+from pysync.jobs.scope_plan import kept_scopes
+from pysync.model.describe import describe
+from pysync.model.mark import Mark
+from pysync.model.operation import DropPartitions, Operation, Refresh
+from pysync.replay.leaving import leaving
+from pysync.replay.translate import Translator
+from pysync.resync.rescoping import KeptScope, scopes_of
+from pysync.targets.base import Target
+from pysync.targets.kinds import target_kind
+from pysync.targets.settings import TargetSettings
+
+
+def load_plans(config: Config, dump: Dump, targets: Sequence[str]) -> list[dict[str, Any]]:
+    """What the load comes to at each of these targets, as JSON values (docs/dump.md). Changes nothing.
+
+    Whether the dump is too old, or does not follow the one before, is not looked at. Raises PysyncError for a target or
+    a queue that cannot be read.
+    """
+    kept = kept_scopes(config.queue.directory)
+    whole = is_whole(dump, config, targets)
+    found = [it for it in config.targets if it.name in targets]
+    return [_plan(it, dump, kept.get(it.name), whole=whole) for it in found]
+
+
+def _plan(settings: TargetSettings, dump: Dump, kept: KeptScope | None, *, whole: bool) -> dict[str, Any]:
+    translator = Translator.of(settings)
+    with closing(target_kind(settings.kind).open(settings)) as target, DumpReader(dump) as reader:
+        survey = Survey(reader, target, translator, dump.manifest, 0, whole)
+        drops = [*survey.drops(), *_leaving(dump, scopes_of(settings, kept), translator, target)]
+    put = sorted(str(translator.mapping.table(it)) for it in dump.tables() if translator.policy.takes_table(it))
+    applies = settings.drops == "apply"
+    return {
+        "target": settings.name,
+        "put": put,
+        "drop": [_named(it) for it in drops] if applies else [],
+        "drops": sum(it.drops for it in drops) if applies else 0,
+        "max_drops_per_window": settings.max_drops_per_window,
+    }
+
+
+def _leaving(dump: Dump, scopes: Sequence[Any], translator: Translator, target: Target) -> Iterator[Operation]:
+    """The drops of what a replaced policy took, and the new one does not."""
+    replaced = replaced_by(dump.manifest)
+    if replaced:
+        origin: dict[str, Any] = {"mark": Mark(dump.manifest.source, 0, 0), "visited": (dump.manifest.source,)}
+        yield from leaving(target, translator, Refresh(former=json.dumps(scopes), replaced=replaced, **origin))
+
+
+def _named(operation: Operation) -> str:
+    return describe(operation).removeprefix("drop ") if isinstance(operation, DropPartitions) else operation.key

@@ -1,0 +1,120 @@
+"""REPL DUMP, REPL LOAD and REPL STATUS: the commands of Hive, as dumps and loads (docs/repl.md)."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Literal
+
+from pysync.config import Config
+from pysync.dump.index import Dump
+from pysync.dump.manifest import Manifest
+from pysync.dump.read import DumpReader
+from pysync.dump.root import Cleaned, clean, new_directory
+from pysync.dump.scope import scope_of
+from pysync.dump.taken import Taken, by_scope, load_notes
+from pysync.errors import UsageError
+from pysync.jobs.dumping import Tell, Wanted, dump_once
+from pysync.jobs.repl_settings import DumpOptions, dump_options
+from pysync.model.names import TableName
+from pysync.replay.mapping import NameMapping
+from pysync.replay.policy import Policy
+from pysync.replay.repl_statement import ReplDump, ReplLoad, ReplStatus
+from pysync.targets.settings import TargetSettings
+
+
+def root_of(config: Config, statement: ReplDump, root: Path | None) -> Path:
+    """The root of the dump: that in WITH, else `root`, else `[dump] root`. Raises UsageError where there is none."""
+    place = dump_options(statement.settings).root or root or config.dump.root
+    if place is None:
+        raise UsageError("it is not known where to write the dump", "set [dump] root, or give --root DIRECTORY")
+    return place.absolute()
+
+
+def clean_root(config: Config, statement: ReplDump, root: Path) -> Cleaned:
+    """Remove what is too old in the root, by WITH or else by `[dump] keep`. Raises as `clean`."""
+    return clean(root, dump_options(statement.settings).keep or config.dump.keep)
+
+
+def repl_dump(config: Config, statement: ReplDump, root: Path, tell: Tell) -> tuple[Path, Manifest]:
+    """Dump into a new directory of the root; returns that, and what is in it. Raises as `dump_once`."""
+    options = dump_options(statement.settings)
+    directory = new_directory(root, statement.policy.partition(".")[0])
+    return directory, dump_once(config, directory, wanted(statement, options, _files(config, options)), tell)
+
+
+def wanted(statement: ReplDump, options: DumpOptions, files: Literal["copy", "none"]) -> Wanted:
+    """What a REPL DUMP wants of a dump."""
+    return Wanted(
+        options.within(statement.policy),
+        statement.since,
+        statement.to,
+        statement.limit,
+        files,
+        options.former(statement.policy, statement.replaces),
+    )
+
+
+def _files(config: Config, options: DumpOptions) -> Literal["copy", "none"]:
+    if options.files is not None:
+        return options.files
+    return "copy" if any(it.copy_files is not None for it in config.targets) else "none"
+
+
+def assert_loads_into(config: Config, statement: ReplLoad, dump: Dump, targets: Sequence[str]) -> None:
+    """Raises UsageError if a target gives what is in the dump other names than the statement."""
+    if statement.database is None:
+        return
+    scope = scope_of(dump.manifest.within)
+    with DumpReader(dump) as reader:
+        databases = [it for it in filter(scope.database, reader.databases()) if reader.database(it) is not None]
+    for settings in config.targets:
+        if settings.name not in targets:
+            continue
+        mapping = NameMapping.of(settings)
+        for name in databases:
+            if mapping.database(name) != statement.database:
+                raise UsageError(
+                    f"REPL LOAD {statement.database}: the dump has database {name}, which target {settings.name} "
+                    f"names {mapping.database(name)}",
+                    f'set databases = {{ {name} = "{statement.database}" }} in its [[targets]] table',
+                )
+        _assert_table(statement, mapping, dump)
+
+
+def _assert_table(statement: ReplLoad, mapping: NameMapping, dump: Dump) -> None:
+    if statement.table is None or statement.database is None:
+        return
+    asked = TableName(statement.database, statement.table)
+    other = next((it for it in dump.tables() if mapping.table(it) != asked), None)
+    if other is not None:
+        raise UsageError(
+            f"REPL LOAD {asked}: the dump has {other}, too", f"write REPL LOAD {statement.database} to load all of it"
+        )
+
+
+def repl_status(config: Config, statement: ReplStatus, targets: Sequence[str]) -> dict[str, int | None]:
+    """The last notification that each of these targets has loaded of a database or table, by its name there.
+
+    None if no dump of it was loaded, or if its source had no notification log. The running sidecar or load is asked,
+    or the queue is read where none runs. Raises PysyncError for a queue that cannot be read.
+    """
+    settings = [it for it in config.targets if it.name in targets]
+    notes = load_notes(config.queue.directory, targets)
+    return {it.name: _upto(it, statement, by_scope(notes, it.name)) for it in settings}
+
+
+def _upto(settings: TargetSettings, statement: ReplStatus, taken: Sequence[Taken]) -> int | None:
+    """The last notification of the dump that was loaded last and takes the object."""
+    policy, mapping = Policy.of(settings), NameMapping.of(settings)
+    for found in reversed(taken):
+        scope = scope_of(found.within)
+        if statement.table is None:
+            sources = mapping.source_databases(statement.database)
+            is_meant = any(scope.database(it) and policy.takes_database(it) for it in sources)
+        else:
+            names = mapping.sources_of(TableName(statement.database, statement.table))
+            is_meant = any(scope.table(it) and policy.takes_table(it) for it in names)
+        if is_meant:
+            return found.upto
+    return None

@@ -1,0 +1,149 @@
+"""Capture: whether all that the source had at a moment is in the queue, and up to which position it is."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Set
+from dataclasses import dataclass
+
+from pysync.capture.gaps import GapWatch
+from pysync.capture.notifications import NotificationLog, Poller
+from pysync.capture.overlaps import CLOSE_SECONDS
+from pysync.errors import PysyncError
+from pysync.metastore.access import Where
+from pysync.model.names import TableName
+from pysync.queue import EventQueue
+from pysync.queue.gaps import SCOPES, scope_gaps
+from pysync.replay.standing import Concerns
+from pysync.resync.healing import ASKED, reading
+from pysync.sidecar.waiting.verdict import Verdict, cannot, waits
+
+_ASK_SECONDS = 2.0
+_STATUS = "pysync status"
+
+
+@dataclass(frozen=True, slots=True)
+class Capture:
+    """What brings the changes of the source: the listeners (`watch`) or the `poller` of its notification log.
+
+    `unsettled` tells of which objects the order of changes is not known (see `Healer.unsettled`). `clock` returns
+    seconds that only grow, those of `unsettled`.
+    """
+
+    queue: EventQueue
+    watch: GapWatch
+    unsettled: Callable[[float], Set[TableName]]
+    poller: Poller | None = None
+    source: Where | None = None
+    clock: Callable[[], float] = time.monotonic
+
+    def event_id(self) -> int:
+        """The newest event id of the source's notification log. Raises PysyncError if there is none to read."""
+        if self.source is None:
+            raise PysyncError("[source] metastore is not set", "set it to the address of the source")
+        with reading(self.source) as source:
+            return NotificationLog(source).expected()
+
+    def begin(self) -> int:
+        """Begin to find out whether all that there is now has come; returns what `missing` wants to know."""
+        return self.poller.begin_call() if self.poller else self.watch.calls.begin()
+
+    def missing(self, call: int) -> Verdict | None:
+        """What has to come before all that there was when the call began has come; None when it has."""
+        if self.poller is not None:
+            behind = self.poller.caught_up() < call
+            return waits("log", "the notification log is being read", _STATUS) if behind else None
+        listeners = self.watch.roll.status(self.queue.intake.instances())
+        if not listeners:
+            return waits("no_listener", "no listener has reported, so nobody can tell what the source has", _STATUS)
+        behind_ones = (self._missing_of(it["instance"], it["state"], call) for it in listeners)
+        return next((it for it in behind_ones if it is not None), None)
+
+    def _missing_of(self, instance: str, state: str, call: int) -> Verdict | None:
+        if self.watch.has_come(instance, call):
+            return None
+        answer, name = self.watch.calls.answered(instance), f"listener {instance}"
+        if state != "heard":
+            gone = f"{_STATUS}; if its metastore does not come back: pysync listener remove {instance}"
+            return waits("listener", f"{name} does not report; what it holds is not known", gone)
+        if answer is not None and answer.call < 0:
+            older = f"{name} is of an older release, which cannot tell what has come"
+            return waits("older_listener", older, "give the metastore the jar of this release: pysync jar")
+        return waits("listener", f"changes that {name} still holds have to come, or it has to report", _STATUS)
+
+    def is_unsettled(self, upto: float, concerned: Concerns) -> bool:
+        """Whether the order of two changes of these objects is not known, of which one came up to then."""
+        return any(concerned({str(it) if it.table else it.database}) for it in self.unsettled(upto))
+
+    def gap(self, target: str) -> tuple[Verdict | None, int]:
+        """The gap that has to be closed first, and the position up to which events make known gaps good."""
+        upto = 0
+        for gap in self.queue.gaps.unclosed():
+            # Of another target; or a person asked for a comparison, and nothing is known to be missing.
+            of_another = gap.key.startswith(SCOPES) and not gap.key.startswith(scope_gaps(target))
+            if of_another or gap.key.startswith(ASKED):
+                continue
+            if gap.upto is None:
+                return waits("gap_open", f"changes may be missing: {gap.reason}", _STATUS), upto
+            upto = max(upto, gap.upto)
+        return None, upto
+
+
+class Arrival:
+    """Finds the position in the queue up to which is all that the source had when this was made.
+
+    With `event_id`: all up to that id of the source's notification log. `concerned` are the objects, by their names at
+    the source.
+    """
+
+    def __init__(self, capture: Capture, target: str, concerned: Concerns, event_id: int | None = None) -> None:
+        self._capture = capture
+        self._target = target
+        self._concerned = concerned
+        self._event_id = event_id
+        self._ask_at = 0.0
+        self._begin_at = 0.0
+        self.begun = capture.clock()
+        """Since when it is about everything that there was, by the clock of `capture`."""
+        self._call = capture.begin() if event_id is None else None
+        self._came_at: float | None = None
+
+    def look(self) -> int | Verdict:
+        """The position, or what it waits for."""
+        return self._has_id() or self._has_come() or self._is_certain()
+
+    def _has_id(self) -> Verdict | None:
+        """Wait until the source has the event, and then as long as a callback may lag behind its commit."""
+        if self._call is not None:
+            return None
+        now = self._capture.clock()
+        if not self._begin_at and now >= self._ask_at:
+            self._ask_at = now + _ASK_SECONDS
+            try:
+                current = self._capture.event_id()
+            except PysyncError as error:
+                return cannot("no_log", f"the source's notification log cannot be read: {error.message}", error.hint)
+            if current >= (self._event_id or 0):
+                self._begin_at = now + (0.0 if self._capture.poller else CLOSE_SECONDS)
+        if not self._begin_at:
+            return waits("source_behind", f"the source has no event {self._event_id} yet")
+        if now < self._begin_at:
+            return waits("listener", "the listener may still be told of the last changes")
+        self.begun, self._call = now, self._capture.begin()
+        return None
+
+    def _has_come(self) -> Verdict | None:
+        if self._came_at is None and self._call is not None:
+            if (missing := self._capture.missing(self._call)) is not None:
+                return missing
+            self._came_at = self._capture.clock()
+        return None
+
+    def _is_certain(self) -> int | Verdict:
+        """Gaps and changes of unknown order are made good by refreshes: those have to be queued."""
+        gap, upto = self._capture.gap(self._target)
+        if gap is not None:
+            return gap
+        if self._capture.is_unsettled(self._came_at or 0.0, self._concerned):
+            return waits("order", "the order of two changes is not known; the object will be read at the source")
+        return max(upto, self._capture.queue.last)

@@ -1,0 +1,139 @@
+"""Consistent: holds a database at a target in a state that the source's database had at one moment.
+
+1. Everything that the source had when this was made arrives in the queue.
+2. The database is held at an event behind that: the target gets what is before, and nothing of this database that is
+   behind it. Other databases go on.
+3. When the target has it, once more everything that the source has then arrives. What came behind the held event shows
+   whether the target may have got anything of it (pysync.sidecar.waiting.proof). If so, it is held at a later event.
+"""
+
+from __future__ import annotations
+
+import structlog
+
+from pysync.capture.overlaps import CALM_SECONDS, CLOSE_SECONDS
+from pysync.errors import UsageError
+from pysync.queue import EventQueue
+from pysync.replay.drain import Drain
+from pysync.replay.holds import Hold
+from pysync.replay.standing import concerns
+from pysync.sidecar.waiting.capture import Arrival, Capture
+from pysync.sidecar.waiting.proof import doubt
+from pysync.sidecar.waiting.reaching import Objects, Reaching
+from pysync.sidecar.waiting.verdict import THERE, Verdict, waits
+from pysync.sidecar.waiting.witness import Witness
+
+log = structlog.get_logger(__name__)
+
+_UNSETTLED = "the order of two changes is not known"
+
+
+class Consistent:
+    """A wait for a consistent point of the database `name`, held for `seconds` at most. For one thread at a time."""
+
+    def __init__(self, drain: Drain, queue: EventQueue, capture: Capture, name: str, seconds: float) -> None:
+        _refuse(drain, name)
+        mapping = drain.translator.mapping
+        self._drain, self._queue, self._capture, self._seconds = drain, queue, capture, seconds
+        self._objects = Objects.of(name, mapping)
+        self._reaching = Reaching(drain, queue, self._objects)
+        self._witness = Witness(queue, mapping, self._objects, capture.watch.clocks)
+        self._arrival: Arrival | None = self._new_arrival()
+        self._since = self._arrival.begun  # what was read at the source before that is in the queue, too
+        self._hold: Hold | None = None
+        self._call: tuple[int, float] | None = None  # the second arrival, and when it began
+        self._attempts = 0
+        self._told: Verdict | None = None
+
+    def look(self) -> Verdict:
+        """What it has come to; once it is `there` the database stays held until `end`."""
+        if self._told is not None:
+            return self._told
+        verdict = self._reaching.hindered() or self._step()
+        if verdict.state == THERE:
+            self._told = verdict
+        elif verdict.state == "cannot":
+            self.end()
+        return verdict
+
+    def end(self) -> bool:
+        """Let the database go on; whether it was held until now."""
+        hold, self._hold = self._hold, None
+        return hold is not None and self._drain.holds.end(hold)
+
+    def _step(self) -> Verdict:
+        if self._arrival is not None:
+            found = self._arrival.look()
+            if isinstance(found, Verdict):
+                return found
+            self._since = max(self._since, self._arrival.begun)
+            self._arrival = None
+            if not self._begin_hold(found):
+                return self._again(_UNSETTLED, anew=True)
+        hold = self._hold
+        if hold is None or not self._drain.holds.lasts(hold):
+            return self._again(f"the target had to begin anew, or it took longer than {self._seconds:g} s")
+        if self._call is None:
+            behind = self._reaching.look(hold.upto)
+            if behind is not None:
+                return behind
+            self._call = self._capture.begin(), self._capture.clock()
+        return self._capture.missing(self._call[0]) or self._proved(hold, self._call[1])
+
+    def _begin_hold(self, least: int) -> bool:
+        """Hold the database; False if the order of two changes before the held event is not known."""
+        clock, concerned = self._capture.clock, concerns({self._objects.source})
+        # What is unsettled before may be settled by a refresh behind the held event; what becomes so later stays so for
+        # longer than this takes.
+        began, before = clock(), self._capture.is_unsettled(clock(), concerned)
+        self._hold = self._drain.holds.begin(self._objects.databases, least, self._seconds)
+        self._call = None
+        self._attempts += 1
+        return not (before or self._capture.is_unsettled(clock(), concerned)) and clock() - began < CALM_SECONDS
+
+    def _proved(self, hold: Hold, called_at: float) -> Verdict:
+        """All that may have been read at the source has come: judge by what is behind the held event."""
+        gap, upto = self._capture.gap(self._drain.name)
+        if gap is not None or upto > hold.upto:
+            return self._again("changes of it may be missing", anew=True)
+        after = self._witness.after(hold.upto)
+        before = self._witness.before(hold.upto, min(it.at for it in after)) if after else []
+        found = doubt(before, after, self._read())
+        if found is not None:
+            self._since = called_at
+            return self._again(found)
+        return self._there(hold)
+
+    def _read(self) -> set[str] | None:
+        read = self._drain.reads.since(self._since - CLOSE_SECONDS)
+        return None if read is None else {key for key in read if not key or self._objects.concerned({key})}
+
+    def _there(self, hold: Hold) -> Verdict:
+        if not self._drain.holds.lasts(hold):
+            return self._again("the target had to begin anew")
+        left = max(0.0, hold.until - self._capture.clock())
+        text = f"{self._drain.name} shows {self._objects.source} as the source had it after event {hold.upto}"
+        more = {"attempts": self._attempts, "held_seconds": round(left, 3)}
+        return Verdict(THERE, "consistent", text, None, hold.upto, more)
+
+    def _again(self, why: str, *, anew: bool = False) -> Verdict:
+        """Let the database go on, and try a later event; `anew`: first let everything arrive again."""
+        self.end()
+        log.info("point_doubted", target=self._drain.name, database=self._objects.source, reason=why)
+        if anew or not self._begin_hold(self._queue.last):
+            self.end()
+            self._arrival = self._new_arrival()
+        return waits("again", f"no consistent point yet ({self._attempts} tried): {why}")
+
+    def _new_arrival(self) -> Arrival:
+        return Arrival(self._capture, self._drain.name, concerns({self._objects.source}))
+
+
+def _refuse(drain: Drain, name: str) -> None:
+    if "." in name:
+        raise UsageError("a consistent point is of a database", "write db")
+    if drain.settings.both_ways:
+        raise UsageError(
+            f"target {drain.name} has both_ways = true: it has changes of its own, so it shows no moment of the source",
+            "wait without --consistent",
+        )

@@ -1,0 +1,190 @@
+"""Waits: the waits that are under way, for the commands `wait` and `wait end` of the control socket."""
+
+from __future__ import annotations
+
+import threading
+import time
+import uuid
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from typing import Any, Protocol
+
+import structlog
+
+from pysync.errors import PysyncError, UsageError
+from pysync.model.names import normalized
+from pysync.queue import EventQueue
+from pysync.replay.drain import Drain
+from pysync.replay.standing import concerns
+from pysync.sidecar.waiting.capture import Arrival, Capture
+from pysync.sidecar.waiting.consistent import Consistent
+from pysync.sidecar.waiting.reaching import Objects, Reaching
+from pysync.sidecar.waiting.verdict import THERE, WAITS, Verdict
+from pysync.text import meant, quoted, shortened, shown
+
+ANSWER_SECONDS = 4.0
+"""A request is answered after so long at the latest; whoever waits asks again."""
+_LOOK_SECONDS = 0.1
+_FORGET_SECONDS = 60.0
+"""Nobody has asked for so long: nobody waits any more."""
+_MOST = 200
+_LONGEST_HOLD = 3600.0
+_HOLD = 60.0
+
+Request = Mapping[str, Any]
+
+log = structlog.get_logger(__name__)
+
+
+class _Looked(Protocol):
+    def look(self) -> Verdict: ...
+
+    def end(self) -> bool: ...
+
+
+class Upto:
+    """A wait until a target has all that the source had when this was made, or up to an event id of its log."""
+
+    def __init__(self, drain: Drain, queue: EventQueue, capture: Capture, name: str, event_id: int | None) -> None:
+        self._reaching = Reaching(drain, queue, Objects.of(name, drain.translator.mapping))
+        self._arrival = Arrival(capture, drain.name, concerns({name}), event_id)
+        self._upto: int | None = None
+
+    def look(self) -> Verdict:
+        """What it has come to."""
+        hindered = self._reaching.hindered()
+        if hindered is not None:
+            return hindered
+        if self._upto is None:
+            found = self._arrival.look()
+            if isinstance(found, Verdict):
+                return found
+            self._upto = found
+        behind = self._reaching.look(self._upto)
+        name, target = self._reaching.objects.source, self._reaching.drain.name
+        return behind or Verdict(THERE, "there", f"{target} has {name} up to event {self._upto}", None, self._upto)
+
+    def end(self) -> bool:
+        """Nothing is held."""
+        return False
+
+
+@dataclass(slots=True)
+class _Wait:
+    of: _Looked
+    target: str
+    name: str
+    asked_at: float
+    keep: float
+    lock: threading.Lock = field(default_factory=threading.Lock)
+
+
+class Waits:
+    """All waits of one sidecar, from any thread. `clock` returns seconds that only grow."""
+
+    def __init__(
+        self,
+        queue: EventQueue,
+        drains: Mapping[str, Drain],
+        capture: Capture,
+        clock: Callable[[], float] = time.monotonic,
+    ) -> None:
+        self._queue = queue
+        self._drains = drains
+        self._capture = capture
+        self._clock = clock
+        self._waits: dict[str, _Wait] = {}
+        self._lock = threading.Lock()
+
+    def ask(self, request: Request) -> dict[str, Any]:
+        """Begin a wait, or go on with the one named by `wait`; answers when it is over, or after some seconds.
+
+        `within` may ask for an answer sooner. A wait that is not known any more (the sidecar was restarted) is begun
+        anew: that is later, and so right.
+        """
+        name, wait = self._found(request)
+        within = request.get("within")
+        until = self._clock() + (min(within, ANSWER_SECONDS) if isinstance(within, (int, float)) else ANSWER_SECONDS)
+        with wait.lock:
+            while (verdict := wait.of.look()).state == WAITS and self._clock() < until:
+                time.sleep(_LOOK_SECONDS)
+        wait.asked_at = self._clock()
+        if verdict.state != WAITS and "held_seconds" not in verdict.more:
+            self._drop(name)
+        elif verdict.state == THERE:
+            log.info("database_held", target=wait.target, database=wait.name, position=verdict.position)
+        return {"wait": name, **verdict.as_json()}
+
+    def end(self, request: Request) -> dict[str, Any]:
+        """End a wait; `held` is whether its database was held until now."""
+        return {"held": self._drop(str(request.get("wait")))}
+
+    def _found(self, request: Request) -> tuple[str, _Wait]:
+        self._forget()
+        with self._lock:
+            known = self._waits.get(str(request.get("wait")))
+        if known is not None:
+            return str(request["wait"]), known
+        name, wait = uuid.uuid4().hex, self._new(request)
+        with self._lock:
+            if len(self._waits) >= _MOST:
+                raise PysyncError(f"{_MOST} waits are under way already", "end some of them")
+            self._waits[name] = wait
+        return name, wait
+
+    def _new(self, request: Request) -> _Wait:
+        target, name = str(request.get("target")), name_of(request.get("object"))
+        if target not in self._drains:
+            raise UsageError(f"the sidecar has no target {quoted(target)}", meant(target, self._drains, "its targets"))
+        parts = self._drains[target], self._queue, self._capture, name
+        seconds = _seconds(request.get("hold")) if request.get("consistent") else 0.0
+        if seconds:
+            wait: _Looked = Consistent(*parts, seconds=seconds)
+        else:
+            wait = Upto(*parts, event_id=_event_id(request.get("event_id")))
+        return _Wait(wait, target, name, self._clock(), _FORGET_SECONDS + seconds)
+
+    def _forget(self) -> None:
+        now = self._clock()
+        with self._lock:
+            old = [name for name, it in self._waits.items() if now - it.asked_at > it.keep]
+        for name in old:
+            self._drop(name)
+
+    def _drop(self, name: str) -> bool:
+        with self._lock:
+            wait = self._waits.pop(name, None)
+        if wait is None:
+            return False
+        with wait.lock:
+            held = wait.of.end()
+        if isinstance(wait.of, Consistent):
+            log.info("database_released", target=wait.target, database=wait.name, held=held)
+        return held
+
+
+def name_of(value: object) -> str:
+    """The name of a database or table, as Hive stores it. Raises UsageError for anything else."""
+    text = normalized(value) if isinstance(value, str) else ""
+    if not text or text.count(".") > 1 or not all(text.split(".")):
+        raise UsageError(
+            f"{shortened(shown(value), 80)} is not the name of a database or table", "write db or db.table"
+        )
+    return text
+
+
+def _event_id(value: object) -> int | None:
+    # JSON's true is an int in Python.
+    if value is not None and (not isinstance(value, int) or isinstance(value, bool) or value < 0):
+        raise UsageError(f"{shortened(shown(value), 80)} is not an event id", "write a whole number")
+    return value
+
+
+def _seconds(value: object) -> float:
+    if value is None:
+        return _HOLD
+    if isinstance(value, bool) or not isinstance(value, (int, float)) or not 0 < value <= _LONGEST_HOLD:
+        raise UsageError(
+            f"{shortened(shown(value), 80)} is no time to hold a database", f"write 1 to {_LONGEST_HOLD:g}"
+        )
+    return float(value)

@@ -1,0 +1,72 @@
+"""`pysync trash` against a real sidecar whose target is a metastore in memory; HMS itself: tests/conformance."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.support import wait_until
+from tests.support.drains import create, create_database, drop
+from tests.support.sidecars import FaultyPlace, assert_one_line, pysync, send, sidecar, wait_for
+
+
+@pytest.fixture
+def place(tmp_path: Path) -> FaultyPlace:
+    made = FaultyPlace(tmp_path)
+    made.write(more='drops = "trash"\n')
+    return made
+
+
+def tables(place: FaultyPlace) -> list[dict[str, Any]]:
+    found: list[dict[str, Any]] = place.ask("trash", "list", "try")["tables"]
+    return found
+
+
+def test_dropped_tables_are_listed_restored_and_removed(place: FaultyPlace) -> None:
+    with sidecar(place) as running:
+        names = ("db.a", "db.b", "db.c")
+        send(running, create_database(), *map(create, names))
+        wait_for(running, queued=0)
+        send(running, *map(drop, names), first=5)
+        wait_until(lambda: len(tables(place)) == 3, seconds=30, what="the tables in the trash")
+        workers = {it["name"]: it["state"] for it in running.status()["workers"]}
+        assert workers["trash-try"] in {"starting", "running"}
+        kept = {it["table"]: it["name"] for it in tables(place)}
+        assert all(it["expires_at"] - it["at"] == 7 * 86400 for it in tables(place))
+        why = place.ask("why", "db.b")["targets"][0]["reasons"][0]
+        assert (why["code"], why["hint"]) == ("dropped", f"pysync trash restore try {kept['db.b']}")
+        assert "db.a" in pysync("trash", "list", "try", "-c", place.file).stdout
+        shown = pysync("actions", "-c", place.file).stdout
+        assert f"table db.a moved to the trash as {kept['db.a']}" in shown
+        assert place.ask("trash", "restore", "try", kept["db.a"])["restored"] == "db.a"
+        saved = pysync("trash", "restore", "try", kept["db.b"], "--as", "db.saved", "-c", place.file)
+        assert saved.stdout == "restored: db.saved\n"
+        refused = pysync("trash", "restore", "try", kept["db.b"], "-c", place.file)
+        assert_one_line(refused, 1, f"the trash has no table {kept['db.b']}", "pysync trash list try")
+        assert place.ask("trash", "empty", "try", "--older-than", "1h", "--yes")["removed"] == 0
+        assert place.ask("trash", "empty", "try", "--yes")["removed"] == 1
+        assert tables(place) == []
+        acts = place.ask("actions", "--target", "try")["records"]
+        told = [(it["operation"], it["outcome"], it["reason"]) for it in acts if it["who"]]
+        assert told[:3] == [
+            ("EmptyTrash", "done", "1 removed"),
+            ("EmptyTrash", "done", "0 removed"),
+            ("RestoreTrash", "refused", f"the trash has no table {kept['db.b']}"),
+        ]
+        assert told[3:] == [
+            ("RestoreTrash", "done", f"{kept['db.b']} is db.saved again"),
+            ("RestoreTrash", "done", f"{kept['db.a']} is db.a again"),
+        ]
+
+
+def test_without_a_sidecar_this_process_does_it_and_the_journal_knows(place: FaultyPlace) -> None:
+    place.queue.mkdir(mode=0o700)
+    assert tables(place) == []
+    assert place.ask("trash", "empty", "try", "--yes") == {"target": "try", "removed": 0}
+    assert_one_line(pysync("trash", "restore", "try", "t1", "-c", place.file), 1, "the trash has no table t1")
+    acts = place.ask("actions")["records"]
+    assert [(it["operation"], it["outcome"]) for it in acts] == [("RestoreTrash", "refused"), ("EmptyTrash", "done")]
+    assert all(it["who"].endswith("(command line)") for it in acts)
+    assert_one_line(pysync("trash", "list", "nope", "-c", place.file), 2, "has no target 'nope'")

@@ -1,0 +1,188 @@
+"""`pysync wait` and `pysync status --object` on real metastores: what they promise holds when they return."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import sys
+import time
+from collections.abc import Iterator
+from contextlib import closing
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hmsclient.genthrift.hive_metastore import ttypes as hive
+
+from pysync.control.client import ask
+from pysync.demo.stage import Stage
+from pysync.metastore.client import Metastore
+from tests.support import table
+from tests.support.sidecars import pysync
+from tests.support.stages import wait_until_compared
+from tests.support.waiting import release, waited
+
+OPTIONS = """
+databases = { shop = "dr_shop" }
+exclude = ["shop.tmp_*"]
+parked_retry_seconds = 0
+"""
+MANY = 25
+
+
+@pytest.fixture(scope="module")
+def stage(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Stage]:
+    with Stage(tmp_path_factory.mktemp("wait"), options=OPTIONS) as running:
+        running.target.start()
+        running.source.start()
+        running.start_sidecar()
+        wait_until_compared(running)
+        yield running
+
+
+@pytest.fixture(scope="module")
+def source(stage: Stage) -> Iterator[Metastore]:
+    with closing(Metastore(stage.source.uri)) as metastore:
+        metastore.call(lambda client: client.create_database(hive.Database(name="shop")))
+        yield metastore
+
+
+@pytest.fixture(scope="module")
+def target(stage: Stage) -> Iterator[Metastore]:
+    with closing(Metastore(stage.target.uri)) as metastore:
+        yield metastore
+
+
+def create(source: Metastore, name: str) -> None:
+    source.call(lambda client: client.create_table(table("shop", name)))
+
+
+def told(stage: Stage, *arguments: object, code: int = 0) -> dict[str, Any]:
+    """What `pysync ARGUMENTS --json` prints."""
+    done = pysync(arguments[0], "-c", stage.config_file, "--json", *arguments[1:], seconds=200)
+    assert done.returncode == code, done.stdout + done.stderr
+    return dict(json.loads(done.stdout))
+
+
+def test_what_was_made_before_is_at_the_target_when_it_returns(
+    stage: Stage, source: Metastore, target: Metastore
+) -> None:
+    create(source, "orders")
+    found = told(stage, "wait", "shop.orders", "--timeout", "2m")
+    assert target.table("dr_shop", "orders") is not None
+    assert (found["state"], found["code"]) == ("there", "there")
+    done = pysync("wait", "shop", "-c", stage.config_file)
+    assert (done.returncode, done.stdout.partition(" up to event ")[0]) == (0, "replica has shop")
+
+
+def test_changes_that_are_still_in_the_spool_are_waited_for(stage: Stage, source: Metastore, target: Metastore) -> None:
+    """The sidecar that is asked has not been sent them."""
+    stage.kill_sidecar()
+    for number in range(MANY):
+        create(source, f"spooled{number}")
+    stage.start_sidecar()
+    found = waited(stage.config.queue.directory, "shop", "replica")
+    assert found["state"] == "there", found
+    assert sum(name.startswith("spooled") for name in target.tables("dr_shop")) == MANY
+
+
+def test_a_change_right_before_is_never_missed(stage: Stage, source: Metastore, target: Metastore) -> None:
+    for number in range(5):
+        create(source, f"right{number}")
+        found = waited(stage.config.queue.directory, f"shop.right{number}", "replica")
+        assert found["state"] == "there", found
+        assert target.table("dr_shop", f"right{number}") is not None
+
+
+def test_what_is_out_of_scope_is_said_at_once(stage: Stage, source: Metastore) -> None:
+    found = told(stage, "wait", "shop.tmp_1", code=1)
+    assert (found["code"], found["text"]) == (
+        "out_of_scope",
+        "shop.tmp_1 is out of scope of replica: exclude 'shop.tmp_*' leaves it out",
+    )
+
+
+def test_a_paused_target_ends_it_and_says_what_to_do(stage: Stage, source: Metastore, target: Metastore) -> None:
+    directory = stage.config.queue.directory
+    ask(directory, "pause", target="replica", reason="a test")
+    try:
+        create(source, "late")
+        found = waited(directory, "shop", "replica")
+        assert (found["state"], found["code"], found["hint"]) == ("cannot", "paused", "pysync resume replica")
+        status = told(stage, "status", "--object", "shop.late", code=1)
+        (there,) = status["targets"]
+        assert (there["name"], there["waiting"], there["paused"]) == ("dr_shop.late", 1, "a test")
+        assert there["lag_seconds"] > 0
+    finally:
+        ask(directory, "resume", target="replica")
+    assert waited(directory, "shop.late", "replica")["state"] == "there"
+    (there,) = told(stage, "status", "--object", "shop.late")["targets"]
+    assert (there["waiting"], there["lag_seconds"], there["parked"], there["position"]) == (0, 0.0, [], there["last"])
+
+
+def test_the_end_of_its_time_has_an_exit_code_of_its_own(stage: Stage) -> None:
+    """A listener that does not report: nobody knows what it holds."""
+    os.kill(stage.source.pid, signal.SIGSTOP)
+    try:
+        found = told(stage, "wait", "shop", "--timeout", "1s", code=3)
+        assert (found["state"], found["code"]) == ("waits", "listener")
+    finally:
+        os.kill(stage.source.pid, signal.SIGCONT)
+
+
+def test_an_event_id_needs_a_notification_log(stage: Stage) -> None:
+    found = told(stage, "wait", "shop", "--for-id", 3, code=1)
+    assert found["code"] == "no_log"
+
+
+def test_a_held_database_stays_as_it_is_and_others_go_on(stage: Stage, source: Metastore, target: Metastore) -> None:
+    directory = stage.config.queue.directory
+    source.call(lambda client: client.create_database(hive.Database(name="other")))
+    found = waited(directory, "shop", "replica", consistent=True, hold=120)
+    assert found["state"] == "there", found
+    before = target.tables("dr_shop")
+    create(source, "behind")
+    source.call(lambda client: client.create_table(table("other", "beside")))
+    assert waited(directory, "other", "replica")["state"] == "there"
+    assert target.tables("other") == ["beside"]
+    assert target.tables("dr_shop") == before
+    assert stage.status()["targets"][0]["held"] == ["dr_shop"]
+    assert release(directory, found)
+    assert waited(directory, "shop", "replica")["state"] == "there"
+    assert "behind" in target.tables("dr_shop")
+
+
+def test_a_hold_that_ends_too_early_is_told(stage: Stage, source: Metastore) -> None:
+    directory = stage.config.queue.directory
+    found = waited(directory, "shop", "replica", consistent=True, hold=30)
+    ask(directory, "pause", target="replica")  # interrupts what is under way: it comes again
+    ask(directory, "resume", target="replica")
+    until = time.monotonic() + 60
+    while stage.status()["targets"][0]["held"] and time.monotonic() < until:
+        time.sleep(0.1)
+    assert not release(directory, found)
+
+
+def test_a_command_runs_while_the_database_is_held(stage: Stage, tmp_path: Path) -> None:
+    file = tmp_path / "made"
+    program = f"import pathlib; pathlib.Path({str(file)!r}).touch(); raise SystemExit(7)"
+    found = told(stage, "wait", "shop", "--consistent", "--", sys.executable, "-c", program, code=7)
+    assert (found["state"], found["held"], found["exit_code"], file.exists()) == ("there", True, 7, True)
+    assert stage.status()["targets"][0]["held"] == []
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        ("wait", "shop", "--for-id", "3", "--now"),
+        ("wait", "shop", "--", "true"),
+        ("wait", "shop", "--timeout", "5"),
+        ("wait", "shop.orders", "--consistent"),
+        ("status", "--object", "shop", "--watch"),
+        ("wait", "shop", "--consistent", "--hold", "2h"),
+    ],
+)
+def test_what_does_not_fit_together_is_refused(stage: Stage, arguments: tuple[str, ...]) -> None:
+    done = pysync(arguments[0], "-c", stage.config_file, *arguments[1:])
+    assert done.returncode == 2, done.stderr

@@ -1,0 +1,133 @@
+"""`cascade = false`: the drop of a database waits until the tables in it are gone; however the events are divided."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from pydantic import ValidationError
+
+from pysync.model.mark import Mark
+from pysync.model.names import TableName
+from pysync.model.operation import DropDatabase, DropTable
+from pysync.model.wire import encode_event
+from pysync.queue import Queued
+from pysync.replay.blocks import Blocks
+from pysync.replay.draft import draft
+from pysync.replay.translate import Translator
+from pysync.targets.base import Outcome
+from pysync.targets.hms import HmsSettings
+from pysync.targets.settings import TargetSettings
+from tests.support.drains import FaultyDrain, create, create_database, drop, drop_database
+from tests.support.events import settings
+
+Benches = Callable[..., FaultyDrain]
+UNCOMMITTED: dict[str, Any] = {"attributes": {"uncommitted": "true"}}
+
+
+@pytest.fixture
+def benches(tmp_path: Path) -> Iterator[Benches]:
+    made: list[FaultyDrain] = []
+
+    def build(**values: Any) -> FaultyDrain:
+        made.append(FaultyDrain(tmp_path, **values))
+        return made[-1]
+
+    yield build
+    for each in made:
+        each.close()
+
+
+def drop_by_hand(bench: FaultyDrain, name: str) -> None:
+    mark = Mark("onprem", 2**50, 1)
+    assert bench.target.apply(DropTable(table=TableName.parse(name), mark=mark)) == Outcome.APPLIED
+
+
+@pytest.mark.parametrize("window", [1, 3, 2000])
+def test_a_database_goes_after_the_drops_of_its_tables(benches: Benches, window: int) -> None:
+    bench = benches(window=window, cascade=False)
+    bench.append(create_database(), create("db.a"), create("db.b"), drop("db.a"), drop("db.b"), drop_database())
+    bench.start()
+    bench.finish()
+    assert (bench.parked(), bench.target.database("db")) == ([], None)
+
+
+@pytest.mark.parametrize("window", [1, 3, 2000])
+def test_with_a_table_left_it_is_parked_and_what_follows_waits(benches: Benches, window: int) -> None:
+    bench = benches(window=window, cascade=False)
+    bench.append(create_database(), create("db.a"), create("db.b"), drop("db.a"), drop_database())
+    bench.append(create_database(), create("db.b"), create_database("other"))
+    bench.start()
+    bench.finish()
+    kinds = {position: kind for position, _, kind in bench.parked()}
+    assert kinds == {5: "rejected", 6: "waits", 7: "waits"}
+    assert bench.tables() == ["b"], "the table that was dropped by an event of its own is gone"
+    first = bench.queue.target(bench.name).parked.events()[0]
+    assert first.reason.startswith("the drop of the database db is not applied: cascade = false, and the target")
+    assert first.reason.endswith("1 table there: db.b; drop them at the target, or set cascade = true; then retry")
+
+
+@pytest.mark.parametrize("window", [1, 2000])
+def test_a_cascading_drop_at_the_source_is_one_drop(benches: Benches, window: int) -> None:
+    """The listener tells of the tables before the commit: those events are no drops of their own."""
+    bench = benches(window=window, cascade=False)
+    bench.append(create_database(), create("db.a"), drop("db.a", **UNCOMMITTED), drop_database())
+    bench.start()
+    bench.finish()
+    assert [(position, kind) for position, _, kind in bench.parked()] == [(4, "rejected")]
+    assert bench.tables() == ["a"]
+
+
+def test_it_is_retried_when_somebody_has_dropped_the_tables(benches: Benches) -> None:
+    bench = benches(cascade=False)
+    bench.append(create_database(), create("db.a"), drop_database())
+    bench.start()
+    bench.finish()
+    drop_by_hand(bench, "db.a")
+    bench.restart()
+    bench.finish()
+    bench.append(create_database("other"))
+    bench.finish()
+    assert (bench.parked(), bench.target.database("db")) == ([], None)
+
+
+def test_it_is_applied_with_its_tables_once_cascade_is_set(benches: Benches) -> None:
+    bench = benches(cascade=False)
+    bench.append(create_database(), create("db.a"), drop_database(), create_database(), create("db.b"))
+    bench.start()
+    bench.finish()
+    assert bench.tables() == ["a"]
+    bench.configure(cascade=True)
+    bench.restart()
+    bench.append(create_database("other"))
+    bench.finish()
+    assert (bench.parked(), bench.tables()) == ([], ["b"])
+
+
+def test_the_default_takes_the_tables_along(benches: Benches) -> None:
+    bench = benches()
+    bench.append(create_database(), create("db.a"), drop_database())
+    bench.start()
+    bench.finish()
+    assert (bench.parked(), bench.target.database("db")) == ([], None)
+    assert TargetSettings(name="dr", kind="any").cascade
+
+
+@pytest.mark.parametrize(("cascade", "operations"), [(True, 1), (False, 3)])
+def test_a_draft_shows_what_would_be_done(cascade: bool, operations: int) -> None:
+    """With cascade one drop takes all; without, each table has its own operation before it."""
+    makers = (create("db.a"), create("db.b"), drop("db.b"), drop_database())
+    events = [Queued(at, encode_event(make(at)), 0) for at, make in enumerate(makers, 1)]
+    found = draft(events, Translator.of(settings(cascade=cascade)), 1, Blocks())
+    assert sum(len(work.operations) for work in found.works) == operations
+    assert sorted(position for work in found.works for position in work.positions) == [1, 2, 3, 4]
+    assert isinstance(found.works[-1].operations[-1], DropDatabase)
+
+
+def test_both_ways_needs_cascade() -> None:
+    both = {"name": "dr", "kind": "hms", "metastore": "thrift://a:1", "both_ways": True}
+    assert HmsSettings(**both).cascade
+    with pytest.raises(ValidationError, match="both_ways = true does not work with cascade = false"):
+        HmsSettings(**both, cascade=False)

@@ -1,0 +1,279 @@
+"""Holds and standing: a held database shows exactly what it was at an event, and everything else goes on."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from pysync.queue import Queued
+from pysync.replay.blocks import Blocks
+from pysync.replay.draft import Draft
+from pysync.replay.holds import Hold, Holds
+from pysync.replay.lanes import Ended
+from pysync.replay.legs import Job, Leg
+from pysync.replay.order import database_of
+from pysync.replay.plan import Work
+from pysync.replay.scheduler import Scheduler
+from pysync.replay.standing import Standing, concerns
+
+DATABASES = ("a", "b")
+TABLES = tuple(f"{database}.{table}" for database in DATABASES for table in "xyz")
+FOR_EVER = 1e9
+
+
+def queued(*positions: int) -> list[Queued]:
+    return [Queued(position, b"", 0) for position in positions]
+
+
+def positions(events: Sequence[Queued]) -> list[int]:
+    return [it.position for it in events]
+
+
+class Clock:
+    now = 100.0
+
+    def __call__(self) -> float:
+        return self.now
+
+
+@pytest.fixture
+def clock() -> Clock:
+    return Clock()
+
+
+@pytest.fixture
+def holds(clock: Clock) -> Holds:
+    return Holds(lambda: None, clock)
+
+
+# --- one by one
+
+
+def test_a_window_ends_at_the_first_hold_in_it(holds: Holds) -> None:
+    holds.begin({"a"}, 3, FOR_EVER)
+    holds.begin({"b"}, 5, FOR_EVER)
+    assert positions(holds.take(queued(1, 2, 3, 4, 5, 6))) == [1, 2, 3]
+    assert positions(holds.take(queued(4, 5, 6))) == [4, 5]
+    assert positions(holds.take(queued(6, 7))) == [6, 7]
+
+
+def test_a_hold_is_behind_what_is_on_its_way_already(holds: Holds) -> None:
+    holds.take(queued(1, 2, 3, 4))
+    assert holds.begin({"a"}, 2, FOR_EVER).upto == 4
+
+
+@pytest.mark.parametrize(
+    ("keys", "position", "waits"),
+    [
+        ({"a.x"}, 4, True),
+        ({"a.x"}, 3, False),
+        ({"a"}, 4, True),
+        ({"a.*"}, 4, True),
+        ({"a.f()"}, 4, True),
+        ({"b.x", "a.x"}, 4, True),
+        ({"b.x"}, 4, False),
+        (set(), 4, True),
+    ],
+)
+def test_what_touches_a_held_database_behind_its_event_waits(
+    holds: Holds, keys: set[str], position: int, waits: bool
+) -> None:
+    holds.begin({"a"}, 3, FOR_EVER)
+    assert holds.covers(keys, [position]) is waits
+
+
+def test_a_hold_ends_by_itself(holds: Holds, clock: Clock) -> None:
+    hold = holds.begin({"a"}, 3, 10.0)
+    assert (holds.lasts(hold), holds.databases()) == (True, ["a"])
+    clock.now += 10
+    assert not holds.covers({"a.x"}, [4])
+    assert (holds.lasts(hold), holds.databases(), holds.end(hold)) == (False, [], False)
+
+
+def test_a_hold_does_not_survive_that_events_come_again(holds: Holds) -> None:
+    hold = holds.begin({"a"}, 3, FOR_EVER)
+    holds.forget(1)
+    assert not holds.lasts(hold)
+    assert holds.begin({"a"}, 0, FOR_EVER).upto == 1
+
+
+def test_a_refused_event_is_not_taken_for_applied_until_it_is_parked() -> None:
+    standing = Standing()
+    standing.begin(2, [("work", 1, {"a.x"}), ("other", 2, {"a.y"})], [])
+    standing.refuse(1, {"a.x"})
+    standing.end("work")
+    assert (standing.upto(concerns({"a.x"})), standing.upto(concerns({"a.y"}))) == (0, 1)
+    standing.end("other")
+    standing.stored(2)
+    assert standing.upto(concerns({"a"})) == 2
+
+
+@pytest.mark.parametrize(
+    ("objects", "keys", "concerned"),
+    [
+        ({"a"}, {"a.x"}, True),
+        ({"a"}, {"a.*"}, True),
+        ({"a"}, {"b.x"}, False),
+        ({"a"}, {"ab.x"}, False),
+        ({"a.x"}, {"a.x"}, True),
+        ({"a.x"}, {"a.y"}, False),
+        ({"a.x"}, {"a.y", "a.x"}, True),
+        ({"a.x"}, {"a"}, True),
+        ({"a.x"}, {"a.*"}, True),
+        ({"a.x"}, set(), True),
+    ],
+)
+def test_what_a_work_concerns(objects: set[str], keys: set[str], concerned: bool) -> None:
+    assert concerns(objects)(keys) is concerned
+
+
+# --- whatever happens, in whatever order
+
+
+@dataclass
+class Site:
+    """Lanes that apply a work when the test says so: a table has the number of its last event."""
+
+    count: int = 3
+    in_hand: list[Job] = field(default_factory=list)
+    over: list[Ended] = field(default_factory=list)
+    tables: dict[str, int] = field(default_factory=dict)
+
+    def __enter__(self) -> Site:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        pass
+
+    def begin(self, job: Job) -> None:
+        self.in_hand.append(job)
+
+    def ended(self) -> list[Ended]:
+        over, self.over = self.over, []
+        return over
+
+    def apply(self, number: int) -> None:
+        job = self.in_hand.pop(number % len(self.in_hand))
+        for key in job.work.keys:
+            self.tables[key] = max(job.work.positions)
+        self.over.append((job, None))
+
+
+class World:
+    """A queue of events of one table each (of two, for a rename), its windows, and a target."""
+
+    def __init__(self, events: list[frozenset[str]], window: int) -> None:
+        self.events, self.window, self.taken = events, window, 0
+        self.site, self.standing = Site(), Standing()
+        self.holds = Holds(lambda: None, lambda: 0.0)
+        self.held: list[Hold] = []
+        self.scheduler = Scheduler(lambda: 0.0, lambda _: False, self._no_refusal, self._is_kept, self.standing.end)
+
+    def take(self) -> None:
+        events = queued(*range(self.taken + 1, min(self.taken + self.window, len(self.events)) + 1))
+        if events:
+            events = list(self.holds.take(events))
+            leg = Leg(Draft(events, self._works(events), {}, [], 0, 0, {}), Blocks(), 1)
+            self.taken = leg.last
+            self.standing.begin(leg.last, ((it, min(it.work.positions), it.work.keys) for it in leg.left), ())
+            self.scheduler.add(leg)
+
+    def turn(self) -> None:
+        self.scheduler.note(self.site)
+        self.scheduler.begin(self.site)
+
+    def rest(self) -> None:
+        """Until nothing goes on by itself."""
+        self.turn()
+        while self.taken < len(self.events) or self.site.in_hand:
+            before = self.taken, len(self.site.in_hand)
+            if self.site.in_hand:
+                self.site.apply(0)
+            self.take()
+            self.turn()
+            if before == (self.taken, len(self.site.in_hand)) and not self.site.in_hand:
+                return
+
+    def wanted(self, upto: int, tables: set[str]) -> dict[str, int]:
+        return {key: at for at, keys in enumerate(self.events[:upto], 1) for key in keys if key in tables}
+
+    def check(self) -> None:
+        for hold in filter(self.holds.lasts, self.held):
+            tables = {it for it in TABLES if database_of(it) in hold.databases}
+            there = {key: at for key, at in self.site.tables.items() if key in tables}
+            assert all(at <= hold.upto for at in there.values()), (hold, there)
+            if self.standing.upto(concerns(hold.databases)) >= hold.upto:
+                assert there == self.wanted(hold.upto, tables), hold
+
+    def _works(self, events: list[Queued]) -> list[Work]:
+        """Folded as a window is: a table has one work, but for what is before and after a rename."""
+        open_works: dict[str, list[int]] = {}
+        found: list[Work] = []
+        for event in events:
+            keys = self.events[event.position - 1]
+            if len(keys) == 1:
+                open_works.setdefault(min(keys), []).append(event.position)
+                continue
+            found += [Work(frozenset({it}), (), tuple(open_works.pop(it))) for it in keys if it in open_works]
+            found.append(Work(keys, (), (event.position,)))
+        return [*found, *(Work(frozenset({key}), (), tuple(at)) for key, at in open_works.items())]
+
+    def _is_kept(self, job: Job) -> bool:
+        return self.holds.covers(job.work.keys, job.work.positions)
+
+    def _no_refusal(self, *_: object) -> None:
+        raise AssertionError("nothing is refused here")
+
+
+KEYS = st.sampled_from(TABLES)
+EVENTS = st.lists(
+    st.builds(lambda one: frozenset({one}), KEYS) | st.builds(lambda one, two: frozenset({one, two}), KEYS, KEYS),
+    min_size=1,
+    max_size=30,
+)
+STEPS = st.lists(
+    st.tuples(st.sampled_from(["take", "turn", "apply", "hold", "release"]), st.integers(0, 40)), max_size=60
+)
+
+
+@settings(max_examples=300)
+@given(EVENTS, st.integers(1, 10), STEPS)
+def test_a_held_database_is_what_it_was_at_one_event(
+    events: list[frozenset[str]], window: int, steps: list[tuple[str, int]]
+) -> None:
+    world = World(events, window)
+    for step, number in steps:
+        if step == "take":
+            world.take()
+        elif step == "turn":
+            world.turn()
+        elif step == "apply" and world.site.in_hand:
+            world.site.apply(number)
+        elif step == "hold":
+            least = min(world.taken + number % 8, len(events))  # mostly within the next window
+            world.held.append(world.holds.begin({DATABASES[number % 2]}, least, FOR_EVER))
+        elif step == "release" and world.held:
+            world.holds.end(world.held.pop(number % len(world.held)))
+        world.check()
+    world.rest()
+    for hold in sorted(world.held, key=lambda it: it.upto):  # what is before one may wait for the end of another
+        assert world.standing.upto(concerns(hold.databases)) >= hold.upto, "what is before a hold is applied"
+        world.check()
+        world.holds.end(hold)
+        world.rest()
+    assert world.site.tables == world.wanted(len(events), set(TABLES)), "in the end all is there"
+
+
+@given(EVENTS, st.integers(1, 10), st.integers(0, 30))
+def test_other_databases_go_on_while_one_is_held(events: list[frozenset[str]], window: int, least: int) -> None:
+    alone = [keys for keys in events if len({database_of(key) for key in keys}) == 1]
+    world = World(alone, window)
+    world.held.append(world.holds.begin({"a"}, min(least, len(alone)), FOR_EVER))
+    world.rest()
+    others = {it for it in TABLES if it.startswith("b.")}
+    assert {key: at for key, at in world.site.tables.items() if key in others} == world.wanted(len(alone), others)
+    assert world.standing.upto(concerns({"b"})) == len(alone)

@@ -1,0 +1,272 @@
+"""Waits: which position they wait for, when that is at the target, and what they say when it cannot be."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import closing
+from pathlib import Path
+from typing import Any
+
+import pytest
+import structlog
+
+from pysync.capture.gaps import GapWatch
+from pysync.errors import PysyncError, UsageError
+from pysync.model.names import TableName
+from pysync.queue import EventQueue
+from pysync.replay.standing import concerns
+from pysync.sidecar.waiting import Capture, ObjectStatus, Waits
+from pysync.sidecar.waiting import reaching as reaching_module
+from pysync.sidecar.waiting import waits as waits_module
+from pysync.sidecar.waiting.capture import Arrival
+from pysync.sidecar.waiting.verdict import Verdict
+from tests.support import wait_until
+from tests.support.drains import FaultyDrain, create, create_database
+from tests.support.queues import Reopener, fill
+
+
+class Poller:
+    """A reader of the notification log that reads when the test says so."""
+
+    def __init__(self) -> None:
+        self.begun = self.done = 0
+
+    def begin_call(self) -> int:
+        return self.begun + 1
+
+    def caught_up(self) -> int:
+        return self.done
+
+    def status(self) -> dict[str, Any]:
+        return {"position": 7}
+
+    def read(self) -> None:
+        self.begun += 1
+        self.done = self.begun
+
+
+class Clock:
+    now = 1000.0
+
+    def __call__(self) -> float:
+        return self.now
+
+
+class Source(Capture):
+    """A capture whose source has an event id that the test sets."""
+
+    ids: list[int | PysyncError]
+
+    def event_id(self) -> int:
+        found = self.ids[0]
+        if isinstance(found, PysyncError):
+            raise found
+        return found
+
+
+@pytest.fixture
+def queue(reopen: Reopener) -> EventQueue:
+    return reopen()
+
+
+def capture(queue: EventQueue, **values: Any) -> tuple[Capture, Poller, Clock, list[Any]]:
+    """A capture by a log, its poller, its clock, and what is unsettled."""
+    poller, clock, unsettled = Poller(), Clock(), list[Any]()
+    found = Capture(
+        queue,
+        GapWatch(queue, 15.0),
+        lambda _: {TableName.parse(it) for it in unsettled},
+        poller=poller,  # type: ignore[arg-type]
+        clock=clock,
+        **values,
+    )
+    return found, poller, clock, unsettled
+
+
+def code(found: object) -> object:
+    return found.code if isinstance(found, Verdict) else found
+
+
+# --- what the source had is in the queue
+
+
+def test_the_log_is_read_once_more_before_it_counts_as_read(queue: EventQueue) -> None:
+    source, poller, _, _ = capture(queue)
+    fill(queue, 1, 3)
+    arrival = Arrival(source, "dr", concerns({"db"}))
+    assert code(arrival.look()) == "log"
+    poller.read()
+    assert arrival.look() == 3
+
+
+def test_a_gap_has_to_be_made_good_and_that_counts(queue: EventQueue) -> None:
+    source, poller, _, _ = capture(queue)
+    fill(queue, 1, 3)
+    arrival = Arrival(source, "dr", concerns({"db"}))
+    poller.read()
+    queue.gaps.open("ended:jvm:3", "a metastore was killed")
+    queue.gaps.open("scope:other:1", "the scope of another target has changed")
+    queue.gaps.open("asked:1", "somebody asked for a comparison")
+    assert code(arrival.look()) == "gap_open"
+    fill(queue, 4, 9)
+    queue.gaps.healed_by(["ended:jvm:3"], 9)
+    assert arrival.look() == 9
+
+
+@pytest.mark.parametrize(("unsettled", "waits"), [("db.t", True), ("db.u", False), ("other.t", False)])
+def test_changes_of_unknown_order_of_the_object_have_to_be_settled(
+    queue: EventQueue, unsettled: str, waits: bool
+) -> None:
+    source, poller, _, those = capture(queue)
+    fill(queue, 1, 3)
+    those.append(unsettled)
+    arrival = Arrival(source, "dr", concerns({"db.t"}))
+    poller.read()
+    assert code(arrival.look()) == ("order" if waits else 3)
+    those.clear()
+    fill(queue, 4, 4)
+    assert arrival.look() == 4, "the refresh that settles it is before that"
+
+
+def with_id(queue: EventQueue, found: int | PysyncError, *, polls: bool) -> tuple[Source, Clock]:
+    clock = Clock()
+    poller: Any = Poller() if polls else None
+    source = Source(queue, GapWatch(queue, 15.0), lambda _: set(), poller=poller, clock=clock)
+    Source.ids = [found]
+    return source, clock
+
+
+def test_an_event_id_that_the_source_has_not_reached_is_waited_for(queue: EventQueue) -> None:
+    source, clock = with_id(queue, 4, polls=True)
+    arrival = Arrival(source, "dr", concerns({"db"}), 5)
+    assert code(arrival.look()) == "source_behind"
+    Source.ids = [5]
+    assert code(arrival.look()) == "source_behind", "it does not ask all the time"
+    clock.now += 2
+    assert code(arrival.look()) == "log"
+
+
+def test_a_listener_may_lag_behind_the_log(queue: EventQueue) -> None:
+    source, clock = with_id(queue, 9, polls=False)
+    arrival = Arrival(source, "dr", concerns({"db"}), 5)
+    assert code(arrival.look()) == "listener"
+    clock.now += 5
+    assert code(arrival.look()) == "no_listener"
+    assert arrival.begun == clock.now
+
+
+def test_an_event_id_needs_a_log(queue: EventQueue) -> None:
+    source, _ = with_id(queue, PysyncError("there is none", "make one"), polls=False)
+    found = Arrival(source, "dr", concerns({"db"}), 5).look()
+    assert isinstance(found, Verdict)
+    assert (found.state, found.code, found.hint) == ("cannot", "no_log", "make one")
+
+
+# --- it is at the target
+
+
+@pytest.fixture(autouse=True)
+def impatient(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(waits_module, "ANSWER_SECONDS", 0.5)
+    monkeypatch.setattr(reaching_module, "_PATIENCE_SECONDS", 0.1)
+
+
+@pytest.fixture
+def bench(tmp_path: Path) -> Iterator[FaultyDrain]:
+    with structlog.testing.capture_logs(), closing(FaultyDrain(tmp_path, exclude=["db.tmp_*"])) as found:
+        yield found
+
+
+class Asked:
+    """What a sidecar answers that has this drain, and whose log is read whenever it is asked."""
+
+    def __init__(self, bench: FaultyDrain) -> None:
+        source, self.poller, _, self.unsettled = capture(bench.queue)
+        assert bench.drain is not None
+        drains = {bench.name: bench.drain}
+        self.name = bench.name
+        self.waits = Waits(bench.queue, drains, source)
+        self.objects = ObjectStatus(bench.queue, drains, source)
+
+    def wait(self, name: str, **more: Any) -> dict[str, Any]:
+        """The answer that is not `waits`."""
+        found: dict[str, Any] = {"wait": None}
+
+        def over() -> bool:
+            found.update(self.waits.ask({"object": name, "target": self.name, "wait": found["wait"], **more}))
+            self.poller.read()
+            return bool(found["state"] != "waits")
+
+        wait_until(over, what=f"the end of the wait for {name}")
+        return found
+
+    def status(self, name: str) -> dict[str, Any]:
+        (found,) = self.objects({"object": name})["targets"]
+        return dict(found)
+
+
+def test_it_is_there_when_it_is_applied(bench: FaultyDrain) -> None:
+    bench.start()
+    asked = Asked(bench)
+    bench.append(create_database(), create("db.t"))
+    assert asked.wait("db.t")["state"] == "there"
+    assert bench.tables() == ["t"]
+    assert (asked.status("db")["waiting"], asked.status("db")["position"]) == (0, 2)
+
+
+def test_a_parked_event_ends_the_wait_for_its_table_alone(bench: FaultyDrain) -> None:
+    bench.configure([{"kind": "refuse", "tables": ["db.bad"]}])
+    bench.start()
+    asked = Asked(bench)
+    bench.append(create_database(), create("db.bad"), create("db.good"))
+    wait_until(lambda: bench.position() == 3, what="the end of the queue")
+    assert bench.parked() == [(2, "db.bad", "rejected")]
+    assert asked.wait("db.good")["state"] == "there"
+    for name in ("db.bad", "db"):
+        found = asked.wait(name)
+        assert (found["state"], found["code"], found["hint"]) == (
+            "cannot",
+            "parked",
+            f"pysync parked list {asked.name}",
+        )
+    assert asked.status("db")["parked"] == [{"position": 2, "tables": ["db.bad"]}]
+
+
+def test_what_is_out_of_scope_is_said_at_once(bench: FaultyDrain) -> None:
+    bench.start()
+    assert Asked(bench).wait("db.tmp_1")["code"] == "out_of_scope"
+
+
+def test_a_consistent_point_holds_the_database_until_it_is_released(bench: FaultyDrain) -> None:
+    bench.start()
+    asked = Asked(bench)
+    bench.append(create_database(), create_database("other"), create("db.t"))
+    found = asked.wait("db", consistent=True)
+    assert (found["code"], found["position"], found["attempts"]) == ("consistent", 3, 1)
+    bench.append(create("db.u"), create("other.t"))
+    wait_until(lambda: bench.tables("other") == ["t"], what="the other database going on")
+    assert (bench.tables(), asked.status("db")["held"]) == (["t"], True)
+    assert asked.waits.end({"wait": found["wait"]}) == {"held": True}
+    wait_until(lambda: bench.tables() == ["t", "u"], what="the held database going on")
+    assert asked.waits.end({"wait": found["wait"]}) == {"held": False}
+
+
+@pytest.mark.parametrize(
+    "request_",
+    [
+        {"object": "db", "target": "nobody"},
+        {"object": "a.b.c"},
+        {"object": 3},
+        {"object": "db", "event_id": True},
+        {"object": "db", "event_id": -1},
+        {"object": "db", "consistent": True, "hold": 0},
+        {"object": "db", "consistent": True, "hold": 1e9},
+        {"object": "db", "consistent": True, "hold": "1m"},
+        {"object": "db.t", "consistent": True},
+    ],
+)
+def test_what_cannot_be_waited_for_is_refused(bench: FaultyDrain, request_: dict[str, Any]) -> None:
+    bench.start()
+    asked = Asked(bench)
+    with pytest.raises(UsageError):
+        asked.waits.ask({"target": asked.name, **request_})
