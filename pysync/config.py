@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import re
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import chain, combinations
 from pathlib import Path
 from typing import Any
 
 from pydantic import Field, SerializeAsAny
 
 from pysync.errors import UsageError
+from pysync.model.names import TableName
 from pysync.replay.translate import Translator
 from pysync.sections import (
     BridgeConfig,
@@ -26,6 +29,8 @@ from pysync.sections import (
 )
 from pysync.targets.kinds import target_kind
 from pysync.targets.settings import PolicySettings, SparkWish, TargetSettings
+
+_ANY = "any_name"  # stands for whatever a pattern matches
 
 
 class Config(Sections):
@@ -122,6 +127,8 @@ def _targets(
     problems += _echoes(sections, targets)
     problems += _one_sided(sections, targets, lives=lives)
     problems += _uncopied(sections, targets, lives=lives)
+    # What cannot be read has no names.
+    problems += [] if problems else _meeting(targets)
     return found
 
 
@@ -207,6 +214,47 @@ def _sparks(wishes: list[SparkWish]) -> list[str]:
     if not catalogs and len(others) > 1:
         return ["targets.copy.master, .spark: these must be the same for all targets"]
     return []
+
+
+def _meeting(targets: Sequence[TargetSettings]) -> list[str]:
+    """Targets in one place that would both write one name there.
+
+    Only names that are certain to meet are found: those of `include` and of renames, and one of no entry's. What else
+    meets is refused when it is written, by its mark.
+    """
+    active = [it for it in targets if it.place() is not None and it.enabled and it.mode != "shadow"]
+    problems = []
+    for one, other in combinations(active, 2):
+        if one.place() != other.place():
+            continue
+        samples = _names_in(one) | _names_in(other)
+        both = _names_at(one, samples) & _names_at(other, samples)
+        if both:
+            problems.append(
+                f"targets: {one.name!r} and {other.name!r} write to the same place, and both would write {min(both)} "
+                "there; give it another name at one of them (databases, tables), or exclude it from one"
+            )
+    return problems
+
+
+def _names_in(target: TargetSettings) -> set[TableName]:
+    """A table of the source for each name in a target's `include`, `databases` and `tables`, and one of none.
+
+    New names of renames count, too: the source may have such a table, and another target may take it.
+    """
+    found = {TableName(_ANY, _ANY)}
+    for _, policy in target.each_policy():
+        renames = [*policy.databases.items(), *policy.tables.items()]
+        for entry in (*policy.include, *chain.from_iterable(renames)):
+            database, _, table = re.sub(r"[*?]", _ANY, entry).partition(".")
+            found.add(TableName.of(database, table or _ANY))
+    return found
+
+
+def _names_at(target: TargetSettings, samples: Collection[TableName]) -> set[str]:
+    """The names at the target of those tables that are in its scope."""
+    translator = Translator.of(target)
+    return {str(translator.mapping.table(it)) for it in samples if translator.policy.takes_table(it)}
 
 
 def _twins(names: list[Any]) -> list[str]:

@@ -18,6 +18,8 @@ REFUSED_SECONDS = 60.0
 DISABLED = "disabled"
 """The state of a target that pysync.toml has disabled."""
 
+_OTHER_QUEUE_SECONDS = 3600.0
+_STALE_SECONDS = 600.0
 _MIB = 1024 * 1024
 _ILL = frozenset({"failing", "stopped"})
 _PARTS_OF_TARGETS = frozenset({"drain", "scope", "verify"})
@@ -65,6 +67,7 @@ def problems(status: Status, grace: float, now: float | None = None) -> list[Pro
         *listening(status, grace, now),
         *_gaps(status),
         *_targets(status),
+        *_disorder(status["targets"], now),
         *_waiting_targets(status["targets"], grace, now),
     ]
 
@@ -163,6 +166,21 @@ def _targets(status: Status) -> Iterator[Problem]:
         if it["parked"]:
             text = f"target {name} has {count(it['parked'], 'parked event')}"
             yield Problem("events_parked", "warning", text, target=name, hint=f"pysync parked list {name}")
+
+
+def _disorder(targets: Sequence[Status], now: float) -> Iterator[Problem]:
+    """The targets whose state does not come from this queue alone."""
+    for it in targets:
+        name, other = it["name"], it["other_queue"]
+        if other is not None and now - other["at"] < _OTHER_QUEUE_SECONDS:
+            text = (
+                f"another sidecar writes to target {name} for the same source, the last time to {other['table']}; "
+                "run one sidecar for each source"
+            )
+            yield Problem("other_queue", "warning", text, target=name, hint=f"pysync actions --table {other['table']}")
+        if it["stale_since"] is not None and now - it["stale_since"] < _STALE_SECONDS:
+            text = f"target {name} has newer state than many new events of the source"
+            yield Problem("events_stale", "warning", text, target=name, hint=f"pysync verify --target {name}")
 
 
 def _waiting_targets(targets: Sequence[Status], grace: float, now: float) -> Iterator[Problem]:

@@ -16,7 +16,7 @@ from pysync.dump.manifest import Manifest
 from pysync.metastore.reads import Reads
 from pysync.model.describe import describe
 from pysync.model.event import SIDECAR, Event, Kind
-from pysync.model.mark import Mark
+from pysync.model.mark import Mark, Writer
 from pysync.model.names import TableName
 from pysync.model.operation import DropPartitions, Operation, Refresh
 from pysync.model.wire import encode_event
@@ -57,13 +57,13 @@ def since_by_queue(queue: EventQueue, manifest: Manifest, target: str) -> str | 
 
 @dataclass(frozen=True, slots=True)
 class Survey:
-    """A look at a target with a dump in hand; both are only read. `epoch` is that of the queue that would load it."""
+    """A look at a target with a dump in hand; both are only read. `writer` is the queue's target that would load it."""
 
     dumped: Reads
     target: Target
     translator: Translator
     manifest: Manifest
-    epoch: int
+    writer: Writer
     whole: bool
 
     def since_by_marks(self) -> str | None:
@@ -72,7 +72,7 @@ class Survey:
         for name, table, mark in self._ours():
             if mark.created > self.manifest.began_at and not self._is_dumped(name, mark.created):
                 return f"table {name} at the target was created at the source after the dump began"
-            if mark.epoch != self.epoch:
+            if not self.writer.wrote(mark):
                 # An epoch is the time at which a queue was begun.
                 if mark.epoch > self.manifest.began_at * _MS or self._is_changed(table):
                     return f"another queue has written table {name} at the target since the dump began"
@@ -125,7 +125,7 @@ class Survey:
         for names in everything(self.dumped, lambda: end, scope=scope, whole=self.whole):
             event = Event(Kind.REFRESH, self.manifest.source, SIDECAR, 1, 0, attributes=dict(names))
             change = self.translator.translate(encode_event(event), end)
-            for work in plan(fold([change] if change else []), self.epoch):
+            for work in plan(fold([change] if change else []), self.writer):
                 yield from (it for it in work.operations if isinstance(it, Refresh))
 
 

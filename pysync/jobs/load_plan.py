@@ -14,7 +14,7 @@ from pysync.jobs.load_guard import Survey
 from pysync.jobs.loading import is_whole, replaced_by
 from pysync.jobs.scope_plan import kept_scopes
 from pysync.model.describe import describe
-from pysync.model.mark import Mark
+from pysync.model.mark import Mark, Writer
 from pysync.model.operation import DropPartitions, Operation, Refresh
 from pysync.replay.leaving import leaving
 from pysync.replay.translate import Translator
@@ -39,7 +39,7 @@ def load_plans(config: Config, dump: Dump, targets: Sequence[str]) -> list[dict[
 def _plan(settings: TargetSettings, dump: Dump, kept: KeptScope | None, *, whole: bool) -> dict[str, Any]:
     translator = Translator.of(settings)
     with closing(target_kind(settings.kind).open(settings)) as target, DumpReader(dump) as reader:
-        survey = Survey(reader, target, translator, dump.manifest, 0, whole)
+        survey = Survey(reader, target, translator, dump.manifest, Writer(0), whole)
         drops = [*survey.drops(), *_leaving(dump, scopes_of(settings, kept), translator, target)]
     put = sorted(str(translator.mapping.table(it)) for it in dump.tables() if translator.policy.takes_table(it))
     applies = settings.drops == "apply"

@@ -142,7 +142,7 @@ def _refuse_older(queue: EventQueue, dump: Dump, settings: TargetSettings, *, wh
     """Raises PysyncError, which tells what would be undone, for a dump that would take the target back."""
     manifest, name = dump.manifest, settings.name
     with closing(target_kind(settings.kind).open(settings)) as target, DumpReader(dump) as reader:
-        survey = Survey(reader, target, Translator.of(settings), manifest, queue.epoch, whole)
+        survey = Survey(reader, target, Translator.of(settings), manifest, queue.writer(name), whole)
         reason = older(queue, manifest, name, survey)
         if reason is not None:
             raise PysyncError(f"the dump is older than the state of target {name}: {reason}; {survey.told()}", _FORCE)

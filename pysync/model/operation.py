@@ -185,12 +185,14 @@ class PutTable(TableOperation):
 
     With `cascade` its partitions get its columns, whatever columns they or the table have by then. `pointers` are the
     pointers that an Iceberg table had at the source before (pysync.model.iceberg). Only if it `creates` may a missing
-    table be created: then everything else in the table follows, or there is nothing yet.
+    table be created: then everything else in the table follows, or there is nothing yet. `is_current` says that the
+    definition was read at the source when its turn came; an event may be older than what another queue has written.
     """
 
     definition: Any
     cascade: bool = False
     creates: bool = True
+    is_current: bool = False
     pointers: tuple[str, ...] = ()
 
 

@@ -9,6 +9,7 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 
 from pysync.crashpoints import crash_point
+from pysync.model.mark import Writer
 from pysync.queue import events, files, history, parked
 from pysync.queue.files import Room
 from pysync.queue.gaps import Gaps
@@ -79,11 +80,17 @@ class EventQueue:
         with self._file.reading():
             return {name: row.position for name, row in self._targets.rows.items()}
 
+    def writer(self, target: str) -> Writer:
+        """Who writes the marks of a target: that target of this queue, in the present life of the queue's file."""
+        with self._file.reading():
+            others = frozenset(self._targets.rows) - {target}
+        return Writer(self.epoch, self._file.life, self._file.ended_lives, target, others)
+
     # --- the events
 
     @property
     def epoch(self) -> int:
-        """When the queue's file was begun (ms since 1970): a later event has the greater (epoch, position)."""
+        """When the queue's file was begun (ms since 1970): it tells the file from others."""
         return self._file.epoch
 
     @property

@@ -11,7 +11,7 @@ from typing import NoReturn
 
 from persistqueue import SQLiteQueue
 
-from pysync.queue import events, files, losses, migration, repair, schema
+from pysync.queue import events, files, lives, losses, migration, repair, schema
 from pysync.queue.answered import Answered
 from pysync.queue.errors import QueueClosed, damaged, translated
 from pysync.queue.files import Room
@@ -32,7 +32,8 @@ def _not_offered(name: str) -> Callable[..., NoReturn]:
 class QueueFile(SQLiteQueue):  # type: ignore[misc]  # persist-queue is checked as Any
     """The database of a queue, which all parts of the queue share: persist-queue's, whole, durable, and ours alone.
 
-    `epoch` is when it was begun (ms since 1970). It keeps the events from `first` to `last`. `lock` may be taken for
+    `epoch` is when it was begun (ms since 1970); `life` is this opening of it, `ended_lives` has the last position of
+    each former one. It keeps the events from `first` to `last`. `lock` may be taken for
     longer than one `reading` or `transaction`, and again by the thread that has it. As text it is its path.
     """
 
@@ -64,6 +65,7 @@ class QueueFile(SQLiteQueue):  # type: ignore[misc]  # persist-queue is checked 
         self._unsummed = migration.unsummed(self._conn)
         self._answered = Answered(self._file.with_name("answered"))
         self._compare_with_answered()
+        self.life, self.ended_lives = lives.begin(self._conn, self.last)
 
     def _compare_with_answered(self) -> None:
         """Compare the file with what was answered. Where something is missing, open a gap and begin a new epoch."""

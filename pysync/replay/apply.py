@@ -32,6 +32,7 @@ from pysync.targets.base import (
     OutcomeUnknown,
     Rejected,
     Unavailable,
+    WrittenByAnother,
     kind_of,
     total,
 )
@@ -47,7 +48,8 @@ class Applier:
 
     `chance` returns numbers from 0 to 1: waits are random, so that many works do not come again at once. `unfinished`
     knows the tables that are at the target only in part. `recorder` is told of every operation that has ended,
-    `visible` of the works that are done.
+    `visible` of the works that are done. From the position `first_new` on no event was applied before, so none should
+    be stale.
     """
 
     def __init__(
@@ -60,8 +62,10 @@ class Applier:
         unfinished: Unfinished,
         recorder: Recorder,
         visible: Visible,
+        first_new: int = 0,
         chance: Callable[[], float] = random.random,
     ) -> None:
+        self._first_new = first_new
         self._refresher = refresher
         self._visible = visible
         self._unfinished = unfinished
@@ -102,6 +106,8 @@ class Applier:
 
     def _ended(self, job: Job, operation: Operation, outcome: Outcome) -> None:
         self._progress.count(outcome.value)
+        if outcome is Outcome.STALE and min(job.work.positions) >= self._first_new:
+            self._progress.finds_newer()
         self._progress.operations.add()
         self._visible.ended(job, outcome)
         kind = type(operation).__name__
@@ -143,6 +149,8 @@ class Applier:
         try:
             outcome = self._try(lane, job, operation)
         except Incomplete as error:
+            if isinstance(error, WrittenByAnother):
+                self._progress.finds_mark_of_other(operation.key, error.mark)
             return self._whole(lane, job, operation, str(error))
         self._unfinished.forget(operation)
         return outcome

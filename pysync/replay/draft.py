@@ -11,6 +11,7 @@ from dataclasses import dataclass, replace
 
 from pysync.model.change import Change
 from pysync.model.event import Kind
+from pysync.model.mark import Writer
 from pysync.queue import Queued
 from pysync.replay.blocks import Blocks, Covers, Refusal
 from pysync.replay.fold import fold
@@ -39,7 +40,7 @@ class Draft:
 
 
 def draft(
-    events: Sequence[Queued], translator: Translator, epoch: int, blocks: Blocks, hindsight: Hindsight = NONE
+    events: Sequence[Queued], translator: Translator, writer: Writer, blocks: Blocks, hindsight: Hindsight = NONE
 ) -> Draft:
     """Translate, fold and plan. What cannot be translated or planned, or is held by `blocks`, is refused.
 
@@ -51,9 +52,9 @@ def draft(
     while True:
         sifted = _sift(run, blocks.copy())
         try:
-            works = plan(fold(sifted.flow, cascade=cascade), epoch, later)
+            works = plan(fold(sifted.flow, cascade=cascade), writer, later)
         except Exception:  # noqa: BLE001 - no other try would end differently, and the other events must not wait for it
-            run = _without(run, _culprit(sifted.flow, epoch, cascade), traceback.format_exc())
+            run = _without(run, _culprit(sifted.flow, writer, cascade), traceback.format_exc())
         else:
             return _draft(run, sifted, works)
 
@@ -89,14 +90,14 @@ def _refusal(each: Translated, blocks: Blocks) -> Refusal | None:
     return Refusal.behind(each.event, each.found.keys) if blocks.holds(each.found) else None
 
 
-def _culprit(flow: Sequence[Change], epoch: int, cascade: bool) -> int:
+def _culprit(flow: Sequence[Change], writer: Writer, cascade: bool) -> int:
     """The position of a change that cannot be planned with those before it, which can be planned."""
     # By halves: each try folds all changes before it, and a window has thousands.
     good, bad = 0, len(flow)
     while bad - good > 1:
         middle = (good + bad) // 2
         try:
-            plan(fold(flow[:middle], cascade=cascade), epoch)
+            plan(fold(flow[:middle], cascade=cascade), writer)
         except Exception:  # noqa: BLE001 - it is looked for
             bad = middle
         else:

@@ -88,7 +88,7 @@ class NameMapping:
             copies=settings.copy_files is not None,
             anew=settings.copy_files.rewrite if settings.copy_files else None,
             # Both ways a mark is the home's, and each cluster has names of its own.
-            tells_objects=bool(renames) and not settings.both_ways,
+            tells_objects=not settings.both_ways,
         )
 
     def rewriting(self, name: TableName | str) -> Rewriting:

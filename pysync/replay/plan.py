@@ -9,7 +9,7 @@ from typing import Any
 from pysync.model.change import Change
 from pysync.model.event import Kind
 from pysync.model.home import Condition, Whose
-from pysync.model.mark import Mark
+from pysync.model.mark import Mark, Writer
 from pysync.model.names import TableName
 from pysync.model.operation import (
     DropConstraint,
@@ -59,13 +59,13 @@ class Work:
         return database_of(name) in self.fleeting
 
 
-def plan(folded: Iterable[Folded], epoch: int, later: Iterable[str] = ()) -> list[Work]:
+def plan(folded: Iterable[Folded], writer: Writer, later: Iterable[str] = ()) -> list[Work]:
     """The works for what `fold` returned, in an order in which they can be applied.
 
-    `epoch` names the queue file that the positions belong to. `later` is what later events have removed that may have
+    `writer` is the queue's target that the marks name. `later` is what later events have removed that may have
     been applied already (see pysync.replay.hindsight). Objects without operations are left out.
     """
-    works = [work for work in (_work(item, epoch) for item in folded) if work.operations]
+    works = [work for work in (_work(item, writer) for item in folded) if work.operations]
     removed = set(later)
     # From the end: only what works behind it remove makes a work's objects fleeting.
     for index in reversed(range(len(works))):
@@ -91,26 +91,39 @@ def leftover(operation: Operation) -> Operation | None:
     return None
 
 
-def _work(item: Folded, epoch: int) -> Work:
+def _work(item: Folded, writer: Writer) -> Work:
     if isinstance(item, DatabaseState):
-        return _database(item, epoch)
+        return _database(item, writer)
     if isinstance(item, TableState):
-        return _table(item, epoch)
-    return _change(item, epoch)
+        return _table(item, writer)
+    return _change(item, writer)
 
 
-def _origin(change: Change, epoch: int, visited: tuple[str, ...] | None = None, born: int = 0) -> dict[str, Any]:
+def _origin(change: Change, writer: Writer, visited: tuple[str, ...] | None = None, born: int = 0) -> dict[str, Any]:
     if change.whose is not None:
-        return _origin_both_ways(change, change.whose, epoch, born)
-    mark = Mark(change.event.source, epoch, change.position, change.created, born)
-    if (its := change.origin) is not None:
-        mark = replace(mark, object=its.new, formerly=its.old, rivals=its.rivals)
+        return _origin_both_ways(change, change.whose, writer, born)
+    its = change.origin
+    mark = Mark(
+        change.event.source,
+        writer.epoch,
+        change.position,
+        change.created,
+        born,
+        object=its.new if its else "",
+        target=writer.target,
+        life=writer.life,
+        formerly=its.old if its else "",
+        rivals=its.rivals if its else frozenset(),
+        writer=writer,
+    )
     return {"mark": mark, "visited": change.event.visited if visited is None else visited}
 
 
-def _origin_both_ways(change: Change, whose: Whose, epoch: int, born: int) -> dict[str, Any]:
+def _origin_both_ways(change: Change, whose: Whose, writer: Writer, born: int) -> dict[str, Any]:
     """The mark is the home's, even if the home is another cluster than the source."""
-    mark = whose.mark or Mark(change.event.source, epoch, change.position, change.created, born)
+    mark = whose.mark or Mark(
+        change.event.source, writer.epoch, change.position, change.created, born, life=writer.life, writer=writer
+    )
     return {"mark": mark, "visited": whose.visited}
 
 
@@ -119,46 +132,46 @@ def _condition(whose: Whose | None, before: Sequence[Any | None], parts: Any = N
     return {} if whose is None else {"condition": Condition(whose.stance, before, parts or {})}
 
 
-def _database(state: DatabaseState, epoch: int) -> Work:
+def _database(state: DatabaseState, writer: Writer) -> Work:
     found: list[Operation] = []
     if state.dropped is not None:
-        origin = _origin(state.dropped, epoch, state.visited) | _condition(state.whose, state.dropping)
+        origin = _origin(state.dropped, writer, state.visited) | _condition(state.whose, state.dropping)
         drop: dict[str, Any] = {"delete_data": state.dropped.deletes_data, "told": state.dropped.told}
         drop["tables_alone"] = state.whose is not None and state.whose.tables_alone
         found.append(DropDatabase(database=state.name, **drop, **origin))
     if state.defined is not None:
         definition = state.defined.after[0]
-        origin = _origin(state.defined, epoch, state.visited, state.born) | _condition(state.whose, state.defining)
+        origin = _origin(state.defined, writer, state.visited, state.born) | _condition(state.whose, state.defining)
         found.append(PutDatabase(database=state.name, definition=definition, **origin))
     removes = frozenset({state.name} if state.dropped else ())
     key = state.name + EVERYTHING if state.dropped else state.name
     return Work(frozenset({key}), tuple(found), tuple(state.positions), removes)
 
 
-def _table(state: TableState, epoch: int) -> Work:
+def _table(state: TableState, writer: Writer) -> Work:
     found: list[Operation] = []
     if state.dropped is not None:
-        origin = _origin(state.dropped, epoch, state.visited) | _condition(state.whose, state.dropping)
+        origin = _origin(state.dropped, writer, state.visited) | _condition(state.whose, state.dropping)
         if state.whose is None or state.whose.mark is None:  # else mark and clock are another home's
             origin["mark"] = replace(origin["mark"], created=state.buried)
         found.append(DropTable(table=state.name, delete_data=state.dropped.deletes_data, **origin))
     for change, cascade in state.definitions:
-        origin = _origin(change, epoch, state.visited, state.born) | {"sources": state.sources}
+        origin = _origin(change, writer, state.visited, state.born) | {"sources": state.sources}
         puts: dict[str, Any] = {"definition": change.after[0], "cascade": cascade, "creates": state.born > 0}
         puts |= _condition(state.whose, state.defining)
         found.append(PutTable(table=state.name, **puts, pointers=tuple(state.pointers), **origin))
-    found += [*_partitions(state, epoch), *_statistics(state, epoch)]
+    found += [*_partitions(state, writer), *_statistics(state, writer)]
     keys = state.keys or frozenset({str(state.name)})
     removes = keys if state.dropped else frozenset()
     reads = frozenset(name for it in found if isinstance(it, PutTable) for name in names_in_view(it.definition))
     return Work(keys, tuple(found), tuple(state.positions), removes, reads=reads)
 
 
-def _partitions(state: TableState, epoch: int) -> list[Operation]:
+def _partitions(state: TableState, writer: Writer) -> list[Operation]:
     """First puts, then drops: a renamed partition is never missing in between."""
     if state.parts is None:
         return []
-    origin = _origin(state.parts, epoch, state.visited) | _condition(state.whose, (), state.parting)
+    origin = _origin(state.parts, writer, state.visited) | _condition(state.whose, (), state.parting)
     keys = tuple(key.name for key in state.described.partitionKeys or ())
     found: list[Operation] = []
     there = tuple(it for it in state.partitions.values() if not isinstance(it, Gone))
@@ -173,19 +186,19 @@ def _partitions(state: TableState, epoch: int) -> list[Operation]:
     return found
 
 
-def _statistics(state: TableState, epoch: int) -> list[Operation]:
+def _statistics(state: TableState, writer: Writer) -> list[Operation]:
     """Refreshes, because events tell only that statistics have changed. Last, when their objects exist."""
     if state.counted is None:
         return []
-    origin = _origin(state.counted, epoch, state.visited) | {"table": state.name, "statistics": True}
+    origin = _origin(state.counted, writer, state.visited) | {"table": state.name, "statistics": True}
     partitions = tuple(name for name in state.statistics if name)
     found: list[Operation] = [Refresh(partitions=partitions, **origin)] if partitions else []
     return [Refresh(**origin), *found] if "" in state.statistics else found
 
 
-def _change(change: Change, epoch: int) -> Work:
+def _change(change: Change, writer: Writer) -> Work:
     """The work for a change that is not folded: a rename, a function, a constraint, a refresh."""
-    origin = _origin(change, epoch) | _condition(change.whose, change.before or (None,))
+    origin = _origin(change, writer) | _condition(change.whose, change.before or (None,))
     operation = _PLANNERS[change.kind](change, origin)
     removes = frozenset({str(change.table_name)} if isinstance(operation, RenameTable) else ())
     return Work(change.keys, (operation,), (change.position,), removes)

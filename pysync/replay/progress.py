@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import threading
 import time
+from collections import deque
 from enum import Enum
 from typing import Any
 
@@ -13,6 +14,9 @@ from pysync.measures.counts import Counts, Rate
 from pysync.measures.latency import Latency
 from pysync.measures.throttle import Throttle
 from pysync.targets.base import ERRORS
+
+_MANY_STALE = 100
+_OTHERS_KEPT = 1000  # tables of which the mark of another queue is remembered
 
 log = structlog.get_logger(__name__)
 
@@ -53,6 +57,9 @@ class Progress:
         self._backoff_seconds = 0.0
         self._lock = threading.Lock()
         self._counts: dict[str, int] = {}
+        self._stale_at: deque[float] = deque(maxlen=_MANY_STALE)
+        self._marks_of_others: dict[str, str] = {}
+        self._other_queue: dict[str, Any] | None = None
         self._last_error: dict[str, Any] | None = None
         self._last_done: dict[str, Any] | None = None
         self._waiting_since: float | None = None
@@ -64,6 +71,25 @@ class Progress:
         with self._lock:
             if number:
                 self._counts[what] = self._counts.get(what, 0) + number
+
+    def finds_newer(self) -> None:
+        """An event that the target had not had before was older than the target's state."""
+        with self._lock:
+            self._stale_at.append(time.time())
+
+    def finds_mark_of_other(self, key: str, mark: str) -> None:
+        """A table has the mark of an event that this queue does not know.
+
+        Once is no reason to worry: a dump was loaded, or an older queue wrote it. A second mark on the same table was
+        written meanwhile.
+        """
+        with self._lock:
+            before = self._marks_of_others.pop(key, mark)
+            self._marks_of_others[key] = mark
+            if len(self._marks_of_others) > _OTHERS_KEPT:
+                del self._marks_of_others[next(iter(self._marks_of_others))]
+            if before != mark:
+                self._other_queue = {"table": key, "at": time.time()}
 
     def again(self, seconds: float) -> None:
         """An operation is to be tried again after so many seconds."""
@@ -141,6 +167,8 @@ class Progress:
                 "waiting_since": self._waiting_since if self.state is State.WAITING else None,
                 "counts": dict(sorted(self._counts.items())),
                 "last_done": self._last_done,
+                "stale_since": self._stale_at[0] if len(self._stale_at) == _MANY_STALE else None,
+                "other_queue": self._other_queue,
                 "last_error": self._last_error,
                 "retries": self._retries,
                 "backoff_seconds": round(self._backoff_seconds, 3),

@@ -18,6 +18,7 @@ from functools import partial
 import structlog
 
 from pysync.crashpoints import crash_point
+from pysync.model.mark import Writer
 from pysync.queue import EventQueue, Queued
 from pysync.replay.apply import Applier, Shadow
 from pysync.replay.blocks import Blocks, Refusal
@@ -109,6 +110,7 @@ class Replayer:
             unfinished=unfinished,
             recorder=self._recorder,
             visible=Visible(progress.latency, clock_offset),
+            first_new=queue.last + 1,
             chance=chance,
         )
         self.standing, self.holds = Standing(), Holds(self._target_queue.wake)
@@ -136,7 +138,7 @@ class Replayer:
         parking = Parking(self._target_queue.parked, heals=self._heals)
         parking.recall()
         events = self._target_queue.window(self._settings.window, _WINDOW_BYTES)
-        return draft(self.brake.cut(events), self._translator, self._queue.epoch, parking.blocks)
+        return draft(self.brake.cut(events), self._translator, self._writer(), parking.blocks)
 
     # --- what is under way
 
@@ -241,7 +243,7 @@ class Replayer:
         if not events or (refreshes_all(events[0]) and self.busy):
             return False
         self._parking.recall()
-        found = draft(events, self._translator, self._queue.epoch, self._parking.blocks, self.lookout.after(after))
+        found = draft(events, self._translator, self._writer(), self._parking.blocks, self.lookout.after(after))
         crash_point("window.read")
         if self._is_held(found):
             return False
@@ -348,8 +350,11 @@ class Replayer:
             else:
                 self._scheduler.add(self._retried)
 
+    def _writer(self) -> Writer:
+        return self._queue.writer(self._name)
+
     def _redraft(self, events: Sequence[Queued], blocks: Blocks) -> Draft:
-        return draft(events, self._translator, self._queue.epoch, blocks)
+        return draft(events, self._translator, self._writer(), blocks)
 
     # --- what cannot be done, or not now
 

@@ -233,7 +233,7 @@ class Rereading:
         if is_in_the_way(there, found):
             yield DropTable(table=new, **self.origins.of(None))
             there = None
-        yield PutTable(table=new, definition=found, sources=sources, **origin)
+        yield PutTable(table=new, definition=found, is_current=True, sources=sources, **origin)
         if found.partitionKeys:
             yield from contents.partitions(table, fresh=there is None)
         yield from contents.bring_constraints(table, constraints, there)

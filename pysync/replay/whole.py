@@ -40,7 +40,7 @@ def reread(operation: Operation, source_table: Callable[[TableName, Mark], Table
 def from_events(operation: Operation) -> tuple[Operation, ...]:
     """What the events alone tell, without a source to read; empty if they do not tell the table."""
     if isinstance(operation, PutTable):
-        return (replace(operation, creates=True),)
+        return (replace(operation, creates=True, is_current=True),)
     if isinstance(operation, RenameTable):
         return (_creation(operation, operation.new_name),)
     return (_creation(operation, operation.table), operation) if isinstance(operation, PutPartitions) else ()

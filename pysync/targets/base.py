@@ -6,6 +6,7 @@
     ├── Rejected         never like this: the event is parked, its table waits, other tables go on
     │   └── Missing      the operation needs a table or database that is not there; a later event may have removed it
     │       ├── Incomplete       the table is not there as a whole, and the operation describes only a part of it
+    │       │   └── WrittenByAnother  the table may be newer than the operation
     │       └── MissingDatabase  the database is not there
     └── OutcomeUnknown   the request was sent and no answer came: it is applied again, which is safe (see Target.apply)
 
@@ -72,6 +73,21 @@ class Incomplete(Missing):
             f"table {name}{of} does not exist at the target {target!r}",
             "check whether its creation was parked, suppressed or excluded; pysync refresh creates the whole table",
         )
+
+
+class WrittenByAnother(Incomplete):
+    """Another queue of this source has written the table, so it may be newer than the event at hand.
+
+    The replay reads the table at the source. `mark` is what the table's `pysync.event` is.
+    """
+
+    def __init__(self, target: str, name: TableName, mark: str) -> None:
+        super().__init__(
+            f"table {name} at the target {target!r} was written by another queue of this source, or before an older "
+            "copy of this queue was restored",
+            "run one sidecar for each source",
+        )
+        self.mark = mark
 
 
 class MissingDatabase(Missing):

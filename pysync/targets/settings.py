@@ -301,6 +301,10 @@ class TargetSettings(PolicySettings):
         default="apply", description="shadow: plan and log, but write nothing. The position moves on."
     )
 
+    def place(self) -> str | None:
+        """What two targets have in common that write to one metastore or catalog; None if a kind cannot tell."""
+        return None
+
     def each_policy(self) -> tuple[tuple[str, TargetSettings], ...]:
         """Each policy's name and its settings; without policies the target's own settings, without a name."""
         return tuple((it.name, self._with(it)) for it in self.policies) or (("", self),)

@@ -20,7 +20,7 @@ CHANGES = {
     "a column's type": lambda it: setattr(it.sd.cols[0], "type", "string"),
     "a column's comment": lambda it: setattr(it.sd.cols[0], "comment", "another"),
     "a parameter": lambda it: it.parameters.update(x="y"),
-    "the mark": lambda it: it.parameters.update({"pysync.event": "1.2.3.4"}),
+    "the mark": lambda it: it.parameters.update({"pysync.event": "1.2.3.4.5"}),
     "what the server counts": lambda it: it.parameters.update(transient_lastDdlTime="7"),
     "the place": lambda it: setattr(it.sd, "location", it.sd.location + "_2"),
     "a slash": lambda it: setattr(it.sd, "location", it.sd.location + "/"),

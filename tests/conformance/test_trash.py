@@ -75,7 +75,7 @@ def test_a_dropped_table_comes_back_with_its_partitions_where_it_was(
     assert target.table(name) is None
     (found,) = target.trashed()
     assert (found.table, found.source) == (name, "onprem")
-    assert 0 <= time.time() - found.at < 600
+    assert abs(time.time() - found.at) < 600  # it is rounded to a millisecond
     kept = target.table(TableName(target.store.settings.trash_database, found.name))
     assert (kept.sd.location, Mark.read(kept.parameters)) == (before.sd.location, None)
     assert target.restore(found.name, None) == name

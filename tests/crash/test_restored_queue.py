@@ -38,6 +38,13 @@ def create(stage: Stage, name: str, *, in_new_database: bool = False) -> None:
         hms.call(lambda client: client.create_table(table("shop", name)))
 
 
+def alter(stage: Stage, name: str, **parameters: str) -> None:
+    with Metastore(stage.source.uri) as hms:
+        altered = hms.table("shop", name)
+        altered.parameters |= parameters
+        hms.call(lambda client: client.alter_table("shop", name, altered))
+
+
 def drop(stage: Stage, name: str) -> None:
     with Metastore(stage.source.uri) as hms:
         hms.call(lambda client: client.drop_table("shop", name, False))
@@ -88,6 +95,32 @@ def test_events_that_an_older_copy_of_the_queue_lacks_are_found(stage: Stage, tm
     wait_until(lambda: bool(gap()), seconds=60, what="the gap")
     assert_converges(stage)
     assert tables(stage) == ["second", "third"]
+
+
+def test_a_copy_that_is_put_back_while_the_target_is_ahead_makes_no_change_stale(stage: Stage, tmp_path: Path) -> None:
+    """The positions that the copy gives out again are lower than those in the marks of the target."""
+    queue = stage.config.queue.directory
+    stage._end_sidecar(signal.SIGTERM)
+    copies = [Path(shutil.copy2(file, tmp_path)) for file in files_of(queue)]
+    stage.start_sidecar()
+    for at in range(30):
+        alter(stage, "first", comment=f"change {at}")
+    create(stage, "second")
+    assert_converges(stage)
+    stage._end_sidecar(signal.SIGTERM)
+    for file in files_of(queue):
+        file.unlink()
+    for file in copies:
+        shutil.copy2(file, queue)
+    stage.start_sidecar()
+    alter(stage, "first", comment="the last change")
+    drop(stage, "second")
+    assert_converges(stage)
+    assert tables(stage) == ["first"]
+    with Metastore(stage.target.uri) as hms:
+        assert hms.table("shop", "first").parameters["comment"] == "the last change"
+    (target,) = stage.status()["targets"]
+    assert (target["parked"], target["other_queue"]) == (0, None)
 
 
 def test_a_new_queue_brings_the_targets_to_the_source(stage: Stage) -> None:

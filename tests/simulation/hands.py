@@ -147,7 +147,7 @@ class Executor:
             MemoryTarget(settings, self.target.store),
             Translator.of(settings),
             dumped.manifest,
-            sidecar.queue.epoch,
+            sidecar.queue.writer(feed.name),
             whole=True,
         )
         if reason := older(sidecar.queue, dumped.manifest, feed.name, survey):

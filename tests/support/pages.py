@@ -31,6 +31,8 @@ def a_target(name: str, now: float = NOW, **values: Any) -> dict[str, Any]:
         "waiting_since": None,
         "counts": {"applied": 41873, "unchanged": 310, "skipped": 5120},
         "last_done": {"position": 48213, "at": now - 4, "seconds_after": 0.2},
+        "stale_since": None,
+        "other_queue": None,
         "last_error": None,
         "scope": None,
         "verify": {"began_at": now - 3700, "ended_at": now - 3600, "objects": 1204, "drift": 0, "names": []},

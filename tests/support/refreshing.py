@@ -7,7 +7,7 @@ from copy import deepcopy
 from typing import Any
 
 from pysync.model.event import Kind
-from pysync.model.mark import Mark
+from pysync.model.mark import Mark, Writer
 from pysync.model.names import TableName
 from pysync.model.operation import (
     DropDatabase,
@@ -140,7 +140,7 @@ class Target(FakeTarget):
 def refreshing(names: dict[str, str], translator: Translator, position: int = 9) -> Operation:
     change = translator.translate(encode_event(event(Kind.REFRESH, attributes=names)), position)
     assert change is not None, f"{names} is not in scope"
-    (work,) = plan(fold([change]), 5)
+    (work,) = plan(fold([change]), Writer(5))
     (operation,) = work.operations
     return operation
 

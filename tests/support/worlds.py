@@ -14,6 +14,7 @@ from typing import Any
 
 from pysync.model.definition import definition
 from pysync.model.event import USER, Event
+from pysync.model.mark import Writer
 from pysync.model.names import TableName
 from pysync.model.wire import encode, encode_event
 from pysync.queue import Queued
@@ -139,7 +140,7 @@ class Link:
         window = self.source.events[self.position : self.position + most]
         if not window:
             return
-        found = draft(window, self.translator, 1, Blocks())
+        found = draft(window, self.translator, Writer(1), Blocks())
         assert not found.refused, found.refused[0].reason
         for job in Leg(found, Blocks(), attempts=1).left:
             self.applier.apply(self.lane, job)

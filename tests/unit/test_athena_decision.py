@@ -23,7 +23,7 @@ PARQUET = "org.apache.hadoop.hive.ql.io.parquet.serde.ParquetHiveSerDe"
 MARK = Mark("onprem", 1, 7, 10)
 STORE = unasked_store()
 DATES = "columns of type date, which Athena can neither add nor replace"
-TOO_LONG = "the statement has 270144 bytes; Athena accepts 262144"
+TOO_LONG = "the statement has 270146 bytes; Athena accepts 262144"
 WORDS = st.text(alphabet="ab'\"\\`${};\n日é ", max_size=12)
 
 
@@ -108,7 +108,7 @@ def test_the_whole_of_a_create():
         "COMMENT 'it\\'s' PARTITIONED BY (`k` string) "
         f"ROW FORMAT SERDE '{TEXT}' WITH SERDEPROPERTIES ('serialization.format'='1') "
         "STORED AS INPUTFORMAT 'org.example.In' OUTPUTFORMAT 'org.example.Out' LOCATION 's3://b/t' "
-        "TBLPROPERTIES ('pysync.event'='1.7.10.0', 'pysync.parameters'='{\"parameters\":[\"comment\"]}', "
+        "TBLPROPERTIES ('pysync.event'='1.7.10.0.0', 'pysync.parameters'='{\"parameters\":[\"comment\"]}', "
         "'pysync.source'='onprem')"
     )
 
@@ -136,7 +136,7 @@ def test_an_alter_also_marks(there, wanted, said):
     decision = decide_table(wanted, there)
     assert decision.statements[0] == f"ALTER TABLE `db`.`t` {said}"
     assert decision.statements[1:] == (
-        "ALTER TABLE `db`.`t` SET TBLPROPERTIES ('pysync.event'='1.7.10.0', 'pysync.source'='onprem')",
+        "ALTER TABLE `db`.`t` SET TBLPROPERTIES ('pysync.event'='1.7.10.0.0', 'pysync.source'='onprem')",
     )
     assert decision.leftovers == ()
 
@@ -162,7 +162,7 @@ def test_another_event_of_the_same_creation_is_no_difference_and_another_creatio
     later, anew = Mark("onprem", 1, 9, 10), Mark("onprem", 1, 9, 20)
     assert decide_table(table(mark=later), table()).is_nothing
     assert decide_table(table(mark=anew), table()).statements == (
-        "ALTER TABLE `db`.`t` SET TBLPROPERTIES ('pysync.event'='1.9.20.0', 'pysync.source'='onprem')",
+        "ALTER TABLE `db`.`t` SET TBLPROPERTIES ('pysync.event'='1.9.20.0.0', 'pysync.source'='onprem')",
     )
 
 

@@ -373,7 +373,7 @@ def test_a_missing_database(source):
         Bench().apply(put)
     bench = Bench(create_missing_databases=True)
     assert bench.apply(put) == Outcome.APPLIED
-    assert bench.catalog.databases["absent"].parameters["pysync.event"] == "1.0.0.0"
+    assert bench.catalog.databases["absent"].parameters["pysync.event"] == "1.0.0.0.0"
 
 
 def test_a_foreign_table_with_other_keys_is_not_dropped(source):

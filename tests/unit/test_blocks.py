@@ -7,6 +7,7 @@ from collections.abc import Mapping, Set
 import pytest
 
 from pysync.model.event import Kind
+from pysync.model.mark import Writer
 from pysync.model.wire import encode_event
 from pysync.queue import Queued
 from pysync.replay.blocks import Blocks, Covers, Refusal
@@ -34,7 +35,9 @@ def refresh(table: str) -> bytes:
 
 def drafted(known: Blocks, *data: bytes, start: int = 10) -> Draft:
     """The draft of these events, the first at position `start`."""
-    return draft([Queued(at, each, 0) for at, each in enumerate(data, start)], Translator.of(settings()), 1, known)
+    return draft(
+        [Queued(at, each, 0) for at, each in enumerate(data, start)], Translator.of(settings()), Writer(1), known
+    )
 
 
 def refused(found: Draft) -> list[tuple[int, str]]:

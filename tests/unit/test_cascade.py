@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 from pydantic import ValidationError
 
-from pysync.model.mark import Mark
+from pysync.model.mark import Mark, Writer
 from pysync.model.names import TableName
 from pysync.model.operation import DropDatabase, DropTable
 from pysync.model.wire import encode_event
@@ -120,7 +120,7 @@ def test_a_draft_shows_what_would_be_done(cascade: bool, operations: int) -> Non
     """With cascade one drop takes all; without, each table has its own operation before it."""
     makers = (create("db.a"), create("db.b"), drop("db.b"), drop_database())
     events = [Queued(at, encode_event(make(at)), 0) for at, make in enumerate(makers, 1)]
-    found = draft(events, Translator.of(settings(cascade=cascade)), 1, Blocks())
+    found = draft(events, Translator.of(settings(cascade=cascade)), Writer(1), Blocks())
     assert sum(len(work.operations) for work in found.works) == operations
     assert sorted(position for work in found.works for position in work.positions) == [1, 2, 3, 4]
     assert isinstance(found.works[-1].operations[-1], DropDatabase)

@@ -254,8 +254,9 @@ def test_both_ways_needs_a_name_for_each_cluster_a_source_to_read_and_a_listener
 ):
     monkeypatch.undo()  # kinds as they are
     file = tmp_path / "pysync.toml"
+    other = BOTH.replace("thrift://a", "thrift://b")
     file.write_text(
-        f"[source]\nname = 'onprem'\n{source}\n{BOTH}name = 'a'\n{BOTH}name = 'two'\ncluster = '{cluster}'\n"
+        f"[source]\nname = 'onprem'\n{source}\n{BOTH}name = 'a'\n{other}name = 'two'\ncluster = '{cluster}'\n"
     )
     try:
         found = load_config(file) and []

@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 
 from pysync.model.again import Again
 from pysync.model.event import Kind
+from pysync.model.mark import Writer
 from pysync.model.wire import encode_event
 from pysync.queue import Queued
 from pysync.replay import draft as draft_module
@@ -29,7 +30,7 @@ RENAMED: dict[str, Any] = {"databases": {"db": "dr"}, "locations": {"hdfs://a": 
 def drafted(*data: bytes, translator: Translator | None = None, **values: Any) -> Draft:
     """What these events come to, the first at position 1."""
     events = [Queued(at, each, 0) for at, each in enumerate(data, 1)]
-    return draft(events, translator or Translator.of(settings(**values)), 1, Blocks())
+    return draft(events, translator or Translator.of(settings(**values)), Writer(1), Blocks())
 
 
 def among_good_ones(odd: bytes, **values: Any) -> tuple[str, str] | None:

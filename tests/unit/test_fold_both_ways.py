@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from pysync.model.change import Change
 from pysync.model.event import VISITED, Kind
 from pysync.model.home import Stance
-from pysync.model.mark import Mark
+from pysync.model.mark import Mark, Writer
 from pysync.model.operation import (
     DropDatabase,
     DropPartitions,
@@ -64,7 +64,7 @@ class Story:
         return [tuple(it.positions) for it in self.folded()]
 
     def operations(self) -> list[Any]:
-        return [operation for work in plan(self.folded(), 5) for operation in work.operations]
+        return [operation for work in plan(self.folded(), Writer(5)) for operation in work.operations]
 
 
 @pytest.fixture
@@ -178,7 +178,7 @@ def test_what_was_told_to_a_target_that_does_not_ask_has_no_condition():
         change(Kind.ADD_PARTITION, of=of(), after=[day("1")], position=2),
         change(Kind.DROP_DATABASE, before=[place(name="other")], position=3),
     ]
-    found = [operation for work in plan(fold(changes), 5) for operation in work.operations]
+    found = [operation for work in plan(fold(changes), Writer(5)) for operation in work.operations]
     assert [(type(it), it.condition) for it in found] == [
         (DropDatabase, None),
         (PutTable, None),

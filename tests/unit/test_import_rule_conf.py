@@ -34,7 +34,7 @@ def test_rules_that_differ_in_their_names_alone_become_one_target(imported: Load
     "other", [FULL.replace("-cascade", ""), FULL.replace('adh2"', 'adh3"'), FULL + " -exclude DROP"]
 )
 def test_rules_that_differ_otherwise_become_targets_of_their_own(imported: Load, other: str) -> None:
-    found, config = imported(f"{FULL}\n{other}\n")
+    found, config = imported(f"{FULL}\n{other.replace('test_db', 'sales')}\n")
     assert [target.name for target in config.targets] == ["ka-adh2-3", "ka-adh2-3-2"]
     assert found.text.count("# hms : name matches") == 2
 

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pysync.model.mark import EVENT_KEY, SOURCE_KEY, Mark
+from pysync.model.mark import EVENT_KEY, SOURCE_KEY, Mark, Writer
 
 NUMBERS = st.integers(0, 2**63)
 MARKS = st.builds(Mark, source=st.text(min_size=1), epoch=NUMBERS, position=NUMBERS, created=NUMBERS, born=NUMBERS)
@@ -23,12 +25,12 @@ def test_a_mark_is_read_back_from_among_other_parameters(mark, others):
         None,
         {},
         {SOURCE_KEY: "a"},
-        {EVENT_KEY: "1.2.3"},
-        {SOURCE_KEY: "", EVENT_KEY: "1.2.3"},
-        {SOURCE_KEY: "a", EVENT_KEY: "1.2"},
-        {SOURCE_KEY: "a", EVENT_KEY: "1.2.3.4.5"},
-        {SOURCE_KEY: "a", EVENT_KEY: "1.-2.3"},
-        {SOURCE_KEY: "a", EVENT_KEY: "1.2.3\n"},
+        {EVENT_KEY: "1.2.3.4.5"},
+        {SOURCE_KEY: "", EVENT_KEY: "1.2.3.4.5"},
+        {SOURCE_KEY: "a", EVENT_KEY: "1.2.3.4"},
+        {SOURCE_KEY: "a", EVENT_KEY: "1.2.3.4.5.6"},
+        {SOURCE_KEY: "a", EVENT_KEY: "1.-2.3.4.5"},
+        {SOURCE_KEY: "a", EVENT_KEY: "1.2.3.4.5\n"},
         {SOURCE_KEY: "a", EVENT_KEY: "x"},
     ],
 )
@@ -36,19 +38,42 @@ def test_what_pysync_did_not_write_has_no_mark(parameters):
     assert Mark.read(parameters) is None
 
 
+QUEUE = Writer(epoch=5, life=3, ended={1: 10, 2: 20}, target="dr", others=frozenset({"lake"}))
+
+
+def mark(position: int, **values) -> Mark:
+    return Mark("s", 5, position, life=3, writer=QUEUE, **values)
+
+
 @given(MARKS, MARKS)
-def test_of_two_marks_of_a_source_one_is_newer_unless_they_are_of_one_event(one, other):
-    same = (one.epoch, one.position) == (other.epoch, other.position)
-    assert one.is_newer_than(other) + other.is_newer_than(one) == (not same)
+def test_two_marks_of_one_queue_are_in_the_order_of_their_positions(one, other):
+    other = replace(other, epoch=one.epoch)
+    assert one.precedes(other) == (one.position < other.position) == other.follows(one)
 
 
-def test_an_event_of_a_later_queue_file_is_newer_though_its_position_is_lower():
-    assert Mark("s", epoch=2, position=1).is_newer_than(Mark("s", epoch=1, position=900))
-    assert not Mark("s", epoch=1, position=900).is_newer_than(Mark("s", epoch=2, position=1))
+@pytest.mark.parametrize("epoch", [4, 6])
+@pytest.mark.parametrize("position", [1, 9])
+def test_marks_of_two_queues_have_no_order_whenever_these_began(epoch, position):
+    there = Mark("s", epoch, position)
+    assert not mark(5).precedes(there)
+    assert not mark(5).follows(there)
 
 
-def test_a_mark_of_a_release_that_knew_no_birth_is_read():
-    assert Mark.read({SOURCE_KEY: "a", EVENT_KEY: "1.2.3"}) == Mark("a", epoch=1, position=2, created=3, born=0)
+@pytest.mark.parametrize(
+    ("life", "position", "is_known"),
+    [(1, 10, True), (2, 20, True), (2, 21, False), (3, 99, True), (4, 1, False), (4, 99, False)],
+)
+def test_a_queue_knows_its_lives_up_to_their_ends(life, position, is_known):
+    """What is behind the end of a life was written before an older copy of the file was put back."""
+    there = Mark("s", 5, position, life=life)
+    assert QUEUE.wrote(there) is is_known
+    assert mark(0).precedes(there) is is_known
+
+
+def test_an_object_of_another_target_of_the_queue_is_kept_from_this_one():
+    assert mark(1).is_kept_out_by(mark(1, target="lake"))
+    for name in ("dr", "", "renamed since"):
+        assert not mark(1).is_kept_out_by(mark(1, target=name))
 
 
 def test_what_is_altered_keeps_its_birth_and_what_is_born_anew_does_not():

@@ -380,7 +380,7 @@ def test_a_database_that_is_dropped_with_its_tables_comes_after_them(version):
 
 # --- where a change came from
 
-EAST = {"pysync.source": "east", "pysync.event": "17.5.100.0"}
+EAST = {"pysync.source": "east", "pysync.event": "17.5.100.0.0"}
 SHOP = hive.Database(name="shop", parameters=EAST)
 
 
@@ -454,7 +454,7 @@ def test_a_client_that_gives_a_table_new_parameters_makes_it_its_own():
 
 
 @pytest.mark.parametrize(
-    "parameters", [{}, {"pysync.source": "onprem", "pysync.event": "1.2.3.4"}, {"pysync.source": "east"}]
+    "parameters", [{}, {"pysync.source": "onprem", "pysync.event": "1.2.3.4.5"}, {"pysync.source": "east"}]
 )
 def test_without_a_mark_of_another_cluster_a_change_came_from_nowhere(parameters):
     assert visited(told("CREATE_TABLE", tableObjJson=stamped(parameters=parameters))) == ("onprem",)

@@ -8,7 +8,7 @@ import pytest
 
 from pysync.model.event import VISITED, Kind
 from pysync.model.files import SourceFiles
-from pysync.model.mark import Mark
+from pysync.model.mark import Mark, Writer
 from pysync.model.names import TableName
 from pysync.model.operation import (
     DropConstraint,
@@ -59,7 +59,7 @@ KEYED = table("db", "t", partition_keys=[("day", "string"), ("city", "string")])
 
 
 def works(*changes, epoch: int = 5):
-    return plan(fold(changes), epoch)
+    return plan(fold(changes), Writer(epoch))
 
 
 def planned(kind: Kind, epoch: int = 5, **what):
@@ -320,7 +320,7 @@ def test_what_is_in_a_database_that_is_dropped_later_is_fleeting():
 )
 def test_what_was_removed_after_the_run_is_fleeting_when_it_comes_again(removed, table, function):
     put = change(Kind.CREATE_FUNCTION, position=2, **copy.deepcopy(EACH[Kind.CREATE_FUNCTION]))
-    found = plan(fold([created("db.t", 1), put]), 5, [removed])
+    found = plan(fold([created("db.t", 1), put]), Writer(5), [removed])
     assert {work.positions[0]: work.fleeting for work in found} == {1: table, 2: function}
 
 
@@ -378,7 +378,7 @@ def test_a_refresh_that_says_only_a_name_asks_for_all_of_that_name_at_the_source
 
 
 def test_what_has_become_nothing_is_left_out():
-    assert plan([TableState(name=T, positions=[1])], 5) == []
+    assert plan([TableState(name=T, positions=[1])], Writer(5)) == []
 
 
 def test_planning_twice_gives_the_same():

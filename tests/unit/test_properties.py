@@ -17,6 +17,7 @@ from hypothesis import settings as hypothesis_settings
 from hypothesis import strategies as st
 
 from pysync.model.event import Event
+from pysync.model.mark import Writer
 from pysync.model.operation import DropDatabase, DropTable, Operation
 from pysync.model.wire import encode_event
 from pysync.queue import EventQueue, Park, Parked, Queued
@@ -55,7 +56,7 @@ def examples(number: int):
 
 def works_of(events: Sequence[tuple[int, Event]], translator: Translator = ALL) -> list[Work]:
     changes = [translator.translate(encode_event(item), position) for position, item in events]
-    return plan(fold(change for change in changes if change is not None), EPOCH)
+    return plan(fold(change for change in changes if change is not None), Writer(EPOCH))
 
 
 def run(works: Sequence[Work], target: ModelTarget, order: random.Random) -> None:
@@ -143,8 +144,6 @@ def test_with_drops_suppressed_there_is_all_that_the_source_has_and_what_it_had(
 class ShortQueue:
     """As much of an EventQueue as a Replayer needs, in memory, for one target, whose queue it is as well."""
 
-    epoch = EPOCH
-
     def __init__(self, events: Sequence[Event]) -> None:
         self.all: list[Queued] = []
         self.add(events)
@@ -155,6 +154,9 @@ class ShortQueue:
 
     def target(self, _: str) -> ShortQueue:
         return self
+
+    def writer(self, target: str) -> Writer:
+        return Writer(EPOCH, target=target)
 
     def add(self, events: Iterable[Event]) -> None:
         last = len(self.all)

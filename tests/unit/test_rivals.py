@@ -16,7 +16,7 @@ from hypothesis import settings as hypothesis_settings
 from hypothesis import strategies as st
 
 from pysync.model.event import Kind
-from pysync.model.mark import OBJECT_KEY, Mark
+from pysync.model.mark import OBJECT_KEY, Mark, Writer
 from pysync.model.names import TableName
 from pysync.model.operation import DropTable, PutTable, RenameTable
 from pysync.model.wire import encode_event
@@ -201,7 +201,7 @@ def test_a_draft_orders_what_is_one_table_and_lets_go_what_is_not() -> None:
     translator = Translator.of(settings(**MERGED))
     makers = [create("db.t"), create("twin.t"), alter("db.t", by="db"), rename("db.u", "twin.u"), drop("twin.v")]
     events = [Queued(at, encode_event(make(at)), 0) for at, make in enumerate(makers, 1)]
-    found = draft(events, translator, 5, Blocks())
+    found = draft(events, translator, Writer(5), Blocks())
     assert [(sorted(work.keys), [type(it) for it in work.operations]) for work in found.works] == [
         (["both.t"], [PutTable]),
         (["both.t@twin/t"], [PutTable]),
@@ -223,19 +223,19 @@ def test_what_is_out_of_scope_is_no_rival(benches: Benches) -> None:
     assert (holder(bench, "both.t"), bench.parked()) == ("twin.t", [])
 
 
-def test_a_table_of_an_older_release_is_claimed_by_its_next_event(benches: Benches) -> None:
-    """Its mark does not tell the table: a change that writes nothing else writes that."""
+def test_a_copy_of_what_is_excluded_now_gets_the_mark_of_its_new_object(benches: Benches) -> None:
+    """A change that writes nothing else writes the mark."""
     bench = benches()
     run(bench, create_database("both"), create("both.t"))
-    assert holder(bench, "both.t") is None
+    assert holder(bench, "both.t") == "both.t"
     bench.configure(**MERGED, exclude=["both"])
     bench.restart()
     run(bench, alter("db.t"), create("twin.t"))
     assert (holder(bench, "both.t"), [key for _, key, _ in bench.parked()]) == ("db.t", ["both.t@twin/t"])
 
 
-def test_a_mark_tells_the_object_only_where_the_target_renames() -> None:
-    assert NameMapping.of(settings()).tells_objects is False
+def test_a_mark_names_the_object_unless_the_target_goes_both_ways() -> None:
+    assert NameMapping.of(settings()).tells_objects is True
     assert OBJECT_KEY not in Mark("onprem", 5, 1).parameters()
     mark = Mark("onprem", 5, 1, object="db.t", formerly="db.s", rivals=frozenset({"twin.t"}))
     assert mark.parameters()[OBJECT_KEY] == "db.t"
@@ -279,7 +279,7 @@ def test_a_comparison_drops_what_a_pattern_brought_from_a_database_that_is_gone(
 def test_the_rename_of_a_table_says_both_its_names() -> None:
     translator = Translator.of(settings(databases={"raw_*": "r_*"}))
     queued = Queued(1, encode_event(rename("raw_a.t", "raw_b.t")(1)), 0)
-    (work,) = draft([queued], translator, 5, Blocks()).works
+    (work,) = draft([queued], translator, Writer(5), Blocks()).works
     (operation,) = work.operations
     assert isinstance(operation, RenameTable)
     assert (operation.mark.object, operation.mark.formerly) == ("raw_b.t", "raw_a.t")

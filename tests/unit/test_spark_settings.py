@@ -78,7 +78,9 @@ def problems(directory: Path, *targets: str) -> str:
 
 
 def test_one_process_has_one_session(tmp_path: Path) -> None:
-    one, other = (SPARK.format(name=name, more='metastore = "thrift://a:1"') for name in ("a", "b"))
+    one, other = (
+        SPARK.format(name=name, more=f'metastore = "thrift://a:1"\ninclude = ["{name}"]') for name in ("a", "b")
+    )
     assert problems(tmp_path, one, other) == ""
     assert problems(tmp_path, one, HMS.format(more="copy = true")) == ""
     third = SPARK.format(name="c", more='metastore = "thrift://c:1"')

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 from hmsclient.genthrift.hive_metastore import ttypes as hive
 
-from pysync.model.mark import Mark
+from pysync.model.mark import Mark, Writer
 from pysync.model.names import TableName
 from pysync.model.operation import DropTable, Operation, PutPartitions, Refresh
 from pysync.replay.apply import Applier
@@ -87,7 +87,7 @@ class Bench:
 
     def apply(self) -> None:
         """Replay the last event, with as many tries as it takes."""
-        found = draft(self.east.events[-1:], self.translator, 1, Blocks())
+        found = draft(self.east.events[-1:], self.translator, Writer(1), Blocks())
         for job in Leg(found, Blocks(), attempts=3).left:
             while not self._is_applied(job):
                 pass

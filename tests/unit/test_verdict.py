@@ -18,6 +18,7 @@ DOCS = Path(__file__).parents[2] / "docs" / "status.md"
 
 def target(**values: Any) -> dict[str, Any]:
     plain = {"name": "dr", "state": "running", "paused": None, "parked": 0, "waiting_since": None, "last_error": None}
+    plain |= {"stale_since": None, "other_queue": None}
     return {**plain, **values}
 
 
@@ -175,3 +176,17 @@ def test_every_problem_is_in_the_docs_with_its_severity() -> None:
     written = re.findall(r'Problem\(\s*"(\w+)",\s*"(\w+)"', Path(health.__file__).read_text())
     assert documented == dict(written)
     assert len(written) == len(documented)
+
+
+def test_another_sidecar_for_the_same_source_is_a_problem_for_an_hour() -> None:
+    other = {"table": "shop.orders", "at": NOW - 10}
+    (problem,) = problems(a_status(targets=[target(other_queue=other)]), GRACE, NOW)
+    assert (problem.code, problem.target) == ("other_queue", "dr")
+    assert "shop.orders" in problem.text
+    assert problems(a_status(targets=[target(other_queue=other)]), GRACE, NOW + 3600) == []
+
+
+def test_many_new_events_that_are_stale_are_a_problem_while_they_come() -> None:
+    (problem,) = problems(a_status(targets=[target(stale_since=NOW - 10)]), GRACE, NOW)
+    assert (problem.code, problem.target) == ("events_stale", "dr")
+    assert problems(a_status(targets=[target(stale_since=NOW - 601)]), GRACE, NOW) == []

@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 from structlog.testing import capture_logs
 
 from pysync.model.event import Kind
+from pysync.model.mark import Writer
 from pysync.model.names import TableName
 from pysync.replay import view_names
 from pysync.replay.fold import fold
@@ -183,6 +184,6 @@ def test_a_view_waits_for_its_tables_and_they_not_for_it() -> None:
 
 def test_the_work_of_a_view_says_what_it_reads() -> None:
     definition = view("select a from db.u", {"a": "int"})
-    (work,) = plan(fold([change(Kind.CREATE_TABLE, after=[definition])]), 1)
+    (work,) = plan(fold([change(Kind.CREATE_TABLE, after=[definition])]), Writer(1))
     assert "db.u" in work.reads
     assert work.keys == frozenset({"db.v"})

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 from pysync.model.names import normalized
 from pysync.model.operation import DropFunction, PutFunction
 from pysync.targets.apply.ownership import Ownership, ownership_of_part
@@ -49,5 +47,7 @@ def _database_ownership(store: Store, operation: PutFunction | DropFunction) -> 
     # A missing database is no refusal yet: some settings have it created (see `into`).
     if there is None:
         return Ownership.ABSENT
-    # A function is no part of the one database that has the name: all that are one at the target may have functions.
-    return ownership_of_part(there.parameters, replace(operation.mark, rivals=frozenset()))
+    # A function is no part of the one database that has the name: all that are one at the target, and all targets that
+    # write there, may have functions.
+    found = ownership_of_part(there.parameters, operation.mark)
+    return Ownership.OWN if found is Ownership.RIVAL else found

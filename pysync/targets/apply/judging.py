@@ -241,7 +241,7 @@ def _is_of_former_birth(place: Any, mark: Mark) -> bool:
     its = Mark.read(place.parameters)
     if its is None or its.source != mark.source or 0 in {its.created, mark.created}:
         return False
-    return its.created != mark.created and mark.is_newer_than(its)
+    return its.created != mark.created and mark.follows(its)
 
 
 def _has_parts(table: Any) -> bool:

@@ -1,7 +1,8 @@
 """Ownership: whether an object at a target may be written. One rule for all targets.
 
 What pysync writes carries a mark (pysync.model.mark). An object without a mark, or with another source's, is adopted
-only if the policy says so, and is never dropped. An object with a newer mark of the same source is left as it is.
+only if the policy says so, and is never dropped. An object with the mark of a later event of the same queue is left as
+it is. What another queue of the same source wrote has no order with the change at hand, and may be written.
 """
 
 from __future__ import annotations
@@ -22,7 +23,7 @@ class Ownership(Enum):
     OWN = auto()  # written by this source, not later than the change at hand
     NEWER = auto()  # written by this source, from a later event: the change at hand is stale
     FOREIGN = auto()  # not written by this source
-    RIVAL = auto()  # written by this source, for another of its objects, which has the same name at the target
+    RIVAL = auto()  # written by this source for another object, or by another target, under the same name
 
 
 def ownership_of(exists: bool, parameters: Mapping[str, str] | None, mark: Mark) -> Ownership:
@@ -34,7 +35,7 @@ def ownership_of(exists: bool, parameters: Mapping[str, str] | None, mark: Mark)
         return Ownership.FOREIGN
     if mark.is_kept_out_by(there):
         return Ownership.RIVAL
-    return Ownership.NEWER if there.is_newer_than(mark) else Ownership.OWN
+    return Ownership.NEWER if mark.precedes(there) else Ownership.OWN
 
 
 def ownership_for_drop(exists: bool, parameters: Mapping[str, str] | None, mark: Mark) -> Ownership:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from pysync.model.mark import Mark
+from pysync.model.mark import EVENT_KEY, Mark
 from pysync.model.names import TableName
 from pysync.model.operation import DropTable, PutTable, TableOperation
 from pysync.targets.apply.iceberg import stays
@@ -13,7 +13,7 @@ from pysync.targets.apply.ownership import Ownership, ownership_for_drop, owners
 from pysync.targets.apply.transactional import refuse_transactional
 from pysync.targets.apply.trash import discard
 from pysync.targets.apply.writing import conflict, deletes, into, stamped, taken, tell_lost, up_to_date
-from pysync.targets.base import Incomplete, Outcome, Rejected
+from pysync.targets.base import Incomplete, Outcome, Rejected, WrittenByAnother
 from pysync.targets.hive import is_another, name_of
 from pysync.targets.store import Capability, Store
 
@@ -51,7 +51,8 @@ def bring_to(
     """Bring the table `there` (None if absent), which has the definition's name, to the definition.
 
     `filling` are further parameters, from a caller who fills the table afterwards. Raises Incomplete if the table is
-    missing, or had to be replaced by an empty one, and the operation does not describe all of it.
+    missing, or had to be replaced by an empty one, and the operation does not describe all of it; WrittenByAnother if
+    an event tells the definition, and the table may be newer.
     """
     name = name_of(definition)
     found = ownership_of(there is not None, there and there.parameters, operation.mark)
@@ -70,6 +71,8 @@ def bring_to(
     if there is not None and up_to_date(kept, there, operation.mark):
         return Outcome.UNCHANGED
     refuse_transactional(store.settings, wanted)
+    if found is Ownership.OWN and written is not None and _may_be_newer(operation, written):
+        raise WrittenByAnother(store.settings.name, name, there.parameters[EVENT_KEY])
     if found is Ownership.OWN and stays(store.settings, operation, kept.parameters, there.parameters):
         return Outcome.FOREIGN
     if there is not None and not is_another(kept, there) and not _is_predecessor(written, operation):
@@ -99,6 +102,12 @@ def existing(store: Store, name: TableName, part: str) -> Any:
     if table is None:
         raise Incomplete.of(store.settings.name, name, part)
     return table
+
+
+def _may_be_newer(operation: TableOperation, there: Mark) -> bool:
+    """Whether the table there may have been written from a later change than the event of this operation."""
+    is_of_event = isinstance(operation, PutTable) and not operation.is_current
+    return is_of_event and not operation.mark.is_ordered_with(there)
 
 
 def _is_predecessor(there: Mark | None, operation: TableOperation) -> bool:

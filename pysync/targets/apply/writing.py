@@ -37,7 +37,6 @@ def up_to_date(kept: Any, there: Any, mark: Mark) -> bool:
     """
     its = Mark.read(there.parameters)
     ours = its is not None and its.source == mark.source and mark.created in {0, its.created}
-    # A mark of an older release does not tell the object: it is written anew, once.
     return ours and its is not None and mark.object in {"", its.object} and same(kept, there)
 
 
@@ -56,6 +55,12 @@ def conflict(store: Store, what: str) -> Outcome | None:
 def taken(store: Store, name: object, there: Any, mark: Mark) -> Rejected:
     """The refusal of an object whose name at the target is that of another object of the source."""
     its = Mark.read(there.parameters)
+    if its is not None and mark.is_of_another_target_than(its):
+        return Rejected(
+            f"{name} is where the target {its.target!r} has its copy of {its.object}; {store.settings.name!r} would "
+            "overwrite it",
+            "give it another name at one of the two targets (databases, tables), or exclude it from one",
+        )
     return Rejected(
         f"{name} at the target {store.settings.name!r} is the copy of {its.object if its else '?'}, and {mark.object} "
         "of the source would overwrite it",

@@ -92,6 +92,10 @@ class AwsSettings(TargetSettings):
     # Names of what has got its indexes and tags.
     _furnished: set[str] = PrivateAttr(default_factory=set)
 
+    def place(self) -> str | None:
+        """The Data Catalog, as far as the settings tell it."""
+        return f"aws {self.endpoint_url} {self.region} {self.catalog_id} {self.profile} {self.assume_role}"
+
     def endpoint_of(self, service: str) -> str | None:
         """The endpoint of a service; None: as botocore finds it.
 

@@ -44,6 +44,10 @@ class HmsSettings(TargetSettings):
     timeout_seconds: Seconds = Field(default=120.0, gt=0, description="Timeout of a call.")
     connect_timeout_seconds: Seconds = Field(default=5.0, gt=0, description="Timeout for connecting.")
 
+    def place(self) -> str | None:
+        """The addresses of the metastore."""
+        return self.metastore
+
     @model_validator(mode="after")
     def _logs_in_in_one_way(self) -> HmsSettings:
         assert_one_login(self.metastore, self.kerberos, self.login)

@@ -51,6 +51,10 @@ class SparkSettings(TargetSettings):
             raise ValueError(f"{_CATALOG} must be hive; an in-memory catalog ends with the session")
         return value
 
+    def place(self) -> str | None:
+        """The addresses of the metastore, as for a target of kind hms."""
+        return self.metastore
+
     @model_validator(mode="after")
     def _has_one_session(self) -> SparkSettings:
         copy = self.copy_files

@@ -1,0 +1,34 @@
+"""Lives: each opening of the queue's file begins one, and marks at targets name it. So a restored copy is noticed.
+
+Positions order events only as long as none is given out twice. An older copy of the file that is put back gives out
+those behind its end again. It does not know the lives that followed, so what was written in them is not taken for newer
+than what comes (pysync.model.mark.Writer).
+"""
+
+from __future__ import annotations
+
+import json
+import secrets
+import sqlite3
+from contextlib import suppress
+
+_KEY = "lives"
+_KEEP = 100  # what earlier ones have written has lower positions than what comes, so it need not be known
+_BITS = 48
+_OPEN = 2**63  # the end of a life that has not ended
+
+
+def begin(connection: sqlite3.Connection, last: int) -> tuple[int, dict[int, int]]:
+    """Begin a life, and end the one before at the position `last`.
+
+    Returns the new life, and the last position of each former one. A disk without room does not keep a queue from being
+    opened: then nothing is written, and the next opening does not know this life.
+    """
+    row = connection.execute("SELECT value FROM meta WHERE key = ?", (_KEY,)).fetchone()
+    known = json.loads(row[0]) if row else {}
+    ended = {int(life): min(end, last) for life, end in known.items()}
+    life = secrets.randbits(_BITS)
+    newest = dict(list({**ended, life: _OPEN}.items())[-_KEEP:])
+    with suppress(sqlite3.OperationalError):
+        connection.execute("INSERT OR REPLACE INTO meta (key, value) VALUES (?, ?)", (_KEY, json.dumps(newest)))
+    return life, ended
