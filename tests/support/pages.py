@@ -24,6 +24,7 @@ def a_target(name: str, now: float = NOW, **values: Any) -> dict[str, Any]:
         "kind": "hms",
         "state": "running",
         "paused": None,
+        "brake": None,
         "position": 48213,
         "queued": 0,
         "parked": 0,

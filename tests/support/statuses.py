@@ -30,6 +30,7 @@ def target(name: str = "dr", **values: Any) -> dict[str, Any]:
         "last_done": {"position": 48213, "at": NOW - 12, "seconds_after": 0.1},
         "last_error": None,
         "paused": None,
+        "brake": None,
         "position": 48213,
         "queued": 0,
         "parked": 0,
