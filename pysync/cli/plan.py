@@ -107,7 +107,8 @@ def resume(
 
 def _print_held(target: str, held: dict[str, Any]) -> None:
     """What the brake holds, by name."""
-    say(f"{target} holds the drop of {held['summary']}; nothing of it was dropped here. {held['limit']}:")
+    say(f"{target} holds the drop of {held['summary']}; nothing of it was dropped here")
+    say(f"{held['limit']}; these would go:")
     for text in held["objects"]:
         say(f"  {text}")
     if held["more"]:

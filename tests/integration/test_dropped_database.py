@@ -30,6 +30,7 @@ def test_a_dropped_database_is_held_by_name_until_somebody_decides(tmp_path: Pat
             assert pysync("resume", "replica", "--keep", "-c", stage.config_file).returncode == 0
             wait_until(lambda: stage.status()["targets"][0]["queued"] == 0, what="the end of the queue")
             assert len(target.tables(kept)) == 60
+            wait_until(lambda: "and kept at replica" in shown(stage, "why", f"{kept}.t05"), what="the journal")
             verified = pysync("verify", kept, "-c", stage.config_file)
             assert (verified.returncode, "extra" in verified.stdout) == (1, True)
             gone = dropped_and_held(stage, source, target, 80)

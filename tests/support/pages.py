@@ -353,7 +353,7 @@ class FakeSidecar:
             "parked retry": lambda _: released,
             "parked skip": lambda _: {**released, "skipped": 1, "tried": 0},
             "pause": lambda it: {"target": it["target"], "paused": it.get("reason") or "by hand"},
-            "resume": lambda it: {"target": it["target"], "was": "by hand"},
+            "resume": lambda it: {"target": it["target"], "was": "by hand", "kept": it.get("keep") is True},
             "refresh": lambda it: {"gap": f"refresh of {len(it.get('tables') or ()) or 'all'} tables"},
             "verify": lambda it: {"target": it["target"], "begun": True},
         }
