@@ -54,10 +54,12 @@ class Problem:
 
 def decide(target: str) -> str:
     """The ways out of a hold of a target's drops: the one that harms least comes first."""
-    return (
-        f"look at pysync plan --target {target}; to keep the objects: pysync resume {target} --keep; to drop them: "
-        f"pysync resume {target}"
-    )
+    return f"look at pysync plan --target {target}; {ways_out(target)}"
+
+
+def ways_out(target: str) -> str:
+    """The decisions about a hold, for whoever has seen what is held."""
+    return f"to keep the objects: pysync resume {target} --keep; to drop them: pysync resume {target}"
 
 
 def problems(status: Status, grace: float, now: float | None = None) -> list[Problem]:

@@ -22,7 +22,7 @@ from pysync.cli.output import (
 )
 from pysync.cli.waiting import wait_for
 from pysync.errors import PysyncError
-from pysync.health import decide
+from pysync.health import decide, ways_out
 from pysync.model.names import TableName
 from pysync.text import count
 
@@ -159,7 +159,7 @@ def _print_plan(plan_: dict[str, Any]) -> None:
     say("; ".join(parts))
     if plan_["brake"]:
         _print_held(plan_["target"], plan_["brake"])
-        say(decide(plan_["target"]))
+        say(ways_out(plan_["target"]))
     if plan_["paused"] and (plan_["paused_by_hand"] or not plan_["brake"]):
         say(f"{plan_['target']} is paused: {plan_['paused']}")
 

@@ -12,7 +12,7 @@ from pysync.cli.lines import Line, Part
 from pysync.cli.output import counts, moment
 from pysync.cli.replay_progress import so_far
 from pysync.cli.status_text import STATES, Status, ago, is_late, size, state_of, verdict
-from pysync.health import DISABLED, Problem, decide
+from pysync.health import DISABLED, Problem, ways_out
 from pysync.text import count, duration, shortened
 
 _WIDTH = 12
@@ -63,7 +63,7 @@ def _held(target: Status) -> Iterator[Line]:
         yield from (_line("" if at else "drops held", it, bad=True) for at, it in enumerate(brake["objects"]))
         if brake["more"]:
             yield _line("", f"and {brake['more']:,} more", bad=True)
-        yield _line("", decide(target["name"]))
+        yield _line("", ways_out(target["name"]))
 
 
 def _latency(latency: Status | None, now: float) -> Iterator[Line]:

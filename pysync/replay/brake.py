@@ -103,7 +103,7 @@ class Brake:
         self._hold: Hold | None = None
         self._decision: _Decision | None = None
         self._let_through = 0
-        self._kept_upto = 0
+        self._left_out_upto = 0
         self._counting = threading.Lock()
         self._counts: list[_Count] = []  # of the windows in hand, in order
 
@@ -127,7 +127,7 @@ class Brake:
 
     def keeps(self, position: int) -> bool:
         """Whether the drops of the event at that position are left out."""
-        return position <= self._kept_upto
+        return position <= self._left_out_upto
 
     def holds(self, draft: Draft) -> bool:
         """Whether the window is held from now on; if not, its drops are counted.
@@ -146,7 +146,7 @@ class Brake:
                 self._ledger.enter(new)
                 return False
             # The next turn takes the window again, now without these drops.
-            if not self._is_kept_on(draft, drops):
+            if not self._is_left_out_too(draft, drops):
                 self._hold = self._held(draft, why, drops)
             return True
 
@@ -190,7 +190,7 @@ class Brake:
             self._counts = [it for it in self._counts if it.last > position]
 
     def release(self, upto: int = 0, *, through: int | None = None, keeps: bool = False) -> bool:
-        """Let go what is held, or with `keeps` all of it but the drops; False if nothing is held.
+        """Let go what is held, or with `keeps` all of it but the drops; False if nothing is, or the person saw another.
 
         `through` is how far the person has seen the hold, as more may have come since; None: all of it. Drops in the
         same databases that had come by the position `upto`, or that follow without a pause of a minute, share their
@@ -198,11 +198,11 @@ class Brake:
         """
         with self._counting:
             hold = self._hold
-            if hold is None:
+            if hold is None or (through is not None and through < hold.first):
                 return False
             last = hold.last if through is None else min(through, hold.last)
             if keeps:
-                self._kept_upto = max(self._kept_upto, last)
+                self._left_out_upto = max(self._left_out_upto, last)
             else:
                 self._let_through = max(self._let_through, last)
                 self._ledger.clear()
@@ -234,7 +234,7 @@ class Brake:
     @property
     def _decided(self) -> int:
         """The last position that a person decided about."""
-        return max(self._let_through, self._kept_upto)
+        return max(self._let_through, self._left_out_upto)
 
     def _begin(self, draft: Draft, drops: Sequence[Drop]) -> None:
         """Count the drops of a window from now on."""
@@ -311,11 +311,11 @@ class Brake:
         self._ledger.clear()
         return True
 
-    def _is_kept_on(self, draft: Draft, drops: Sequence[Drop]) -> bool:
+    def _is_left_out_too(self, draft: Draft, drops: Sequence[Drop]) -> bool:
         """Whether these drops belong to what a person has left out, so that their window is taken without them."""
         if not self._belong(drops, keeps=True):
             return False
-        self._kept_upto = max(self._kept_upto, draft.events[-1].position)
+        self._left_out_upto = max(self._left_out_upto, draft.events[-1].position)
         return True
 
     def _belong(self, drops: Sequence[Drop], *, keeps: bool) -> bool:

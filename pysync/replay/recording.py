@@ -82,11 +82,11 @@ class Recorder:
         if self._append is not None:
             self._add(self._append, lambda: self._of_hold(hold))
 
-    def kept(self, hold: Hold, through: int | None) -> None:
+    def left_out(self, hold: Hold, through: int | None) -> None:
         """A person had these drops left out, those up to the event `through`: a record for each object."""
         if self._append is not None:
             drops = {(it.key, it.what): it for it in hold.drops if through is None or it.position <= through}
-            self._add(self._append, lambda: [self._of_kept(it) for it in drops.values()])
+            self._add(self._append, lambda: [self._of_left_out(it) for it in drops.values()])
 
     def _of_hold(self, hold: Hold) -> Iterator[Record]:
         for name in sorted(hold.databases)[:_MOST_DATABASES]:
@@ -102,7 +102,7 @@ class Recorder:
                 reason=reason_of(hold.reason),
             )
 
-    def _of_kept(self, drop: Drop) -> Record:
+    def _of_left_out(self, drop: Drop) -> Record:
         is_table = drop.what != "database"
         return Record(
             at=time.time(),

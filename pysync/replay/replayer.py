@@ -85,7 +85,7 @@ class Replayer:
         self.brake = Brake(Limits.of(settings), ledger, tables_of=self._tables_of, tables_with=self._tables_with)
         self._open_target: Callable[[], Target] | None = None
         self._looked_at = 0  # the queue's last position then
-        self._said_at_ms = 0  # when the hold began that the log has
+        self._logged_hold_ms = 0  # when the hold began that the log has
         self.reach = settings.window * _FLIGHT_WINDOWS
         self.lookout = Lookout(queue, translator, self.reach)
         self._queue = queue
@@ -279,8 +279,8 @@ class Replayer:
             with suppress(Unavailable, OutcomeUnknown):
                 self.brake.look_again(self._preview(self._next_events()))
             self._looked_at = last
-        if hold.at_ms != self._said_at_ms:
-            self._said_at_ms = hold.at_ms
+        if hold.at_ms != self._logged_hold_ms:
+            self._logged_hold_ms = hold.at_ms
             log.error("drops_held", target=self._name, reason=hold.reason, objects=hold.as_json()["objects"])
             self._recorder.held(hold)
 
@@ -298,7 +298,7 @@ class Replayer:
         """Have what is held done, or with `keeps` left out (see Brake.release). Called by any thread."""
         hold = self.brake.held
         if self.brake.release(self._queue.last, through=through, keeps=keeps) and hold is not None and keeps:
-            self._recorder.kept(hold, through)
+            self._recorder.left_out(hold, through)
 
     def _tables_of(self, database: str) -> Collection[str]:
         if self._open_target is None:

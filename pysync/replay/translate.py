@@ -65,9 +65,9 @@ class Translator:
 
     def without_drops(self) -> Translator:
         """Return the translator with `drops = "suppress"`, for events whose drops a person has left out."""
-        found = copy(self)
-        found.policy = self.policy.without_drops()
-        return found
+        sparing = copy(self)
+        sparing.policy = self.policy.without_drops()
+        return sparing
 
     def translate(self, data: bytes, position: int) -> Change | None:
         """The event in `data`, rewritten for the target; None if it does not concern the target.

@@ -121,8 +121,8 @@ class Commands:
         are refused: whoever releases them must have seen them.
         """
         drain, through, keep = self._drain(request), request.get("through"), request.get("keep") is True
-        hold = drain.hold()
-        if hold is not None and not drain.is_paused_by_hand and _position({"position": through}) is None:
+        hold = None if drain.is_paused_by_hand else drain.hold()
+        if hold is not None and (_position({"position": through}) or 0) < hold.first:
             raise PysyncError(f"{drain.name} holds the drop of {hold.summary}", decide(drain.name))
         pause = drain.resume(through=through, keeps=keep)
         return {"target": drain.name, "was": pause and pause.reason, "kept": keep and hold is not None}

@@ -476,6 +476,21 @@ def test_only_what_a_person_has_seen_is_released(built):
     assert (bench.tables(), len(bench.tables("other"))) == ([], 3)
 
 
+def test_what_a_comparison_would_drop_can_be_left_out():
+    brake = Brake(Limits(window=2))
+    assert not brake.allows(gone(*TABLES[:3]), 9)
+    assert brake.held.as_json()["objects"] == [f"table {name}" for name in TABLES[:3]]
+    assert brake.release(keeps=True)
+    assert (brake.keeps(9), brake.keeps(10)) == (True, False)
+
+
+def test_who_has_seen_an_earlier_hold_releases_no_later_one():
+    brake = Brake(Limits(window=2))
+    assert brake.holds(window(9, *TABLES[:3]))
+    assert not brake.release(through=8)
+    assert brake.held is not None
+
+
 def test_a_limit_for_a_window_holds_drops_one_by_one_as_well(built):
     """Before: max_drops_per_window = 3 let any number of drops go, if each came in a window of its own."""
     bench = filled(built, max_drops_per_window=3)
