@@ -151,9 +151,12 @@ class Brake:
             return True
 
     def look_again(self, draft: Draft) -> None:
-        """Update a hold, as more events may have come. Raises what the target raises."""
+        """Update a hold, as more events may have come. Raises what the target raises.
+
+        That of a refresh stays as it is: no draft knows what a refresh drops.
+        """
         hold = self._hold
-        if hold is None or not draft.events or draft.events[-1].position <= hold.last:
+        if hold is None or hold.refreshes or not draft.events or draft.events[-1].position <= hold.last:
             return
         drops = self._with_tables(drops_of(draft, self._limits.seconds), draft.events[-1].position)
         with self._counting:
