@@ -54,6 +54,16 @@ class Problem:
         return [cls(**{it.name: told[it.name] for it in fields(cls)}) for told in status["problems"]]
 
 
+def decide(target: str) -> str:
+    """The ways out of a hold of a target's drops: the one that harms least comes first."""
+    return f"look at pysync plan --target {target}; {ways_out(target)}"
+
+
+def ways_out(target: str) -> str:
+    """The decisions about a hold, for whoever has seen what is held."""
+    return f"to keep the objects: pysync resume {target} --keep; to drop them: pysync resume {target}"
+
+
 def problems(status: Status, grace: float, now: float | None = None) -> list[Problem]:
     """What somebody has to look at, at the time `now` in seconds since 1970 (not given: now). None: all is well.
 
@@ -160,7 +170,10 @@ def _targets(status: Status) -> Iterator[Problem]:
         name = it["name"]
         if it["state"] == DISABLED:
             continue  # on purpose, for as long as somebody wants; what is parked is retried when it is enabled
-        if it["paused"]:
+        if brake := it["brake"]:
+            text = f"target {name} holds the drop of {brake['summary']}; nothing of it was dropped here"
+            yield Problem("drops_held", "critical", text, target=name, hint=f"pysync plan --target {name}")
+        elif it["paused"]:
             text = f"target {name} is paused: {it['paused']['reason']}"
             yield Problem("target_paused", "warning", text, target=name, hint=f"pysync resume {name}")
         if it["parked"]:

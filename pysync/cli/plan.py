@@ -21,6 +21,8 @@ from pysync.cli.output import (
     say,
 )
 from pysync.cli.waiting import wait_for
+from pysync.errors import PysyncError
+from pysync.health import decide, ways_out
 from pysync.model.names import TableName
 from pysync.text import count
 
@@ -77,16 +79,40 @@ def pause(
     say(f"{target} is paused: {answer['paused']}")
 
 
-def resume(config: ConfigFile, target: TargetName) -> None:
-    """Resume a paused target. If too many drops had paused it, all drops that have arrived by now are applied.
+def resume(
+    config: ConfigFile,
+    target: TargetName,
+    keep: Annotated[
+        bool, typer.Option("--keep", help="Leave out the drops that are held: the target keeps these objects.")
+    ] = False,
+    yes: Annotated[bool, typer.Option("--yes", help="Do not ask before drops that are held are made.")] = False,
+) -> None:
+    """Resume a paused target. If it holds too many drops, decide about them: keep the objects, or drop them.
 
-    Later drops in the same databases are applied, too, as long as no minute passes between them: one resume covers one
-    mistake. How many drops are too many: max_drops_per_window, max_drops and max_drop_share in pysync.toml. Look at
-    `pysync plan` first.
+    Shows what is held. With --keep the target goes on without these drops, and pysync verify reports the objects as
+    extra. Otherwise the drops are made, after the name of the target was typed, or with --yes. Later drops in the same
+    databases share their fate, as long as no minute passes between them: one resume covers one mistake. How many drops
+    are too many, and what to do first: docs/brake.md.
     """
-    answer = ask_about(config, target, "resume")
-    was = answer["was"]
-    say(f"{target} is resumed; it was paused: {was}" if was else f"{target} was not paused")
+    (found,) = ask_about(config, target, "plan")["targets"]
+    held = None if found["paused_by_hand"] else found["brake"]
+    if held:
+        _print_held(target, held)
+        if not (keep or yes) and typer.prompt(f"Type {target} to drop them there", err=True) != target:
+            raise PysyncError("nothing was dropped: this is not the name of the target", decide(target))
+    answer = ask_about(config, target, "resume", through=held and held["last"], keep=keep)
+    was, what = answer["was"], "goes on without these drops" if answer["kept"] else "is resumed"
+    say(f"{target} {what}; it was paused: {was}" if was else f"{target} was not paused")
+
+
+def _print_held(target: str, held: dict[str, Any]) -> None:
+    """What the brake holds, by name."""
+    say(f"{target} holds the drop of {held['summary']}; nothing of it was dropped here")
+    say(f"{held['limit']}; these would go:")
+    for text in held["objects"]:
+        say(f"  {text}")
+    if held["more"]:
+        say(f"  and {held['more']:,} more")
 
 
 def refresh(
@@ -131,7 +157,10 @@ def _print_plan(plan_: dict[str, Any]) -> None:
     if plan_["mode"] == "shadow":
         parts.append("shadow mode: operations are only logged")
     say("; ".join(parts))
-    if plan_["paused"]:
+    if plan_["brake"]:
+        _print_held(plan_["target"], plan_["brake"])
+        say(ways_out(plan_["target"]))
+    if plan_["paused"] and (plan_["paused_by_hand"] or not plan_["brake"]):
         say(f"{plan_['target']} is paused: {plan_['paused']}")
 
 

@@ -11,8 +11,8 @@ from pysync.cli.bootstrap_progress import told
 from pysync.cli.lines import Line, Part
 from pysync.cli.output import counts, moment
 from pysync.cli.replay_progress import so_far
-from pysync.cli.status_text import STATES, Status, ago, is_late, size, verdict
-from pysync.health import DISABLED, Problem
+from pysync.cli.status_text import STATES, Status, ago, is_late, size, state_of, verdict
+from pysync.health import DISABLED, Problem, ways_out
 from pysync.text import count, duration, shortened
 
 _WIDTH = 12
@@ -44,16 +44,26 @@ def _line(label: str, text: str, *, bad: bool = False) -> Line:
 
 def _progress(target: Status, now: float) -> Iterator[Line]:
     paused, waiting, lag = target["paused"], target["waiting_since"], target["lag_seconds"]
-    state = target["state"]
+    state = state_of(target)
     if paused and state != DISABLED:
         state += f" since {moment(paused['at'])}: {paused['reason']}"
     elif waiting is not None:
         state += f" for {duration(max(0.0, now - waiting))}"
     yield _line("state", state, bad=STATES.get(target["state"]) == "bad")
+    yield from _held(target)
     if held := target.get("held"):
         yield _line("held", f"{', '.join(held)}, at a consistent point: pysync wait", bad=True)
     yield _line("position", f"{target['position']:,}; {count(target['queued'], 'event')} queued after it")
     yield _line("lag", _NOT_KNOWN if lag is None else duration(lag), bad=is_late(target))
+
+
+def _held(target: Status) -> Iterator[Line]:
+    """What the brake holds, and what can be done."""
+    if brake := target["brake"]:
+        yield from (_line("" if at else "drops held", it, bad=True) for at, it in enumerate(brake["objects"]))
+        if brake["more"]:
+            yield _line("", f"and {brake['more']:,} more", bad=True)
+        yield _line("", ways_out(target["name"]))
 
 
 def _latency(latency: Status | None, now: float) -> Iterator[Line]:

@@ -24,6 +24,7 @@ STATES: Mapping[str, Style] = {
     "stopped": "bad",
     "silent": "bad",
     "paused": "bad",
+    "held": "bad",
     "waiting": "warning",
     "starting": "warning",
     "expected": "warning",
@@ -104,8 +105,13 @@ def is_late(target: Status) -> bool:
     return (target["lag_seconds"] or 0) > LATE_SECONDS and target["state"] != DISABLED
 
 
+def state_of(target: Status) -> str:
+    """Return the state of a target, `held` if the brake holds its drops."""
+    return "held" if target["brake"] and target["state"] != DISABLED else str(target["state"])
+
+
 def _target_row(target: Status, bootstrap: Status | None, now: float) -> Sequence[Cell]:
-    state, lag, parked = target["state"], target["lag_seconds"], target["parked"]
+    state, lag, parked = state_of(target), target["lag_seconds"], target["parked"]
     return (
         Cell(target["name"], "bold"),
         Cell(state, STATES.get(state, "")),

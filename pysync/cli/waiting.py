@@ -8,7 +8,7 @@ from functools import partial
 from typing import Any
 
 from pysync.errors import PysyncError
-from pysync.health import DISABLED
+from pysync.health import DISABLED, decide
 from pysync.text import count
 
 _POLL_SECONDS = 0.5
@@ -69,7 +69,7 @@ def _refuse_pauses(behind: list[dict[str, Any]]) -> None:
         if target["paused"]:
             name, reason = target["name"], target["paused"]["reason"]
             raise PysyncError(
-                f"target {name!r} is paused: {reason}", f"look at pysync plan, then: pysync resume {name}"
+                f"target {name!r} is paused: {reason}", decide(name) if target["brake"] else f"pysync resume {name}"
             )
 
 

@@ -12,7 +12,7 @@ from typing import Any
 from pysync.config import Config
 from pysync.control.client import ask
 from pysync.errors import PysyncError
-from pysync.health import DISABLED
+from pysync.health import DISABLED, decide
 from pysync.text import count
 from pysync.verify.findings import Compared
 
@@ -69,7 +69,7 @@ def _wait_for(config: Config, target: str, tell: Tell) -> None:
         if its["state"] == DISABLED:
             raise PysyncError(f"target {target!r} is disabled", f"first run: pysync target enable {target}")
         if its["paused"]:
-            hint = f"look at pysync plan, then: pysync resume {target}"
+            hint = decide(target) if its["brake"] else f"first run: pysync resume {target}"
             raise PysyncError(f"target {target!r} is paused: {its['paused']['reason']}", hint)
         waits = f", {its['state']}: {its['last_error']['reason']}" if its["state"] == "waiting" else ""
         tell(f"{count(upto - its['position'], 'event')} to apply{waits}")

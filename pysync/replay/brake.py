@@ -1,6 +1,4 @@
-"""Brake: holds a window that would drop too much (at once, within a time, or of one database) until a person lets it
-go.
-"""
+"""Brake: holds a window that would drop too much (at once, within a time, of one database) until a person decides."""
 
 from __future__ import annotations
 
@@ -9,21 +7,19 @@ import time
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 
-from pysync.model.operation import Operation
-from pysync.queue import Pause, Queued
+from pysync.model.operation import DropDatabase, Operation
+from pysync.queue import Queued
 from pysync.replay.draft import Draft
+from pysync.replay.hold import Hold
 from pysync.replay.ledger import Drop, Ledger, drops_of, drops_of_refresh
 from pysync.targets.settings import TargetSettings
-from pysync.text import count, duration, span
+from pysync.text import duration
 
 _SAME_BURST_MS = 60_000
-"""Drops in the same databases, without a longer pause than this, belong to the ones that a person let go."""
+"""Drops in the same databases, without a longer pause than this, belong to the ones that a person decided about."""
 
 _Tables = Mapping[str, Collection[str]]
 """Tables by their database."""
-
-_OBJECT, _OBJECTS = "database, table or partition", "databases, tables and partitions"
-_LOOK = "look at `pysync plan`, then run `pysync resume`"
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,7 +27,7 @@ class Limits:
     """How many drops a target may get: in a window, within `seconds`, and as a share of a database's tables.
 
     The share counts for databases with at least `share_from` tables, within `seconds`, and only for tables that are
-    older than that. 0 is no limit.
+    older than that, or that go with their database. 0 is no limit.
     """
 
     window: int = 0
@@ -48,13 +44,10 @@ class Limits:
         drops, seconds = settings.drops_over_time
         return cls(settings.max_drops_per_window, drops, seconds, settings.max_drop_share, settings.max_drop_share_from)
 
-
-@dataclass(frozen=True, slots=True)
-class _Hit:
-    pause: Pause
-    why: str  # the limit that was exceeded
-    upto: int
-    databases: frozenset[str]
+    @property
+    def are_set(self) -> bool:
+        """Whether there is any limit."""
+        return bool(self.window or self.drops or self.share)
 
 
 @dataclass(slots=True)
@@ -62,28 +55,35 @@ class _Count:
     """The drops of the window up to position `last`: by its events, and by each of its refreshes."""
 
     last: int
-    dropped: int = 0
+    drops: Sequence[Drop] = ()
     refreshed: dict[int, list[Drop]] = field(default_factory=dict)
 
     @property
-    def total(self) -> int:
-        return self.dropped + sum(it.count for drops in self.refreshed.values() for it in drops)
+    def every(self) -> list[Drop]:
+        return [*self.drops, *(drop for drops in self.refreshed.values() for drop in drops)]
 
 
 @dataclass(slots=True)
-class _Burst:
-    """What a person let go: drops in these databases, the last of which came at that time."""
+class _Decision:
+    """What a person decided of a hold: its drops are made, or (`keeps`) left out.
+
+    So are later ones in the same `databases`: those that had come by then (`upto`), and those that follow without a
+    pause; `at_ms` is when the last of them came.
+    """
 
     databases: frozenset[str]
+    keeps: bool
+    upto: int
     at_ms: int
 
 
 class Brake:
-    """Holds every window that would exceed a limit; `release` lets go what had come by then.
+    """Holds every window that would exceed a limit, until a person has its drops made (`release`), or left out.
 
-    Used by the drain's thread; `held`, `release` and `allows` by any thread. A hold is not stored: after a restart the
-    window is held again. The ledger keeps the drops of late. `tables_of` lists the target's tables in a database; it is
-    never called with the lock held, because a target may hang, and `release` must not hang with it.
+    Used by the drain's thread; `held`, `release`, `keeps` and `allows` by any thread. A hold is not stored: after a
+    restart the window is held again. The ledger keeps the drops of late. `tables_of` lists the target's tables in a
+    database, `tables_with` those that go with the drop of one; neither is called with the lock held, because a target
+    may hang, and `release` must not hang with it.
     """
 
     def __init__(
@@ -92,75 +92,96 @@ class Brake:
         ledger: Ledger | None = None,
         *,
         tables_of: Callable[[str], Collection[str]] = lambda _: (),
+        tables_with: Callable[[DropDatabase], Collection[str]] = lambda _: (),
         clock: Callable[[], float] = time.time,
     ) -> None:
         self._limits = limits
         self._ledger = ledger or Ledger(limits.seconds)
         self._tables_of = tables_of
+        self._tables_with = tables_with
         self._clock = clock
-        self._hit: _Hit | None = None
-        self._burst: _Burst | None = None
+        self._hold: Hold | None = None
+        self._decision: _Decision | None = None
         self._let_through = 0
+        self._left_out_upto = 0
         self._counting = threading.Lock()
         self._counts: list[_Count] = []  # of the windows in hand, in order
 
     @property
-    def held(self) -> Pause | None:
-        """Why a window is held, and since when."""
-        return self._hit.pause if self._hit else None
+    def held(self) -> Hold | None:
+        """What is held, and why."""
+        return self._hold
 
     def cut(self, events: Sequence[Queued]) -> Sequence[Queued]:
-        """The part of a window that was let through, or else all of it.
+        """The part of a window that a person decided about, or else all of it.
 
         More events may have come since a person looked at the window.
         """
-        through = [event for event in events if event.position <= self._let_through]
+        through = [event for event in events if event.position <= self._decided]
         return through or events
+
+    def shown(self, events: Sequence[Queued]) -> Sequence[Queued]:
+        """The part of a window that is held, or else what `cut` returns."""
+        hold = self._hold
+        return [it for it in events if it.position <= hold.last] if hold is not None else self.cut(events)
+
+    def keeps(self, position: int) -> bool:
+        """Whether the drops of the event at that position are left out."""
+        return position <= self._left_out_upto
 
     def holds(self, draft: Draft) -> bool:
         """Whether the window is held from now on; if not, its drops are counted.
 
-        Raises what `tables_of` raises; then it is neither held nor counted.
+        Raises what the target raises; then it is neither held nor counted.
         """
-        drops = drops_of(draft, self._limits.seconds)
+        drops = self._with_tables(drops_of(draft, self._limits.seconds), draft.events[-1].position)
         with self._counting:
-            self._begin(draft)
+            self._begin(draft, drops)
             new = self._ledger.new(drops)
-            doubtful = self._doubtful(new, draft.events[-1].position) if self._over(draft, new) is None else []
+            doubtful = self._doubtful(new, draft.events[-1].position) if self._over(drops, new) is None else []
         there = self._listed(doubtful)
         with self._counting:
-            why = self._why(draft, new, there)
+            why = self._why(draft, drops, new, there)
             if why is None or self._goes_on(drops):
                 self._ledger.enter(new)
                 return False
-            self._hold(draft, why, drops)
+            # The next turn takes the window again, now without these drops.
+            if not self._is_left_out_too(draft, drops):
+                self._hold = self._held(draft, why, drops)
             return True
 
     def look_again(self, draft: Draft) -> None:
-        """Update the reason of a held window, as more events may have come."""
-        with self._counting:
-            if self._hit is not None and draft.events and draft.events[-1].position > self._hit.upto:
-                drops = drops_of(draft, self._limits.seconds)
-                # Without asking the target for its tables again: a share that was exceeded keeps its text.
-                why = self._over(draft, self._ledger.new(drops)) or self._hit.why
-                self._hold(draft, why, drops)
+        """Update a hold, as more events may have come. Raises what the target raises.
 
-    def allows(self, drops: Sequence[Operation], position: int) -> bool:
+        That of a refresh stays as it is: no draft knows what a refresh drops.
+        """
+        hold = self._hold
+        if hold is None or hold.refreshes or not draft.events or draft.events[-1].position <= hold.last:
+            return
+        drops = self._with_tables(drops_of(draft, self._limits.seconds), draft.events[-1].position)
+        with self._counting:
+            if self._hold is hold:
+                # Without asking the target for its tables again: a share that was exceeded keeps its text.
+                why = self._over(drops, self._ledger.new(drops)) or hold.limit
+                self._hold = self._held(draft, why, drops)
+
+    def allows(self, operations: Sequence[Operation], position: int) -> bool:
         """Whether a refresh, the event at `position`, may make all these drops; if not, its window is held from now on.
 
         Called by the lanes: a refresh knows its drops only when it reads the source. May be called again for the same
-        refresh. Raises what `tables_of` raises.
+        refresh. Raises what the target raises.
         """
+        drops = self._with_tables(drops_of_refresh(operations, position, round(self._clock() * 1000)), position)
         with self._counting:
             # Replaced, not added: a refresh that is tried again passes all its drops again.
-            self._count(position).refreshed[position] = drops_of_refresh(drops, position, round(self._clock() * 1000))
+            self._count(position).refreshed[position] = drops
             lately = self._refreshed()
             doubtful = self._doubtful(lately, position) if self._over_refreshed(position, lately) is None else []
         there = self._listed(doubtful)
         with self._counting:
             lately = self._refreshed()
             why = self._over_refreshed(position, lately) or self._over_share(lately, there)
-            if why is None or position <= self._let_through:
+            if why is None or position <= self._decided:
                 return True
             self._hold_refresh(position, why)
             return False
@@ -171,31 +192,58 @@ class Brake:
             self._ledger.enter(self._refreshed(position))
             self._counts = [it for it in self._counts if it.last > position]
 
-    def release(self, upto: int = 0) -> bool:
-        """Let go what is held, and all events up to that position; False if nothing is held.
+    def release(self, upto: int = 0, *, through: int | None = None, keeps: bool = False) -> bool:
+        """Let go what is held, or with `keeps` all of it but the drops; False if nothing is, or the person saw another.
 
-        Later drops in the same databases, without a pause of a minute, go too: all of it is one mistake, or none.
+        `through` is how far the person has seen the hold, as more may have come since; None: all of it. Drops in the
+        same databases that had come by the position `upto`, or that follow without a pause of a minute, share their
+        fate: all of it is one mistake, or none.
         """
         with self._counting:
-            hit = self._hit
-            if hit is None:
+            hold = self._hold
+            if hold is None or (through is not None and through < hold.first):
                 return False
-            self._let_through, self._hit = max(hit.upto, upto), None
-            self._burst = _Burst(hit.databases, round(self._clock() * 1000))
-            self._ledger.clear()
+            last = hold.last if through is None else min(through, hold.last)
+            if keeps:
+                self._left_out_upto = max(self._left_out_upto, last)
+            else:
+                self._let_through = max(self._let_through, last)
+                self._ledger.clear()
+            self._hold = None
+            seen = frozenset(it.database for it in hold.drops if it.position <= last)
+            self._decision = _Decision(seen, keeps, upto, round(self._clock() * 1000))
             return True
 
+    # --- without the lock
+
     def _listed(self, databases: Iterable[str]) -> _Tables:
-        """The target's tables in these databases. Without the lock."""
+        """The target's tables in these databases."""
         return {name: self._tables_of(name) for name in databases}
+
+    def _with_tables(self, found: Sequence[tuple[Drop, Operation]], position: int) -> list[Drop]:
+        """The drops, and those of the tables that go with a database; each object once."""
+        drops = {(it.what, it.key, it.position if it.what == "partitions" else 0): it for it, _ in found}
+        if self._limits.are_set and position > self._decided:
+            for database, operation in found:
+                if isinstance(operation, DropDatabase):
+                    for table in self._tables_with(operation):
+                        key = f"{database.key}.{table}"
+                        drop = Drop(database.position, database.at_ms, "table", key, lasting=True)
+                        drops["table", key, 0] = drop
+        return list(drops.values())
 
     # --- with the lock held
 
-    def _begin(self, draft: Draft) -> None:
+    @property
+    def _decided(self) -> int:
+        """The last position that a person decided about."""
+        return max(self._let_through, self._left_out_upto)
+
+    def _begin(self, draft: Draft, drops: Sequence[Drop]) -> None:
         """Count the drops of a window from now on."""
         # A window that was given up, or held, comes again: its first count must not stay.
         self._counts = [it for it in self._counts if it.last < draft.events[0].position]
-        self._counts.append(_Count(draft.events[-1].position, draft.drops))
+        self._counts.append(_Count(draft.events[-1].position, drops))
 
     def _count(self, position: int) -> _Count:
         """The count of the window that an event is in. A parked event that is tried again gets its own."""
@@ -210,51 +258,49 @@ class Brake:
         windows = (it for it in self._counts if upto is None or it.last <= upto)
         return [drop for it in windows for drops in it.refreshed.values() for drop in drops]
 
-    def _why(self, draft: Draft, new: Sequence[Drop], there: _Tables) -> str | None:
-        """The limit that a window exceeds, if it was not let through."""
-        if draft.events[-1].position <= self._let_through:
+    def _why(self, draft: Draft, drops: Sequence[Drop], new: Sequence[Drop], there: _Tables) -> str | None:
+        """The limit that a window exceeds, if nobody decided about it."""
+        if draft.events[-1].position <= self._decided:
             return None
-        return self._over(draft, new) or self._over_share(new, there)
+        return self._over(drops, new) or self._over_share(new, there)
 
-    def _over(self, draft: Draft, new: Sequence[Drop]) -> str | None:
-        return self._limit_of(draft.drops) or self._over_time(self._ledger.most(new) if new else 0)
+    def _over(self, drops: Sequence[Drop], new: Sequence[Drop]) -> str | None:
+        return self._limit_of(drops) or self._over_time(self._ledger.most(new) if new else 0)
 
     def _over_refreshed(self, position: int, lately: Sequence[Drop]) -> str | None:
-        return self._limit_of(self._count(position).total) or self._over_time(self._ledger.most(lately))
+        return self._limit_of(self._count(position).every) or self._over_time(self._ledger.most(lately))
 
-    def _limit_of(self, drops: int) -> str | None:
+    def _limit_of(self, drops: Sequence[Drop]) -> str | None:
         limit = self._limits.window
-        return f"max_drops_per_window is {limit}" if limit and drops > limit else None
+        return f"max_drops_per_window is {limit}" if limit and sum(it.count for it in drops) > limit else None
 
     def _over_time(self, lately: int) -> str | None:
         limit, seconds = self._limits.drops, self._limits.seconds
-        return (
-            f"there are {lately} drops within {duration(seconds)}, max_drops is {limit}"
-            if limit and lately > limit
-            else None
-        )
+        if not limit or lately <= limit:
+            return None
+        return f"there are {lately} drops within {duration(seconds)}, max_drops is {limit}"
 
     def _doubtful(self, new: Sequence[Drop], position: int) -> list[str]:
-        """The databases that these drops may take too large a share of, if events up to `position` are not let through.
+        """The databases that these drops may take too large a share of, if events up to `position` are undecided.
 
         Only those with enough drops to exceed the share of the smallest database that counts: the target has to list
         the tables of each.
         """
         share, least = self._limits.share, self._limits.share_from
-        if not share or position <= self._let_through:
+        if not share or position <= self._decided:
             return []
-        databases = sorted({it.database for it in new if it.table})
+        databases = sorted({it.database for it in new if it.lasting})
         return [name for name in databases if len(self._gone(name, new)) > share * least]
 
     def _gone(self, database: str, new: Sequence[Drop]) -> set[str]:
         """The tables of a database that are gone with these drops and the remembered ones."""
-        return _tables_of(database, new) | self._ledger.tables(database)
+        return _lasting(database, new) | self._ledger.tables(database)
 
     def _over_share(self, new: Sequence[Drop], there: _Tables) -> str | None:
         """Why the drops exceed the share of one of these databases, if they do; `there` are the target's tables."""
         share, least = self._limits.share, self._limits.share_from
         for database, tables in there.items():
-            left = {f"{database}.{table}" for table in tables} - _tables_of(database, new)
+            left = {f"{database}.{table}" for table in tables} - _lasting(database, new)
             had = left | self._gone(database, new)
             lost = len(had) - len(left)
             if len(had) >= least and lost > share * len(had):
@@ -263,34 +309,44 @@ class Brake:
 
     def _goes_on(self, drops: Sequence[Drop]) -> bool:
         """Whether these drops belong to what a person let go."""
-        burst = self._burst
-        if burst is None or not drops or not {it.database for it in drops} <= burst.databases:
+        if not self._belong(drops, keeps=False):
             return False
-        if min(it.at_ms for it in drops) > burst.at_ms + _SAME_BURST_MS:
-            return False
-        # The burst goes on: the next pause is measured from its last drop.
-        burst.at_ms = max(burst.at_ms, *(it.at_ms for it in drops))
         self._ledger.clear()
         return True
 
-    def _hold(self, draft: Draft, why: str, drops: Sequence[Drop]) -> None:
+    def _is_left_out_too(self, draft: Draft, drops: Sequence[Drop]) -> bool:
+        """Whether these drops belong to what a person has left out, so that their window is taken without them."""
+        if not self._belong(drops, keeps=True):
+            return False
+        self._left_out_upto = max(self._left_out_upto, draft.events[-1].position)
+        return True
+
+    def _belong(self, drops: Sequence[Drop], *, keeps: bool) -> bool:
+        """Whether these drops share the fate of those that a person decided about in this way."""
+        decision = self._decision
+        if decision is None or decision.keeps is not keeps or not drops:
+            return False
+        if not {it.database for it in drops} <= decision.databases:
+            return False
+        first = min(drops, key=lambda it: it.position)
+        # A clock that was set back makes no pause shorter.
+        if first.position > decision.upto and abs(first.at_ms - decision.at_ms) > _SAME_BURST_MS:
+            return False
+        if first.position > decision.upto:  # the next pause is measured from its last drop
+            decision.at_ms = max(drops, key=lambda it: it.position).at_ms
+        return True
+
+    def _held(self, draft: Draft, why: str, drops: Sequence[Drop]) -> Hold:
         first, last = draft.events[0].position, draft.events[-1].position
-        reason = f"brake: {span('event', first, last)} would drop {count(draft.drops, _OBJECT, _OBJECTS)}"
-        pause = self._pause(f"{reason}; {why}; {_LOOK}")
-        self._hit = _Hit(pause, why, last, frozenset(it.database for it in drops))
+        return Hold(first, last, self._since(), why, tuple(drops))
 
     def _hold_refresh(self, position: int, why: str) -> None:
-        total = self._count(position).total
-        reason = (
-            f"brake: the refresh at event {position} would drop {count(total, _OBJECT, _OBJECTS)} that the target "
-            f"should no longer have; {why}; look at source and target, then run `pysync resume`"
-        )
-        self._hit = _Hit(self._pause(reason), why, max(position, self._hit.upto if self._hit else 0), frozenset())
+        last = max(position, self._hold.last if self._hold else 0)
+        self._hold = Hold(position, last, self._since(), why, tuple(self._count(position).every), refreshes=True)
 
-    def _pause(self, reason: str) -> Pause:
-        since = self._hit.pause.at_ms if self._hit else round(self._clock() * 1000)
-        return Pause(reason, since)
+    def _since(self) -> int:
+        return self._hold.at_ms if self._hold else round(self._clock() * 1000)
 
 
-def _tables_of(database: str, drops: Iterable[Drop]) -> set[str]:
-    return {it.key for it in drops if it.table and it.database == database}
+def _lasting(database: str, drops: Iterable[Drop]) -> set[str]:
+    return {it.key for it in drops if it.lasting and it.database == database}

@@ -10,7 +10,6 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from pysync.model.change import Change
-from pysync.model.event import Kind
 from pysync.model.mark import Writer
 from pysync.queue import Queued
 from pysync.replay.blocks import Blocks, Covers, Refusal
@@ -25,9 +24,8 @@ from pysync.replay.translate import Translator
 class Draft:
     """`works` are to be applied in order; `refused` events are to be parked without a try.
 
-    `changes` are those of all other events that concern the target, by position; `skipped` counts the rest. `drops` is
-    how many databases, tables and partitions the works would drop. `heals` tells, by the position of each refresh,
-    which parked events it makes good.
+    `changes` are those of all other events that concern the target, by position; `skipped` counts the rest. `heals`
+    tells, by the position of each refresh, which parked events it makes good.
     """
 
     events: Sequence[Queued]
@@ -35,8 +33,14 @@ class Draft:
     changes: Mapping[int, tuple[Queued, Change]]
     refused: Sequence[Refusal]
     skipped: int
-    drops: int
     heals: Mapping[int, Covers]
+
+    @property
+    def drops(self) -> int:
+        """How many databases, tables and partitions the works name that they drop; the tables of a dropped database,
+        and what a refresh will drop, are not among them.
+        """
+        return sum(operation.drops for work in self.works for operation in work.operations)
 
 
 def draft(
@@ -119,15 +123,4 @@ def _draft(run: Sequence[Translated], sifted: _Sifted, works: Sequence[Work]) ->
     changes = {it.event.position: (it.event, it.found) for it in sifted.taken if isinstance(it.found, Change)}
     heals = {it.event.position: it.covers for it in sifted.taken if it.covers is not None}
     skipped = len(run) - len(changes) - len(sifted.refused)
-    drops = _drops(works, sifted.flow)
-    return Draft([it.event for it in run], works, changes, sifted.refused, skipped, drops, heals)
-
-
-def _drops(works: Iterable[Work], changes: Iterable[Change]) -> int:
-    """How many databases, tables and partitions would be dropped.
-
-    HMS tells the tables of a cascading DROP DATABASE beforehand, one by one and uncommitted. No work has them, but they
-    count. The partitions of a dropped table are not known.
-    """
-    told = sum(change.kind is Kind.DROP_TABLE and change.event.uncommitted for change in changes)
-    return told + sum(operation.drops for work in works for operation in work.operations)
+    return Draft([it.event for it in run], works, changes, sifted.refused, skipped, heals)

@@ -23,12 +23,14 @@ from itertools import chain
 import structlog
 
 from pysync.errors import PysyncError
+from pysync.health import decide
 from pysync.measures.counts import Counts
 from pysync.measures.throttle import Throttle
 from pysync.model.names import TableName
 from pysync.queue import EventQueue, Pause
 from pysync.replay.brake import Limits
 from pysync.replay.draft import Draft
+from pysync.replay.hold import Hold
 from pysync.replay.lanes import Lanes
 from pysync.replay.ledger import Ledger
 from pysync.replay.parking import related
@@ -166,7 +168,17 @@ class Drain:
 
     def paused(self) -> Pause | None:
         """Why nothing is applied, paused by hand or by the brake; None if it is not paused."""
-        return self._target_queue.paused() or self._replayer.brake.held
+        hold = self.hold()
+        return self._target_queue.paused() or (hold.pause if hold is not None else None)
+
+    def hold(self) -> Hold | None:
+        """The drops that the brake holds; None if it holds nothing, or the target does not run."""
+        return self._replayer.brake.held
+
+    @property
+    def is_paused_by_hand(self) -> bool:
+        """Whether a person has paused it."""
+        return self._target_queue.paused() is not None
 
     def pause(self, reason: str) -> None:
         """Apply nothing more after the operations in hand, until `resume`, also after a restart."""
@@ -174,19 +186,20 @@ class Drain:
         log.warning("target_paused", target=self.name, reason=reason)
         self._interrupt()
 
-    def resume(self) -> Pause | None:
+    def resume(self, *, through: int | None = None, keeps: bool = False) -> Pause | None:
         """End the pause that `paused` returns, and return it; None if it was not paused.
 
-        If the brake holds, everything that has come by now is let go with what is held: it is one mistake, or none.
+        If the brake holds drops, they are made, or with `keeps` left out: those up to the event `through`, as far as a
+        person has seen them (None: all), and what has come by now in the same databases.
         """
         pause = self.paused()
         # One pause at a time: who lifts a pause by hand has not seen what the brake holds.
-        if self._target_queue.paused() is not None:
+        if self.is_paused_by_hand:
             self._target_queue.pause(None)
         else:
-            self._replayer.brake.release(self._queue.last)
+            self._replayer.release(through, keeps=keeps)
         if pause is not None:
-            log.warning("target_resumed", target=self.name, reason=pause.reason)
+            log.warning("target_resumed", target=self.name, reason=pause.reason, keeps=keeps)
         self._interrupt()
         return pause
 
@@ -195,7 +208,7 @@ class Drain:
         return self._replayer.preview()
 
     def look_again(self) -> None:
-        """Update the brake's reason for a held window to what has come since."""
+        """Add to what is held what has come since."""
         self._replayer.look_again()
 
     def retry(self, table: str | None = None) -> Future[Released]:
@@ -308,7 +321,8 @@ class Drain:
     def _retry_now(self, lanes: Lanes, table: str | None) -> Released:
         names = self._target_queue.parked.names()
         if self.paused() is not None:
-            raise PysyncError(f"target {self.name} is paused", f"first run: pysync resume {self.name}")
+            hint = f"first run: pysync resume {self.name}" if self.hold() is None else decide(self.name)
+            raise PysyncError(f"target {self.name} is paused", hint)
         if self._replayer.shadow:
             raise PysyncError(f"target {self.name} runs in shadow mode", 'set mode = "apply" to retry')
         if table is not None and not any(table in tables for tables in names.values()):

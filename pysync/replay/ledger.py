@@ -5,27 +5,30 @@ from __future__ import annotations
 import json
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import asdict, dataclass, replace
-from typing import Any
+from typing import Any, Literal
 
-from pysync.model.event import Kind
 from pysync.model.operation import DropDatabase, DropTable, Operation, PutTable
 from pysync.replay.draft import Draft
 from pysync.replay.order import database_of
 
+What = Literal["database", "table", "partitions"]
+
 
 @dataclass(frozen=True, slots=True)
 class Drop:
-    """What one event drops: `count` databases, tables and partitions of `key`, and when it came (ms since 1970).
+    """What one event drops: a database, a table, or `count` partitions of a table; `key` is the database or table.
 
-    `table` is whether it is a table that is gone for good, and that existed for longer than the limits look back: a
-    table that lives for an hour belongs to some job, not to the warehouse.
+    `at_ms` is when the event came (ms since 1970). `lasting`: it is a table that is gone for good, and that existed for
+    longer than the limits look back, or went with its database: a table that lives for an hour belongs to some job, not
+    to the warehouse.
     """
 
     position: int
     at_ms: int
+    what: What
     key: str
-    count: int
-    table: bool = False
+    count: int = 1
+    lasting: bool = False
 
     @property
     def database(self) -> str:
@@ -41,8 +44,11 @@ class Ledger:
     """The drops of the last `seconds`, by the times at which their events came. Used with the brake's lock held.
 
     They are stored with every window that drops anything, so they must be few: only their number in each sixtieth of
-    the time is kept, except for tables that are gone for good, whose names count. So a drop counts for up to a sixtieth
-    longer, and never for less.
+    the time is kept, except for lasting tables, whose names count. So a drop counts for up to a sixtieth longer, and
+    never for less.
+
+    The time is counted back from the latest event, by its position: the events of a backlog may all be old, and a clock
+    that was ahead for a while is no reason to forget what comes after it was set back. A drop from the future counts.
 
     `keep` stores what must outlive the process; `kept` is what it stored last. Drops are entered before they are
     applied: a crash may count what was not done, but never omit what was.
@@ -62,21 +68,21 @@ class Ledger:
     def enter(self, drops: Sequence[Drop]) -> None:
         """Remember these drops, and forget those that are too old; durable when it returns."""
         if drops and self._ms:
-            every = [*self._drops, *drops]
-            # Counted back from the newest event, not from now: the events of a backlog may all be old.
-            since = max(it.at_ms for it in every) - self._ms
-            self._drops = self._gathered(it for it in every if it.at_ms > since)
+            since = _latest(drops).at_ms - self._ms
+            self._drops = self._gathered(it for it in [*self._drops, *drops] if it.at_ms > since)
             self._store(max(self._upto, *(it.position for it in drops)))
 
     def _gathered(self, drops: Iterable[Drop]) -> list[Drop]:
         """The same drops in fewer entries."""
-        grain = max(1, self._ms // _GRAINS)
         sums: dict[tuple[int, str], Drop] = {}
         for it in drops:
-            part = it.at_ms // grain, it.key if it.table else ""
+            part = self._grain(it), it.key if it.lasting else ""
             known = sums.get(part, replace(it, count=0))
             sums[part] = replace(it, at_ms=max(it.at_ms, known.at_ms), count=it.count + known.count)
         return list(sums.values())
+
+    def _grain(self, drop: Drop) -> int:
+        return drop.at_ms // max(1, self._ms // _GRAINS)
 
     def clear(self) -> None:
         """Start counting anew: a person has looked at these drops."""
@@ -85,56 +91,65 @@ class Ledger:
             self._store(self._upto)
 
     def most(self, new: Sequence[Drop]) -> int:
-        """The most drops within the time, among the remembered and these."""
-        every = sorted([*self._drops, *new], key=lambda it: it.at_ms)
-        most = total = first = 0
-        for drop in every:
-            total += drop.count
+        """The most drops within the time that the remembered ones and these come to, as these come in their order."""
+        lately: dict[int, tuple[int, int]] = {}  # by the part of the time: its last drop, and the number
+        most = total = 0
+        for drop in [*self._drops, *sorted(new, key=lambda it: it.position)]:
             # A sliding window: events of a backlog may all be long ago, so the last `seconds` from now are not enough.
-            while drop.at_ms - every[first].at_ms >= self._ms:
-                total -= every[first].count
-                first += 1
+            for grain in [grain for grain, (at_ms, _) in lately.items() if at_ms <= drop.at_ms - self._ms]:
+                total -= lately.pop(grain)[1]
+            at_ms, number = lately.get(self._grain(drop), (drop.at_ms, 0))
+            lately[self._grain(drop)] = max(at_ms, drop.at_ms), number + drop.count
+            total += drop.count
             most = max(most, total)
         return most
 
     def tables(self, database: str) -> set[str]:
-        """The tables of a database that were dropped within the time, by their names `db.table`."""
-        return {it.key for it in self._drops if it.table and it.database == database}
+        """The lasting tables of a database that were dropped within the time, by their names `db.table`."""
+        return {it.key for it in self._drops if it.lasting and it.database == database}
 
     def _store(self, upto: int) -> None:
         self._upto = upto
         self._keep(json.dumps({"upto": upto, "drops": [asdict(it) for it in self._drops]}))
 
 
-def drops_of(draft: Draft, seconds: float) -> list[Drop]:
-    """The drops of a draft, as many as its `drops` in all. `seconds` is how far the limits look back."""
+def _latest(drops: Iterable[Drop]) -> Drop:
+    return max(drops, key=lambda it: it.position)
+
+
+def drops_of(draft: Draft, seconds: float) -> list[tuple[Drop, Operation]]:
+    """The drops of a draft, each with its operation. `seconds` is how far the limits look back."""
     times = {event.position: event.at_ms for event in draft.events}
-    found = [
+    return [
         it for work in draft.works for it in _of_work(work.operations, max(work.positions, default=0), times, seconds)
     ]
-    told = ((event, change) for event, change in draft.changes.values() if change.event.uncommitted)
-    return found + [
-        Drop(event.position, event.at_ms, str(change.table_name), 1, _is_old(change.created, event.at_ms, seconds))
-        for event, change in told
-        if change.kind is Kind.DROP_TABLE
-    ]
 
 
-def drops_of_refresh(operations: Sequence[Operation], position: int, at_ms: int) -> list[Drop]:
+def drops_of_refresh(operations: Sequence[Operation], position: int, at_ms: int) -> list[tuple[Drop, Operation]]:
     """The drops of the refresh at `position`. The age of its tables is not known."""
     return list(_of_work(operations, position, {position: at_ms}, 0.0))
 
 
-def _of_work(operations: Sequence[Operation], position: int, times: dict[int, int], seconds: float) -> Iterator[Drop]:
+def _of_work(
+    operations: Sequence[Operation], position: int, times: dict[int, int], seconds: float
+) -> Iterator[tuple[Drop, Operation]]:
     put, at_ms = {it.key for it in operations if isinstance(it, PutTable)}, times.get(position, 0)
     for it in operations:
         if it.drops:
             # A table that the same work creates again is not lost.
             gone = isinstance(it, DropTable) and it.key not in put and _is_old(it.mark.created, at_ms, seconds)
-            key = it.database if isinstance(it, DropDatabase) else it.key
-            yield Drop(position, at_ms, key, it.drops, table=gone)
+            yield Drop(position, at_ms, _what(it), it.key, it.drops, lasting=gone), it
+
+
+def _what(operation: Operation) -> What:
+    if isinstance(operation, DropDatabase):
+        return "database"
+    return "table" if isinstance(operation, DropTable) else "partitions"
 
 
 def _is_old(created: int, dropped_ms: int, seconds: float) -> bool:
-    """Whether a table lived longer than that; True if the source does not tell when it was created (0)."""
-    return not created or dropped_ms / 1000 - created > seconds
+    """Whether a table lived longer than that; True if the source does not tell when it was created (0).
+
+    True also if it was dropped before it was created: then one of the two clocks is wrong.
+    """
+    return not created or not 0 <= dropped_ms / 1000 - created <= seconds

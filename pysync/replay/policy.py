@@ -91,6 +91,12 @@ class Policy:
             drops_leavers=settings.out_of_scope == "drop",
         )
 
+    def without_drops(self) -> Policy:
+        """Return the policy with `drops = "suppress"`."""
+        policies = tuple(it.without_drops() for it in self.policies)
+        kinds = self.exclude_kinds | _SUPPRESSED
+        return replace(self, exclude_kinds=kinds, suppresses_drops=True, drops_leavers=False, policies=policies)
+
     @property
     def all(self) -> tuple[Policy, ...]:
         """The policies that are asked, in order: itself if the target has no others."""

@@ -51,6 +51,7 @@ from pysync.targets.base import Outcome, Target, Unavailable, total
 
 log = structlog.get_logger(__name__)
 
+
 Allow = Callable[[Sequence[Operation], int], bool]
 """Whether all these drops may be made for the event at that position (see pysync.replay.brake)."""
 
@@ -77,6 +78,7 @@ class Refresher:
     """Refreshes for one target; used by several lanes at once, each with a connection to the source of its own.
 
     `keep_pace` is called before each operation: it may wait, and returns False to have the refresh given up for now.
+    `keeps` tells whether the drops of the event at a position are left out.
     """
 
     def __init__(
@@ -86,6 +88,8 @@ class Refresher:
         allow: Allow,
         tally: Tally | None = None,
         keep_pace: Callable[[], bool] = lambda: True,
+        *,
+        keeps: Callable[[int], bool] = lambda _: False,
     ) -> None:
         self._source = source
         self._translator = translator
@@ -93,6 +97,7 @@ class Refresher:
         self.tally = tally or Tally()
         self.reads = SourceReads()
         self._keep_pace = keep_pace
+        self._keeps = keeps
         self._idle: SimpleQueue[tuple[Reads, ExitStack]] = SimpleQueue()
 
     def rest(self) -> None:
@@ -173,7 +178,8 @@ class Refresher:
         nothing.
         """
         every = Rereading(source, target, self._translator, refresh).operations()
-        found = (it for it in every if not self._translator.excludes(_kind_of(it), it))
+        keeps = self._keeps(refresh.mark.position)
+        found = (it for it in every if not (self._translator.excludes(_kind_of(it), it) or (keeps and it.drops)))
         if refresh.table is not None:
             yield from ((it, _dropping([it])) for it in found)
             return

@@ -12,13 +12,14 @@ import threading
 import time
 from collections import deque
 from collections.abc import Callable, Collection, Iterator, Sequence, Set
-from contextlib import closing
+from contextlib import closing, suppress
 from functools import partial
 
 import structlog
 
 from pysync.crashpoints import crash_point
 from pysync.model.mark import Writer
+from pysync.model.operation import DropDatabase
 from pysync.queue import EventQueue, Queued
 from pysync.replay.apply import Applier, Shadow
 from pysync.replay.blocks import Blocks, Refusal
@@ -82,9 +83,10 @@ class Replayer:
         open_lanes: OpenLanes = Threads,
     ) -> None:
         self.shadow = settings.mode == "shadow"
-        self.brake = Brake(Limits.of(settings), ledger, tables_of=self._tables_of)
+        self.brake = Brake(Limits.of(settings), ledger, tables_of=self._tables_of, tables_with=self._tables_with)
         self._open_target: Callable[[], Target] | None = None
         self._looked_at = 0  # the queue's last position then
+        self._logged_hold_ms = 0  # when the hold began that the log has
         self.reach = settings.window * _FLIGHT_WINDOWS
         self.lookout = Lookout(queue, translator, self.reach)
         self._queue = queue
@@ -92,13 +94,14 @@ class Replayer:
         self._name = settings.name
         self._settings = settings
         self._translator = translator
+        self._keeping = translator.without_drops()
         self._progress = progress
         self._clock = clock
         self._open_lanes = open_lanes
         self._heals = source is not None
         self._parking = Parking(self._target_queue.parked, heals=self._heals)
         keep_pace = partial(progress.throttle.wait, halt)
-        self._refresher = Refresher(source, translator, self.brake.allows, tally, keep_pace)
+        self._refresher = Refresher(source, translator, self.brake.allows, tally, keep_pace, keeps=self.brake.keeps)
         noted = f"unfinished:{settings.name}"
         unfinished = Unfinished(partial(queue.notes.put, noted), queue.notes.get(noted))
         self._recorder = Recorder(settings.name, translator.mapping, record)
@@ -134,11 +137,20 @@ class Replayer:
         return self._open_lanes(count, open_target, apply, self._target_queue.wake)
 
     def preview(self) -> Draft:
-        """The draft of the next window; changes nothing, and may be called from any thread."""
+        """The draft of the next window, or of what is held; changes nothing, and may be called from any thread."""
+        return self._preview(self.brake.shown(self._next_events()))
+
+    def _next_events(self) -> Sequence[Queued]:
+        return self._target_queue.window(self._settings.window, _WINDOW_BYTES)
+
+    def _preview(self, events: Sequence[Queued]) -> Draft:
         parking = Parking(self._target_queue.parked, heals=self._heals)
         parking.recall()
-        events = self._target_queue.window(self._settings.window, _WINDOW_BYTES)
-        return draft(self.brake.cut(events), self._translator, self._writer(), parking.blocks)
+        return draft(events, self._translator_of(events), self._writer(), parking.blocks)
+
+    def _translator_of(self, events: Sequence[Queued]) -> Translator:
+        """The one that leaves drops out, if a person decided so for these events."""
+        return self._keeping if events and self.brake.keeps(events[-1].position) else self._translator
 
     # --- what is under way
 
@@ -243,7 +255,8 @@ class Replayer:
         if not events or (refreshes_all(events[0]) and self.busy):
             return False
         self._parking.recall()
-        found = draft(events, self._translator, self._writer(), self._parking.blocks, self.lookout.after(after))
+        translator = self._translator_of(events)
+        found = draft(events, translator, self._writer(), self._parking.blocks, self.lookout.after(after))
         crash_point("window.read")
         if self._is_held(found):
             return False
@@ -260,11 +273,18 @@ class Replayer:
         return True
 
     def look_again(self) -> None:
-        """Update the brake's reason for a held window to what has come since."""
-        last = self._queue.last
-        if self.brake.held is not None and last != self._looked_at:
-            self.brake.look_again(self.preview())
+        """Say what is held, and add to it what has come since; not while the target cannot be asked."""
+        last, hold = self._queue.last, self.brake.held
+        if hold is None:
+            return
+        if last != self._looked_at:
+            with suppress(Unavailable, OutcomeUnknown):
+                self.brake.look_again(self._preview(self._next_events()))
             self._looked_at = last
+        if hold.at_ms != self._logged_hold_ms:
+            self._logged_hold_ms = hold.at_ms
+            log.error("drops_held", target=self._name, reason=hold.reason, objects=hold.as_json()["objects"])
+            self._recorder.held(hold)
 
     def _is_held(self, found: Draft) -> bool:
         """Whether the window waits for a person, or for a target that cannot list its tables now."""
@@ -274,15 +294,25 @@ class Replayer:
             self._progress.waits(error)
             self.wait(_AWAY_SECONDS)
             return True
-        if held:
-            log.error("target_paused", target=self._name, reason=self.brake.held and self.brake.held.reason)
         return held
+
+    def release(self, through: int | None, *, keeps: bool) -> None:
+        """Have what is held done, or with `keeps` left out (see Brake.release). Called by any thread."""
+        hold = self.brake.held
+        if self.brake.release(self._queue.last, through=through, keeps=keeps) and hold is not None and keeps:
+            self._recorder.left_out(hold, through)
 
     def _tables_of(self, database: str) -> Collection[str]:
         if self._open_target is None:
             return ()
         with closing(self._open_target()) as target:
             return target.tables(database)
+
+    def _tables_with(self, drop: DropDatabase) -> Collection[str]:
+        if self._open_target is None:
+            return ()
+        with closing(self._open_target()) as target:
+            return target.tables_with(drop)
 
     def _settle(self) -> int:
         """Move the position past all windows that are done; returns how many events were parked."""

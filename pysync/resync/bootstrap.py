@@ -20,6 +20,7 @@ import structlog
 from pysync.copy.copier import Copier
 from pysync.copy.files import Copying
 from pysync.errors import PysyncError
+from pysync.health import decide
 from pysync.metastore.access import Where
 from pysync.metastore.reads import Reads
 from pysync.model.names import TableName
@@ -272,7 +273,8 @@ def assert_ready(drain: Drain) -> None:
     if drain.settings.mode == "shadow":
         raise PysyncError(f"target {drain.name} runs in shadow mode and is not written", 'set mode = "apply"')
     if pause is not None:
-        raise PysyncError(f"target {drain.name} is paused: {pause.reason}", f"first run: pysync resume {drain.name}")
+        hint = decide(drain.name) if drain.hold() is not None else f"first run: pysync resume {drain.name}"
+        raise PysyncError(f"target {drain.name} is paused: {pause.reason}", hint)
 
 
 def _origin(source: Where | Origin) -> Origin:

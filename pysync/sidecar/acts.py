@@ -120,6 +120,8 @@ def _told(request: Request, answer: Mapping[str, Any]) -> str | None:
     if "tried" in answer:
         left = f"; {answer['left']} left: {answer['reason']}" if answer["reason"] else ""
         return f"{answer['skipped']} skipped, {answer['tried']} tried{left}"
+    if answer.get("kept"):
+        return f"without the drops: {answer['was']}"
     if "restored" in answer:
         return f"{answer['name']} is {answer['restored']} again"
     if "removed" in answer and "left" in answer:

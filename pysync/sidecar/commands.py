@@ -12,6 +12,7 @@ from typing import Any
 from pysync.capture.roll import Roll
 from pysync.control.server import Command
 from pysync.errors import PysyncError
+from pysync.health import decide
 from pysync.journal import Journal, Reader
 from pysync.model.names import TableName, normalized
 from pysync.queue import EventQueue
@@ -114,10 +115,17 @@ class Commands:
         return {"target": drain.name, "paused": reason}
 
     def resume(self, request: Request) -> dict[str, Any]:
-        """Lift a pause; `was` says which, null if there was none."""
-        drain = self._drain(request)
-        pause = drain.resume()
-        return {"target": drain.name, "was": pause and pause.reason}
+        """Lift a pause; `was` says which, null if there was none.
+
+        Drops that the brake holds are made up to the event `through`, or with `keep` left out. Without `through` they
+        are refused: whoever releases them must have seen them.
+        """
+        drain, through, keep = self._drain(request), request.get("through"), request.get("keep") is True
+        hold = None if drain.is_paused_by_hand else drain.hold()
+        if hold is not None and (_position({"position": through}) or 0) < hold.first:
+            raise PysyncError(f"{drain.name} holds the drop of {hold.summary}", decide(drain.name))
+        pause = drain.resume(through=through, keeps=keep)
+        return {"target": drain.name, "was": pause and pause.reason, "kept": keep and hold is not None}
 
     def refresh(self, request: Request) -> dict[str, Any]:
         """Have all targets read some tables and databases at the source anew, or everything.

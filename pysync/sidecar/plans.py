@@ -16,12 +16,13 @@ from pysync.replay.plan import Work
 
 def plan_of(drain: Drain, queued: int) -> dict[str, Any]:
     """What the next window of a target comes to."""
-    drain.look_again()
-    draft, pause, settings = drain.preview(), drain.paused(), drain.settings
+    draft, pause, hold, settings = drain.preview(), drain.paused(), drain.hold(), drain.settings
     return {
         "target": drain.name,
         "mode": settings.mode,
         "paused": pause and pause.reason,
+        "paused_by_hand": drain.is_paused_by_hand,
+        "brake": hold and hold.as_json(),
         "queued": queued,
         "first": draft.events[0].position if draft.events else None,
         "last": draft.events[-1].position if draft.events else None,
@@ -31,7 +32,7 @@ def plan_of(drain: Drain, queued: int) -> dict[str, Any]:
             {"position": it.event.position, "tables": sorted(it.keys), "kind": it.kind, "reason": it.reason}
             for it in draft.refused
         ],
-        "drops": draft.drops,
+        "drops": draft.drops if hold is None else hold.count,
         "max_drops_per_window": settings.max_drops_per_window,
         "max_drops": settings.max_drops,
         "max_drop_share": settings.max_drop_share,

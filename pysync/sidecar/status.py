@@ -147,11 +147,12 @@ def _act(act: Mapping[str, Any]) -> dict[str, Any]:
 def _target(drain: Drain, queue: EventQueue) -> dict[str, Any]:
     target = queue.target(drain.name)
     told, parked = drain.progress.status(), target.parked.count()
-    error, pause = told["last_error"], drain.paused()
+    error, pause, hold = told["last_error"], drain.paused(), drain.hold()
     return {
         **told,
         "last_error": error and {**error, "over": told["state"] in _AT_WORK and not parked},
         "paused": pause and {"reason": pause.reason, "at": pause.at_ms / 1000},
+        "brake": hold and hold.as_json(),
         "position": target.position(),
         "queued": target.depth().queued,
         "parked": parked,

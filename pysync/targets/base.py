@@ -25,7 +25,7 @@ from pysync.errors import PysyncError
 from pysync.model.constraints import Constraints
 from pysync.model.difference import Difference
 from pysync.model.names import TableName
-from pysync.model.operation import Operation
+from pysync.model.operation import DropDatabase, Operation
 from pysync.targets.settings import TargetSettings
 
 M = TypeVar("M", bound="Missing")
@@ -158,6 +158,9 @@ class Target(Protocol):
 
     def tables(self, database: str) -> list[str]:
         """The names of the database's tables and views, sorted; empty if there is no such database."""
+
+    def tables_with(self, drop: DropDatabase) -> list[str]:
+        """The names of the tables and views that the drop of a database would take along now, sorted."""
 
     def table(self, name: TableName) -> Any | None:
         """The table as it is now (hmsclient's Table), or None."""

@@ -241,22 +241,22 @@ class TargetSettings(PolicySettings):
     max_drops_per_window: int = Field(
         default=1000,
         ge=0,
-        description="A window with more drops of databases, tables and partitions pauses the target; 0: no limit.",
+        description="A window with more drops of databases, tables and partitions is held; 0: no limit.",
     )
     max_drops: Rate = Field(
         default="10000 per 1h",
-        description="More drops within that time pause the target; 0: no limit. The default is never lower than "
-        "max_drops_per_window.",
+        description="More drops within that time are held; 0: no limit. If only max_drops_per_window is set, the "
+        "default is that number per hour.",
     )
     max_drop_share: Finite = Field(
         default=0.5,
         ge=0,
         le=1,
-        description="Dropping a larger share of a database's tables, within the time of max_drops, pauses the target; "
+        description="Drops of a larger share of a database's tables, within the time of max_drops, are held; "
         "0: no limit.",
     )
     max_drop_share_from: int = Field(
-        default=50, ge=1, description="Minimum number of tables in a database for max_drop_share."
+        default=10, ge=1, description="Minimum number of tables in a database for max_drop_share."
     )
     out_of_scope: Literal["keep", "drop"] = Field(
         default="keep",
@@ -381,10 +381,10 @@ class TargetSettings(PolicySettings):
     def drops_over_time(self) -> tuple[int, float]:
         """How many drops are allowed within how many seconds; (0, …) is no limit."""
         count, seconds = rate(self.max_drops) or (0, _HOUR)
-        # A value that was set counts as it is. The default must not be tighter than the limit for one window.
-        if "max_drops" in self.model_fields_set:
-            return count, seconds
-        return (max(count, self.max_drops_per_window) if self.max_drops_per_window else 0), seconds
+        # Whoever sets a limit for a window knows nothing of windows: drops one by one must not pass it.
+        if "max_drops_per_window" in self.model_fields_set and "max_drops" not in self.model_fields_set:
+            return self.max_drops_per_window, seconds
+        return count, seconds
 
     def spark_wish(self) -> SparkWish | None:
         """The Spark session that it needs; None if it needs no Spark."""

@@ -11,8 +11,8 @@ from hmsclient.genthrift.hive_metastore import ttypes as hive
 from pysync.model.constraints import Constraints, comparable
 from pysync.model.difference import Difference
 from pysync.model.names import TableName
-from pysync.model.operation import Operation
-from pysync.targets.apply import apply
+from pysync.model.operation import DropDatabase, Operation
+from pysync.targets.apply import apply, tables_with
 from pysync.targets.apply.transactional import refuse_transactional
 from pysync.targets.apply.trash import Trashed, expunge, restore, trashed
 from pysync.targets.base import Outcome
@@ -72,6 +72,11 @@ class StoreTarget:
         """The names of its tables and views, sorted."""
         with self.store.classified(f"cannot list the tables of {database} on {self._where}", reading=True):
             return sorted(self.store.table_names(database))
+
+    def tables_with(self, drop: DropDatabase) -> list[str]:
+        """The names of the tables that the drop of a database would take along, sorted."""
+        with self.store.classified(f"cannot read the tables of {drop.database} on {self._where}", reading=True):
+            return sorted(it.tableName for it in tables_with(self.store, drop))
 
     def table(self, name: TableName) -> Any | None:
         """The table, or None."""

@@ -47,13 +47,15 @@ def _released(answer: Mapping[str, Any]) -> Said:
 
 
 def _resumed(answer: Mapping[str, Any]) -> Said:
-    was = answer["was"]
-    return GOOD, f"{answer['target']} is resumed; it was paused: {was}" if was else f"{answer['target']} was not paused"
+    was, what = answer["was"], "goes on without these drops" if answer["kept"] else "is resumed"
+    return GOOD, f"{answer['target']} {what}; it was paused: {was}" if was else f"{answer['target']} was not paused"
 
 
 ACTS: Mapping[str, Act] = {
     "pause": Act("pause", ("target", "reason"), lambda it: (GOOD, f"{it['target']} is paused: {it['paused']}")),
     "resume": Act("resume", ("target",), _resumed),
+    "keep": Act("resume", ("target", "through", "keep"), _resumed),
+    "drop": Act("resume", ("target", "through"), _resumed),
     "retry": Act("parked retry", ("target", "table"), _released),
     "skip": Act("parked skip", ("target", "table", "position"), _released),
     "refresh": Act("refresh", ("tables",), lambda it: (GOOD, f"started: {it['gap']}")),
@@ -62,6 +64,10 @@ ACTS: Mapping[str, Act] = {
     ),
 }
 """By their names in /acts/NAME."""
+
+
+_NEEDS_TICK: Mapping[str, str] = {"skip": "nothing was skipped", "drop": "nothing was dropped"}
+"""The acts that cannot be undone, and what to say where the box is not ticked."""
 
 
 class Acts:
@@ -86,8 +92,9 @@ class Acts:
         act = ACTS.get(request.path_params["act"])
         if act is None:
             raise HTTPException(404, "pysync has no such act")
-        if act.command == "parked skip" and form.get("sure") != "yes":
-            session.messages.append(Message(BAD, "nothing was skipped: tick the box to say that you are sure"))
+        refused = _NEEDS_TICK.get(request.path_params["act"])
+        if refused is not None and form.get("sure") != "yes":
+            session.messages.append(Message(BAD, f"{refused}: tick the box to say that you are sure"))
             return back_to(form.get("back"))
         tone, text = await run_in_threadpool(self._done, act, form, f"{session.user} (page)")
         session.messages.append(Message(tone, text))
@@ -103,7 +110,9 @@ def _request(act: Act, form: Mapping[str, str]) -> dict[str, Any]:
     found: dict[str, Any] = {key: form[key].strip() for key in act.fields if form.get(key, "").strip()}
     if "tables" in found:
         found["tables"] = [found["tables"]]
-    position = found.get("position", "")
-    if position.isascii() and position.isdecimal():
-        found["position"] = int(position[:_DIGITS])
+    for key in found.keys() & {"position", "through"}:
+        if found[key].isascii() and found[key].isdecimal():
+            found[key] = int(found[key][:_DIGITS])
+    if "keep" in found:
+        found["keep"] = found["keep"] == "yes"
     return found

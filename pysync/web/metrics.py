@@ -173,6 +173,9 @@ def _targets(targets: Sequence[Mapping[str, Any]]) -> Iterator[Metric]:
         for it in targets:
             family.add_metric([it["name"]], it[key])
         yield family
+    held = GaugeMetricFamily(
+        "pysync_target_held_drops", "Drops that the brake holds until a person decides.", labels=["target"]
+    )
     states = GaugeMetricFamily("pysync_target_state", "1 for the current state.", labels=["target", "state"])
     operations = CounterMetricFamily("pysync_target_operations", "Operations by result.", labels=["target", "result"])
     events = {
@@ -186,6 +189,7 @@ def _targets(targets: Sequence[Mapping[str, Any]]) -> Iterator[Metric]:
         "pysync_target_drift", "Objects that differed at the last comparison ([verify]).", labels=["target"]
     )
     for it in targets:
+        held.add_metric([it["name"]], it["brake"]["drops"] if it["brake"] else 0)
         for state in State:
             states.add_metric([it["name"], str(state)], it["state"] == state)
         for result in RESULTS:
@@ -196,7 +200,7 @@ def _targets(targets: Sequence[Mapping[str, Any]]) -> Iterator[Metric]:
         # No sample before the first comparison: 0 would mean that nothing differs.
         if it["verify"] is not None:
             drift.add_metric([it["name"]], it["verify"]["drift"])
-    yield from (states, operations, *events.values(), conflicts, drift)
+    yield from (held, states, operations, *events.values(), conflicts, drift)
 
 
 def _copies(copies: Mapping[str, Mapping[str, Any]]) -> Iterator[Metric]:

@@ -82,14 +82,40 @@ def test_the_brake_holds_a_window_with_too_many_drops_until_resume(place):
         pysync("resume", "try", "-c", place.file)
         wait_until(lambda: _held(running), what="the brake")
         reason = wait_for(running, state="paused", queued=5)["paused"]["reason"]
-        assert "would drop 5 databases, tables and partitions" in reason
-        assert pysync("resume", "try", "-c", place.file).returncode == 0
+        assert "held: the drop of 5 tables of db" in reason
+        refused = pysync("resume", "try", "-c", place.file)
+        assert (refused.returncode, "table db.t4" in refused.stdout) == (1, True)
+        assert running.status()["targets"][0]["brake"]["drops"] == 5
+        assert "table db.t4" in pysync("plan", "-c", place.file).stdout
+        assert (
+            "holds the drop of 5 tables of db; nothing of it was dropped here"
+            in pysync("status", "-c", place.file).stdout
+        )
+        assert pysync("resume", "try", "--yes", "-c", place.file).returncode == 0
         wait_for(running, state="running", queued=0)
+
+
+def test_drops_that_are_held_can_be_kept(place):
+    place.write(more="max_drops_per_window = 2\n")
+    with sidecar(place) as running:
+        send(running, create_database(), *map(create, TABLES))
+        wait_for(running, queued=0)
+        pysync("pause", "try", "-c", place.file)
+        send(running, *map(drop, TABLES), create("db.new"), first=10)
+        pysync("resume", "try", "-c", place.file)
+        wait_until(lambda: _held(running), what="the brake")
+        (why,) = place.ask("why", "db.t4")["targets"]
+        assert (why["reasons"][0]["code"], "the drop of db.t4 is held" in why["verdict"]) == ("brake", True)
+        assert why["reasons"][0]["hint"].startswith("look at pysync plan --target try; to keep")
+        done = pysync("resume", "try", "--keep", "-c", place.file)
+        assert (done.returncode, "try goes on without these drops" in done.stdout) == (0, True)
+        wait_for(running, state="running", queued=0)
+        wait_until(lambda: place.ask("why", "db.t4")["targets"][0]["reasons"][0]["code"] == "kept", what="the journal")
 
 
 def _held(running) -> bool:
     pause = running.status()["targets"][0]["paused"]
-    return pause is not None and pause["reason"].startswith("brake")
+    return pause is not None and pause["reason"].startswith("held")
 
 
 def test_a_shadow_says_so_and_logs_what_it_would_do(place):

@@ -24,6 +24,7 @@ def a_target(name: str, now: float = NOW, **values: Any) -> dict[str, Any]:
         "kind": "hms",
         "state": "running",
         "paused": None,
+        "brake": None,
         "position": 48213,
         "queued": 0,
         "parked": 0,
@@ -354,7 +355,7 @@ class FakeSidecar:
             "parked retry": lambda _: released,
             "parked skip": lambda _: {**released, "skipped": 1, "tried": 0},
             "pause": lambda it: {"target": it["target"], "paused": it.get("reason") or "by hand"},
-            "resume": lambda it: {"target": it["target"], "was": "by hand"},
+            "resume": lambda it: {"target": it["target"], "was": "by hand", "kept": it.get("keep") is True},
             "refresh": lambda it: {"gap": f"refresh of {len(it.get('tables') or ()) or 'all'} tables"},
             "verify": lambda it: {"target": it["target"], "begun": True},
         }

@@ -32,6 +32,7 @@ def target(name: str = "dr", **values: Any) -> dict[str, Any]:
         "other_queue": None,
         "last_error": None,
         "paused": None,
+        "brake": None,
         "position": 48213,
         "queued": 0,
         "parked": 0,

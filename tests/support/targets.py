@@ -9,7 +9,7 @@ from typing import Any
 
 from pysync.model.constraints import Constraints
 from pysync.model.names import TableName
-from pysync.model.operation import Operation
+from pysync.model.operation import DropDatabase, Operation
 from pysync.targets.base import Outcome, OutcomeUnknown, Rejected, Unavailable
 
 
@@ -83,6 +83,9 @@ class FakeTarget:
         return None
 
     def tables(self, database: str) -> list[str]:  # noqa: ARG002
+        return []
+
+    def tables_with(self, drop: DropDatabase) -> list[str]:  # noqa: ARG002
         return []
 
     def table(self, name: TableName) -> Any | None:  # noqa: ARG002

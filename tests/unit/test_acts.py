@@ -42,6 +42,7 @@ def done(command: str, request: Mapping[str, Any], answer: Mapping[str, Any] | P
         ("pause", {"target": "dr"}, {"target": "dr", "paused": "by hand"}, "Pause", "by hand"),
         ("resume", {"target": "dr"}, {"target": "dr", "was": "too many drops"}, "Resume", "too many drops"),
         ("resume", {"target": "dr"}, {"target": "dr", "was": None}, "Resume", None),
+        ("resume", {"target": "dr"}, {"was": "held", "kept": True}, "Resume", "without the drops: held"),
         ("bootstrap", {"target": "dr"}, {"begun": True, "targets": ["dr"]}, "Bootstrap", None),
         ("listener remove", {"instance": "abc"}, {"instance": "abc", "removed": True}, "RemoveListener", "abc"),
         (

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import threading
 import time
+from dataclasses import replace
 
 import pytest
 
@@ -62,8 +63,8 @@ def assert_stands_still(bench: FaultyDrain, queued: int) -> None:
 
 def wait_for_brake(bench: FaultyDrain, drops: int) -> None:
     def held():
-        pause = bench.drain.paused()
-        return pause is not None and f"would drop {drops} " in pause.reason
+        hold = bench.drain.hold()
+        return hold is not None and hold.count == drops
 
     wait_until(held, what=f"a brake at {drops} drops")
     bench.wait_for_state("paused")
@@ -81,9 +82,9 @@ def test_too_many_drops_pause_the_target_and_nothing_of_the_window_is_applied(bu
     assert_stands_still(bench, queued=7)
     assert sorted(bench.tables()) == [name.partition(".")[2] for name in TABLES], "something of the window was applied"
     reason = bench.drain.paused().reason
-    assert "would drop 6 " in reason
+    assert "6 tables of db" in reason
     assert "max_drops_per_window is 3" in reason
-    assert "pysync resume" in reason
+    assert bench.drain.hold().as_json()["objects"] == [f"table {name}" for name in TABLES]
 
 
 def test_one_resume_is_enough_for_one_mistake(built):
@@ -96,7 +97,7 @@ def test_one_resume_is_enough_for_one_mistake(built):
     bench.append(*map(drop, TABLES[3:5]))  # come while it is held
     wait_for_brake(bench, 5)
     assert bench.drain.preview().drops == 5, "the number that plan shows"
-    assert "would drop 5 " in bench.drain.resume().reason
+    assert "5 tables of db" in bench.drain.resume().reason
     bench.append(drop(TABLES[5]), create("db.a"), create("db.b"), drop("db.a"), drop("db.b"))
     bench.finish()
     assert bench.tables() == []
@@ -136,7 +137,7 @@ def test_drops_one_by_one_are_held_when_they_are_too_many_within_the_time(built)
     bench = filled(built, max_drops_per_window=3, max_drops="3 per 1h")
     one_by_one(bench, *TABLES)
     assert bench.tables() == ["t3", "t4", "t5"]
-    assert "would drop 1 " in bench.drain.paused().reason
+    assert bench.drain.hold().count == 1
     assert "there are 4 drops within 1h, max_drops is 3" in bench.drain.paused().reason
     bench.append(*map(drop, TABLES[4:]))
     wait_for_brake(bench, 3)
@@ -208,7 +209,7 @@ def window(position: int, *names: str) -> Draft:
     """A window that ends at this position and drops these tables."""
     drops = gone(*names)
     works = [Work(frozenset(), tuple(drops), (position,))]
-    return Draft([Queued(position, b"", 0)], works, {}, (), 0, len(drops), {})
+    return Draft([Queued(position, b"", 0)], works, {}, (), 0, {})
 
 
 def test_a_share_that_is_held_is_told_of_when_more_has_come():
@@ -216,8 +217,8 @@ def test_a_share_that_is_held_is_told_of_when_more_has_come():
     assert brake.holds(window(9, *TABLES[:4]))
     brake.look_again(window(10, *TABLES[:5]))
     assert brake.held.reason == (
-        "brake: event 10 would drop 5 databases, tables and partitions; 4 of the 6 tables of db would be gone, "
-        "max_drop_share is 0.5; look at `pysync plan`, then run `pysync resume`"
+        "held: the drop of 5 tables of db; event 10, of which none is applied; 4 of the 6 tables of db would be gone, "
+        "max_drop_share is 0.5"
     )
 
 
@@ -257,14 +258,15 @@ def test_tables_that_are_made_anew_are_no_loss(built):
     assert (len(bench.tables()), bench.drain.paused()) == (6, None)
 
 
-def test_the_limit_over_time_is_no_less_than_that_of_a_window_unless_it_is_said():
+def test_a_limit_for_a_window_is_one_for_an_hour_unless_that_is_set():
     def limit(**values):
         return Limits.of(settings(**values))
 
     assert (limit().drops, limit().seconds) == (10_000, 3600)
+    assert limit(max_drops_per_window=20).drops == 20
     assert limit(max_drops_per_window=20_000).drops == 20_000
     assert limit(max_drops_per_window=0).drops == 0
-    assert limit(max_drops_per_window=20_000, max_drops="5 per 2d") == Limits(20_000, 5, 172_800, 0.5, 50)
+    assert limit(max_drops_per_window=20_000, max_drops="5 per 2d") == Limits(20_000, 5, 172_800, 0.5, 10)
     assert limit(max_drops="0").drops == 0
     assert limit(mode="shadow") == Limits()
 
@@ -285,7 +287,7 @@ def test_after_a_restart_the_brake_hits_again(built):
     [
         ([create_partitioned("db.p"), drop_partitions("db.p", "1", "2", "3")], 3),
         ([drop_database()], 1),
-        ([*(drop(name, attributes={"uncommitted": "true"}) for name in TABLES), drop_database()], 7),
+        ([*(drop(name, attributes={"uncommitted": "true"}) for name in TABLES), drop_database()], 1),
         ([drop("db.t0"), create("db.t0"), drop("db.t1")], 2),
         ([create_partitioned("db.p"), add_partition("db.p", "1"), drop_partitions("db.p", "1")], 1),
     ],
@@ -343,7 +345,7 @@ def test_resume_of_a_pause_by_hand_does_not_release_the_brake(built):
     bench.drain.pause("by hand")
     assert bench.drain.resume().reason == "by hand"
     assert_stands_still(bench, queued=6)
-    assert "would drop 6 " in bench.drain.paused().reason
+    assert bench.drain.hold().count == 6
 
 
 def test_resume_of_what_runs_says_so_and_changes_nothing(built):
@@ -397,3 +399,113 @@ def test_a_shadow_keeps_what_was_parked_before(built):
     bench.append(create("db.bad"), create("db.good"))
     bench.finish()
     assert bench.parked() == [(2, "db.bad", "rejected"), (3, "db.bad", "waits")]
+
+
+# --- a database that is dropped with its tables
+
+
+def cascade(bench: FaultyDrain) -> None:
+    """DROP DATABASE … CASCADE as HMS announces it: each table in a window of its own, then the database."""
+    for name in TABLES:
+        bench.append(drop(name, int(time.time()), attributes={"uncommitted": "true"}))
+        bench.finish()
+    bench.append(drop_database())
+
+
+@pytest.mark.parametrize(
+    "limits",
+    [
+        {"max_drops_per_window": 5},
+        {"max_drops": "5 per 1h"},
+        {"max_drop_share_from": 6},
+    ],
+    ids=["of a window", "over time", "share"],
+)
+def test_a_dropped_database_counts_its_tables_and_is_held_before_the_first_is_gone(built, limits):
+    """Before: the drop counted as one, and went, however many tables it took along."""
+    bench = filled(built, **limits)
+    cascade(bench)
+    wait_for_brake(bench, 7)
+    assert len(bench.tables()) == 6
+    hold = bench.drain.hold()
+    assert hold.summary == "database db with 6 tables"
+    assert hold.as_json()["objects"] == ["database db", *(f"table {name}" for name in TABLES)]
+    bench.drain.resume()
+    bench.finish()
+    assert bench.target.database("db") is None
+
+
+def test_drops_that_are_kept_are_left_out_and_the_rest_goes_on(built):
+    """Before: the only way out of a hold was to drop everything."""
+    bench = filled(built, max_drops_per_window=5)
+    cascade(bench)
+    wait_for_brake(bench, 7)
+    bench.append(create_database("other"), create("other.t"))
+    assert "6 tables" in bench.drain.resume(keeps=True).reason
+    bench.finish()
+    assert bench.drain.paused() is None
+    assert (len(bench.tables()), bench.tables("other")) == (6, ["t"])
+    kept = [(it.operation, it.object) for it in bench.records if it.outcome == "kept"]
+    assert kept == [("DropDatabase", "db"), *(("DropTable", name) for name in TABLES)]
+    assert [(it.object, it.operation) for it in bench.records if it.outcome == "held"] == [("db", "Hold")]
+
+
+def test_drops_that_follow_at_once_in_the_same_database_are_kept_too(built):
+    bench = filled(built, max_drops="3 per 1h")
+    one_by_one(bench, *TABLES[:4])
+    wait_for_brake(bench, 1)
+    bench.drain.resume(keeps=True)
+    bench.append(*map(drop, TABLES[4:]))
+    bench.finish()
+    assert bench.tables() == ["t3", "t4", "t5"]
+
+
+def test_only_what_a_person_has_seen_is_released(built):
+    bench = filled(built, max_drops_per_window=2)
+    bench.append(create_database("other"), *(create(f"other.t{number}") for number in range(3)))
+    bench.finish()
+    bench.drain.pause("one window")
+    bench.append(*map(drop, TABLES))
+    bench.drain.resume()
+    wait_for_brake(bench, 6)
+    seen = bench.drain.hold().last
+    bench.append(*(drop(f"other.t{number}") for number in range(3)))
+    wait_for_brake(bench, 9)
+    bench.drain.resume(through=seen)
+    wait_for_brake(bench, 3)
+    assert (bench.tables(), len(bench.tables("other"))) == ([], 3)
+
+
+def test_what_a_comparison_would_drop_can_be_left_out():
+    brake = Brake(Limits(window=2))
+    assert not brake.allows(gone(*TABLES[:3]), 9)
+    brake.look_again(window(10, TABLES[5]))
+    assert brake.held.as_json()["objects"] == [f"table {name}" for name in TABLES[:3]]
+    assert brake.release(keeps=True)
+    assert (brake.keeps(9), brake.keeps(10)) == (True, False)
+
+
+def test_who_has_seen_an_earlier_hold_releases_no_later_one():
+    brake = Brake(Limits(window=2))
+    assert brake.holds(window(9, *TABLES[:3]))
+    assert not brake.release(through=8)
+    assert brake.held is not None
+
+
+def test_a_limit_for_a_window_holds_drops_one_by_one_as_well(built):
+    """Before: max_drops_per_window = 3 let any number of drops go, if each came in a window of its own."""
+    bench = filled(built, max_drops_per_window=3)
+    one_by_one(bench, *TABLES, created=int(time.time()))
+    assert bench.tables() == ["t3", "t4", "t5"]
+
+
+def test_a_resume_while_the_clock_is_ahead_is_no_licence_for_a_day():
+    """Before: after it, all drops in the same database went through until the clock was there again."""
+    now = [1_800_000_000.0 + 86_400]
+    brake = Brake(Limits(window=2), clock=lambda: now[0])
+    assert brake.holds(window(9, *TABLES[:3]))
+    assert brake.release(upto=9)
+    assert not brake.holds(window(9, *TABLES[:3]))
+    later = window(10, *TABLES[3:])
+    later = replace(later, events=[Queued(10, b"", 1_800_000_000_000)])
+    assert brake.holds(later)

@@ -177,7 +177,7 @@ class World:
         events = queued(*range(self.taken + 1, min(self.taken + self.window, len(self.events)) + 1))
         if events:
             events = list(self.holds.take(events))
-            leg = Leg(Draft(events, self._works(events), {}, [], 0, 0, {}), Blocks(), 1)
+            leg = Leg(Draft(events, self._works(events), {}, [], 0, {}), Blocks(), 1)
             self.taken = leg.last
             self.standing.begin(leg.last, ((it, min(it.work.positions), it.work.keys) for it in leg.left), ())
             self.scheduler.add(leg)

@@ -28,7 +28,7 @@ def work(position: int, *keys: str) -> Work:
 
 def leg(*works: Work) -> Leg:
     events = [Queued(position, b"", 0) for item in works for position in item.positions]
-    return Leg(Draft(events, works, {}, [], 0, 0, {}), Blocks(), 1)
+    return Leg(Draft(events, works, {}, [], 0, {}), Blocks(), 1)
 
 
 class Site:

@@ -24,6 +24,7 @@ ALERTS = [
     "PysyncListenerLost",
     "PysyncListenerLostEvents",
     "PysyncTargetBehind",
+    "PysyncDropsHeld",
     "PysyncTargetPaused",
     "PysyncTargetUnavailable",
     "PysyncEventsParked",
@@ -45,6 +46,7 @@ def then(before: float, after: float) -> str:
 
 
 STATE = 'pysync_target_state{target="dr",state="%s"}'
+HELD = 'pysync_target_held_drops{target="dr"}'
 EXPIRY = 'pysync_credential_expiry_timestamp_seconds{used_for="source",kind="%s"}'
 LOST = 'pysync_listener_lost_events_total{listener="jvm",source="onprem"}'
 HEARD, SILENT = ('pysync_listeners{state="%s"}' % it for it in ("heard", "silent"))  # noqa: UP031
@@ -66,6 +68,9 @@ CASES: list[tuple[str, dict[str, str], int]] = [
     ("PysyncTargetBehind", {'pysync_target_lag_seconds{target="dr"}': always(700), STATE % "paused": always(0)}, 1),
     ("PysyncTargetBehind", {'pysync_target_lag_seconds{target="dr"}': always(700), STATE % "paused": always(1)}, 0),
     ("PysyncTargetBehind", {'pysync_target_lag_seconds{target="dr"}': always(500)}, 0),
+    ("PysyncDropsHeld", {HELD: f"0+0x{MINUTES - 2} 41+0x1"}, 1),
+    ("PysyncDropsHeld", {HELD: always(0)}, 0),
+    ("PysyncTargetPaused", {STATE % "paused": always(1), HELD: always(41)}, 0),
     ("PysyncTargetPaused", {STATE % "paused": always(1)}, 1),
     ("PysyncTargetPaused", {STATE % "paused": f"0+0x{MINUTES - 5} 1+0x4", STATE % "running": always(1)}, 0),
     ("PysyncTargetUnavailable", {STATE % "waiting": always(1)}, 1),

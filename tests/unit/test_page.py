@@ -248,6 +248,24 @@ def test_each_act_calls_its_command_with_who_did_it(alice: PageVisitor, sidecar:
     assert "banner good" not in alice.get("/").body, "a message is shown once"
 
 
+def test_drops_that_are_held_are_named_and_made_only_after_a_tick(alice: PageVisitor, sidecar: FakeSidecar) -> None:
+    """Before: `Resume` was the primary button, and made all drops without a question."""
+    held = {"at": 1.0, "first": 7, "last": 9, "drops": 41, "summary": "database hr2 with 40 tables", "more": 40}
+    held |= {"limit": "max_drops_per_window is 20", "reason": "held", "objects": ["database hr2"]}
+    target = next(it for it in sidecar.answer["targets"] if it["name"] == "dr")
+    target |= {"brake": held, "paused": {"reason": "held", "at": 1.0}}
+    seen = alice.get("/targets/dr").text
+    assert "Holds the drop of database hr2 with 40 tables" in seen
+    assert "Nothing of it was dropped here" in seen
+    assert seen.index("Keep these objects") < seen.index("Drop them here")
+    assert "nothing was dropped: tick the box" in alice.act("drop", target="dr", through="9").text
+    assert "resume" not in [name for name, _ in sidecar.asked]
+    alice.act("drop", target="dr", through="9", sure="yes")
+    alice.act("keep", target="dr", through="9", keep="yes")
+    asked = [request for name, request in sidecar.asked if name == "resume"]
+    assert [(it["through"], it.get("keep")) for it in asked] == [(9, None), (9, True)]
+
+
 def test_a_live_update_takes_no_message_away(alice: PageVisitor) -> None:
     csrf = alice.get("/verify").field("csrf")
     alice.post("/acts/pause", {"target": "dr", "csrf": csrf, "back": "/", "reason": "at night"})

@@ -326,6 +326,18 @@ def test_the_brake_is_asked_before_anything_is_dropped() -> None:
     assert (asked, target.dropped()) == ([(2, 9)], [])
 
 
+def test_drops_that_a_person_has_left_out_are_not_made() -> None:
+    source, target = Hms(), Target()
+    source.add("db.t", "1")
+    target.has("db.t", "1", "2", "3")
+    translator = Translator.of(settings())
+    refresh = refreshing(T, translator)
+    assert isinstance(refresh, Refresh)
+    refresher = Refresher(lambda: source, translator, lambda *_: False, keeps=lambda position: position == 9)
+    refresher.apply(target, refresh)
+    assert target.dropped() == []
+
+
 class Counted(hive.Partition):  # type: ignore[misc]
     """A partition that tells how many of it there are."""
 

@@ -17,8 +17,17 @@ DOCS = Path(__file__).parents[2] / "docs" / "status.md"
 
 
 def target(**values: Any) -> dict[str, Any]:
-    plain = {"name": "dr", "state": "running", "paused": None, "parked": 0, "waiting_since": None, "last_error": None}
-    plain |= {"stale_since": None, "other_queue": None}
+    plain = {
+        "name": "dr",
+        "state": "running",
+        "paused": None,
+        "brake": None,
+        "parked": 0,
+        "waiting_since": None,
+        "last_error": None,
+        "stale_since": None,
+        "other_queue": None,
+    }
     return {**plain, **values}
 
 
@@ -62,6 +71,11 @@ def test_all_is_well() -> None:
     ("values", "words"),
     [
         ({"paused": {"reason": "by hand"}}, "target dr is paused: by hand (pysync resume dr)"),
+        (
+            {"paused": {"reason": "held"}, "brake": {"summary": "database hr2 with 40 tables"}},
+            "target dr holds the drop of database hr2 with 40 tables; nothing of it was dropped here (pysync plan "
+            "--target dr)",
+        ),
         ({"parked": 2}, "target dr has 2 parked events (pysync parked list dr)"),
         (
             {"state": "waiting", "waiting_since": NOW - GRACE - 1, "last_error": {"reason": "refused"}},

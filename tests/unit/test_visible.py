@@ -41,7 +41,7 @@ def a_job(*committed_ms: int, captured_ms: int = 900_000, instance: str = INSTAN
     operation = DropTable(table=TableName("db", "t"), mark=MARK)
     work = Work(frozenset({"db.t"}), (operation,), tuple(changes))
     events = [queued for queued, _ in changes.values()]
-    return Job(Leg(Draft(events, [work], changes, (), 0, 0, {}), Blocks(), 1), work)
+    return Job(Leg(Draft(events, [work], changes, (), 0, {}), Blocks(), 1), work)
 
 
 def measured(

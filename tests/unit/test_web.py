@@ -40,7 +40,15 @@ def latency() -> Latency:
 
 
 def target(name: str, **values: Any) -> dict[str, Any]:
-    plain = {"state": "running", "position": 9, "queued": 3, "parked": 1, "lag_seconds": 2.5, "verify": None}
+    plain = {
+        "state": "running",
+        "position": 9,
+        "queued": 3,
+        "parked": 1,
+        "lag_seconds": 2.5,
+        "verify": None,
+        "brake": None,
+    }
     measured = Progress(name, "hms").status()
     measured["latency"] = latency().status(START)
     measured |= {"calls": {"get_table_req": 5}, "retries": 6, "backoff_seconds": 1.5}

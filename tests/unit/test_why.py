@@ -19,6 +19,8 @@ from pysync.journal import Journal, Reader, Record
 from pysync.model.event import Kind
 from pysync.queue import ParkedTable
 from pysync.replay.drain import Drain
+from pysync.replay.hold import Hold
+from pysync.replay.ledger import Drop
 from pysync.replay.translate import Translator
 from pysync.sidecar.acts import recorded
 from pysync.sidecar.why import Why, why_offline
@@ -31,6 +33,9 @@ from tests.support.drains import Bench, FaultyDrain, create, create_database, dr
 from tests.support.events import event
 
 # --- the names of an object
+
+
+HOLD = Hold(7, 9, 0, "max_drops_per_window is 2", (Drop(9, 0, "table", "other.t"),))
 
 
 def names(*spans: Span) -> list[tuple[str, float, float]]:
@@ -116,7 +121,7 @@ CASES: dict[str, tuple[dict[str, Any], str, str]] = {
         "paused",
         "paused by uid 0 (command line): maintenance",
     ),
-    "brake": ({"waiting": [seen()], "paused": "too many drops", "braked": True}, "brake", "held by the brake"),
+    "brake": ({"waiting": [seen()], "paused": "too many drops", "hold": HOLD}, "brake", "stopped by the brake"),
     "disabled": (
         {"waiting": [seen()], "state": "disabled", "paused": "x"},
         "disabled",

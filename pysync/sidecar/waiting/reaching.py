@@ -6,6 +6,7 @@ import time
 from collections.abc import Callable, Set
 from dataclasses import dataclass
 
+from pysync.health import decide
 from pysync.model.names import TableName
 from pysync.queue import EventQueue
 from pysync.replay.drain import Drain
@@ -114,9 +115,10 @@ class Reaching:
     def _on_its_way(self, position: int) -> Verdict:
         name, pause = self.drain.name, self.drain.paused()
         if pause is not None:
-            braked = self._queue.paused() is None
+            braked = not self.drain.is_paused_by_hand
             what = f"{name} is {'held by the brake' if braked else 'paused'}: {pause.reason}"
-            return cannot("brake" if braked else "paused", what, f"pysync resume {name}", position)
+            hint = decide(name) if braked else f"pysync resume {name}"
+            return cannot("brake" if braked else "paused", what, hint, position)
         if self.drain.progress.state in {State.WAITING, State.FAILING, State.STOPPED}:
             return waits("target_away", f"{name} is {self.drain.progress.state}", "pysync status", position)
         left = max(0, position - self.position())

@@ -13,6 +13,7 @@ from pysync.model.names import TableName
 from pysync.model.wire import decode_event
 from pysync.queue import EventQueue, ParkedTable
 from pysync.replay.drain import Drain
+from pysync.replay.hold import Hold
 from pysync.replay.order import EVERYTHING, database_of
 from pysync.replay.parking import related
 from pysync.replay.policy import Policy
@@ -52,7 +53,7 @@ class Facts:
     blocker: ParkedTable | None = None
     paused: str | None = None
     paused_by: str | None = None
-    braked: bool = False
+    hold: Hold | None = None
     state: str = "running"
     error: str | None = None
     queued: int = 0
@@ -64,7 +65,9 @@ class Facts:
     @property
     def last(self) -> Record | None:
         """The last record of an operation on it, not of an act nor of an event that was parked."""
-        return next((it for it in self.records if it.milliseconds is not None or it.outcome == "shadowed"), None)
+        return next(
+            (it for it in self.records if it.milliseconds is not None or it.outcome in {"shadowed", "kept"}), None
+        )
 
 
 def rule_against(policy: Policy, source: str) -> str | None:
@@ -107,7 +110,7 @@ def gathered(queue: EventQueue, drain: Drain, reader: Reader, known: Mapping[str
         blocker=blocker,
         paused=pause.reason if pause is not None else None,
         paused_by=_who_paused(reader, drain.name) if by_hand is not None else None,
-        braked=pause is not None and by_hand is None,
+        hold=drain.hold() if by_hand is None else None,
         state=told["state"],
         error=told["last_error"] and told["last_error"]["reason"],
         queued=target.depth().queued,

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
 
-from pysync.health import DISABLED
+from pysync.health import DISABLED, decide
 from pysync.journal import Record
 from pysync.sidecar.why.facts import Facts
 from pysync.targets.watched import TRASHED
@@ -95,8 +95,10 @@ def _disabled(facts: Facts, waits: str) -> Reason:
 
 def _paused(facts: Facts, waits: str) -> Reason:
     by = f" by {facts.paused_by}" if facts.paused_by else ""
-    code, what = ("brake", "held by the brake") if facts.braked else ("paused", f"paused{by}")
-    return Reason(code, f"{waits}; {facts.target} is {what}: {facts.paused}", f"pysync resume {facts.target}")
+    if facts.hold is not None:
+        held = f"the drop of {facts.object} is held" if facts.hold.covers(facts.object) else waits
+        return Reason("brake", f"{held}; {facts.target} is stopped by the brake: {facts.paused}", decide(facts.target))
+    return Reason("paused", f"{waits}; {facts.target} is paused{by}: {facts.paused}", f"pysync resume {facts.target}")
 
 
 def _state(facts: Facts) -> Iterator[Reason]:
@@ -113,6 +115,10 @@ def _state(facts: Facts) -> Iterator[Reason]:
 def _written(facts: Facts, last: Record) -> Reason:
     """What the last operation came to."""
     at = _since(last.at, "at")
+    if last.outcome == "kept":
+        return Reason(
+            "kept", f"{last.object} was dropped at the source, and kept at {facts.target} {at}: {last.reason}"
+        )
     if last.outcome in _NOT_WRITTEN:
         code = "shadowed" if last.outcome == "shadowed" else "foreign"
         hint = None if "(" in facts.source else f"pysync verify {facts.source} --target {facts.target}"

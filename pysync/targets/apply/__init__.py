@@ -24,7 +24,8 @@ from pysync.model.operation import (
     PutTable,
     RenameTable,
 )
-from pysync.targets.apply import both_ways
+from pysync.targets.apply import both_ways, databases
+from pysync.targets.apply.both_ways import databases as both_ways_databases
 from pysync.targets.apply.constraints import drop_constraint, put_constraint
 from pysync.targets.apply.databases import drop_database, put_database
 from pysync.targets.apply.functions import drop_function, put_function
@@ -57,6 +58,14 @@ _NEEDS: Mapping[type[Operation], Capability] = {
     DropConstraint: Capability.CONSTRAINTS,
     PutStatistics: Capability.COLUMN_STATISTICS,
 }
+
+
+def tables_with(store: Store, drop: DropDatabase) -> list[Any]:
+    """The tables that the drop of a database would take along."""
+    here = store.on_behalf_of(drop.visited)
+    if store.settings.both_ways:
+        return both_ways_databases.tables_with(here, drop)
+    return databases.tables_with(here, drop)
 
 
 def apply(store: Store, operation: Operation) -> Outcome:

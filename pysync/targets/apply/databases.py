@@ -81,6 +81,11 @@ def _drop_tables(store: Store, operation: DropDatabase) -> list[Ownership]:
     return left
 
 
+def tables_with(store: Store, operation: DropDatabase) -> list[Any]:
+    """The tables that the drop would take along."""
+    return _sorted_out(store, operation)[0] if store.settings.cascade else []
+
+
 def _sorted_out(store: Store, operation: DropDatabase) -> tuple[list[Any], list[Ownership]]:
     """The tables of the source, and what the other tables of the database are to it."""
     own, left = list[Any](), list[Ownership]()

@@ -52,6 +52,7 @@ class Overview:
 _TONES = {"critical": BAD, "warning": WARN}
 _PLACES = {
     "events_parked": ("/targets/{target}/parked", "look at what is parked"),
+    "drops_held": ("/targets/{target}", "look at what is held"),
     "target_paused": ("/targets/{target}", "look at its plan"),
 }
 """Where to look at problems of these codes. The others of a target lead to its own page."""
@@ -153,7 +154,7 @@ def target_stage(target: Status) -> Stage:
 def state_of(target: Status) -> str:
     """The state in words; of one that runs also what is wrong with it."""
     if target.get("paused") and target["state"] != "disabled":
-        return "paused"
+        return "held" if target.get("brake") else "paused"
     if target["state"] != "running":
         return str(target["state"])
     wrong = (

@@ -46,6 +46,7 @@ class TargetView:
     state: str
     is_paused: bool
     pause: Mapping[str, Any] | None
+    brake: Mapping[str, Any] | None
     figures: tuple[Figure, ...]
     charts: tuple[Chart, ...]
     latency: tuple[tuple[str, tuple[str, ...]], ...]
@@ -76,6 +77,7 @@ def target_view(
         state=state_of(target),
         is_paused=pause is not None,
         pause=pause,
+        brake=target.get("brake"),
         figures=figures(target),
         charts=(lag_chart(history or {}, now), rate_chart(history or {}, now)),
         latency=tuple(latency_rows(latency)),

@@ -24,8 +24,8 @@ _STATES = {
 }
 _OUTCOMES = {
     **dict.fromkeys(("applied", "done"), GOOD),
-    **dict.fromkeys(("unchanged", "stale", "foreign", "shadowed", "unsupported"), IDLE),
-    **dict.fromkeys(("waits", "conflict"), WARN),
+    **dict.fromkeys(("unchanged", "stale", "foreign", "shadowed", "unsupported", "kept"), IDLE),
+    **dict.fromkeys(("waits", "conflict", "held"), WARN),
     **dict.fromkeys(("parked", "refused"), BAD),
 }
 OUTCOMES = tuple(_OUTCOMES)
@@ -46,7 +46,7 @@ def of_target(target: Mapping[str, Any]) -> str:
     """The tone of a target as a whole: its state, and whether anything is parked or has drifted."""
     if target.get("state") == "disabled":
         return IDLE
-    own = of_state("paused" if target.get("paused") else str(target.get("state")))
+    own = BAD if target.get("brake") else of_state("paused" if target.get("paused") else str(target.get("state")))
     has_drifted = bool((target.get("verify") or {}).get("drift"))
     return worst([own, WARN if target.get("parked") or has_drifted else GOOD])
 

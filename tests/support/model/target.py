@@ -250,6 +250,9 @@ class ModelTarget:
     def tables(self, database: str) -> list[str]:
         return [name.table for name in self.world.within(database)]
 
+    def tables_with(self, drop: DropDatabase) -> list[str]:
+        return self.tables(drop.database)
+
     def table(self, name: TableName) -> Any | None:
         there = self.world.tables.get(name)
         if there is None:

@@ -203,6 +203,12 @@ def _drop_tables(store: Store, operation: DropDatabase) -> list[Any]:
     return left
 
 
+def tables_with(store: Store, operation: DropDatabase) -> list[Any]:
+    """The tables that the drop would take along."""
+    told = {table.tableName: table for table in operation.told}
+    return [it for it in store.tables(operation.database) if _may_go(store, operation, told.get(it.tableName), it)]
+
+
 def _may_go(store: Store, operation: DropDatabase, told: Any | None, there: Any) -> bool:
     judge = judge_of(store)
     source, home = operation.visited[-1], judge.home(there)

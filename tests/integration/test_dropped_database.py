@@ -1,0 +1,69 @@
+"""DROP DATABASE … CASCADE by mistake, on real metastores: it is held, named, and asked about before anything goes."""
+
+from __future__ import annotations
+
+import json
+from contextlib import closing
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from pysync.demo.stage import Stage
+from pysync.metastore.client import Metastore
+from tests.support import new_database, table, wait_until
+from tests.support.sidecars import pysync
+from tests.support.stages import wait_until_compared
+
+
+@pytest.mark.crash
+@pytest.mark.parametrize("options", ["", "max_drops_per_window = 20\n"], ids=["defaults", "20 per window"])
+def test_a_dropped_database_is_held_by_name_until_somebody_decides(tmp_path: Path, options: str) -> None:
+    """Before: 60 and 80 tables went at once, and `plan` said `1 drop`."""
+    with Stage(tmp_path, options=options) as stage:
+        stage.target.start()
+        stage.source.start()
+        stage.start_sidecar()
+        wait_until_compared(stage)
+        with closing(Metastore(stage.source.uri)) as source, closing(Metastore(stage.target.uri)) as target:
+            kept = dropped_and_held(stage, source, target, 60)
+            assert pysync("resume", "replica", "--keep", "-c", stage.config_file).returncode == 0
+            wait_until(lambda: stage.status()["targets"][0]["queued"] == 0, what="the end of the queue")
+            assert len(target.tables(kept)) == 60
+            wait_until(lambda: "and kept at replica" in shown(stage, "why", f"{kept}.t05"), what="the journal")
+            verified = pysync("verify", kept, "-c", stage.config_file)
+            assert (verified.returncode, "extra" in verified.stdout) == (1, True)
+            gone = dropped_and_held(stage, source, target, 80)
+            assert pysync("resume", "replica", "--yes", "-c", stage.config_file).returncode == 0
+            wait_until(lambda: gone not in target.databases(), what="the drop")
+            assert len(target.tables(kept)) == 60
+
+
+def dropped_and_held(stage: Stage, source: Metastore, target: Metastore, tables: int) -> str:
+    """Make a database with so many tables, and drop it; returns its name once the drop is held."""
+    name = new_database(source, "hr")
+    for number in range(tables):
+        source.call(lambda client, it=number: client.create_table(table(name, f"t{it:02}")))
+    wait_until(lambda: len(target.tables(name)) == tables, what="the tables")
+    source.call(lambda client: client.drop_database(name, False, True))
+    wait_until(lambda: brake(stage) is not None, what="the brake")
+    summary = f"database {name} with {tables} tables"
+    held = brake(stage)
+    assert held is not None
+    assert (held["drops"], held["summary"], held["more"]) == (tables + 1, summary, tables - 19)
+    assert held["objects"][:2] == [f"database {name}", f"table {name}.t00"]
+    for command in (["status"], ["plan"], ["why", f"{name}.t05"]):
+        assert summary in shown(stage, *command), command
+    assert f"table {name}.t00" in shown(stage, "plan")
+    assert pysync("resume", "replica", "-c", stage.config_file).returncode == 1, "nobody was asked"
+    assert len(target.tables(name)) == tables
+    return name
+
+
+def shown(stage: Stage, *arguments: str) -> str:
+    return pysync(*arguments, "-c", stage.config_file).stdout
+
+
+def brake(stage: Stage) -> dict[str, Any] | None:
+    found: dict[str, Any] | None = json.loads(shown(stage, "status", "--json"))["targets"][0]["brake"]
+    return found
