@@ -309,7 +309,7 @@ class Sidecar:
         commands = Commands(*parts, journal=self.journal, verifiers=self._verifiers, replays=replays)
         reloads = {"reload": self.reloads.ask, "expect": self.reloads.expect} if self.reloads else {}
         more = self._waiting_commands() | reloads
-        return {"history": self._curves.history, **commands.by_name(more)}
+        return commands.by_name(more | {"history": self._curves.history})
 
     def _waiting_commands(self) -> dict[str, Command]:
         """What tells where objects are at targets, and waits for them."""
