@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import os
 import time
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -302,7 +302,7 @@ class Sidecar:
             listens=lambda: listens(self.poller),
         )
 
-    def _commands(self) -> dict[str, Command]:
+    def _commands(self) -> Mapping[str, Command]:
         """What the control socket and the page can ask, but for the status."""
         parts = self.queue, self.drains, self._healer, self.bootstrapper, self._roll
         replays = {name: it.replays for name, it in self._resyncs.items()}

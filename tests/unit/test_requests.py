@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -16,7 +15,8 @@ from tests.support.sidecars import FaultyPlace
 
 KEYS = """\
     target table source_table tables databases reason instance why name as object wait outcome database since until
-    limit before after position within older_than hours event_id hold from to from_time to_time seen consistent act named
+    limit before after position within older_than hours event_id hold from to from_time to_time
+    seen consistent act named
 """.split()  # noqa: SIM905 - a table of words
 VALUES = [None, True, 0, -1, 5, 1.5, 10**30, float("inf"), float("nan"), "", "x", "a.b", "\x00", "😀" * 9, [], [None]]
 VALUES += [[[]], [{}], ["a.b"], ["x"], {}, {"a": 1}, {"target": 5}, {"target": "try", "to": []}, "try", "9" * 5000]
@@ -49,7 +49,7 @@ def wrong_of(sidecar: Sidecar, name: str) -> set[str]:
         except PysyncError as error:
             if len(str(error).splitlines()) > 1 or len(str(error)) > 2000:
                 found.add(f"{request!r:.200}: {error}")
-        except Exception as error:  # noqa: BLE001 - that is what must not be
+        except Exception as error:
             found.add(f"{request!r:.200}: {type(error).__name__}: {error}")
     return found
 
