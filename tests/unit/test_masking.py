@@ -18,8 +18,12 @@ from pysync.cli import verify
 from pysync.journal.masking import reason_of, told
 from pysync.masking import HIDDEN, is_secret, is_secret_field, masked
 from pysync.model.difference import Difference
+from pysync.queue import Queued
+from pysync.replay.blocks import Refusal
+from pysync.replay.progress import Progress
 from pysync.verify.findings import DIFFERENT, Compared
 from pysync.verify.report import Report, junit
+from pysync.worker import Worker
 
 SECRET = "Zk9/x+Qw7=Lm3Rt5"  # noqa: S105 - as AWS makes them
 
@@ -231,3 +235,18 @@ def test_no_line_of_the_log_shows_a_secret(form: Any) -> None:
     assert SECRET not in error.getvalue()
     assert "table_refused" in error.getvalue()
     assert "numRows" in error.getvalue()
+
+
+def test_no_reason_of_a_refused_event_shows_a_secret() -> None:
+    event = Queued(position=1, at_ms=0, data=b"")
+    refusal = Refusal.of(event, frozenset({"db.t"}), "rejected", f"cannot write s3a://A:{SECRET}@b/c: 403")
+    assert refusal.reason == "cannot write s3a://***@b/c: 403"
+
+
+def test_no_error_of_a_target_or_a_worker_shows_a_secret() -> None:
+    progress = Progress("dr", "hms")
+    progress.refused(f"first line\npassword={SECRET}")
+    assert progress.status()["last_error"]["reason"] == "password=***"
+    worker = Worker("x", lambda: None, every=1, retry=1)
+    worker.waits(f"403: password={SECRET}")
+    assert worker.status()["last_error"]["reason"] == "403: password=***"

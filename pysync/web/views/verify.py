@@ -122,8 +122,8 @@ def object_of(found: Mapping[str, Any]) -> Object:
 def field_of(line: str) -> Field:
     """The two sides of `sd.location: 'file:/b' instead of 'file:/a'`, as verify tells it: the target's comes first.
 
-    A value may hold the words that stand between the two; then, and for other lines, all of it is one text. Where the
-    field may hold a secret, its values are not shown.
+    A value may hold the words that stand between the two; then, and for other lines, all of it is one text. Secrets
+    are hidden in it already (model/difference).
     """
     name, colon, rest = line.partition(": ")
     parts = rest.split(_INSTEAD)
