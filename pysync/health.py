@@ -22,7 +22,8 @@ _OTHER_QUEUE_SECONDS = 3600.0
 _STALE_SECONDS = 600.0
 _MIB = 1024 * 1024
 _ILL = frozenset({"failing", "stopped"})
-_PARTS_OF_TARGETS = frozenset({"drain", "scope", "verify"})
+_WORKERS_OF_TARGETS = ("drain-", "log-schemas-", "replay-", "scope-", "trash-", "verify-", "views-")
+_OF_WORKERS = frozenset({"worker_failing", "worker_waiting"})
 
 Status = Mapping[str, Any]
 
@@ -43,6 +44,10 @@ class Problem:
 
     def __str__(self) -> str:
         return f"{self.text} ({self.hint})" if self.hint else self.text
+
+    def concerns(self, target: str) -> bool:
+        """Whether this target has the problem: its own problems, and those of workers that serve all targets."""
+        return self.target == target or (not self.target and self.code in _OF_WORKERS)
 
     def as_json(self) -> dict[str, str]:
         """As it stands in the status; `read` takes it back."""
@@ -89,7 +94,7 @@ def failing(status: Status) -> list[Problem]:
             "worker_failing",
             "critical",
             f"worker {it['name']} is {it['state']}{_why(it)}",
-            target=_target_of(it["name"]),
+            target=target_of(it["name"]),
             hint="journalctl -u pysync",
         )
         for it in status["workers"]
@@ -97,10 +102,9 @@ def failing(status: Status) -> list[Problem]:
     ]
 
 
-def _target_of(worker: str) -> str:
-    """The target that a worker works for, by its name: `drain-dr`."""
-    part, _, name = worker.partition("-")
-    return name if part in _PARTS_OF_TARGETS else ""
+def target_of(worker: str) -> str:
+    """The target that a worker works for, by its name: `drain-dr`, `log-schemas-dr`; empty for one that serves all."""
+    return next((worker[len(it) :] for it in _WORKERS_OF_TARGETS if worker.startswith(it)), "")
 
 
 def _full(queue: Status) -> Iterator[Problem]:
@@ -116,7 +120,7 @@ def _waiting_workers(status: Status, grace: float, now: float) -> Iterator[Probl
     for it in status["workers"]:
         if it["name"] not in told and _is_late(it, grace, now):
             text = f"worker {it['name']} {_waits(it, now)}"
-            yield Problem("worker_waiting", "warning", text, target=_target_of(it["name"]))
+            yield Problem("worker_waiting", "warning", text, target=target_of(it["name"]))
 
 
 def listening(status: Status, grace: float, now: float | None = None) -> list[Problem]:

@@ -18,6 +18,7 @@ from typing import Any, Literal
 import structlog
 from structlog.typing import EventDict, Processor
 
+from pysync.masking import HIDDEN, is_secret, masked
 from pysync.text import plain
 
 _LIBRARIES = logging.WARNING  # what they say below that may hold payloads, and the keys of requests
@@ -41,9 +42,14 @@ def configure(level: str, form: Literal["console", "json"]) -> None:
         structlog.processors.add_log_level,
         structlog.processors.TimeStamper(fmt="iso", utc=True),
     ]
-    rendered: list[Processor] = [_ordered, structlog.processors.JSONRenderer()]
+    rendered: list[Processor] = [_masked, _ordered, structlog.processors.JSONRenderer()]
     if form == "console":
-        rendered = [_ordered, _plain, structlog.dev.ConsoleRenderer(colors=sys.stderr.isatty(), sort_keys=False)]
+        rendered = [
+            _masked,
+            _ordered,
+            _plain,
+            structlog.dev.ConsoleRenderer(colors=sys.stderr.isatty(), sort_keys=False),
+        ]
     if _is_journal():
         rendered[-1] = _prioritized(rendered[-1])
     structlog.configure(
@@ -125,6 +131,23 @@ def _from_library(_: Any, __: str, event: EventDict) -> EventDict:
     if exception:
         found["traceback"] = logging.Formatter().formatException(exception)
     return found
+
+
+def _masked(_: Any, __: str, event: EventDict) -> EventDict:
+    """Nothing that a server, a library or an exception quotes shows a secret."""
+    return {key: _without_secrets(key, it) for key, it in event.items()}
+
+
+def _without_secrets(key: str, value: Any) -> Any:
+    if isinstance(value, dict):
+        return {name: _without_secrets(str(name), it) for name, it in value.items()}
+    if isinstance(value, (list, tuple)):
+        return [_without_secrets(key, it) for it in value]
+    if isinstance(value, BaseException):
+        value = str(value)
+    if isinstance(value, str):
+        return HIDDEN if is_secret(key) else masked(value)
+    return value
 
 
 def _ordered(_: Any, __: str, event: EventDict) -> EventDict:

@@ -15,6 +15,10 @@ _STEPS = {"y": 31536000, "d": 86400, "h": 3600, "m": 60, "s": 1}
 # printed); tabs and line feeds stay.
 _CONTROLS = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069\ud800-\udfff]")
 
+# A page that a server, or a proxy before it, answers instead of a message. `b'` is Python's, of bytes.
+_PAGE = re.compile(r"(?:\bb?['\"])?\s*(?<!\w)<(?:!doctype\s+html|html)\b.*", re.IGNORECASE | re.DOTALL)
+_TITLE = re.compile(r"<title[^>]*>([^<]+)", re.IGNORECASE)
+
 _NEAR = 0.65  # of difflib: two letters exchanged in a word of three
 
 LONGEST = 500
@@ -32,8 +36,21 @@ def shortened(text: str, longest: int = LONGEST) -> str:
 
 
 def one_line(text: str, longest: int = LONGEST) -> str:
-    """The text as one line of at most `longest` characters, as it may stand in a log, in status or on the web page."""
-    return shortened(" ".join(text.split()), longest)
+    """The text as one line of at most `longest` characters, as it may stand in a log, in status or on the web page.
+
+    An HTML page in it is replaced by its title.
+    """
+    return shortened(" ".join(without_pages(text).split()), longest)
+
+
+def without_pages(text: str) -> str:
+    """The text with the title of an HTML page in place of the page."""
+    return _PAGE.sub(_titled, text)
+
+
+def _titled(page: re.Match[str]) -> str:
+    title = _TITLE.search(page.group())
+    return f" an HTML page, {' '.join(title[1].split())!r}" if title else " an HTML page"
 
 
 def quoted(text: str, longest: int = 80) -> str:

@@ -9,6 +9,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from pysync.errors import UsageError
+from pysync.rights import is_open
 from pysync.text import told
 
 _BYTES = 32
@@ -86,7 +87,7 @@ def assert_unreachable(path: Path, what: str = "the token file") -> None:
             continue  # whoever writes the file gets that error
         except OSError as error:
             raise UsageError(f"cannot read {directory}: {error.strerror}") from error
-        if _is_open(found) or _is_others(found):
+        if is_open(found) or _is_others(found):
             raise UsageError(
                 f"other users can replace {what} {path}: they can write to {directory}",
                 f"chmod go-w {directory}, chown the directory, or keep the file in another directory",
@@ -97,11 +98,6 @@ def _above(path: Path) -> Iterator[Path]:
     """The directories above the file, and above the file that it is a link to."""
     yield from path.absolute().parents
     yield from path.resolve().parents
-
-
-def _is_open(found: os.stat_result) -> bool:
-    """Whether others may write in it, and so replace what is in it. With the sticky bit, as on /tmp, they may not."""
-    return bool(found.st_mode & (stat.S_IWGRP | stat.S_IWOTH)) and not found.st_mode & stat.S_ISVTX
 
 
 def _is_others(found: os.stat_result) -> bool:

@@ -17,6 +17,7 @@ from typing import Any
 import structlog
 
 from pysync.errors import PysyncError
+from pysync.masking import masked
 from pysync.queue import QueueClosed
 
 log = structlog.get_logger(__name__)
@@ -156,5 +157,5 @@ class Worker:
         """Note an error; True if it is to be logged."""
         now = time.time()
         self._errors, self._waiting_since = self._errors + 1, self._waiting_since or now
-        self._last_error, self._state = ((reason.strip().splitlines() or [""])[-1], now), state
+        self._last_error, self._state = ((masked(reason).strip().splitlines() or [""])[-1], now), state
         return self._errors & (self._errors - 1) == 0  # 1, 2, 4, 8 …: an outage of days does not fill the log

@@ -10,7 +10,7 @@ from pysync.cli.arguments import database_or_table, line
 from pysync.cli.family import Family
 from pysync.cli.output import AsJson, ConfigFile, assert_target, one_target, print_json, print_table, say
 from pysync.config import load_config
-from pysync.jobs.policy_trial import tried
+from pysync.jobs.policy_trial import Definition, tried
 
 
 def register(app: typer.Typer) -> None:
@@ -33,17 +33,32 @@ def policy_test(
         str | None,
         typer.Option(metavar="URI", parser=line, help="Location at the source: show what becomes of it, too."),
     ] = None,
+    type_: Annotated[
+        str | None,
+        typer.Option("--type", metavar="TYPE", parser=line, help="Type at the source, such as EXTERNAL_TABLE."),
+    ] = None,
+    parameter: Annotated[
+        list[str] | None,
+        typer.Option(metavar="KEY=VALUE", parser=line, help="A parameter at the source. Repeatable."),
+    ] = None,
     target: Annotated[str | None, one_target("Test only this target. Default: all targets.")] = None,
     as_json: AsJson = False,
 ) -> None:
     """Show for each name which rule decides whether a target takes it, its name at the target, and by which rename.
+
+    Where a rule depends on the definition of a table (include_schemes, include_types, exclude_parameters), give what it
+    depends on: --location, --type, --parameter. Otherwise the name alone decides, and the output says which rules are
+    left open.
 
     It reads FILE and no server: neither the sidecar nor a metastore has to run, and the tables need not exist. To see
     what a changed file would put, keep and drop: pysync plan --scope. JSON format: docs/scope.md.
     """
     loaded = load_config(config)
     assert_target(config, target, [it.name for it in loaded.targets])
-    found = tried([it for it in loaded.targets if target in {None, it.name}], names, location)
+    pairs = [it.partition("=") for it in parameter or []]
+    parameters = {key: value for key, _, value in pairs} if parameter else None
+    definition = Definition(location, type_.upper() if type_ else None, parameters)
+    found = tried([it for it in loaded.targets if target in {None, it.name}], names, definition)
     if as_json:
         print_json({"objects": found})
         return
@@ -65,6 +80,8 @@ def _tell_rivals(name: str, found: dict[str, Any]) -> None:
 
 def _row(found: dict[str, Any], location: str | None) -> list[str | None]:
     taken = "yes" if found["taken"] else "no"
+    if found["depends_on"]:
+        taken = f"by its name; the definition decides by {', '.join(found['depends_on'])}"
     return [
         found["target"],
         taken,

@@ -86,7 +86,7 @@ def status(
         print_json(answer if target is None else _of(answer, target))
     else:
         show(_parts(outline.directory, answer, target))
-    if any(target in {None, it.target} for it in Problem.read(answer)):
+    if any(target is None or it.concerns(target) for it in Problem.read(answer)):
         raise typer.Exit(1)
 
 

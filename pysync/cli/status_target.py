@@ -24,7 +24,7 @@ _PARTS = (("spool", "in spools"), ("queue", "in the queue"), ("target", "at the 
 def detail(status: Status, name: str, parked: Sequence[Status], now: float) -> Iterator[Part]:
     """Yield the parts of `pysync status TARGET`. `parked` are the tables of `pysync parked list`."""
     target = next(it for it in status["targets"] if it["name"] == name)
-    problems = [it for it in Problem.read(status) if it.target == name]
+    problems = [it for it in Problem.read(status) if it.concerns(name)]
     yield from verdict(problems)
     if others := len(status["problems"]) - len(problems):
         yield Line(f"{count(others, 'other problem')}: see pysync status", "warning")

@@ -48,7 +48,7 @@ def uninstall(
     logs.configure("warning", "console")
     assert_stopped(record.queue)
     found = plan(record, purge=purge)
-    if purge and not force and (waiting := unapplied(record.queue)):
+    if purge and not force and (waiting := unapplied(record.queue, record.owner())):
         message = "\n".join([*waiting[:-1], f"{waiting[-1]}: these changes would be lost"])
         raise PysyncError(message, "start the sidecar until they are applied, or give --force")
     if problems := [problem for it in found.removals for problem in it.problems()]:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+import stat
 import sys
 import time
 from collections.abc import Iterator, Sequence
@@ -185,8 +187,13 @@ def _html(loaded: Config, reports: Sequence[Report]) -> bytes:
 
 
 def _write(file: Path, data: bytes, option: str) -> None:
+    """Write a report that only this user may read: it has names, locations and parameters."""
     try:
-        file.write_bytes(data)
+        descriptor = os.open(file, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600)
+        with os.fdopen(descriptor, "wb") as written:
+            if stat.S_ISREG(os.fstat(descriptor).st_mode):  # not /dev/stdout
+                os.fchmod(descriptor, 0o600)
+            written.write(data)
     except OSError as error:
         raise UsageError(f"cannot write {file}: {error.strerror}", f"give another {option} FILE") from error
 

@@ -16,7 +16,7 @@ from pathlib import Path
 from pysync.config import Config, read_config
 from pysync.drafts import draft, sync
 from pysync.errors import PysyncError, UsageError
-from pysync.hive_site.files import assert_replaceable
+from pysync.hive_site.files import assert_replaceable, owners_rights
 from pysync.sections import read_text, tables_in
 
 Change = Callable[[str], str]
@@ -139,24 +139,29 @@ def _assert_text(path: Path, text: str) -> None:
 
 
 def _replace(path: Path, before: str, after: str, lock: Lock | None) -> None:
-    real = path.resolve()
-    assert_replaceable(real)
-    if not os.access(real, os.W_OK):
-        raise UsageError(f"{real} may not be written", "change its mode, or run the command as its owner")
+    assert_replaceable(path)
     try:
-        found = real.stat()
-        mode, owner = found.st_mode & 0o7777, (found.st_uid, found.st_gid)
-        made = draft(real, after.encode(), mode=mode, owner=owner, like=real)
-        try:
-            if lock is not None:
-                lock.take(made)  # nobody else knows of it: whoever waits for the file goes on waiting
-            _assert_text(path, before)  # as late as can be: an editor knows nothing of the lock
-            made.replace(real)
-        except BaseException:
-            made.unlink()
-            raise
-        sync(real.parent)
+        with owners_rights(path) as real:
+            _put(path, real, (before, after), lock)
     except OSError as error:
         # A single file that is mounted into a container cannot be replaced.
         hint = "change it where it is mounted from" if error.errno in {errno.EBUSY, errno.EROFS} else None
-        raise PysyncError(f"cannot replace {real}: {error.strerror}", hint or "nothing was changed") from error
+        raise PysyncError(f"cannot replace {path}: {error.strerror}", hint or "nothing was changed") from error
+
+
+def _put(path: Path, real: Path, texts: tuple[str, str], lock: Lock | None) -> None:
+    """Replace `real`, which `path` leads to: its text before, and after."""
+    if not os.access(real, os.W_OK, effective_ids=True):
+        raise UsageError(f"{real} may not be written", "change its mode, or run the command as its owner")
+    found = real.stat()
+    mode, owner = found.st_mode & 0o7777, (found.st_uid, found.st_gid)
+    made = draft(real, texts[1].encode(), mode=mode, owner=owner, like=real)
+    try:
+        if lock is not None:
+            lock.take(made)  # nobody else knows of it: whoever waits for the file goes on waiting
+        _assert_text(path, texts[0])  # as late as can be: an editor knows nothing of the lock
+        made.replace(real)
+    except BaseException:
+        made.unlink()
+        raise
+    sync(real.parent)

@@ -1,14 +1,14 @@
 """A hive-site.xml on disk. An edit replaces the whole file or nothing, and keeps the old file as a backup.
 
 The new file has the owner, group, mode and extended attributes (ACLs, SELinux) of the old one. Symbolic links are
-followed.
+followed. Root reads and replaces a file with the rights of its owner if the owner could replace it, too.
 """
 
 from __future__ import annotations
 
 import os
-from collections.abc import Callable
-from contextlib import suppress
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from itertools import count
 from pathlib import Path
@@ -17,6 +17,7 @@ from pysync.drafts import draft, sync
 from pysync.errors import PysyncError, UsageError
 from pysync.hive_site.document import Document, parse
 from pysync.hive_site.merge import LISTENERS, PREFIX, Change, Edited
+from pysync.rights import rights_at
 
 BACKUP = ".pysync-backup"
 
@@ -37,12 +38,27 @@ class Rewrite:
 
 def plan(path: Path, edit: Callable[[Document, str], Edited]) -> Rewrite:
     """Plan an edit of the file at `path`. Changes nothing. Raises UsageError if the file cannot be edited."""
-    real = path.resolve()
-    before = _read(real)
-    document = parse(before, str(real))
-    for href in document.includes:
-        _assert_unconcerned(real, href)
+    with owners_rights(path) as real:
+        before = _read(real)
+        document = parse(before, str(real))
+        for href in document.includes:
+            _assert_unconcerned(real, href)
     return Rewrite(real, before, edit(document, str(real)))
+
+
+@contextmanager
+def owners_rights(path: Path) -> Iterator[Path]:
+    """Yield the file with links resolved. Until the block ends, root does only what the file's owner could do, too.
+
+    A file that only root could put there is used with root's rights. Raises UsageError if others could replace it, and
+    OSError.
+    """
+    try:
+        found = path.stat()
+    except OSError as error:
+        raise UsageError(f"cannot read {path}: {error.strerror}") from error
+    with rights_at(path, (found.st_uid, found.st_gid), follow=True) as place:
+        yield place.path
 
 
 def backups(path: Path) -> list[Path]:
@@ -54,12 +70,12 @@ def backups(path: Path) -> list[Path]:
 
 def assert_replaceable(path: Path) -> None:
     """Raise UsageError if this user cannot replace the file, or cannot keep its owner."""
-    real = path.resolve()
-    owner = real.stat().st_uid
-    if os.geteuid() not in {0, owner}:
-        raise UsageError(f"{real} belongs to another user", "run the command as root, or as that user")
-    if not os.access(real.parent, os.W_OK | os.X_OK):
-        raise UsageError(f"cannot write to {real.parent}", "run the command as root, or make the directory writable")
+    with owners_rights(path) as real:
+        if os.geteuid() not in {0, real.stat().st_uid}:
+            raise UsageError(f"{real} belongs to another user", "run the command as root, or as that user")
+        if not os.access(real.parent, os.W_OK | os.X_OK, effective_ids=True):
+            hint = "run the command as root, or make the directory writable"
+            raise UsageError(f"cannot write to {real.parent}", hint)
 
 
 def apply(rewrite: Rewrite) -> Path | None:
@@ -70,10 +86,11 @@ def apply(rewrite: Rewrite) -> Path | None:
     if not rewrite.changes:
         return None
     assert_replaceable(rewrite.path)
-    if _read(rewrite.path) != rewrite.before:
-        raise PysyncError(f"{rewrite.path} was changed by somebody else", "run the command again")
     try:
-        return _replace(rewrite.path, rewrite.before, rewrite.edited.content)
+        with owners_rights(rewrite.path) as real:
+            if real != rewrite.path or _read(real) != rewrite.before:
+                raise PysyncError(f"{rewrite.path} was changed by somebody else", "run the command again")
+            return _replace(real, rewrite.before, rewrite.edited.content)
     except OSError as error:
         raise PysyncError(f"cannot replace {rewrite.path}: {error.strerror}", "nothing was changed") from error
 

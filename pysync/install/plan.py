@@ -26,6 +26,7 @@ from pysync.install.listener import LISTENER, listener_jar, listener_settings
 from pysync.install.record import NAME, Record, read_record
 from pysync.install.shipped import shipped
 from pysync.install.steps import Directory, File, HiveSite, Step, Token
+from pysync.rights import is_users
 
 CONFIG = "pysync.toml"
 SPOOL = "pysync.spool.dir"
@@ -67,16 +68,20 @@ def plan(places: Places, user: str, text: str, executable: Path | None) -> Plan:
     file = places.config / CONFIG
     if problems := first_problems(places, user):
         raise UsageError("\n".join(problems))
-    config = _config(file, text)
     account = pwd.getpwnam(user)
     owner = (account.pw_uid, account.pw_gid)
-    spool, listener = _listener(places, config)
-    spool = spool or config.queue.directory.absolute() / "spool"
+    by_config = _if_users(file, owner)
+    config = _config(file, text)
+    default = config.queue.directory.absolute() / "spool"
+    by_site = _if_users(places.hive_site, owner)
+    spool, listener = _listener(places, config, owner)
+    spool = spool or default
+    by_spool = None if places.spool else by_config if spool == default else by_site
     made: list[Step] = [
         Directory(places.config, "configuration directory", 0o755),
-        Directory(config.queue.directory.absolute(), "state directory", 0o700, owner),
-        Directory(spool, "spool directory", 0o700, owner),
-        Token(config.bridge.token_file.absolute(), owner),
+        Directory(config.queue.directory.absolute(), "state directory", 0o700, owner, by_config),
+        Directory(spool, "spool directory", 0o700, owner, by_spool),
+        Token(config.bridge.token_file.absolute(), owner, named_by=by_config),
         File(file, "configuration", text.encode()),
         *_unit(places, config, user, executable),
         *listener,
@@ -131,6 +136,11 @@ def path_problems(path: Path) -> Iterator[str]:
         yield f"{str(path)!r} is not an absolute path of letters, digits and ./_+@,=-"
 
 
+def _if_users(file: Path | None, owner: Owner) -> Path | None:
+    """Return the file if its user could have written it. Raises UsageError if others could have."""
+    return file if file and file.exists() and is_users(file, owner) else None
+
+
 def _config(file: Path, text: str) -> Config:
     if file.exists():
         return load_config(file)
@@ -144,7 +154,7 @@ def _config(file: Path, text: str) -> Config:
             raise UsageError(told, error.hint) from error
 
 
-def _listener(places: Places, config: Config) -> tuple[Path | None, list[Step]]:
+def _listener(places: Places, config: Config, owner: Owner) -> tuple[Path | None, list[Step]]:
     """Return the spool that an option or hive-site.xml names, and the steps in HMS."""
     if config.source.capture != "listener":
         return places.spool, []
@@ -156,7 +166,7 @@ def _listener(places: Places, config: Config) -> tuple[Path | None, list[Step]]:
         steps.append(HiveSite(rewrite))
     if places.hive_lib:
         jar = listener_jar()
-        steps.insert(0, File(places.hive_lib / jar.name, "listener jar", jar.read_bytes(), replaces=True))
+        steps.insert(0, File(places.hive_lib / jar.name, "listener jar", jar.read_bytes(), replaces=True, owner=owner))
     return spool, steps
 
 

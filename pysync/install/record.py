@@ -7,10 +7,12 @@ sidecar must not be able to write it.
 from __future__ import annotations
 
 import os
+import pwd
 from pathlib import Path
 
 from pydantic import BaseModel, ConfigDict, ValidationError
 
+from pysync.drafts import Owner
 from pysync.errors import UsageError
 from pysync.token import assert_unreachable
 
@@ -31,6 +33,14 @@ class Record(BaseModel):
     files: dict[Path, str] = {}  # path to the SHA-256 of what was written
     hive_sites: tuple[Path, ...] = ()
     directories: tuple[Path, ...] = ()  # that pysync init created
+
+    def owner(self) -> Owner | None:
+        """The ids of the user of the service; None if the account is gone."""
+        try:
+            account = pwd.getpwnam(self.user)
+        except KeyError:
+            return None
+        return account.pw_uid, account.pw_gid
 
     def content(self) -> bytes:
         """The bytes of the file."""

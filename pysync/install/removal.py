@@ -1,19 +1,20 @@
 """The plan of `pysync uninstall`: what it removes of the record of `pysync init`, what it leaves, and why.
 
 A file is removed only if it is unchanged since init wrote it, a directory only if init created it. What may be needed
-again (queue, spool, token, pysync.toml, backups) is removed only with `purge`.
+again (queue, spool, token, pysync.toml, backups) is removed only with `purge`. What was put there after the plan was
+made is not removed.
 """
 
 from __future__ import annotations
 
 import os
 import shlex
-import shutil
 from collections.abc import Iterator
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 
+from pysync.drafts import Owner
 from pysync.errors import UsageError
 from pysync.hive_site import files as hive_site
 from pysync.hive_site.document import Document
@@ -22,6 +23,7 @@ from pysync.install import unit
 from pysync.install.listener import LISTENER
 from pysync.install.record import NAME, Record
 from pysync.install.steps import digest
+from pysync.rights import remove
 
 _WANTS = "multi-user.target.wants"
 
@@ -32,6 +34,8 @@ class Removal:
 
     what: str
     path: Path
+    owner: Owner | None = None  # whose directories it may be in
+    found: os.stat_result | None = None  # what is there; None with a `rewrite`
     rewrite: hive_site.Rewrite | None = None
 
     def problems(self) -> Iterator[str]:
@@ -39,6 +43,8 @@ class Removal:
         if self.rewrite is None:
             if not os.access(self.path.parent, os.W_OK | os.X_OK):
                 yield f"cannot remove {self.path}: {self.path.parent} is not writable; run the command as root"
+            if self.owner and self.found and self.found.st_uid not in {0, os.geteuid(), self.owner[0]}:
+                yield f"{self.path} belongs to another user; look at it, and remove it by hand"
             return
         try:
             hive_site.assert_replaceable(self.path)
@@ -49,10 +55,8 @@ class Removal:
         """Do it. A file that is already gone is no error. Raises PysyncError or OSError."""
         if self.rewrite is not None:
             hive_site.apply(self.rewrite)
-        elif self.path.is_dir() and not self.path.is_symlink():
-            shutil.rmtree(self.path)
-        else:
-            self.path.unlink(missing_ok=True)
+        elif self.found is not None:
+            remove(self.path, self.found, self.owner)
 
 
 @dataclass(frozen=True, slots=True)
@@ -87,40 +91,45 @@ def uninstall(record: Record, *, purge: bool) -> Uninstall:
     removals, left = list[Removal](), list[Leftover]()
     for site in filter(Path.exists, record.hive_sites):
         rewrite = hive_site.plan(site, take_back)
-        removals += [Removal("properties in hive-site.xml", site, rewrite)] if rewrite.changes else []
+        removals += [Removal("properties in hive-site.xml", site, rewrite=rewrite)] if rewrite.changes else []
     for path, sum_written in record.files.items():
-        _plan_file(path, sum_written, removals, left)
+        _plan_file(path, sum_written, record, removals, left)
     data = [it for it in _data(record) if it[0].exists()]
     if not purge:
         return Uninstall(tuple(removals), (*left, *(Leftover(path, why) for path, why, _ in data)))
     for path, why, is_ours in data:
         if is_ours:
-            removals.append(Removal(why, path))
+            removals.append(_removal(why, path, record))
         else:
             left.append(Leftover(path, f"{why}; the directory existed before pysync init"))
     return Uninstall(tuple(removals), tuple(left))
 
 
+def _removal(what: str, path: Path, record: Record) -> Removal:
+    return Removal(what, path, record.owner(), path.lstat())
+
+
 def finish(record: Record) -> None:
     """Finish a purge: remove the last backups, and the configuration directory if init created it and it is empty."""
     for backup in (it for site in record.hive_sites for it in hive_site.backups(site)):
-        backup.unlink()
+        remove(backup, backup.lstat(), record.owner())
     if record.config.parent in record.directories:
         with suppress(OSError):
             record.config.parent.rmdir()
 
 
-def _plan_file(path: Path, sum_written: str, removals: list[Removal], left: list[Leftover]) -> None:
+def _plan_file(path: Path, sum_written: str, record: Record, removals: list[Removal], left: list[Leftover]) -> None:
     """Plan the removal of the jar, or of the unit and its link. A file that was changed is left."""
     if path.is_file():
         if digest(path.read_bytes()) == sum_written:
-            removals.append(Removal("systemd unit" if path.name == unit.NAME else "listener jar", path))
+            what = "systemd unit" if path.name == unit.NAME else "listener jar"
+            removals.append(_removal(what, path, record))
         else:
             left.append(Leftover(path, "it was changed after pysync init wrote it"))
             return
     link = path.parent / _WANTS / path.name
     if path.name == unit.NAME and link.is_symlink():
-        removals.append(Removal("link to the unit", link))
+        removals.append(_removal("link to the unit", link, record))
 
 
 def _data(record: Record) -> Iterator[tuple[Path, str, bool]]:

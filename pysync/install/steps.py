@@ -10,7 +10,7 @@ import hashlib
 import os
 import pwd
 from collections.abc import Iterator
-from contextlib import suppress
+from contextlib import AbstractContextManager, nullcontext, suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal, Protocol
@@ -18,6 +18,7 @@ from typing import Literal, Protocol
 from pysync.drafts import Owner, put
 from pysync.errors import PysyncError
 from pysync.hive_site import files as hive_site
+from pysync.rights import as_user, is_users, make_directory, rights_at
 from pysync.token import assert_unreachable, write_token
 
 State = Literal["create", "change", "unchanged", "kept"]
@@ -46,12 +47,16 @@ class Step(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class Directory:
-    """A directory, and its missing parents (mode 0755). `owner` None: the user who runs the command."""
+    """A directory, and its missing parents (mode 0755). `owner` None: the user who runs the command.
+
+    With `named_by`, a file that the owner may write names the directory: root makes it with the owner's rights only.
+    """
 
     path: Path
     what: str
     mode: int
     owner: Owner | None = None
+    named_by: Path | None = None
 
     def state(self) -> State:
         """An existing directory is not changed."""
@@ -62,7 +67,7 @@ class Directory:
         if not self.path.is_dir():
             if os.path.lexists(self.path):
                 yield f"{self.path} is not a directory; remove it, or name another directory"
-            yield from _unwritable(self.path)
+            yield from _unwritable(self.path, named_by=self.named_by, owner=self.owner)
             return
         found = self.path.stat()
         if self.owner is not None and found.st_uid != self.owner[0]:
@@ -71,24 +76,18 @@ class Directory:
             yield f"{problem}; chown {wanted} {self.path}, or name another directory"
 
     def apply(self) -> None:
-        """Create it. Owner and mode are set by a descriptor, because other users may write to the parent directory."""
-        if self.path.is_dir():
-            return
-        for it in reversed([it for it in self.path.parents if not it.exists()]):
-            it.mkdir(mode=0o755, exist_ok=True)
-        self.path.mkdir(mode=0o700)
-        descriptor = os.open(self.path, os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW)
-        try:
-            if self.owner is not None:
-                os.fchown(descriptor, *self.owner)
-            os.fchmod(descriptor, self.mode)
-        finally:
-            os.close(descriptor)
+        """Create it, unless it exists."""
+        if not self.path.is_dir():
+            with as_user(self.owner) if self.owner and self.named_by else nullcontext():
+                make_directory(self.path, self.mode, self.owner)
 
 
 @dataclass(frozen=True, slots=True)
 class File:
-    """A file with this content. With `replaces`, a file with other content is replaced."""
+    """A file with this content. With `replaces`, a file with other content is replaced.
+
+    `owner` is the user who may have the directory: root writes the file with that user's rights then.
+    """
 
     path: Path
     what: str
@@ -96,6 +95,7 @@ class File:
     mode: int = 0o644
     replaces: bool = False
     otherwise: str = "name another place"  # what to do if its directory is not writable, besides becoming root
+    owner: Owner | None = None
 
     def state(self) -> State:
         """Only the content counts."""
@@ -111,12 +111,13 @@ class File:
         if self.path.is_dir():
             yield f"{self.path} is a directory; remove it, or name another place"
         elif self.state() in {"create", "change"}:
-            yield from _unwritable(self.path, self.otherwise)
+            yield from _unwritable(self.path, self.otherwise, owner=self.owner)
 
     def apply(self) -> None:
         """Write the whole file at once."""
         if self.state() in {"create", "change"}:
-            put(self.path, self.content, mode=self.mode, replaces=self.replaces)
+            with rights_at(self.path, self.owner):
+                put(self.path, self.content, mode=self.mode, replaces=self.replaces)
 
     @property
     def sum(self) -> str:
@@ -126,11 +127,12 @@ class File:
 
 @dataclass(frozen=True, slots=True)
 class Token:
-    """The token. An existing one is kept."""
+    """The token. An existing one is kept. `named_by` is as of a directory."""
 
     path: Path
     owner: Owner
     what: str = "token"
+    named_by: Path | None = None
 
     def state(self) -> State:
         """An existing token is not changed."""
@@ -139,8 +141,8 @@ class Token:
     def problems(self) -> Iterator[str]:
         """Yield why it is not safe or not usable: wrong owner, readable by others, or others could replace it."""
         if not self.path.exists():
-            yield from _unwritable(self.path)
-            with _collected() as problems:
+            yield from _unwritable(self.path, named_by=self.named_by, owner=self.owner)
+            with _collected() as problems, self._rights():
                 assert_unreachable(self.path)
             yield from problems
             return
@@ -153,7 +155,11 @@ class Token:
     def apply(self) -> None:
         """Write a new token."""
         if self.state() == "create":
-            write_token(self.path, self.owner)
+            with self._rights():
+                write_token(self.path, self.owner)
+
+    def _rights(self) -> AbstractContextManager[None]:
+        return as_user(self.owner) if self.named_by else nullcontext()
 
 
 @dataclass(frozen=True, slots=True)
@@ -203,13 +209,23 @@ def digest(content: bytes) -> str:
     return hashlib.sha256(content).hexdigest()
 
 
-def _unwritable(path: Path, otherwise: str = "name another place") -> Iterator[str]:
-    """Yield why the path cannot be created."""
+def _unwritable(
+    path: Path, otherwise: str = "name another place", *, owner: Owner | None = None, named_by: Path | None = None
+) -> Iterator[str]:
+    """Yield why the path cannot be created. If `named_by` names it, `owner` has to be able to create it."""
     there = next(it for it in path.parents if it.exists())
+    who = "" if named_by is None or owner is None else f" for {_name(owner[0])}, who can write {named_by}"
+    with as_user(owner) if owner and named_by else nullcontext():
+        is_writable = os.access(there, os.W_OK | os.X_OK, effective_ids=True)
     if not there.is_dir():
         yield f"cannot create {path}: {there} is not a directory; {otherwise}"
-    elif not os.access(there, os.W_OK | os.X_OK):
-        yield f"cannot create {path}: {there} is not writable; run the command as root, or {otherwise}"
+    elif not is_writable:
+        remedy = otherwise if who else f"run the command as root, or {otherwise}"
+        yield f"cannot create {path}: {there} is not writable{who}; {remedy}"
+    else:
+        with _collected() as problems:
+            is_users(path, owner)
+        yield from problems
 
 
 def _name(uid: int) -> str:

@@ -5,6 +5,7 @@ Of a pysync.toml with problems, too: what a section without one is about is look
 
 from __future__ import annotations
 
+import errno
 import socket
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import closing
@@ -28,7 +29,7 @@ from pysync.sidecar.registry import assert_named, known_targets
 from pysync.targets.base import ChecksRights
 from pysync.targets.kinds import target_kind
 from pysync.targets.settings import TargetSettings
-from pysync.text import count, told
+from pysync.text import count, told, without_pages
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,7 +72,9 @@ def _bridge(config: Partial) -> Iterator[Finding]:
     answer = _running(config)
     if config.bridge:
         port = config.bridge.port
-        yield _finding("bridge port", lambda: _taken_by(answer) or _port(port))
+        bridge = answer.get("bridge") or {}
+        its_own = bridge.get("port") == port
+        yield _finding("bridge port", lambda: _port(port, its_user=answer if its_own else {}))
     if answer:
         wrong = listening(answer, config.status_grace)
         heard = f"{count(len(answer['listeners']), 'listener')} reporting"
@@ -93,7 +96,7 @@ def _finding(what: str, look: Callable[[], str]) -> Finding:
     try:
         return Finding(what, ok=True, detail=look())
     except (PysyncError, OSError) as error:
-        return Finding(what, ok=False, detail=told(error))
+        return Finding(what, ok=False, detail=without_pages(told(error)))
 
 
 def _running(config: Partial) -> dict[str, Any]:
@@ -102,11 +105,6 @@ def _running(config: Partial) -> dict[str, Any]:
         return ask(config.queue.directory, "status") if config.queue else {}
     except PysyncError:
         return {}
-
-
-def _taken_by(answer: Mapping[str, Any]) -> str:
-    """What to say of a port that is ours already; "" when no sidecar runs."""
-    return f"used by the running sidecar, pid {answer['pid']}" if answer else ""
 
 
 def _queue(config: Partial) -> Iterator[Finding]:
@@ -125,7 +123,8 @@ def _queue(config: Partial) -> Iterator[Finding]:
         yield Finding("targets in the queue", ok=False, detail=str(error), by_file=True)
 
 
-def _port(port: int, key: str = "bridge.port", host: str = HOST) -> str:
+def _port(port: int, key: str = "bridge.port", host: str = HOST, *, its_user: Mapping[str, Any]) -> str:
+    """Raises PysyncError for a port that is taken, but not by the sidecar with the status `its_user`, if it is that."""
     family = socket.AF_INET6 if ":" in host else socket.AF_INET
     with closing(socket.socket(family)) as probe:
         # As both servers do: a port of a process that has just ended (TIME_WAIT) is free for them.
@@ -133,16 +132,25 @@ def _port(port: int, key: str = "bridge.port", host: str = HOST) -> str:
         try:
             probe.bind((host, port))
         except OSError as error:
+            if its_user and error.errno == errno.EADDRINUSE:
+                return f"used by the running sidecar, pid {its_user['pid']}"
             raise PysyncError(
                 f"{host}:{port}: {error.strerror}", f"stop the process that uses the port, or set {key}"
             ) from error
     return f"{host}:{port} is free"
 
 
+def _user_of_web(answer: Mapping[str, Any]) -> Mapping[str, Any]:
+    """The status of the running sidecar if it has the page where pysync.toml says; else empty."""
+    file = answer.get("config")
+    return answer if file and not any(it.startswith("web") for it in file["changes"]) else {}
+
+
 def _web(config: Partial) -> Iterator[Finding]:
     port, host = (config.web.port, config.web.host) if config.web else (None, HOST)
     if port is not None:
-        yield _finding("web port", lambda: _taken_by(_running(config)) or _port(port, "web.port", host))
+        user = _user_of_web(_running(config))
+        yield _finding("web port", lambda: _port(port, "web.port", host, its_user=user))
 
 
 def _source(config: Partial) -> Iterator[Finding]:

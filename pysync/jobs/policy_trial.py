@@ -2,40 +2,91 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
 from typing import Any
+
+from hmsclient.genthrift.hive_metastore import ttypes as hive
 
 from pysync.model.names import TableName
 from pysync.replay.mapping import NameMapping
 from pysync.replay.policy import Policy
+from pysync.replay.traits import Traits
 from pysync.targets.base import Rejected
 from pysync.targets.settings import TargetSettings
 
+_NOT_TAKEN: Mapping[str, Any] = {
+    **dict.fromkeys(("name", "location", "refused", "rename")),
+    "rivals": [],
+    "policy": None,
+    "depends_on": [],
+}
 
-def tried(targets: Sequence[TargetSettings], names: Sequence[str], location: str | None = None) -> list[dict[str, Any]]:
+
+@dataclass(frozen=True, slots=True)
+class Definition:
+    """What is known of the definition of a table of the source; None: not known."""
+
+    location: str | None = None
+    type: str | None = None
+    parameters: Mapping[str, str] | None = None
+
+    def rule_against(self, traits: Traits) -> str | None:
+        """The rule by which a table like this is not taken; None if what is known is not against it."""
+        sd = hive.StorageDescriptor(location=self.location)
+        table = hive.Table(sd=sd, tableType=self.type or "", parameters=dict(self.parameters or {}))
+        unknown: dict[str, Any] = {field: () for field, _, value in self._asked() if value is None}
+        return replace(traits, **unknown).rule_against(table)
+
+    def undecided(self, traits: Traits) -> list[str]:
+        """The settings that decide by what is not known."""
+        return [setting for field, setting, value in self._asked() if value is None and getattr(traits, field)]
+
+    def _asked(self) -> Sequence[tuple[str, str, object]]:
+        return (
+            ("schemes", "include_schemes", self.location),
+            ("types", "include_types", self.type),
+            ("parameters", "exclude_parameters", self.parameters),
+        )
+
+
+def tried(
+    targets: Sequence[TargetSettings], names: Sequence[str], definition: Definition | None = None
+) -> list[dict[str, Any]]:
     """What each target makes of each name at the source, `db` or `db.table`, as JSON values (docs/scope.md).
 
-    `location` is where the object's files are. Pure: nothing is read.
+    `definition` is what is known of the tables. Pure: nothing is read.
     """
+    known = definition or Definition()
     return [
-        {"object": name, "targets": [_tried(settings, name, location) for settings in targets]}
+        {"object": name, "targets": [_tried(settings, name, known) for settings in targets]}
         for name in (str(TableName.parse(it)) if "." in it else it.lower() for it in names)
     ]
 
 
-def _tried(settings: TargetSettings, text: str, location: str | None) -> dict[str, Any]:
+def _tried(settings: TargetSettings, text: str, known: Definition) -> dict[str, Any]:
     policy, mapping = Policy.of(settings), NameMapping.of(settings)
     name = TableName.parse(text) if "." in text else text
-    against = policy.rule_against(name)
+    against, depends_on = policy.rule_against(name), list[str]()
+    if against is None and isinstance(name, TableName):
+        traits = policy.deciding(name).traits
+        against = known.rule_against(traits)
+        depends_on = known.undecided(traits) if against is None else []
     found: dict[str, Any] = {"target": settings.name, "taken": against is None}
     found["rule"] = against or policy.rule_for(name)
     if against is not None:
-        return {**found, "name": None, "location": None, "refused": None, "rename": None, "rivals": [], "policy": None}
+        return {**found, **_NOT_TAKEN}
     found["name"] = str(mapping.table(name)) if isinstance(name, TableName) else mapping.database(name)
     try:
-        found |= {"location": mapping.rewriting(name).locations.map(location), "refused": None}
+        found |= {"location": mapping.rewriting(name).locations.map(known.location), "refused": None}
     except Rejected as error:
         found |= {"location": None, "refused": str(error)}
     rivals = [str(it) for it in mapping.rivals_of(name) if policy.takes(it)]
     decides = policy.deciding(name).name or None
-    return {**found, "rename": mapping.renames.rule(name), "rivals": rivals, "policy": decides}
+    return {
+        **found,
+        "rename": mapping.renames.rule(name),
+        "rivals": rivals,
+        "policy": decides,
+        "depends_on": depends_on,
+    }

@@ -5,8 +5,10 @@ from __future__ import annotations
 from pathlib import Path
 
 from pysync.control.client import NoSidecar, ask
+from pysync.drafts import Owner
 from pysync.errors import PysyncError
 from pysync.queue.store import FILE
+from pysync.rights import rights_at
 from pysync.sidecar.registry import kept, resting
 from pysync.text import count
 
@@ -22,14 +24,14 @@ def assert_stopped(directory: Path) -> None:
     )
 
 
-def unapplied(directory: Path) -> list[str]:
-    """Return a line for each target that lacks events of the queue in `directory`.
+def unapplied(directory: Path, owner: Owner | None) -> list[str]:
+    """Return a line for each target that lacks events of the queue in `directory`, which belongs to `owner`.
 
     Opens the queue, so no sidecar may run on it.
     """
     if not (directory / FILE).exists():
         return []
-    with resting(directory) as queue:
+    with rights_at(directory / FILE, owner), resting(directory) as queue:
         found = [it for name in sorted(queue.positions()) if (it := kept(queue, name))]
     return [
         f"target {it.target}: {count(it.queued, 'event')} waiting, {it.parked:,} parked"

@@ -1,12 +1,12 @@
-"""Masking: what a record shows of values. None is longer than a bound, and no secret is among them. Pure."""
+"""What a record shows of values. None is longer than a bound, and no secret is among them. Pure."""
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterable
 from itertools import islice
 from typing import Any
 
+from pysync.masking import HIDDEN, is_secret_field, masked
 from pysync.model.difference import Difference
 from pysync.text import shortened, shown
 
@@ -14,40 +14,17 @@ MOST_FIELDS = 20
 """Differences of one record."""
 LONGEST_VALUE = 200
 LONGEST_REASON = 1000
-HIDDEN = "***"
-
-_SECRET_KEY = re.compile(
-    r"pass(word|wd|phrase)|pwd|secret|token|credential|(access|account|api|private|shared|signing)[._-]?key|\bsas\b",
-    re.IGNORECASE,
-)
-# `scheme://user:secret@host`, and `password=secret` as the address of a database or an object store may have it.
-# Bounded, so that no text of a client makes them slow.
-_IN_ADDRESS = re.compile(r"(?<=://)[^/@:\s'\"]*:[^/@\s'\"]*(?=@)")
-_ASSIGNED = re.compile(
-    r"((?:pass(?:word|wd|phrase)|pwd|secret|token|credential|signature|\bsig|(?:access|account|api)[._-]?key)[\w.-]{0,40}"
-    r"['\"]?\s*[=:]\s*)(['\"]?)[^\s&;,'\"]+",
-    re.IGNORECASE,
-)
-
-
-def is_secret(field: str) -> bool:
-    """Whether a field of this name may hold a secret. It errs on the safe side."""
-    return _SECRET_KEY.search(field) is not None
-
-
-def masked(text: str) -> str:
-    """The text without the secrets that addresses and assignments in it show."""
-    return _ASSIGNED.sub(rf"\1\2{HIDDEN}", _IN_ADDRESS.sub(HIDDEN, text))
 
 
 def reason_of(text: str | None) -> str | None:
     """A reason as a record keeps it; the end of a long one, a traceback say, tells the most."""
     if not text:
         return None
+    text = masked(text)  # before it is cut: half a secret is not recognized
     if len(text) > LONGEST_REASON:
         half = LONGEST_REASON // 2
         text = f"{text[: half - 1]}…{text[-half:]}"
-    return masked(text)
+    return text
 
 
 def told(differences: Iterable[Difference]) -> tuple[Difference, ...]:
@@ -61,7 +38,7 @@ def told(differences: Iterable[Difference]) -> tuple[Difference, ...]:
 def _value(field: str, value: Any) -> str | None:
     if value is None:
         return None
-    if is_secret(field):
+    if is_secret_field(field):
         return HIDDEN
     text = value if isinstance(value, str) else shown(value)
     # Masked before it is cut: half a secret is not recognized.

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
+from pysync.masking import HIDDEN, is_secret_field, masked
 from pysync.text import shown
 
 
@@ -20,4 +21,13 @@ class Difference:
     new: Any
 
     def __str__(self) -> str:
-        return f"{self.field}: {shown(self.old)} instead of {shown(self.new)}"
+        """The field with both values, without secrets; two secrets that differ look the same."""
+        return f"{self.field}: {self._shown(self.old)} instead of {self._shown(self.new)}"
+
+    def _shown(self, value: Any) -> str:
+        if value is None:
+            return shown(None)
+        if is_secret_field(self.field):
+            return HIDDEN
+        # A text is masked before it is quoted: quotes within quotes hide where a secret ends.
+        return shown(masked(value)) if isinstance(value, str) else masked(shown(value))

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Mapping, Set
 from dataclasses import dataclass, field
 
+from pysync.masking import masked
 from pysync.model.change import Change
 from pysync.queue import Queued
 from pysync.replay.order import EVERYTHING, holds_back
@@ -26,7 +27,8 @@ class Refusal:
 
     @classmethod
     def of(cls, event: Queued, keys: frozenset[str], kind: str, reason: str) -> Refusal:
-        """The refusal with a reason of at most 2,000 characters."""
+        """The refusal with a reason of at most 2,000 characters, which shows no secret."""
+        reason = masked(reason)
         half = _LONGEST_REASON // 2
         # The end of a traceback says the most.
         short = reason if len(reason) <= _LONGEST_REASON else f"{reason[: half - 1]}…{reason[-half:]}"

@@ -10,6 +10,7 @@ from typing import Any
 
 import structlog
 
+from pysync.masking import masked
 from pysync.measures.counts import Counts, Rate
 from pysync.measures.latency import Latency
 from pysync.measures.throttle import Throttle
@@ -148,7 +149,8 @@ class Progress:
     def refused(self, reason: str) -> None:
         """Remember the last error."""
         with self._lock:
-            self._last_error = {"reason": reason.strip().splitlines()[-1] if reason.strip() else "", "at": time.time()}
+            last = (masked(reason).strip().splitlines() or [""])[-1]
+            self._last_error = {"reason": last, "at": time.time()}
 
     def status(self) -> dict[str, Any]:
         """As in `pysync status --json`."""

@@ -24,6 +24,7 @@ from pysync.resync.replays import Replays
 from pysync.resync.rescoping import kept_scope
 from pysync.sidecar import actions
 from pysync.sidecar.acts import recorded
+from pysync.sidecar.arguments import checked
 from pysync.sidecar.history import listed
 from pysync.sidecar.plans import parked_event, parked_table, plan_of
 from pysync.sidecar.trash import Trash
@@ -91,7 +92,7 @@ class Commands:
             "parked retry": self.parked_retry,
             "parked skip": self.parked_skip,
         }
-        return recorded(commands, self._journal.append)
+        return {name: checked(it) for name, it in recorded(commands, self._journal.append).items()}
 
     def plan(self, request: Request) -> dict[str, Any]:
         """`targets`: what the next window of each target (or of the one named) would do. Changes nothing."""

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import os
 import time
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -302,14 +302,14 @@ class Sidecar:
             listens=lambda: listens(self.poller),
         )
 
-    def _commands(self) -> dict[str, Command]:
+    def _commands(self) -> Mapping[str, Command]:
         """What the control socket and the page can ask, but for the status."""
         parts = self.queue, self.drains, self._healer, self.bootstrapper, self._roll
         replays = {name: it.replays for name, it in self._resyncs.items()}
         commands = Commands(*parts, journal=self.journal, verifiers=self._verifiers, replays=replays)
         reloads = {"reload": self.reloads.ask, "expect": self.reloads.expect} if self.reloads else {}
         more = self._waiting_commands() | reloads
-        return {"history": self._curves.history, **commands.by_name(more)}
+        return commands.by_name(more | {"history": self._curves.history})
 
     def _waiting_commands(self) -> dict[str, Command]:
         """What tells where objects are at targets, and waits for them."""

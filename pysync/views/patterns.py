@@ -22,10 +22,7 @@ def translated_pattern(pattern: str) -> str:
     """The pattern for Trino. Raises CannotTranslate for constructs that may mean something else there."""
     if not pattern or not pattern.isascii() or _SET_OPERATION.search(pattern):
         raise CannotTranslate(f"the pattern {pattern!r}")
-    try:
-        re.compile(pattern)
-    except (re.error, RecursionError, OverflowError):
-        raise CannotTranslate(f"the pattern {pattern!r}") from None
+    _compiled(pattern)
     return "".join(_Reader(pattern).pieces())
 
 
@@ -35,8 +32,15 @@ def has_optional_group(pattern: str) -> bool:
 
 
 def may_be_empty(pattern: str) -> bool:
-    """Whether the pattern matches an empty string."""
-    return re.search(pattern, "") is not None
+    """Whether the pattern matches an empty string. Raises CannotTranslate for what is no pattern."""
+    return _compiled(pattern).search("") is not None
+
+
+def _compiled(pattern: str) -> re.Pattern[str]:
+    try:
+        return re.compile(pattern)
+    except (re.error, RecursionError, OverflowError):
+        raise CannotTranslate(f"the pattern {pattern!r}") from None
 
 
 class _Reader:

@@ -7,7 +7,7 @@ from typing import Any
 
 from starlette.datastructures import MutableHeaders
 from starlette.exceptions import HTTPException
-from starlette.requests import Request
+from starlette.requests import ClientDisconnect, Request
 from starlette.responses import PlainTextResponse, Response
 from starlette.routing import BaseRoute, Mount
 from starlette.staticfiles import StaticFiles
@@ -42,6 +42,8 @@ _HEADERS = {
     "Cross-Origin-Resource-Policy": "same-origin",
 }
 
+_TLS_ONLY = {"Strict-Transport-Security": "max-age=2592000"}  # 30 days, for the host whatever the port
+
 Handler = Callable[[Request, Exception], Response | Awaitable[Response]]
 
 
@@ -66,7 +68,10 @@ def failures(site: Site) -> Mapping[Any, Handler]:
     def failed(_: Request, __: Exception) -> Response:
         return PlainTextResponse("pysync failed on this page; its log says why\n", 500)
 
-    return {HTTPException: refused, Exception: failed}
+    def gone(_: Request, __: Exception) -> Response:
+        return PlainTextResponse("the request ended before its end\n", 400)  # nobody reads it
+
+    return {HTTPException: refused, ClientDisconnect: gone, Exception: failed}
 
 
 class Headers:
@@ -80,7 +85,7 @@ class Headers:
 
         async def sent(message: Message) -> None:
             if message["type"] == "http.response.start":
-                MutableHeaders(scope=message).update(_HEADERS)
+                MutableHeaders(scope=message).update(_HEADERS | (_TLS_ONLY if scope["scheme"] == "https" else {}))
             await send(message)
 
         await self._app(scope, receive, sent)

@@ -8,7 +8,10 @@ from __future__ import annotations
 
 import asyncio
 import itertools
+import logging
 import ssl
+import threading
+import time
 from collections.abc import Callable
 from typing import Any
 
@@ -19,7 +22,44 @@ MOST = 32
 LIFE_SECONDS = 15.0
 """How long a connection lasts at most, whatever it does: longer than any scrape or page waits for its answer."""
 
+LINE_SECONDS = 60.0
+"""How often the log has a line of one kind about callers."""
+
 _numbers = itertools.count()
+
+
+class _Limit(logging.Filter):
+    """Lets one line of a kind pass in LINE_SECONDS, with the number of those before it: callers can cause any number.
+
+    The kinds are the texts and errors in the code of a library, so they are few.
+    """
+
+    def __init__(self, clock: Callable[[], float] = time.monotonic) -> None:
+        super().__init__()
+        self._clock = clock
+        self._lock = threading.Lock()
+        self._kinds: dict[tuple[str, str], tuple[float, int]] = {}  # when the last line passed, and how many did not
+
+    def filter(self, record: logging.LogRecord) -> bool:
+        """Whether the line is logged."""
+        error = record.exc_info[1] if record.exc_info else None
+        kind, now = (str(record.msg), type(error).__name__), self._clock()
+        with self._lock:
+            last_at, held = self._kinds.get(kind, (now - LINE_SECONDS, 0))
+            passes = now - last_at >= LINE_SECONDS
+            self._kinds[kind] = (now, 0) if passes else (last_at, held + 1)
+        if passes and held:
+            record.msg = f"{record.msg} ({held:,} more before)"
+        return passes
+
+
+_limit = _Limit()
+
+
+def limit_lines(*loggers: str) -> None:
+    """Limit what these loggers write about callers."""
+    for name in loggers:
+        logging.getLogger(name).addFilter(_limit)
 
 
 class Crowd:

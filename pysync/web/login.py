@@ -13,7 +13,7 @@ from starlette.routing import Route
 from pysync.errors import UsageError
 from pysync.text import count
 from pysync.web.sessions import LIFE_SECONDS
-from pysync.web.site import COOKIE, THEME, THEMES, Site, back_to, form_of, local
+from pysync.web.site import THEME, THEMES, Site, back_to, form_of, local
 
 _YEAR = 365 * 86400
 
@@ -70,9 +70,9 @@ class Login:
     async def logout(self, request: Request) -> Response:
         """End the session."""
         await form_of(request)
-        self._site.sessions.end(request.cookies.get(COOKIE))
+        self._site.sessions.end(request.cookies.get(self._site.cookie))
         answer = back_to("/")
-        answer.delete_cookie(COOKIE)
+        answer.delete_cookie(self._site.cookie)
         return answer
 
     async def theme(self, request: Request) -> Response:
@@ -86,7 +86,9 @@ class Login:
     def _begun(self, request: Request, target: str, secret: str) -> Response:
         answer = RedirectResponse(target, 303)
         is_tls = request.url.scheme == "https"
-        answer.set_cookie(COOKIE, secret, max_age=int(LIFE_SECONDS), httponly=True, samesite="strict", secure=is_tls)
+        kept = int(LIFE_SECONDS)
+        name = self._site.cookie
+        answer.set_cookie(name, secret, max_age=kept, httponly=True, samesite="strict", secure=is_tls)
         return answer
 
     def _shown(self, request: Request, target: str, code: int = 200, problem: str = "") -> Response:

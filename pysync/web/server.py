@@ -53,7 +53,7 @@ class WebServer:
         assert_installed()
         import uvicorn  # noqa: PLC0415 - an extra
 
-        from pysync.web.connections import MOST, accepting  # noqa: PLC0415
+        from pysync.web.connections import MOST, accepting, limit_lines  # noqa: PLC0415
 
         assert_usable(settings)
         self._socket = _bound(settings.host, settings.port or 0)
@@ -61,7 +61,8 @@ class WebServer:
         self.url = f"{'https' if settings.tls_certificate else 'http'}://{_literal(settings.host)}:{self.port}/"
         # uvicorn would configure logging of its own, and write a line for each request.
         quiet: dict[str, Any] = {"log_config": None, "access_log": False, "lifespan": "off", "ws": "none"}
-        app = application(settings, status, commands or {})
+        app = application(settings, status, commands or {}, self.port)
+        limit_lines("uvicorn.error", "asyncio")
         http: Any = accepting(_context(settings))
         self._server = uvicorn.Server(uvicorn.Config(app, http=http, backlog=MOST, server_header=False, **quiet))
         self._thread = threading.Thread(target=self._run, name="web", daemon=True)
@@ -90,7 +91,7 @@ def assert_usable(settings: WebConfig) -> None:
         Passwords(settings.password_file).hashes()
 
 
-def application(settings: WebConfig, status: Status, commands: Mapping[str, Command]) -> Starlette:
+def application(settings: WebConfig, status: Status, commands: Mapping[str, Command], port: int) -> Starlette:
     """`GET /metrics` answers in the text format of Prometheus; `/health` 200, or 503 with the problems, a line each.
 
     `/live` answers like `/health`, but only for failing threads, which a restart may help. All else is the page.
@@ -124,7 +125,8 @@ def application(settings: WebConfig, status: Status, commands: Mapping[str, Comm
     def live(_: Request) -> Response:
         return told(failing(status()))
 
-    site = Site(status, commands, Passwords(settings.password_file) if settings.password_file else None)
+    passwords = Passwords(settings.password_file) if settings.password_file else None
+    site = Site(status, commands, passwords, port=port)
     machines = [Route("/metrics", metrics), Route("/health", health), Route("/live", live)]
     names = [*_NAMES, settings.host, *settings.allowed_hosts]
     trusted = Middleware(TrustedHostMiddleware, allowed_hosts=names, www_redirect=False)

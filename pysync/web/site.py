@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
 from typing import Any
-from urllib.parse import parse_qsl, urlsplit
+from urllib.parse import parse_qsl
 
 import structlog
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
@@ -26,7 +26,6 @@ from pysync.web import words
 from pysync.web.passwords import Passwords
 from pysync.web.sessions import Attempts, Session, Sessions
 
-COOKIE = "pysync_session"
 THEME = "pysync_theme"
 LIVE = "x-pysync-live"
 """The header by which static/page.js asks."""
@@ -60,7 +59,13 @@ class Site:
     passwords: Passwords | None = None
     sessions: Sessions = field(default_factory=Sessions)
     attempts: Attempts = field(default_factory=Attempts)
+    port: int = 0
     clock: Callable[[], float] = time.time
+
+    @property
+    def cookie(self) -> str:
+        """The name of the session's cookie. A browser does not tell ports apart, and a host may have two sidecars."""
+        return f"pysync_session_{self.port}"
 
     def ask(self, command: str, **request: Any) -> Answer:
         """The answer of a command. Never raises: a page shows what it can."""
@@ -77,7 +82,7 @@ class Site:
 
     def session(self, request: Request) -> Session | None:
         """The session of who asks; None also where the user was removed, or has got another password."""
-        secret = request.cookies.get(COOKIE)
+        secret = request.cookies.get(self.cookie)
         found = self.sessions.get(secret)
         if found is None or self.passwords is None:
             return None
@@ -161,8 +166,9 @@ def back_to(path: str | None) -> Response:
 
 async def form_of(request: Request) -> dict[str, str]:
     """The fields of a form that a page of this site has sent. Raises HTTPException for any other sender."""
-    origin = request.headers.get("origin", "")
-    if urlsplit(origin).netloc != request.headers.get("host"):
+    # Also https where this server speaks http: a proxy may speak TLS for it.
+    origins = {f"{scheme}://{request.headers.get('host')}" for scheme in (request.url.scheme, "https")}
+    if request.headers.get("origin") not in origins:
         raise HTTPException(403, "this request does not come from a page of pysync")
     body = b""
     async for chunk in request.stream():

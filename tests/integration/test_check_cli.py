@@ -15,7 +15,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.support.sidecars import FaultyPlace, Place, command, pysync, unused_port
+from tests.support.sidecars import FaultyPlace, Place, command, pysync, sidecar, unused_port
 
 SHIM = """
 import importlib.util, sys
@@ -226,3 +226,36 @@ def test_whatever_run_refuses_is_found(place: FaultyPlace) -> None:
     assert list(problems(place)) == ["queue directory", "token file"]
     first = run(place)
     assert "cannot keep the queue" in first
+
+
+def found_beside(place: Place) -> dict[str, str]:
+    done = pysync("check", "-c", place.file, "--json")
+    return {it["what"]: it["detail"] for it in json.loads(done.stdout)}
+
+
+def test_a_port_on_which_nothing_listens_is_not_used_by_the_sidecar(place: FaultyPlace) -> None:
+    port = unused_port()
+    with sidecar(place) as running:
+        bridge = running.status()["bridge"]["port"]
+        place.write(port=bridge, more=f"[web]\nport = {port}\n")
+        found = found_beside(place)
+        assert found["web port"] == f"127.0.0.1:{port} is free"
+        assert found["bridge port"] == f"used by the running sidecar, pid {running.process.pid}"
+        with closing(socket.create_server(("127.0.0.1", port))):
+            assert found_beside(place)["web port"].startswith(f"127.0.0.1:{port}: Address already in use")
+        place.write(port=port)
+        assert found_beside(place)["bridge port"] == f"127.0.0.1:{port} is free"
+
+
+def test_the_page_of_the_running_sidecar_is_known(place: FaultyPlace) -> None:
+    place.write(more=f"[web]\nport = {unused_port()}\n")
+    with sidecar(place) as running:
+        assert found_beside(place)["web port"] == f"used by the running sidecar, pid {running.process.pid}"
+
+
+def test_problems_are_shown_first(place: FaultyPlace) -> None:
+    with closing(socket.create_server(("127.0.0.1", 0))) as taken:
+        place.write(more=f"[web]\nport = {taken.getsockname()[1]}\n")
+        done = pysync("check", "-c", place.file)
+    words = [it for it in done.stdout.split() if it in {"ok", "PROBLEM"}]
+    assert (words[0], words.count("PROBLEM"), set(words[1:])) == ("PROBLEM", 1, {"ok"})

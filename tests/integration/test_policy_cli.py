@@ -45,7 +45,8 @@ def told(file: Path, *words: str) -> dict[str, list[tuple[object, ...]]]:
     done = pysync("policy", "test", *words, "-c", file, "--json")
     assert (done.returncode, done.stderr) == (0, "")
     return {
-        it["object"]: [tuple(found.values()) for found in it["targets"]] for it in json.loads(done.stdout)["objects"]
+        it["object"]: [tuple(value for key, value in found.items() if key != "depends_on") for found in it["targets"]]
+        for it in json.loads(done.stdout)["objects"]
     }
 
 
@@ -89,3 +90,39 @@ def test_what_cannot_be_tested_is_refused_in_one_line(file: Path) -> None:
     assert_one_line(pysync("policy", "test", "a.b.c", "-c", file), 2, "'a.b.c' is not the name of a database or table")
     done = pysync("policy", "test", "a.b", "--target", "rd", "-c", file)
     assert_one_line(done, 2, "has no target 'rd'", "dr")
+
+
+TRAITS = """\
+[[targets]]
+name = "some"
+kind = "hms"
+metastore = "thrift://some.example:9083"
+include_schemes = ["hdfs"]
+include_types = ["EXTERNAL_TABLE"]
+exclude_parameters = ["private=*"]
+"""
+
+
+def decided(file: Path, *words: str) -> tuple[bool, str, list[str]]:
+    done = pysync("policy", "test", "sales.orders", *words, "--target=some", "-c", file, "--json")
+    (found,) = json.loads(done.stdout)["objects"][0]["targets"]
+    return found["taken"], found["rule"], found["depends_on"]
+
+
+def test_rules_about_the_definition_decide_as_far_as_it_is_given(file: Path) -> None:
+    file.write_text(file.read_text() + TRAITS)
+    everything = ["include_schemes", "include_types", "exclude_parameters"]
+    assert decided(file) == (True, ALL, everything)
+    assert decided(file, "--location=hdfs://a/b") == (True, ALL, everything[1:])
+    assert decided(file, "--location=s3://a/b") == (False, "include_schemes does not have s3", [])
+    assert decided(file, "--type=managed_table") == (False, "include_types does not have MANAGED_TABLE", [])
+    assert decided(file, "--parameter=a=b", "--parameter=private=x") == (False, "exclude_parameters has private", [])
+    whole = ("--location=hdfs://a/b", "--type=EXTERNAL_TABLE", "--parameter=a=b")
+    assert decided(file, *whole) == (True, ALL, [])
+    assert decided(file, *whole[:2]) == (True, ALL, everything[2:])
+
+
+def test_what_the_name_alone_cannot_decide_is_said(file: Path) -> None:
+    file.write_text(file.read_text() + TRAITS)
+    done = pysync("policy", "test", "sales.orders", "--target=some", "-c", file)
+    assert "by its name; the definition decides by" in " ".join(done.stdout.split())

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import codecs
 import fcntl
 import os
 import pty
@@ -41,6 +42,7 @@ class Terminal:
             )
         os.close(theirs)
         self.shown = ""
+        self._decoder = codecs.getincrementaldecoder("utf-8")()
         self._read_up_to = 0
 
     def expect(self, text: str) -> None:
@@ -76,7 +78,8 @@ class Terminal:
             data = os.read(self._ours, 4096) if ready else b""
         except OSError:  # Linux: the program has ended
             data = b""
-        self.shown += data.decode().replace("\r\n", "\n")
+        # One read may end within a character.
+        self.shown += self._decoder.decode(data).replace("\r\n", "\n")
         return bool(data)
 
 

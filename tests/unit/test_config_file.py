@@ -82,7 +82,7 @@ def test_links_are_followed_and_stay(file: Path) -> None:
 def test_a_file_that_may_not_be_written_stays(file: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     draft = drafted(file, lanes(2))
     allowed = os.access
-    monkeypatch.setattr("os.access", lambda path, mode: Path(path) != file and allowed(path, mode))
+    monkeypatch.setattr("os.access", lambda path, mode, **how: Path(path) != file and allowed(path, mode, **how))
     with pytest.raises(UsageError, match="may not be written"):
         draft.put()
     assert file.read_bytes() == TEXT.encode()

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import http.client
+import logging
 import re
+import socket
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
@@ -13,6 +15,7 @@ import pytest
 
 from pysync.sections import WebConfig
 from pysync.web.acts import ACTS
+from pysync.web.connections import _Limit
 from pysync.web.passwords import set_password
 from pysync.web.server import WebServer
 from pysync.web.sessions import MOST_FAILURES
@@ -316,7 +319,16 @@ def test_a_form_without_its_token_or_of_another_site_does_nothing(alice: PageVis
     form = {"target": "dr", "back": "/"}
     assert alice.post("/acts/pause", form).code == 403
     assert alice.post("/acts/pause", {**form, "csrf": "ü" + csrf[1:]}).code == 403
-    for origin in ("", "null", "https://evil.example", f"http://{HOST}:1"):
+    bad = (
+        "",
+        "null",
+        "https://evil.example",
+        f"http://{HOST}:1",
+        f"ftp://{alice.origin[7:]}",
+        "http://[",
+        alice.origin[7:],
+    )
+    for origin in bad:
         assert alice.post("/acts/pause", {**form, "csrf": csrf}, Origin=origin).code == 403
     assert alice.get("/acts/pause?target=dr").code == 405
     assert "pause" not in [name for name, _ in sidecar.asked]
@@ -380,9 +392,58 @@ def test_only_what_is_static_is_served(reader: PageVisitor, path: str) -> None:
 def test_garbage_of_a_caller_ends_in_a_refusal(reader: PageVisitor) -> None:
     connection = http.client.HTTPConnection(HOST, reader.port, timeout=60)
     body = bytes(range(256)) * 16
-    headers = {"Origin": reader.origin, "Cookie": "pysync_session=\x01; x"}
+    headers = {"Origin": reader.origin, "Cookie": f"pysync_session_{reader.port}=\x01; x"}
     connection.request("POST", "/login", body, headers)
     assert connection.getresponse().status in {400, 403}
     connection.close()
     assert reader.get("/targets/%00%ff").code == 404
     assert reader.get("/actions?before=%00&page=" + "9" * 5000).code == 403
+
+
+def test_two_sidecars_on_one_host_share_no_session(sidecar: FakeSidecar, users: Path) -> None:
+    """A browser sends the cookies of one port to the other, too."""
+    one, other = served(sidecar, users), served(sidecar, users)
+    try:
+        visitors = [PageVisitor(next(it).port) for it in (one, other)]
+        for visitor in visitors:
+            visitor.cookies = visitors[0].cookies
+            assert visitor.sign_in("alice", RIGHT).code == 303
+        assert [it.get("/verify").code for it in visitors] == [200, 200]
+        assert len([it for it in visitors[0].cookies if "session" in it]) == 2
+    finally:
+        assert [next(it, None) for it in (one, other)] == [None, None]  # they stop
+
+
+def send(port: int, data: bytes) -> None:
+    """Send this, and hang up."""
+    with socket.create_connection((HOST, port), timeout=30) as connection:
+        connection.sendall(data)
+
+
+POSTS = ("/login", "/logout", "/theme", "/acts/pause", "/absent", "/metrics")
+
+
+@pytest.mark.parametrize("kind", ["short", "no body", "chunked", "garbage", "half"])
+def test_callers_cannot_fill_the_log(
+    web: WebServer, reader: PageVisitor, caplog: pytest.LogCaptureFixture, kind: str
+) -> None:
+    """Requests that break off had a traceback each."""
+    for path in POSTS * 5:
+        head = f"POST {path} HTTP/1.1\r\nHost: {HOST}:{web.port}\r\nOrigin: {reader.origin}\r\n"
+        ends = {"short": "Content-Length: 99\r\n\r\nuser=", "no body": "Content-Length: 99\r\n\r\n"}
+        ends |= {"chunked": "Transfer-Encoding: chunked\r\n\r\n5\r\nuser="}
+        send(web.port, {"garbage": "\x16\x03\x01\r\n\r\n", "half": head}.get(kind, head + ends.get(kind, "")).encode())
+        assert reader.get("/live").code in {200, 503}
+    web.stop()
+    assert len(caplog.records) <= 1, caplog.text
+    assert "Traceback" not in caplog.text
+
+
+def test_a_line_about_callers_is_rare_and_tells_of_the_others(caplog: pytest.LogCaptureFixture) -> None:
+    clock = iter([0.0, 1.0, 59.0, 60.0, 61.0])
+    limit, log = _Limit(lambda: next(clock)), logging.getLogger("test.limit")
+    log.addFilter(limit)
+    for _ in range(5):
+        log.warning("Invalid HTTP request received.")
+    messages = [it.getMessage() for it in caplog.records]
+    assert messages == ["Invalid HTTP request received.", "Invalid HTTP request received. (2 more before)"]

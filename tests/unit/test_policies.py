@@ -17,7 +17,7 @@ from pysync.config import load_config
 from pysync.errors import UsageError
 from pysync.jobs.dumping import _within
 from pysync.jobs.dumping import scope_of as dump_scope
-from pysync.jobs.policy_trial import tried
+from pysync.jobs.policy_trial import Definition, tried
 from pysync.model.event import Kind
 from pysync.model.names import TableName
 from pysync.replay.mapping import NameMapping
@@ -341,7 +341,7 @@ def test_a_kept_scope_holds_the_name_of_every_table_that_is_taken(policies: list
 
 
 def test_a_trial_names_the_policy_that_decides() -> None:
-    found = tried([of(**TARGET)], ["eu_a.t", "us_a", "hr.t"], "hdfs://eu/t")
+    found = tried([of(**TARGET)], ["eu_a.t", "us_a", "hr.t"], Definition("hdfs://eu/t"))
     ((eu,), (us,), (hr,)) = (it["targets"] for it in found)
     assert (eu["policy"], eu["name"], eu["location"]) == ("eu", "europe_a.t", "s3://eu/t")
     assert eu["rename"] == "databases eu_* = europe_*"

@@ -13,7 +13,7 @@ from rich.console import Console
 from pysync.cli.lines import Cell, Column, Grid, Line, show
 from pysync.cli.status_target import by_reason, detail
 from pysync.cli.status_text import capture, overview, size, verdict
-from pysync.health import Problem
+from pysync.health import Problem, problems, target_of
 from tests.support.statuses import (
     INSTANCE,
     LONG,
@@ -285,3 +285,23 @@ def test_brackets_are_no_markup_and_controls_are_spelled_out(monkeypatch: pytest
         "a      [b]",
         "[red]  x\\x1b[2J y",
     ]
+
+
+@pytest.mark.parametrize("part", ["drain", "log-schemas", "replay", "scope", "trash", "verify", "views"])
+def test_the_workers_of_a_target_are_known_by_their_names(part: str) -> None:
+    assert (target_of(f"{part}-dr"), target_of(f"{part}-log-x")) == ("dr", "log-x")
+
+
+@pytest.mark.parametrize("name", ["journal", "gap-resync", "bootstrap", "notification-log"])
+@pytest.mark.parametrize("state", ["failing", "stopped", "waiting"])
+def test_what_ails_a_worker_that_serves_all_targets_ails_each(name: str, state: str) -> None:
+    worker = {"name": name, "state": state, "waiting_since": NOW - 9999 if state == "waiting" else None}
+    (found,) = problems(status(target("dr"), workers=[worker]), 60, NOW)
+    assert (found.target, found.concerns("dr"), found.concerns("lake")) == ("", True, True)
+
+
+@pytest.mark.parametrize("name", ["views-dr", "log-schemas-dr", "replay-dr", "trash-dr"])
+def test_a_failing_worker_of_a_target_is_a_problem_of_it_alone(name: str) -> None:
+    worker = {"name": name, "state": "failing", "waiting_since": None}
+    (found,) = problems(status(target("dr"), target("lake"), workers=[worker]), 60, NOW)
+    assert (found.concerns("dr"), found.concerns("lake")) == (True, False)

@@ -19,7 +19,7 @@ from pysync.errors import PysyncError
 from pysync.model.names import TableName
 from pysync.targets.base import Rejected, Unavailable
 from pysync.targets.store import Refused, refused_as_one
-from pysync.text import LONGEST, meant, nearest, plain, quoted, shortened, told
+from pysync.text import LONGEST, meant, nearest, one_line, plain, quoted, shortened, told
 
 ESCAPE = "\x1b[31m\x1b]0;title\x07"
 ODD = ("[/x]", "types [c1:int]", "[red]", "[link=http://x]y[/link]", "\\[", ":smiley:")
@@ -147,3 +147,20 @@ def test_an_error_of_the_system_is_told_in_its_words(error: Exception, said: str
 
 def test_a_file_name_that_is_no_text_can_be_printed() -> None:
     assert plain("a\udcffb") == r"a\udcffb"
+
+
+@pytest.mark.parametrize(
+    ("text", "line"),
+    [
+        ("GetTables: 404: <!DOCTYPE html>\n<html><head><title>Not\n Found</title></head>", "an HTML page, 'Not Found'"),
+        ("GetTables: 404: b'<html>\\n<body>x</body></html>'", "an HTML page"),
+        ("GetTables: 404: \n<HTML lang=en><title>Sign in</title> x\n", "an HTML page, 'Sign in'"),
+    ],
+)
+def test_an_html_page_is_named_and_not_shown(text: str, line: str) -> None:
+    assert one_line(text) == f"GetTables: 404: {line}"
+
+
+@pytest.mark.parametrize("text", ["a < b", "array<html>x", "no <title> here", "struct<a:int>"])
+def test_what_is_no_page_is_shown(text: str) -> None:
+    assert one_line(text) == text

@@ -169,3 +169,24 @@ def test_a_key_that_others_can_read_or_that_does_not_fit_is_refused(authority: A
 def test_a_password_file_that_cannot_be_read_keeps_the_page_from_starting(tmp_path: Path) -> None:
     with pytest.raises(UsageError, match=r"the password file .* does not exist"):
         WebServer(WebConfig(port=0, password_file=tmp_path / "none"), FakeSidecar().status)
+
+
+def test_a_browser_is_told_to_stay_with_tls(web: WebServer, authority: Authority) -> None:
+    seen = PageVisitor(web.port, trusting(authority)).get("/login")
+    assert seen.headers["strict-transport-security"] == "max-age=2592000"
+
+
+def test_a_form_from_the_same_host_without_tls_is_refused(web: WebServer, authority: Authority) -> None:
+    visitor = PageVisitor(web.port, trusting(authority))
+    assert visitor.post("/theme", {"theme": "dark"}, Origin=f"http://{HOST}:{web.port}").code == 403
+    assert visitor.post("/theme", {"theme": "dark"}).code == 303
+
+
+def test_without_tls_a_browser_is_told_nothing_of_it() -> None:
+    sidecar = FakeSidecar()
+    server = WebServer(WebConfig(port=0), sidecar.status, sidecar.commands())
+    server.start()
+    try:
+        assert "strict-transport-security" not in PageVisitor(server.port).get("/").headers
+    finally:
+        server.stop()

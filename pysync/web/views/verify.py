@@ -6,7 +6,6 @@ from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from pysync.journal.masking import HIDDEN, is_secret, masked
 from pysync.web.views.tones import BAD, GOOD, IDLE
 from pysync.web.words import segment
 
@@ -123,15 +122,13 @@ def object_of(found: Mapping[str, Any]) -> Object:
 def field_of(line: str) -> Field:
     """The two sides of `sd.location: 'file:/b' instead of 'file:/a'`, as verify tells it: the target's comes first.
 
-    A value may hold the words that stand between the two; then, and for other lines, all of it is one text. Where the
-    field may hold a secret, its values are not shown.
+    A value may hold the words that stand between the two; then, and for other lines, all of it is one text. Secrets
+    are hidden in it already (model/difference).
     """
     name, colon, rest = line.partition(": ")
-    if colon and is_secret(name):
-        return Field(name, source=HIDDEN, target=HIDDEN)
-    parts = masked(rest).split(_INSTEAD)
+    parts = rest.split(_INSTEAD)
     if not colon or len(parts) != 2:
-        return Field("", line=masked(line))
+        return Field("", line=line)
     return Field(name, source=parts[1], target=parts[0])
 
 
