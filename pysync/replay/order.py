@@ -1,7 +1,8 @@
 """Order: which works must follow which. Pure.
 
 A key is a table (`db.table`), a function (`db.function()`), a database (`db`), or a database with everything in it
-(`db.*`: its drop). Works of one key keep their order, and so do those of a database and those of what is in it.
+(`db.*`: its drop). Works of one key keep their order. What is in a database follows the works of the database; of those
+only the drop follows what is in it: an alter waits for no table, so no table waits for another behind it.
 """
 
 from __future__ import annotations
@@ -22,7 +23,7 @@ class Order(Generic[Item]):
 
     def __init__(self) -> None:
         self._last: dict[str, Item] = {}  # by key: the last work of a table, function or database
-        self._within: dict[str, dict[Item, None]] = {}  # works in a database since the last one of itself
+        self._within: dict[str, dict[Item, None]] = {}  # works in a database since its last drop
         self._before: dict[Item, set[Item]] = {}
         self._after: dict[Item, list[Item]] = {}
 
@@ -38,7 +39,9 @@ class Order(Generic[Item]):
         for key in keys:
             database = database_of(key)
             if is_database(key):
-                self._last[database], self._within[database] = item, {}
+                self._last[database] = item
+                if key.endswith(EVERYTHING):
+                    self._within[database] = {}
             else:
                 self._last[key] = item
                 self._within.setdefault(database, {})[item] = None
@@ -67,7 +70,7 @@ class Order(Generic[Item]):
         for key in keys:
             database = database_of(key)
             found.update(self._last[name] for name in (key, database) if name in self._last)
-            if is_database(key):
+            if key.endswith(EVERYTHING):
                 found.update(self._within.get(database, ()))
         return found
 

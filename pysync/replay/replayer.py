@@ -42,7 +42,7 @@ from pysync.replay.tally import Tally
 from pysync.replay.translate import Translator
 from pysync.replay.unfinished import Unfinished
 from pysync.replay.visible import ClockOffset, Visible, same_clock
-from pysync.targets.base import OutcomeUnknown, Target, Unavailable
+from pysync.targets.base import OutcomeUnknown, Rejected, Target, Unavailable
 from pysync.targets.settings import TargetSettings
 
 _WINDOW_BYTES = 16 * 1024 * 1024
@@ -51,6 +51,8 @@ _FLIGHT_BYTES = 32 * 1024 * 1024
 _FLIGHT_WINDOWS = 16
 _IDLE_SECONDS = 1.0
 _AWAY_SECONDS = 1.0
+_STUCK_SECONDS = 30.0
+"""Works that fail for so long are parked once all others wait for them, if the target answers otherwise."""
 
 log = structlog.get_logger(__name__)
 
@@ -124,6 +126,8 @@ class Replayer:
         self._taken = 0  # the last position that is in `_windows`
         self.leaves_some = False  # whether the last window left events that were there for the next one
         self.retried = False  # whether the last retry came to its end
+        self._waits_for_all = False  # whether the next event may begin only when nothing is under way
+        self._probed_at = -math.inf  # when the target was last asked whether it answers
         self._retry: Iterator[Leg] | None = None
         self._retried: Leg | None = None
         self._halt = halt
@@ -185,6 +189,8 @@ class Replayer:
     def pump(self, lanes: Lanes) -> int:
         """Note what has ended, and begin what may begin; does not wait. Returns how many events were parked."""
         self._scheduler.note(lanes)
+        if self._waits_for_all or self.taken - self.done >= self.reach:
+            self._park_what_others_wait_for()
         parked = self._settle()
         self._go_on()
         self._scheduler.begin(lanes)
@@ -252,7 +258,8 @@ class Replayer:
         after = self.taken
         most = min(self._settings.window, self.reach - (after - self.done))
         events = self.holds.take(self.brake.cut(self._queue.events(after, most, _WINDOW_BYTES)))
-        if not events or (refreshes_all(events[0]) and self.busy):
+        self._waits_for_all = bool(events) and refreshes_all(events[0]) and self.busy
+        if not events or self._waits_for_all:
             return False
         self._parking.recall()
         translator = self._translator_of(events)
@@ -313,6 +320,26 @@ class Replayer:
             return ()
         with closing(self._open_target()) as target:
             return target.tables_with(drop)
+
+    def _park_what_others_wait_for(self) -> None:
+        """Park works that are tried again and again, if everything else waits for them and the target answers.
+
+        Nothing may wait for one object without end. Parked events are retried from time to time, too.
+        """
+        jobs = self._scheduler.stuck(_STUCK_SECONDS)
+        if jobs and self._clock() - self._probed_at >= _STUCK_SECONDS and self._target_answers():
+            self._scheduler.give_up(jobs, _refusal_of)
+
+    def _target_answers(self) -> bool:
+        self._probed_at = self._clock()
+        if self._open_target is None:
+            return False
+        try:
+            with closing(self._open_target()) as target:
+                target.databases()
+        except (Unavailable, OutcomeUnknown):
+            return False
+        return True
 
     def _settle(self) -> int:
         """Move the position past all windows that are done; returns how many events were parked."""
@@ -409,3 +436,10 @@ class Replayer:
             if not job.leg.parked:
                 self.standing.refuse(position, change.keys)
             kind, reason = self._applier.reason(None)
+
+
+def _refusal_of(job: Job) -> Rejected:
+    return Rejected(
+        f"the target answers, but this has failed {job.tries} times: {job.error}",
+        "it is retried from time to time; look at the object at the target",
+    )

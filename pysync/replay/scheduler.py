@@ -10,7 +10,7 @@ from __future__ import annotations
 import heapq
 import itertools
 from collections import deque
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 
 from pysync.replay.lanes import Again, Lanes, Stopped
 from pysync.replay.legs import Job, Leg
@@ -94,6 +94,22 @@ class Scheduler:
         """The seconds until a work is to be tried again; infinite if there is none."""
         return self._resting[0][0] - self._clock() if self._resting else float("inf")
 
+    def stuck(self, seconds: float) -> list[Job]:
+        """The works that have failed for so long, if nothing else can be done before they are tried again."""
+        if self.broken or self._in_hand or self._ready or self._kept:
+            return []
+        jobs = [job for _, _, job, _ in self._resting]
+        since = self._clock() - seconds
+        return jobs if all(job.failing_since <= since for job in jobs) else []
+
+    def give_up(self, jobs: Sequence[Job], error: Callable[[Job], Exception]) -> None:
+        """Refuse works that wait to be tried again, each with its error."""
+        self._resting = [it for it in self._resting if it[2] not in jobs]
+        heapq.heapify(self._resting)
+        for job in jobs:
+            self._refuse(job, error(job))
+            self._release(self._leave(job))
+
     def ground(self, lanes: Lanes, wait: Callable[[], object]) -> None:
         """Begin nothing more, and wait until no work is in hand; `wait` returns when one may have ended."""
         self.broken = True
@@ -121,6 +137,9 @@ class Scheduler:
             # Its place in the order stays taken, so nothing that depends on it begins.
             self.broken = True
         elif isinstance(error, Again):
+            if job.tries == 1:
+                job.failing_since = self._clock()
+            job.error = error.__cause__
             at = self._clock() + error.seconds
             heapq.heappush(self._resting, (at, next(self._numbers), job, error.forbidden))
         else:

@@ -17,6 +17,7 @@ class FakeTarget:
     """Records what is applied. Faults are set from the test's thread while the drain's uses it.
 
     `rejects`, `bugs`: keys (`db.table`) that are refused, or that raise RuntimeError, while they are in there.
+    `unreachable`: keys for which no call gets an answer; `is_away`: nor does it list its databases, which is `probed`.
     `unavailable`, `unknown`: how many of the next calls fail so; OutcomeUnknown comes after the operation was applied.
     `hang()` makes calls block until `release()`.
     """
@@ -26,6 +27,9 @@ class FakeTarget:
         self.tries: Counter[str] = Counter()
         self.rejects: set[str] = set()
         self.bugs: dict[str, int] = {}
+        self.unreachable: set[str] = set()
+        self.is_away = False
+        self.probed = 0
         self.unavailable = 0
         self.unknown = 0
         self.opened = 0
@@ -54,6 +58,8 @@ class FakeTarget:
     def apply(self, operation: Operation) -> Outcome:
         self.tries[operation.key] += 1
         self._block()
+        if self.is_away or operation.key in self.unreachable:
+            raise Unavailable(f"the connection breaks for {operation.key}")
         if self.unavailable:
             self.unavailable -= 1
             raise Unavailable("the target is away")
@@ -77,6 +83,9 @@ class FakeTarget:
         return "a fake"
 
     def databases(self) -> list[str]:
+        self.probed += 1
+        if self.is_away:
+            raise Unavailable("the target is away")
         return []
 
     def database(self, name: str) -> Any | None:  # noqa: ARG002

@@ -301,3 +301,49 @@ def test_an_event_that_our_own_code_stumbles_over_is_parked_and_others_go_on(ben
     bench.run()
     assert (bench.parked(), bench.target.positions()) == ([(1, "db.bad", "bug")], [2])
     assert "Traceback" in bench.queue.target("dr").parked.events()[0].reason
+
+
+def test_a_table_that_cannot_be_reached_stops_no_comparison_and_comes_back_by_itself(bench):
+    """A comparison of everything begins when nothing else is under way; the table would be tried for ever before."""
+    bench.target.unreachable = {"db.slow"}
+    bench.append(create("db.slow"), create("db.good"))
+    bench.start()
+    wait_until(lambda: bench.target.positions() == [2], what="the others")
+    bench.append(whole(upto=2, present="db"), create("db.new"))
+    wait_until(lambda: 4 in bench.target.positions(), what="the table behind the comparison")
+    assert [(position, key) for position, key, _ in bench.parked()] == [(1, "db.slow")]
+    (parked,) = bench.queue.target(bench.name).parked.events()
+    assert "the target answers, but this has failed" in parked.reason
+    assert "the connection breaks for db.slow" in parked.reason
+
+
+def test_a_table_that_cannot_be_reached_holds_the_position_for_a_while_and_not_for_ever(benches):
+    bench = benches(window=1)
+    bench.target.unreachable = {"db.slow"}
+    others = [create(f"db.t{at}") for at in range(40)]
+    bench.append(create("db.slow"), *others)
+    bench.run()
+    assert bench.target.positions() == list(range(2, 42))
+    assert [key for _, key, _ in bench.parked()] == ["db.slow"]
+
+
+def test_while_the_whole_target_is_away_nothing_is_parked(bench):
+    bench.target.unreachable = {"db.slow"}
+    bench.target.is_away = True
+    bench.append(create("db.slow"), whole(upto=1, present="db"), create("db.t"))
+    bench.start()
+    wait_until(lambda: bench.target.probed >= 2, what="the others")
+    assert bench.parked() == []
+    assert bench.target.positions() == []
+    bench.target.is_away, bench.target.unreachable = False, set[str]()
+    bench.finish()
+    assert (bench.target.positions(), bench.parked()) == ([1, 3], [])
+
+
+def test_an_alter_of_a_database_waits_for_no_table_and_holds_up_none(benches):
+    bench = benches(window=1)
+    bench.target.unreachable = {"db.slow"}
+    bench.append(create("db.slow"), create_database("db"), create("db.quick"))
+    bench.start()
+    wait_until(lambda: bench.target.positions() == [2, 3], what="the others")
+    assert bench.parked() == []

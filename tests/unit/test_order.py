@@ -17,11 +17,11 @@ def dependencies(works) -> list[set[int]]:
 
 
 def must_follow(earlier, later) -> bool:
-    """They share a name, or one is of a database and the other of it or of anything in it."""
+    """They share a name, or the earlier is of the later one's database, or the later drops the earlier one's."""
     for one in earlier:
         for other in later:
             together = database_of(one) == database_of(other)
-            if one == other or (together and (is_database(one) or is_database(other))):
+            if one == other or (together and (is_database(one) or other.endswith(".*"))):
                 return True
     return False
 
