@@ -76,7 +76,7 @@ def test_a_name_is_forgotten_once_its_file_is_removed(place: Place) -> None:
 
 
 @pytest.mark.parametrize("record", [b"", b"%zz\n%", None], ids=["empty", "damaged", "lost"])
-def test_without_the_record_of_copied_files_nothing_is_removed_until_they_are_found_again(
+def test_without_the_record_nothing_is_removed_until_files_are_found_the_same(
     place: Place, record: bytes | None
 ) -> None:
     place.write("a", b"1")

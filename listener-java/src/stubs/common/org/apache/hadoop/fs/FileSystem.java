@@ -25,8 +25,6 @@ public abstract class FileSystem {
 
     public native URI getUri();
 
-    public native boolean mkdirs(Path path) throws IOException;
-
     public native boolean mkdirs(Path path, FsPermission permission) throws IOException;
 
     public native void setPermission(Path path, FsPermission permission) throws IOException;
