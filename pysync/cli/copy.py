@@ -35,7 +35,9 @@ def copy(
     ] = None,
     target: Annotated[str | None, one_target("Copy to this target. Needed if several targets copy files.")] = None,
     *,
-    delete: Annotated[bool, typer.Option("--delete", help="Remove files that are not at the source.")] = False,
+    delete: Annotated[
+        bool, typer.Option("--delete", help="Remove copied files that the source no longer has.")
+    ] = False,
     dry_run: Annotated[bool, typer.Option("--dry-run", help="Only print what would be copied.")] = False,
     as_json: AsJson = False,
 ) -> None:
@@ -97,6 +99,7 @@ def _as_json(done: Copied) -> dict[str, Any]:
         "removed": done.removed,
         "missing": missing,
         "links": list(done.links),
+        "foreign": list(done.foreign),
     }
 
 
@@ -104,7 +107,12 @@ def _print(done: Copied, dry_run: bool) -> None:
     how = "to copy" if dry_run else "copied"
     say(f"{count(done.files, 'file')} {how} ({count(done.bytes, 'byte')}), {done.same:,} unchanged")
     if done.removed:
-        say(f"{count(done.removed, 'file')} {'to remove' if dry_run else 'removed'}")
+        how = "to remove" if dry_run else "removed"
+        say(f"{count(done.removed, 'file')} {how}, the first: {done.first_removed}")
+    if done.foreign:
+        say(
+            f"{count(len(done.foreign), 'file')} not copied by pysync, left at the target; the first: {done.foreign[0]}"
+        )
     for pair in done.missing:
         say(f"missing at the source: {pair.source}")
     for link in done.links:

@@ -14,6 +14,7 @@ import uuid
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import FIRST_EXCEPTION, ThreadPoolExecutor, wait
 from contextlib import contextmanager, suppress
+from functools import partial
 from typing import TypeVar
 
 import structlog
@@ -31,6 +32,7 @@ _PAIRS_PER_CALL = 100
 _ROUNDS = 10  # how often it begins anew because the source has changed meanwhile
 _TRIES = 3
 _MB = 1_000_000
+_FOREIGN = "move the file away, or remove it (docs/copy.md)"
 _BY_REFRESH = "the target has copy.rewrite; pysync refresh re-encodes files that have changed (docs/copy.md)"
 
 A = TypeVar("A")
@@ -59,15 +61,19 @@ class Copier:
         self._pool.shutdown(wait=False)
 
     def survey(self, pairs: Sequence[Pair]) -> list[Difference]:
-        """What the second directory of each pair lacks, in their order. Raises Unavailable or Rejected."""
+        """What the second directory of each pair lacks, in their order. Changes nothing.
+
+        Raises Unavailable or Rejected.
+        """
         _refuse_anew(pairs)
         with classified():
-            return self._survey(pairs)
+            return self._survey(pairs, looks=True)
 
     def copy(self, pairs: Sequence[Pair], *, delete: bool) -> Copied:
         """Bring the second directory of each pair to what the first holds now.
 
-        With `delete` files are removed that the first does not have; never where the directory itself is not there.
+        With `delete` files are removed that pysync copied and the first does not have any more; never where the
+        directory itself is not there. Files that pysync did not copy are neither removed nor replaced.
         Raises Unavailable, also while the source does not come to rest, and Rejected where these files will not go.
         """
         _refuse_anew(pairs)
@@ -86,6 +92,7 @@ class Copier:
         began = time.monotonic()
         run = Round(self._survey(pairs), delete, f"{self._prefix}{next(self._rounds)}-")
         self._tell(run)
+        _refuse_foreign(run)
         try:
             changed = self._copy(run)
             changed |= self._unsettled(run, changed, began)
@@ -95,6 +102,8 @@ class Copier:
                 self._steps(run.discards())
             raise
         done = run.came_to(changed)
+        if done.removed:
+            log.info("files_removed", files=done.removed, first=done.first_removed)
         self.tally.deleted(done.removed)
         return done, [pair for pair in pairs if pair in changed]
 
@@ -105,16 +114,20 @@ class Copier:
         links = [link for it in run.found for link in it.links]
         if links:
             log.warning("links_left", links=len(links), first=links[0])
+        foreign = [file.target for it in run.found for file in it.foreign]
+        if foreign:
+            log.warning("foreign_files_left", files=len(foreign), first=foreign[0])
         self.tally.found(sum(it.same for it in run.found), len(missing))
 
     # --- what tasks do
 
-    def _survey(self, pairs: Sequence[Pair]) -> list[Difference]:
+    def _survey(self, pairs: Sequence[Pair], *, looks: bool = False) -> list[Difference]:
         batches = [pairs[at : at + _PAIRS_PER_CALL] for at in range(0, len(pairs), _PAIRS_PER_CALL)]
-        return list(itertools.chain.from_iterable(self.each(self._survey_some, batches)))
+        return list(itertools.chain.from_iterable(self.each(partial(self._survey_some, looks), batches)))
 
-    def _survey_some(self, pairs: Sequence[Pair]) -> list[Difference]:
-        request = encode([(self._settings.compare, self._prefix), *((it.source, it.target) for it in pairs)])
+    def _survey_some(self, looks: bool, pairs: Sequence[Pair]) -> list[Difference]:
+        spared = "" if looks else self._prefix
+        request = encode([(self._settings.compare, spared), *((it.source, it.target) for it in pairs)])
         return differences(pairs, self._workers.call("survey", request))
 
     def _copy(self, run: Round) -> set[Pair]:
@@ -147,8 +160,7 @@ class Copier:
 
     def _publish(self, run: Round, changed: set[Pair]) -> set[Pair]:
         """Give the copied files their names and remove old ones; returns the pairs where a copied file was gone."""
-        first, then = run.calls(changed)
-        lost = [*self.each(self._steps, first), *self.each(self._steps, then)]
+        lost = [names for stage in run.stages(changed) for names in self.each(self._steps, stage)]
         if changed:
             self._steps(run.discards(changed))
         names = set(itertools.chain.from_iterable(lost))
@@ -198,6 +210,15 @@ def _refuse_anew(pairs: Sequence[Pair]) -> None:
     anew = next((it for it in pairs if it.form is not None), None)
     if anew is not None:
         raise Rejected(f"{anew.target}: re-encoded files cannot be compared byte for byte", _BY_REFRESH)
+
+
+def _refuse_foreign(run: Round) -> None:
+    """Raises Rejected where a file of others would be replaced; nothing is copied then."""
+    found = next((file for difference in run.found for file in difference.copies if file.foreign), None)
+    if found is not None:
+        raise Rejected(
+            f"{found.target} differs from the source and was not copied by pysync, so it is not replaced", _FOREIGN
+        )
 
 
 def _state(difference: Difference) -> tuple[bool, str]:

@@ -13,10 +13,12 @@ import uuid
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
+import structlog
+
 from pysync.copy.copier import Copier, classified
 from pysync.copy.reading import prepared, read
 from pysync.copy.requests import Difference, File, Pair, Refused, below, differences, encode, gone
-from pysync.copy.run import Copied, Step, is_hidden
+from pysync.copy.run import Copied, Step, is_hidden, notes
 from pysync.copy.spark import SparkWorkers
 from pysync.model.files import Form
 from pysync.targets.base import Unavailable
@@ -24,6 +26,8 @@ from pysync.targets.spark.session import reason
 
 FILE_BYTES = 256_000_000
 """How many bytes of the source become one file."""
+
+log = structlog.get_logger(__name__)
 
 _PAIRS_PER_CALL = 50
 _ROUNDS = 10
@@ -37,7 +41,7 @@ _PASSING = ("java.net.", "java.io.IOException", "java.io.EOFException", "org.apa
 class Job:
     """A directory to be written anew: what a survey found of its source, and what is at the target.
 
-    `there` has the files of the target as copies, as those that an empty directory lacks.
+    `there` has the files of the target as those that a source without any does not have.
     """
 
     form: Form
@@ -50,9 +54,14 @@ class Job:
         return self.source.pair
 
     @property
+    def files(self) -> list[File]:
+        """All files at the target."""
+        return [*self.there.extras, *self.there.foreign]
+
+    @property
     def links(self) -> list[str]:
         """The symbolic links at both ends, which are left."""
-        return [*self.source.links, *self.there.links]
+        return list(dict.fromkeys([*self.source.links, *self.there.links]))
 
     @property
     def fingerprint(self) -> str:
@@ -65,18 +74,30 @@ class Job:
 
     def is_done(self) -> bool:
         """Whether all that this job would write is there already."""
-        ours = [file for file in self.there.copies if self.is_ours(file.name)]
-        return any(file.name == self.marker(ours) for file in self.there.copies)
+        ours = [file for file in self.files if self.is_ours(file.name)]
+        return any(file.name == self.marker(ours) for file in self.files)
 
     def marker(self, written: Iterable[File]) -> str:
         """The name of the hidden file that tells of this job and of the files that it has written."""
         return f"{_MARKER}{self.fingerprint}-{_digest(sorted(f'{it.name}/{it.size}' for it in written))}"
 
     def superseded(self, keep: Iterable[str], delete: bool) -> list[str]:
-        """What to remove once the files `keep` are there: files of earlier jobs; with `delete` all others, too."""
-        kept = set(keep)
-        names = [file.name for file in self.there.copies if file.name not in kept]
-        return [name for name in names if delete or _is_written(name)]
+        """What to remove once the files `keep` are there: files of earlier jobs; with `delete` what was copied, too."""
+        copied = {file.name for file in self.there.extras} if delete else set()
+        names = {file.name for file in self.files} - set(keep)
+        return sorted(name for name in names if _is_written(name) or name in copied)
+
+    @property
+    def foreign(self) -> tuple[str, ...]:
+        """The locations of files at the target that neither a job nor a copy has written."""
+        return tuple(file.target for file in self.there.foreign if not _is_written(file.name))
+
+    def removals(self, names: Sequence[str]) -> list[Step]:
+        """Steps that remove files at the target."""
+        top = self.pair.target
+        copied = {file.name for file in self.there.extras}.intersection(names)
+        deletes: list[Step] = [("delete", below(top, name), top) for name in names]
+        return [*deletes, *notes("forget", self.pair, sorted(copied))]
 
 
 class Reencoder:
@@ -124,7 +145,7 @@ class Reencoder:
 
     def _look(self, pairs: Sequence[Pair]) -> list[Job]:
         """What is at both ends; also removes what jobs that were killed have left."""
-        nowhere = [Pair(it.target, self._hidden(it, "nowhere")) for it in pairs]
+        nowhere = [Pair(below(it.source, f"{self._prefix}nowhere"), it.target) for it in pairs]
         found = self._survey([*pairs, *nowhere], self._prefix)
         forms = [it.form for it in pairs if it.form is not None]
         halves = found[: len(pairs)], found[len(pairs) :]
@@ -133,10 +154,10 @@ class Reencoder:
     def _do(self, job: Job, delete: bool, began: float) -> Copied | None:
         """Write one directory anew if need be; None where its source changed meanwhile."""
         if job.is_done():
-            ours = [it.name for it in job.there.copies if job.is_ours(it.name)]
-            old = job.superseded([*ours, job.marker(it for it in job.there.copies if it.name in ours)], delete)
-            self._publish(_deletes(job, old))
-            return Copied(same=len(ours), removed=len(old), links=tuple(job.links))
+            ours = [it for it in job.files if job.is_ours(it.name)]
+            old = job.superseded([*(it.name for it in ours), job.marker(ours)], delete)
+            self._publish(job.removals(old))
+            return _came_to(job, old, Copied(same=len(ours)))
         hidden = self._hidden(job.pair, str(next(self._jobs)))
         files = self._files(job.pair.source, hidden)
         try:
@@ -175,7 +196,7 @@ class Reencoder:
 
     def _is_settled(self, job: Job, began: float) -> bool:
         """Whether the source is as it was. Where something is to be taken away, it must be at rest for a while."""
-        if job.there.copies:
+        if job.files:
             time.sleep(max(0.0, began + self._settle - time.monotonic()))
         return self._is_same(job)
 
@@ -201,14 +222,14 @@ class Reencoder:
         steps: list[Step] = [("rename", it.source, below(top, names[it.name]), top) for it in data]
         steps.append(("rename", below(out, "_SUCCESS"), below(top, marker), top))
         old = job.superseded([*names.values(), marker], delete)
-        lost = self._publish([*steps, *_deletes(job, old)])
+        lost = self._publish([*steps, *job.removals(old)])
         if lost:
             raise Unavailable(
                 f"the re-encoded files of {job.pair.target} have disappeared",
                 "check whether another process deletes files there",
             )
         size = sum(file.size for file in data)
-        return Copied(files=len(data), bytes=size, removed=len(old), links=tuple(job.links))
+        return _came_to(job, old, Copied(files=len(data), bytes=size))
 
     def _publish(self, steps: Sequence[Step]) -> bool:
         """Take the steps; returns whether a file that should get its name was not there."""
@@ -223,8 +244,15 @@ class Reencoder:
         return below(pair.target, f"{self._prefix}{name}")
 
 
-def _deletes(job: Job, names: Iterable[str]) -> list[Step]:
-    return [("delete", below(job.pair.target, name), job.pair.target) for name in names]
+def _came_to(job: Job, old: Sequence[str], done: Copied) -> Copied:
+    """What a job came to, which has also removed `old`; tells the log."""
+    first = below(job.pair.target, old[0]) if old else ""
+    if old:
+        log.info("files_removed", files=len(old), first=first)
+    if job.foreign:
+        log.warning("foreign_files_left", files=len(job.foreign), first=job.foreign[0])
+    rest = Copied(removed=len(old), first_removed=first, links=tuple(job.links), foreign=job.foreign)
+    return done.plus(rest)
 
 
 def _digest(parts: Iterable[str]) -> str:

@@ -21,13 +21,17 @@ class Pair:
 
 @dataclass(frozen=True, slots=True)
 class File:
-    """A file that the target lacks or has differently; `name` is relative, `time` in ms since 1970."""
+    """A file that the target lacks or has differently; `name` is relative, `time` in ms since 1970.
+
+    `foreign`: what it would replace was not copied by pysync.
+    """
 
     pair: Pair
     name: str
     size: int
     time: int
     replaces: bool = False
+    foreign: bool = False
 
     @property
     def source(self) -> str:
@@ -46,9 +50,11 @@ class File:
 
 @dataclass(slots=True)
 class Difference:
-    """The `copies` that a target directory lacks, and the names of its `extras`. `fingerprint` is of the source.
+    """The `copies` that a target directory lacks. `fingerprint` is of the source.
 
-    `links` are the locations of symbolic links at both ends: they are not copied, removed or followed.
+    Files that only the target has are `extras` if pysync copied them there, else `foreign`. The names of copied files
+    are recorded at the target: `unrecorded` are files that are the same but not in that record, `stale` are names in it
+    without a file. `links` are the locations of symbolic links at both ends: they are not copied, removed or followed.
     """
 
     pair: Pair
@@ -56,7 +62,10 @@ class Difference:
     fingerprint: str = ""
     same: int = 0
     copies: list[File] = field(default_factory=list)
-    extras: list[str] = field(default_factory=list)
+    extras: list[File] = field(default_factory=list)
+    foreign: list[File] = field(default_factory=list)
+    unrecorded: list[str] = field(default_factory=list)
+    stale: list[str] = field(default_factory=list)
     links: list[str] = field(default_factory=list)
 
 
@@ -86,12 +95,15 @@ def differences(pairs: Sequence[Pair], answer: str) -> list[Difference]:
         if what == "failed":
             raise failure(*values)
         if what == "copy":
-            name, size, time, replaces = values
-            difference.copies.append(File(difference.pair, name, int(size), int(time), replaces == "true"))
-        elif what == "extra":
-            difference.extras.append(values[0])
-        elif what == "link":
-            difference.links.append(values[0])
+            name, size, time, there = values
+            file = File(difference.pair, name, int(size), int(time), there != "none", there == "foreign")
+            difference.copies.append(file)
+        elif what in {"extra", "foreign"}:
+            found_there = difference.extras if what == "extra" else difference.foreign
+            found_there.append(File(difference.pair, values[0], int(values[1]), 0))
+        elif what in {"link", "unrecorded", "stale"}:
+            names = {"link": difference.links, "unrecorded": difference.unrecorded, "stale": difference.stale}
+            names[what].append(values[0])
         else:
             difference.exists = values[0] == "true"
             difference.fingerprint, difference.same = values[1], int(values[2])

@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 
 from pysync.copy.requests import Difference, File, Pair, below
 
 Step = tuple[str, ...]
-"""`rename, from, to, top` or `delete, name, top`: of files below the directory `top`."""
+"""`rename, from, to, top` or `delete, name, top`: of files below the directory `top`; or of names of copied files
+`record, name…, place of the record, top` and `forget, name…, place of the record, top`."""
+
+RECORD = ".pysync-copied"
+"""The file with the names of copied files in each directory, as the Java class knows it."""
 
 _STEPS_PER_CALL = 500
 
@@ -17,7 +21,8 @@ _STEPS_PER_CALL = 500
 class Copied:
     """What copying came to: `same` files were there already, `missing` directories are not at the source.
 
-    `links` are symbolic links at both ends, which were left as they are.
+    `links` are symbolic links at both ends, and `foreign` files at the target that pysync did not copy: both were left
+    as they are. `first_removed` is the location of one of the `removed` files.
     """
 
     files: int = 0
@@ -26,6 +31,8 @@ class Copied:
     removed: int = 0
     missing: tuple[Pair, ...] = ()
     links: tuple[str, ...] = ()
+    foreign: tuple[str, ...] = ()
+    first_removed: str = ""
 
     def plus(self, other: Copied) -> Copied:
         """The sum of both."""
@@ -36,7 +43,27 @@ class Copied:
             self.removed + other.removed,
             self.missing + other.missing,
             self.links + other.links,
+            self.foreign + other.foreign,
+            self.first_removed or other.first_removed,
         )
+
+
+@dataclass(slots=True)
+class _Call:
+    """Steps that are taken in one call, in this order."""
+
+    records: list[Step] = field(default_factory=list)
+    changes: list[Step] = field(default_factory=list)
+    forgets: list[Step] = field(default_factory=list)
+
+    @property
+    def steps(self) -> list[Step]:
+        return [*self.records, *self.changes, *self.forgets]
+
+    def add(self, other: _Call) -> None:
+        self.records += other.records
+        self.changes += other.changes
+        self.forgets += other.forgets
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,29 +88,34 @@ class Round:
         """Whether something that readers of this directory see now will go."""
         return bool(self.extras(difference)) or any(file.replaces for file in difference.copies)
 
-    def extras(self, difference: Difference) -> list[str]:
+    def extras(self, difference: Difference) -> list[File]:
         """What is to be removed: nothing where the source has no such directory."""
         return difference.extras if self.delete and difference.exists else []
 
-    def calls(self, changed: Collection[Pair]) -> tuple[list[list[Step]], list[list[Step]]]:
-        """Calls to publish all but the changed ones; those of the first list come before those of the second.
+    def stages(self, changed: Collection[Pair]) -> list[list[list[Step]]]:
+        """Calls to publish all but the changed ones. Those of one stage are made at once, and before the next stage.
 
         All steps of a directory are in one call, so that old and new files are there together only for a moment. Where
-        they are too many for one, its new files come first, in several calls.
+        they are too many for one, its new files come first, in several calls. The names of copied files are recorded
+        before they come and forgotten after they have gone: whatever dies in between, only what was copied is removed.
         """
-        first: list[list[Step]] = []
-        then: list[list[Step]] = [[]]
+        records: list[Step] = []
+        renames: list[Step] = []
+        last = [_Call()]
         for difference in self.found:
             if difference.pair in changed:
                 continue
-            renames, deletes = self._renames(difference), self._deletes(difference)
-            if len(renames) > _STEPS_PER_CALL:
-                first += _batches(renames)
-                renames = []
-            if len(then[-1]) + len(renames) + len(deletes) > _STEPS_PER_CALL:
-                then.append([])
-            then[-1] += [*renames, *deletes]
-        return first, [steps for steps in then if steps]
+            call = _Call(self._records(difference), self._renames(difference), self._forgets(difference))
+            if len(call.changes) > _STEPS_PER_CALL:
+                records += call.records
+                renames += call.changes
+                call = _Call(forgets=call.forgets)
+            call.changes += self._deletes(difference)
+            if last[-1].changes and len(last[-1].changes) + len(call.changes) > _STEPS_PER_CALL:
+                last.append(_Call())
+            last[-1].add(call)
+        stages = [list(_batches(records)), list(_batches(renames)), [it.steps for it in last if it.steps]]
+        return [stage for stage in stages if stage]
 
     def discards(self, pairs: Collection[Pair] | None = None) -> list[Step]:
         """Remove what was copied for these pairs (not given: all)."""
@@ -101,7 +133,16 @@ class Round:
             removed=sum(len(self.extras(difference)) for difference in done),
             missing=tuple(difference.pair for difference in done if not difference.exists),
             links=tuple(link for difference in done for link in difference.links),
+            foreign=tuple(file.target for difference in done for file in difference.foreign),
+            first_removed=next((file.target for difference in done for file in self.extras(difference)), ""),
         )
+
+    def _records(self, difference: Difference) -> list[Step]:
+        return notes("record", difference.pair, [*(it.name for it in difference.copies), *difference.unrecorded])
+
+    def _forgets(self, difference: Difference) -> list[Step]:
+        gone = [*(it.name for it in self.extras(difference)), *difference.stale]
+        return notes("forget", difference.pair, gone) if difference.exists else []
 
     def _renames(self, difference: Difference) -> list[Step]:
         """New files first, then those that replace one, and last those that vouch for others (_SUCCESS, …)."""
@@ -110,7 +151,17 @@ class Round:
 
     def _deletes(self, difference: Difference) -> list[Step]:
         top = difference.pair.target
-        return [("delete", below(top, name), top) for name in self.extras(difference)]
+        return [("delete", file.target, top) for file in self.extras(difference)]
+
+
+def notes(what: str, pair: Pair, names: Iterable[str]) -> list[Step]:
+    """Steps that `record` or `forget` the names of copied files: one for each directory that these are in."""
+    by_directory: dict[str, list[str]] = {}
+    for name in names:
+        directory, slash, last = name.rpartition("/")
+        by_directory.setdefault(directory + slash, []).append(last)
+    top = pair.target
+    return [(what, *some, below(top, directory + RECORD), top) for directory, some in by_directory.items()]
 
 
 def is_hidden(name: str) -> bool:

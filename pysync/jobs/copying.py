@@ -121,11 +121,18 @@ def _found(copier: Copier, pairs: list[Pair], delete: bool) -> Copied:
     """What a copy would come to."""
     total = Copied()
     for it in copier.survey(pairs):
-        size = sum(file.size for file in it.copies)
-        extras = len(it.extras) if delete and it.exists else 0
-        total = total.plus(
-            Copied(len(it.copies), size, it.same, extras, () if it.exists else (it.pair,), tuple(it.links))
+        extras = it.extras if delete and it.exists else []
+        found = Copied(
+            files=len(it.copies),
+            bytes=sum(file.size for file in it.copies),
+            same=it.same,
+            removed=len(extras),
+            missing=() if it.exists else (it.pair,),
+            links=tuple(it.links),
+            foreign=tuple(file.target for file in it.foreign),
+            first_removed=extras[0].target if extras else "",
         )
+        total = total.plus(found)
     return total
 
 

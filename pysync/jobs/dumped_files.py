@@ -11,7 +11,7 @@ from pathlib import Path
 from pysync.config import Config
 from pysync.copy.copier import Copier
 from pysync.copy.requests import Difference, Pair
-from pysync.copy.run import Copied
+from pysync.copy.run import RECORD, Copied
 from pysync.dump.data import DATA, PART, PageLine, place_of, stored, to_bytes
 from pysync.dump.manifest import Counts
 from pysync.errors import PysyncError
@@ -71,6 +71,7 @@ class Into:
             if not found.exists:
                 shutil.rmtree(_unfinished(place), ignore_errors=True)
                 continue
+            _remove_records(_unfinished(place))
             _assert_same(_unfinished(place), found)
             # Only now: a place that is there counts as complete when a dump is resumed.
             _unfinished(place).rename(place)
@@ -83,7 +84,7 @@ class Into:
             # With delete: a killed run may have left files there that the source has dropped since.
             self.copier.copy(pairs, delete=True)
             found = self.copier.survey(pairs)
-            busy = [it for it in found if it.exists and (it.copies or it.extras)]
+            busy = [it for it in found if it.exists and (it.copies or it.extras or it.foreign)]
             if not busy:
                 return found
         raise Unavailable(
@@ -111,6 +112,12 @@ class OutOf:
 
 def _unfinished(place: Path) -> Path:
     return place.with_name(place.name + PART)
+
+
+def _remove_records(directory: Path) -> None:
+    """Remove the records of copied files: nothing is copied into a finished place of a dump any more."""
+    for record in directory.rglob(RECORD):
+        record.unlink()
 
 
 def _assert_same(directory: Path, found: Difference) -> None:

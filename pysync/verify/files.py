@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import groupby
 from operator import itemgetter
 
-from pysync.copy.requests import Difference, below
+from pysync.copy.requests import Difference
 from pysync.model.names import TableName
 from pysync.text import count
 from pysync.verify.findings import DIFFERENT, EQUAL, Compared, listed
@@ -30,11 +30,12 @@ def compared_files(
 
 def _compared(table: TableName, name: str, differences: Sequence[Difference], drops: bool) -> Compared:
     lacking = [line for it in differences for line in _lacking(it)]
-    extra = [f"{below(it.pair.target, name)} is extra" for it in differences if it.exists for name in it.extras]
+    extra = [f"{file.target} is extra" for it in differences if it.exists for file in it.extras]
+    foreign = [f"{file.target} was not copied by pysync" for it in differences for file in it.foreign]
     lost = [f"{it.pair.source} is missing at the source" for it in differences if not it.exists]
     links = [f"{link} is a symbolic link and was skipped" for it in differences for link in it.links]
     drift = lacking + (extra if drops else [])
-    told = lost + links + ([] if drops else extra)
+    told = lost + links + foreign + ([] if drops else extra)
     result = DIFFERENT if drift or told else EQUAL
     return Compared(
         KIND,
@@ -42,7 +43,7 @@ def _compared(table: TableName, name: str, differences: Sequence[Difference], dr
         result,
         parts=0,
         fields=listed(drift or told),
-        told="" if drift or not told else _why(lost, links),
+        told="" if drift or not told else _why(lost, links, foreign),
         source=str(table),
     )
 
@@ -53,7 +54,9 @@ def _lacking(difference: Difference) -> Iterator[str]:
         yield f"{file.target} {how} ({count(file.size, 'byte')} at the source)"
 
 
-def _why(lost: Sequence[str], links: Sequence[str]) -> str:
+def _why(lost: Sequence[str], links: Sequence[str], foreign: Sequence[str]) -> str:
     if lost:
         return "a directory is missing at the source"
-    return "symbolic links are not followed" if links else "drops are suppressed"
+    if links:
+        return "symbolic links are not followed"
+    return "files that pysync did not copy are left as they are" if foreign else "drops are suppressed"

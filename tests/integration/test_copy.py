@@ -13,7 +13,7 @@ from pyspark import SparkContext
 
 from pysync.copy.copier import Copier
 from pysync.copy.requests import Pair
-from pysync.copy.run import Copied
+from pysync.copy.run import RECORD, Copied
 from pysync.copy.spark import SparkWorkers
 from pysync.install import listener_jar
 from pysync.targets.base import Rejected, Unavailable
@@ -59,7 +59,8 @@ class Place:
 
     def found(self, below: Path | None = None) -> dict[str, bytes]:
         top = below or self.there
-        return {str(it.relative_to(top)): it.read_bytes() for it in sorted(top.rglob("*")) if it.is_file()}
+        files = (it for it in sorted(top.rglob("*")) if it.is_file() and it.name != RECORD)
+        return {str(it.relative_to(top)): it.read_bytes() for it in files}
 
 
 @pytest.fixture

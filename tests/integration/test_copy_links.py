@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 
 from pysync.copy.requests import Pair
+from pysync.copy.run import RECORD
 from pysync.copy.spark import SparkWorkers
 from pysync.jobs.file_list import Lister
 from pysync.model.names import TableName
@@ -38,6 +39,7 @@ def test_a_link_at_the_target_is_neither_followed_nor_removed(place: Place, vict
     place.write("a", b"1")
     place.there.mkdir()
     (place.there / "old").write_bytes(b"old")
+    (place.there / RECORD).write_bytes(b"old\n")
     (place.there / "sub").symlink_to(victim)
     (place.there / "file").symlink_to(victim / "f")
     done = place.copy(delete=True)
@@ -110,6 +112,7 @@ def test_a_link_that_comes_before_files_are_removed_is_not_followed(
     place.write("a", b"1")
     (place.there / "sub").mkdir(parents=True)
     (place.there / "sub" / "f").write_bytes(b"extra")
+    (place.there / "sub" / RECORD).write_bytes(b"f\n")
     publish = place.copier._publish
 
     def swap_first(*arguments):
@@ -129,7 +132,7 @@ def test_what_killed_copies_have_left_may_be_a_link_too(place: Place, victim: Pa
     (place.there / ".pysync-copy-dir").mkdir()
     (place.there / ".pysync-copy-dir" / "sub").symlink_to(victim)
     place.copy()
-    assert sorted(it.name for it in place.there.iterdir()) == [".pysync-copy-old", "a"]
+    assert sorted(it.name for it in place.there.iterdir()) == [RECORD, ".pysync-copy-old", "a"]
 
 
 def test_a_view_of_a_local_disk_is_no_way_round(spark: SparkWorkers, place: Place, victim: Path) -> None:

@@ -12,7 +12,7 @@ import pytest
 from pysync.copy.copier import Copier
 from pysync.copy.reencoder import Reencoder
 from pysync.copy.requests import Pair
-from pysync.copy.run import Copied
+from pysync.copy.run import RECORD, Copied
 from pysync.copy.spark import SparkWorkers
 from pysync.install import listener_jar
 from pysync.model.files import Form
@@ -56,8 +56,9 @@ class Place:
         return self.rewriter.copy([pair], delete=delete)
 
     def names(self) -> list[str]:
-        """All that is at the target but Hadoop's checksums."""
-        return sorted(it.name for it in self.there.rglob("*") if not it.name.endswith(".crc"))
+        """All that is at the target but Hadoop's checksums and the record of copied files."""
+        found = (it.name for it in self.there.rglob("*"))
+        return sorted(it for it in found if not it.endswith(".crc") and it != RECORD)
 
     def rows(self, kind: str = "parquet") -> list[tuple[Any, ...]]:
         found = self.workers.host.session().read.format(kind).load(f"file:{self.there}")
@@ -124,6 +125,7 @@ def test_many_files_become_one_and_a_second_run_writes_none(place: Place, kind: 
     place.there.mkdir()
     (place.there / ".pysync-copy-dead-1").mkdir()
     (place.there / "old").write_bytes(b"x")
+    (place.there / RECORD).write_bytes(b"old\n")
     first = place.anew(form)
     assert (first.files, first.removed) == (1, 1)
     assert len(place.names()) == 2

@@ -34,6 +34,10 @@ def file(name: str = "f", size: int = 1, pair: Pair = PAIR, *, replaces: bool = 
     return File(pair, name, size, 5, replaces)
 
 
+def extra(name: str = "old", size: int = 1) -> File:
+    return File(PAIR, name, size, 0)
+
+
 # --- requests
 
 
@@ -45,11 +49,16 @@ def test_any_name_survives_the_way_to_the_java_class(records):
 
 def test_a_survey_is_read():
     answer = encode(
-        [("copy", 0, "a b", 3, 9, "true"), ("extra", 0, "old"), ("pair", 0, "true", -4, 2), ("pair", 1, "false", 17, 0)]
+        [
+            ("copy", 0, "a b", 3, 9, "copied"),
+            ("extra", 0, "old", 7),
+            ("pair", 0, "true", -4, 2),
+            ("pair", 1, "false", 17, 0),
+        ]
     )
     first, second = differences([PAIR, Pair("x", "y")], answer)
     assert first.copies == [File(PAIR, "a b", 3, 9, replaces=True)]
-    assert (first.extras, first.exists, first.fingerprint, first.same) == (["old"], True, "-4", 2)
+    assert (first.extras, first.exists, first.fingerprint, first.same) == ([extra("old", 7)], True, "-4", 2)
     assert (second.exists, second.copies) == (False, [])
 
 
@@ -86,26 +95,31 @@ def test_small_files_go_together_and_large_ones_alone():
 
 
 def test_new_files_come_before_old_ones_go_and_both_in_one_call():
-    found = Difference(PAIR, exists=True, copies=[file("_SUCCESS"), file("b", replaces=True), file("a")], extras=["z"])
+    found = Difference(
+        PAIR, exists=True, copies=[file("_SUCCESS"), file("b", replaces=True), file("a")], extras=[extra("z")]
+    )
     run = Round([found], delete=True, prefix=".pysync-copy-x-")
-    first, then = run.calls(())
-    assert first == []
-    steps = [(step[0], step[-2].rpartition("/")[2]) for step in then[0]]
+    ((call,),) = run.stages(())
+    record = ("s3a://b/t/.pysync-copied", "s3a://b/t")
+    assert (call[0], call[-1]) == (("record", "_SUCCESS", "b", "a", *record), ("forget", "z", *record))
+    steps = [(step[0], step[-2].rpartition("/")[2]) for step in call[1:-1]]
     assert steps == [("rename", "a"), ("rename", "b"), ("rename", "_SUCCESS"), ("delete", "z")]
-    assert all(step[1].startswith("s3a://b/t/.pysync-copy-x-") for step in then[0] if step[0] == "rename")
+    assert all(step[1].startswith("s3a://b/t/.pysync-copy-x-") for step in call if step[0] == "rename")
 
 
 def test_too_many_new_files_for_one_call_all_come_before_any_goes():
-    found = Difference(PAIR, exists=True, copies=[file(str(number)) for number in range(1200)], extras=["old"])
-    first, then = Round([found], delete=True, prefix=".p").calls(())
+    found = Difference(PAIR, exists=True, copies=[file(str(number)) for number in range(1200)], extras=[extra()])
+    records, first, then = Round([found], delete=True, prefix=".p").stages(())
+    assert [[step[0] for step in call] for call in records] == [["record"]]
     assert [len(call) for call in first] == [500, 500, 200]
-    assert then == [[("delete", "s3a://b/t/old", PAIR.target)]]
+    forget = ("forget", "old", f"{PAIR.target}/.pysync-copied", PAIR.target)
+    assert then == [[("delete", "s3a://b/t/old", PAIR.target), forget]]
 
 
 @pytest.mark.parametrize(("delete", "exists"), [(False, True), (True, False)])
 def test_nothing_is_removed_unasked_or_where_the_source_has_no_such_directory(delete, exists):
-    run = Round([Difference(PAIR, exists=exists, extras=["old"])], delete=delete, prefix=".p")
-    assert run.calls(()) == ([], [])
+    run = Round([Difference(PAIR, exists=exists, extras=[extra()])], delete=delete, prefix=".p")
+    assert run.stages(()) == []
     assert not run.takes_away(run.found[0])
 
 
@@ -113,7 +127,8 @@ def test_what_changed_meanwhile_is_not_published_but_thrown_away():
     other = Pair("hdfs://a/u", "s3a://b/u")
     found = [Difference(PAIR, exists=True, copies=[file()]), Difference(other, exists=True, copies=[file(pair=other)])]
     run = Round(found, delete=True, prefix=".p")
-    assert [step[2] for step in run.calls({PAIR})[1][0]] == ["s3a://b/u/f"]
+    ((call,),) = run.stages({PAIR})
+    assert [step[2] for step in call if step[0] == "rename"] == ["s3a://b/u/f"]
     assert run.discards({PAIR}) == [("delete", "s3a://b/t/.p0", PAIR.target)]
     assert run.came_to({PAIR}).files == 1
 

@@ -250,8 +250,14 @@ def test_nothing_changes_where_both_ends_share_the_files_or_nothing_is_asked():
 # --- what is there already
 
 
+COPIED = "000000_0"
+"""The file at the target that was copied byte for byte, before re-encoding was set."""
+
+
 def job(source="f1", there=(), form=FORM):
-    target = Difference(PAIR, exists=True, copies=[File(PAIR, name, size, 5) for name, size in there])
+    files = [File(PAIR, name, size, 0) for name, size in there]
+    copied = [it for it in files if it.name == COPIED]
+    target = Difference(PAIR, extras=copied, foreign=[it for it in files if it.name != COPIED])
     return Job(form, Difference(PAIR, exists=True, fingerprint=source), target)
 
 
@@ -272,9 +278,10 @@ def test_the_same_files_read_the_same_way_are_nothing_to_do():
 
 def test_an_earlier_jobs_files_go_also_where_drops_are_suppressed_and_others_stay():
     old = written(job("f0"))
-    there = [*old, ("000000_0", 7)]
-    assert job(there=there).superseded([], delete=False) == [name for name, _ in old]
-    assert job(there=there).superseded([], delete=True) == [name for name, _ in there]
+    there = [*old, (COPIED, 7), ("theirs", 7)]
+    assert job(there=there).superseded([], delete=False) == sorted(name for name, _ in old)
+    assert job(there=there).superseded([], delete=True) == sorted([COPIED, *(name for name, _ in old)])
+    assert job(there=there).foreign == ("file:/there/t/theirs",)
 
 
 class Workers:
@@ -289,9 +296,9 @@ class Workers:
             self.steps += records
             return encode([("done",)] * len(records))
         answer = []
-        for number, (place, _) in enumerate(records[1:]):
-            files = self.there if place == PAIR.target else []
-            answer += [("copy", number, name, size, 5, "false") for name, size in files]
+        for number, (place, there) in enumerate(records[1:]):
+            files = self.there if there == PAIR.target and place != PAIR.source else []
+            answer += [("extra" if it[0] == COPIED else "foreign", number, *it) for it in files]
             answer.append(("pair", number, str(place != PAIR.source or self.source != "").lower(), self.source, 0))
         return encode(answer)
 
@@ -304,7 +311,10 @@ def test_a_second_run_writes_nothing_and_ends_what_a_killed_one_left():
     workers = Workers("f1", [*written(job()), ("000000_0", 1)])
     done = rewriting(workers).copy([PAIR], delete=True)
     assert (done.files, done.same, done.removed) == (0, 2, 1)
-    assert workers.steps == [["delete", "file:/there/t/000000_0", "file:/there/t"]]
+    assert workers.steps == [
+        ["delete", "file:/there/t/000000_0", "file:/there/t"],
+        ["forget", "000000_0", "file:/there/t/.pysync-copied", "file:/there/t"],
+    ]
 
 
 def test_a_directory_that_the_source_has_not_is_told_and_nothing_is_taken_away():

@@ -36,7 +36,7 @@ def test_files_that_are_missing_or_differ_are_drift_and_named_with_their_size():
 
 
 def test_extra_files_are_drift_if_drops_are_applied_and_told_if_they_are_suppressed():
-    extra = Difference(PAIR, exists=True, extras=["old"])
+    extra = Difference(PAIR, exists=True, extras=[File(PAIR, "old", 1, 0)])
     assert compared(extra).drift
     told = compared(extra, drops=False)
     assert (told.result, told.drift, told.told) == (DIFFERENT, False, "drops are suppressed")
@@ -44,13 +44,13 @@ def test_extra_files_are_drift_if_drops_are_applied_and_told_if_they_are_suppres
 
 
 def test_a_directory_that_the_source_does_not_have_is_told_and_takes_nothing_away():
-    found = compared(Difference(PAIR, exists=False, extras=["old"]))
+    found = compared(Difference(PAIR, exists=False, extras=[File(PAIR, "old", 1, 0)]))
     assert (found.drift, found.told) == (False, "a directory is missing at the source")
     assert found.fields == ("hdfs://a/t is missing at the source",)
 
 
 def test_what_is_told_does_not_hide_drift():
-    found = compared(Difference(PAIR, exists=True, extras=["old"]), lacking("a"), drops=False)
+    found = compared(Difference(PAIR, exists=True, extras=[File(PAIR, "old", 1, 0)]), lacking("a"), drops=False)
     assert found.drift
     assert found.fields == ("s3a://b/t/a is missing (1,234 bytes at the source)",)
 

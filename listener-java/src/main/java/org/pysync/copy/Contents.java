@@ -16,18 +16,21 @@ final class Contents {
     private static final int BUFFER = 4096;
 
     private final Pace pace;
+    private final Directories directories = new Directories();
 
     Contents(Pace pace) {
         this.pace = pace;
     }
 
     /**
-     * Copy a file that has this size and time; false, and nothing at the target, where it is not there any more or is
+     * Copy a file that has this size and time to a place below `top`; false, and nothing at the target, where it is not there any more or is
      * another one by now.
      */
-    boolean copy(Place source, Place target, long size, long time) throws IOException {
+    boolean copy(Place source, Place target, Place top, long size, long time) throws IOException {
         try {
+            directories.make(source.at(source.path.getParent()), target.at(target.path.getParent()), top);
             if (pour(source, target, size) == size && isStill(source.status(), size, time)) {
+                target.keepPermission(source.permission());
                 keepTime(target, time);
                 return true;
             }

@@ -2,6 +2,7 @@ package org.pysync.copy;
 
 import java.io.IOException;
 import java.util.ArrayList;
+import java.util.Arrays;
 import java.util.List;
 import java.util.concurrent.Callable;
 import org.apache.hadoop.fs.ChecksumException;
@@ -19,12 +20,14 @@ public final class FileCopy {
     }
 
     /**
-     * Compare directories, and remove what copies that were killed have left at the target.
+     * Compare directories; unless they are only looked at, remove what copies that were killed have left at the target.
      *
      * @param request `compare` (time, size or checksum) and how the names of files begin that the caller itself has
-     *     under way; then for each pair of directories `source, target`
-     * @return for each pair, by its number: first `copy, number, name, size, time, replaces` and `extra, number, name`,
-     *     then `pair, number, there, fingerprint, same` (a number of files); or `failed, number, kind, why`
+     *     under way (empty: it only looks); then for each pair of directories `source, target`
+     * @return for each pair, by its number: first `copy, number, name, size, time, there` (`none`, `copied` or `foreign`,
+     *     by what would be replaced), `unrecorded, number, name` of files that are the same but not recorded as copied,
+     *     `extra, number, name, size` of copied files that the source does not have, `foreign, number, name, size` of
+     *     others, and `stale, number, name` of names recorded without a file; then `pair, number, there, fingerprint, same` (a number of files); or `failed, number, kind, why`
      */
     public static String survey(String request) {
         List<String[]> lines = Lines.read(request);
@@ -56,6 +59,7 @@ public final class FileCopy {
             work.add(() -> answer(file[0], () -> contents.copy(
                     below(file[0], file[4]),
                     below(file[1], file[5]),
+                    Place.of(file[5]),
                     Long.parseLong(file[2]),
                     Long.parseLong(file[3]))));
         }
@@ -76,7 +80,8 @@ public final class FileCopy {
     /**
      * Give copied files their names, and remove files: several of a kind at once, different kinds one after the other.
      *
-     * @param request for each `rename, from, to, top` or `delete, name, top`, where `top` is the directory that these are
+     * @param request for each `rename, from, to, top` or `delete, name, top`, or of names of copied files `record, name…,
+     *     record's place, top` or `forget, name…, record's place, top` ({@link CopiedNames}), where `top` is the directory that these are
      *     below; files that tell of others (`_SUCCESS`, what is below `_delta_log`) are expected after those
      * @return for each `done`, or `gone` where the file to be renamed is not there, or `failed, kind, why`; after such a
      *     failure steps of other kinds are not taken, and not answered
@@ -116,12 +121,25 @@ public final class FileCopy {
 
     private static boolean publish(String[] step) throws IOException {
         String top = step[step.length - 1];
+        if ("record".equals(step[0]) || "forget".equals(step[0])) {
+            note(step, below(step[step.length - 2], top));
+            return true;
+        }
         Place from = below(step[1], top);
         if ("delete".equals(step[0])) {
             from.delete();
             return true;
         }
         return from.replace(below(step[2], top));
+    }
+
+    private static void note(String[] step, Place record) throws IOException {
+        List<String> names = Arrays.asList(step).subList(1, step.length - 2);
+        if ("record".equals(step[0])) {
+            CopiedNames.add(record, names);
+        } else {
+            CopiedNames.remove(record, names);
+        }
     }
 
     /** Runs of steps that may be taken in any order: those to places equally deep in what readers do not look at. */

@@ -17,7 +17,7 @@ final class Listing {
     static final String UNFINISHED = ".pysync-copy-";
 
     private static final String[] TEMPORARY = {
-        UNFINISHED, ".hive-staging", ".spark-staging", "_temporary", "_tmp.", "_task_tmp.", "-ext-", "_impala_insert_staging"
+        UNFINISHED, CopiedNames.FILE, ".hive-staging", ".spark-staging", "_temporary", "_tmp.", "_task_tmp.", "-ext-", "_impala_insert_staging"
     };
 
     /** Whether the directory is there. */
@@ -30,6 +30,9 @@ final class Listing {
 
     /** What copies that were killed have left. */
     final List<Path> leftovers = new ArrayList<>();
+
+    /** The directories that have a record of what was copied into them, each empty or ending with a slash. */
+    private final List<String> recorded = new ArrayList<>();
 
     private final Place top;
 
@@ -46,6 +49,17 @@ final class Listing {
             sum = 31 * sum + file.getValue().getModificationTime();
         }
         return sum;
+    }
+
+    /** The relative names of the files that copies have brought here, whether they are still there or not. */
+    Set<String> copied() throws IOException {
+        Set<String> found = new TreeSet<>();
+        for (String directory : recorded) {
+            for (String name : CopiedNames.read(top.below(directory + CopiedNames.FILE))) {
+                found.add(directory + name);
+            }
+        }
+        return found;
     }
 
     private boolean walk(String below) throws IOException {
@@ -73,12 +87,17 @@ final class Listing {
         if (name.startsWith(UNFINISHED)) {
             leftovers.add(item.getPath());
         }
+        if (name.equals(CopiedNames.FILE) && !item.isDirectory()) {
+            real.below(name).refuseSpecial();
+            recorded.add(below);
+        }
         if (isTemporary(name)) {
             return;
         }
         if (item.isDirectory()) {
             walk(below + name + "/");
         } else {
+            real.below(name).refuseSpecial();
             files.put(below + name, item);
         }
     }

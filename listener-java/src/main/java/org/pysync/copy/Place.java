@@ -4,12 +4,20 @@ import java.io.FileNotFoundException;
 import java.io.IOException;
 import java.io.OutputStream;
 import java.nio.file.FileSystemException;
+import java.nio.channels.Channels;
 import java.nio.file.Files;
 import java.nio.file.LinkOption;
 import java.nio.file.NoSuchFileException;
+import java.nio.file.OpenOption;
 import java.nio.file.StandardCopyOption;
 import java.nio.file.StandardOpenOption;
+import java.nio.file.attribute.FileAttribute;
+import java.nio.file.attribute.PosixFilePermission;
+import java.nio.file.attribute.PosixFilePermissions;
+import java.util.Arrays;
 import java.util.EnumSet;
+import java.util.HashSet;
+import java.util.Set;
 import org.apache.hadoop.fs.CreateFlag;
 import org.apache.hadoop.fs.FileAlreadyExistsException;
 import org.apache.hadoop.fs.FileStatus;
@@ -28,6 +36,19 @@ import org.apache.hadoop.security.AccessControlException;
  * forks a process for every one of them, to set its permissions.
  */
 final class Place {
+    private static final Set<OpenOption> NEW_FILE = new HashSet<>(Arrays.asList(
+            StandardOpenOption.CREATE,
+            StandardOpenOption.TRUNCATE_EXISTING,
+            StandardOpenOption.WRITE,
+            LinkOption.NOFOLLOW_LINKS));
+    private static final FileAttribute<?> PRIVATE_FILE =
+            PosixFilePermissions.asFileAttribute(PosixFilePermissions.fromString("rw-------"));
+    private static final FileAttribute<?> PRIVATE_DIRECTORY =
+            PosixFilePermissions.asFileAttribute(PosixFilePermissions.fromString("rwx------"));
+
+    /** Object stores invent permission bits. */
+    private static final Set<String> WITH_PERMISSIONS = new HashSet<>(Arrays.asList("hdfs", "webhdfs", "swebhdfs"));
+
     final Path path;
     final FileSystem files;
 
@@ -67,21 +88,17 @@ final class Place {
         }
     }
 
-    /** A new file, or an empty one in place of what is there. */
+    /**
+     * A new file, or an empty one in place of what is there. Nobody but its owner may read it before `keepPermission`.
+     * On a local disk its directory must be there.
+     */
     OutputStream create(int buffer) throws IOException {
         if (isLocal()) {
-            java.nio.file.Path file = local();
-            Files.createDirectories(file.getParent());
-            return Files.newOutputStream(
-                    file,
-                    StandardOpenOption.CREATE,
-                    StandardOpenOption.TRUNCATE_EXISTING,
-                    StandardOpenOption.WRITE,
-                    LinkOption.NOFOLLOW_LINKS);
+            return Channels.newOutputStream(Files.newByteChannel(local(), NEW_FILE, PRIVATE_FILE));
         }
         return files.create(
                 path,
-                FsPermission.getFileDefault().applyUMask(FsPermission.getUMask(files.getConf())),
+                new FsPermission((short) 0600),
                 EnumSet.of(CreateFlag.CREATE, CreateFlag.OVERWRITE),
                 buffer,
                 files.getDefaultReplication(path),
@@ -112,6 +129,69 @@ final class Place {
             }
             throw to.isDirectory() ? new FileAlreadyExistsException(to.path + " is a directory") : error;
         }
+    }
+
+    /** The permission bits of what is here; null where the file system keeps none. */
+    FsPermission permission() throws IOException {
+        Place real = behindView();
+        if (real.isLocal()) {
+            return new FsPermission(bits(Files.getPosixFilePermissions(real.local())));
+        }
+        if (!WITH_PERMISSIONS.contains(real.files.getUri().getScheme())) {
+            return null;
+        }
+        return new FsPermission((short) (real.files.getFileStatus(real.path).getPermission().toShort() & 0777));
+    }
+
+    /** Give this file the permission bits of its source, or, where that has none, those that a new file gets. */
+    void keepPermission(FsPermission ofSource) throws IOException {
+        setPermission(ofSource != null ? ofSource : usual(0666));
+    }
+
+    /** Make this directory with these permission bits (null: those that a new one gets); its owner may write into it. */
+    void makeDirectory(FsPermission ofSource) throws IOException {
+        FsPermission wanted = ofSource != null ? new FsPermission((short) (ofSource.toShort() | 0700)) : usual(0777);
+        if (isLocal()) {
+            Files.createDirectories(local().getParent());
+            try {
+                Files.createDirectory(local(), PRIVATE_DIRECTORY);
+            } catch (java.nio.file.FileAlreadyExistsException other) {
+                return; // another task was faster, or a file is in the way, which is found when it is written into
+            }
+        } else {
+            files.mkdirs(path, new FsPermission((short) 0700));
+        }
+        setPermission(wanted);
+    }
+
+    private FsPermission usual(int bits) {
+        return new FsPermission((short) bits).applyUMask(FsPermission.getUMask(files.getConf()));
+    }
+
+    private void setPermission(FsPermission wanted) throws IOException {
+        if (isLocal()) {
+            Files.setPosixFilePermissions(local(), permissions(wanted.toShort()));
+        } else {
+            files.setPermission(path, wanted);
+        }
+    }
+
+    private static short bits(Set<PosixFilePermission> permissions) {
+        int bits = 0;
+        for (PosixFilePermission permission : permissions) {
+            bits |= 0400 >> permission.ordinal();
+        }
+        return (short) bits;
+    }
+
+    private static Set<PosixFilePermission> permissions(short bits) {
+        Set<PosixFilePermission> found = EnumSet.noneOf(PosixFilePermission.class);
+        for (PosixFilePermission permission : PosixFilePermission.values()) {
+            if ((bits & 0400 >> permission.ordinal()) != 0) {
+                found.add(permission);
+            }
+        }
+        return found;
     }
 
     private boolean isDirectory() throws IOException {
@@ -163,6 +243,14 @@ final class Place {
                     throw new AccessControlException(at + " is a symbolic link");
                 }
             }
+        }
+    }
+
+    /** Refuse what only looks like a file: to read a FIFO or a device may never end. */
+    void refuseSpecial() throws IOException {
+        boolean isFile = !isLocal() || Files.isRegularFile(local(), LinkOption.NOFOLLOW_LINKS);
+        if (!isFile && Files.exists(local(), LinkOption.NOFOLLOW_LINKS)) {
+            throw new AccessControlException(path + " is not a regular file");
         }
     }
 

@@ -19,7 +19,7 @@ final class Survey {
     private final String compare;
     private final String underWay;
 
-    /** `compare` is time, size or checksum; `underWay` is how files begin that are no leftovers. */
+    /** `compare` is time, size or checksum; `underWay` is how files begin that are no leftovers; empty: change nothing. */
     Survey(Place source, Place target, String compare, String underWay) {
         this.source = source;
         this.target = target;
@@ -31,13 +31,8 @@ final class Survey {
     void tell(int number, Lines answer) throws IOException {
         Listing wanted = new Listing(source);
         Listing there = new Listing(target);
-        for (Path leftover : there.leftovers) {
-            if (!leftover.getName().startsWith(underWay)) {
-                target.files.delete(leftover, true);
-            }
-        }
-        if (wanted.exists && !there.exists && wanted.files.isEmpty()) {
-            target.files.mkdirs(target.path); // some readers take a directory that is not there for an error
+        if (!underWay.isEmpty()) {
+            prepare(wanted, there);
         }
         refuseInTheWay(wanted, there);
         for (String link : wanted.links) {
@@ -47,17 +42,39 @@ final class Survey {
             answer.add("link", number, target.below(link).path);
         }
         Set<String> same = same(wanted, there);
+        Set<String> copied = there.copied();
+        for (String name : copied) {
+            if (!there.files.containsKey(name) && !wanted.files.containsKey(name)) {
+                answer.add("stale", number, name);
+            }
+        }
         for (Map.Entry<String, FileStatus> file : wanted.files.entrySet()) {
             FileStatus status = file.getValue();
             FileStatus old = there.files.remove(file.getKey());
+            boolean isCopied = copied.contains(file.getKey());
             if (!same.contains(file.getKey())) {
-                answer.add("copy", number, file.getKey(), status.getLen(), status.getModificationTime(), old != null);
+                String state = old == null ? "none" : isCopied ? "copied" : "foreign";
+                answer.add("copy", number, file.getKey(), status.getLen(), status.getModificationTime(), state);
+            } else if (!isCopied) {
+                answer.add("unrecorded", number, file.getKey());
             }
         }
-        for (String extra : there.files.keySet()) {
-            answer.add("extra", number, extra);
+        for (Map.Entry<String, FileStatus> extra : there.files.entrySet()) {
+            String what = copied.contains(extra.getKey()) ? "extra" : "foreign";
+            answer.add(what, number, extra.getKey(), extra.getValue().getLen());
         }
         answer.add("pair", number, wanted.exists, wanted.fingerprint(), same.size());
+    }
+
+    private void prepare(Listing wanted, Listing there) throws IOException {
+        for (Path leftover : there.leftovers) {
+            if (!leftover.getName().startsWith(underWay)) {
+                target.files.delete(leftover, true);
+            }
+        }
+        if (wanted.exists && !there.exists && wanted.files.isEmpty()) {
+            new Directories().make(source, target, target); // some readers take a missing directory for an error
+        }
     }
 
     /** A file is never written where a link is, nor behind one. */

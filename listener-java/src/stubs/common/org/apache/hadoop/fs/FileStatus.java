@@ -1,5 +1,7 @@
 package org.apache.hadoop.fs;
 
+import org.apache.hadoop.fs.permission.FsPermission;
+
 /** Stub. */
 public class FileStatus {
     public native Path getPath();
@@ -7,6 +9,8 @@ public class FileStatus {
     public native long getLen();
 
     public native long getModificationTime();
+
+    public native FsPermission getPermission();
 
     public native boolean isDirectory();
 

@@ -1,6 +1,7 @@
 package org.apache.hadoop.fs;
 
 import java.io.IOException;
+import java.net.URI;
 import java.util.EnumSet;
 import org.apache.hadoop.conf.Configuration;
 import org.apache.hadoop.fs.permission.FsPermission;
@@ -22,7 +23,11 @@ public abstract class FileSystem {
 
     public native long getDefaultBlockSize(Path path);
 
-    public native boolean mkdirs(Path path) throws IOException;
+    public native URI getUri();
+
+    public native boolean mkdirs(Path path, FsPermission permission) throws IOException;
+
+    public native void setPermission(Path path, FsPermission permission) throws IOException;
 
     public native boolean delete(Path path, boolean recursive) throws IOException;
 
