@@ -34,6 +34,7 @@ KEYS |= {
 RUNNING = """
 scope.md: pysync policy test sales.orders
 scope.md: pysync policy test sales.orders sales.tmp_1 --location hdfs://adh1/warehouse/sales.db/orders --json
+scope.md: pysync policy test sales.orders --type EXTERNAL_TABLE --parameter owner=bi
 status.md: pysync status
 status.md: pysync status dr
 status.md: pysync status --json
