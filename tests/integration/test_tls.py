@@ -248,12 +248,14 @@ directory = "{tmp_path}/queue"
 name = "dr"
 kind = "hms"
 metastore = "{target}"
+include = ["a"]
 [targets.tls]
 ca_file = "{authority.file}"
 [[targets]]
 name = "plain"
 kind = "hms"
 metastore = "{target}"
+include = ["b"]
 """)
         done = pysync("check", "-c", file, "--json")
         assert done.returncode == 1
