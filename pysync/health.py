@@ -10,6 +10,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, fields
 from typing import Any, Literal
 
+from pysync.errors import PysyncError
 from pysync.text import count, duration
 
 REFUSED_SECONDS = 60.0
@@ -85,6 +86,11 @@ def problems(status: Status, grace: float, now: float | None = None) -> list[Pro
         *_disorder(status["targets"], now),
         *_waiting_targets(status["targets"], grace, now),
     ]
+
+
+def without_status(error: PysyncError) -> Problem:
+    """The problem of a sidecar that cannot make its status: the disk of the queue does not answer."""
+    return Problem("status_failed", "critical", f"the sidecar cannot make its status: {error}")
 
 
 def failing(status: Status) -> list[Problem]:

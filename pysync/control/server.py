@@ -57,7 +57,7 @@ class ControlServer:
         if self._thread.ident is not None:
             self._server.shutdown()
         self._server.server_close()
-        with suppress(FileNotFoundError):
+        with suppress(OSError):  # it is gone, or its disk is
             self._path.unlink()
 
 

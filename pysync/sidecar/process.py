@@ -6,12 +6,16 @@ import os
 import sys
 from pathlib import Path
 
+import structlog
+
 from pysync.config import Config
 from pysync.sidecar.needs import assert_needs
 from pysync.sidecar.reload import begin_anew
 from pysync.sidecar.sidecar import Sidecar
 from pysync.sidecar.systemd import Systemd
 from pysync.sidecar.tuning import collect_seldom
+
+log = structlog.get_logger(__name__)
 
 
 def run(config: Config, file: Path, *, quarantine: bool = False) -> None:
@@ -37,7 +41,7 @@ def run(config: Config, file: Path, *, quarantine: bool = False) -> None:
         systemd.ready()
         sidecar.wait(over)
     except BaseException:
-        sidecar.stop()
+        _clean_up(sidecar)
         raise
     reloads = sidecar.reloads is not None and sidecar.reloads.accepted
     (systemd.reloading if reloads else systemd.stopping)()
@@ -48,3 +52,11 @@ def run(config: Config, file: Path, *, quarantine: bool = False) -> None:
         sys.stdout.flush()
         sys.stderr.flush()
         os._exit(os.EX_OK)
+
+
+def _clean_up(sidecar: Sidecar) -> None:
+    """Stop a sidecar that has failed. An error here must not hide why."""
+    try:
+        sidecar.stop()
+    except Exception as error:  # noqa: BLE001
+        log.warning("stop_failed", reason=f"{type(error).__name__}: {error}")

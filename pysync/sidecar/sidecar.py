@@ -29,7 +29,7 @@ from pysync.install import listener_jar
 from pysync.measures.counts import Counts
 from pysync.measures.throttle import Throttle
 from pysync.metastore.client import Metastore
-from pysync.queue import EventQueue, Gap, QueueFull
+from pysync.queue import EventQueue, Gap, QueueClosed, QueueFailed, QueueFull
 from pysync.replay.drain import Drain
 from pysync.replay.progress import State
 from pysync.replay.translate import Translator
@@ -276,12 +276,15 @@ class Sidecar:
     def _keep_house(self) -> int:
         """Trim the queue for a moment; returns how much, 0 when there is nothing left to do.
 
-        A full disk is no reason to end: the targets go on, and the listener has its spool.
+        A disk that is full or does not answer is no reason to end: the listener has its spool, the drains wait, and all
+        go on when the disk is back.
         """
         try:
             kept = self._config.queue
             return self.queue.trim(0, kept.retain, kept.retain_mb * _MIB, seconds=_TRIM_SECONDS)
-        except QueueFull as error:
+        except QueueClosed:
+            raise
+        except (QueueFull, QueueFailed) as error:
             log.error("trim_failed", reason=str(error))
             return 0
 

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 from pysync.control.server import Command
 from pysync.errors import PysyncError, UsageError
-from pysync.health import Problem, failing
+from pysync.health import Problem, failing, without_status
 from pysync.moment import Moment
 from pysync.sections import WebConfig
 from pysync.text import told
@@ -120,10 +120,16 @@ def application(settings: WebConfig, status: Status, commands: Mapping[str, Comm
         return PlainTextResponse(text, status_code=503 if found else 200)
 
     def health(_: Request) -> Response:
-        return told(Problem.read(status()))
+        try:
+            return told(Problem.read(status()))
+        except PysyncError as error:  # the disk of the queue does not answer
+            return told([without_status(error)])
 
     def live(_: Request) -> Response:
-        return told(failing(status()))
+        try:
+            return told(failing(status()))
+        except PysyncError:
+            return told([])  # a new start would not help
 
     passwords = Passwords(settings.password_file) if settings.password_file else None
     site = Site(status, commands, passwords, port=port)

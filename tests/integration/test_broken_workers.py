@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import sqlite3
 import threading
 import urllib.error
 import urllib.request
 from collections.abc import Callable, Iterator
-from contextlib import closing
+from contextlib import closing, contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -16,8 +17,11 @@ import structlog
 from pysync.capture.notifications import poller
 from pysync.capture.notifications.poller import Poller
 from pysync.config import load_config
-from pysync.queue import EventQueue
+from pysync.control.client import ask
+from pysync.errors import PysyncError
+from pysync.queue import EventQueue, QueueFailed
 from pysync.queue.gaps import scope_gaps
+from pysync.queue.store import QueueFile
 from pysync.replay import drain
 from pysync.replay.drain import Drain
 from pysync.resync import bootstrap, rescoping
@@ -122,3 +126,24 @@ def test_a_worker_that_meets_a_bug_is_told_of_by_everything(
     broken.clear()
     monkeypatch.setattr(Verifier, "_is_at_rest", lambda _: True)  # it is well only once it has compared something
     wait_until(lambda: state_of(sidecar, name) != "failing", seconds=30, what="working again")
+
+
+def test_a_queue_disk_that_does_not_answer_ends_no_sidecar_and_health_says_so(
+    run: Callable[[str], Sidecar], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    sidecar = run("gap-resync")
+
+    @contextmanager
+    def broken(_: QueueFile) -> Iterator[sqlite3.Connection]:
+        raise QueueFailed("queue.db: disk I/O error", "look at the disk")
+        yield
+
+    with monkeypatch.context() as patch:
+        patch.setattr(QueueFile, "reading", broken)
+        assert sidecar._keep_house() == 0
+        code, text = get(sidecar, "/health")
+        assert (code, "disk I/O error" in text) == (503, True)
+        with pytest.raises(PysyncError, match="disk I/O error"):
+            ask(sidecar._config.queue.directory, "status")
+    assert sidecar._keep_house() == 0
+    assert ask(sidecar._config.queue.directory, "status")["queue"]["epoch"] == sidecar.queue.epoch

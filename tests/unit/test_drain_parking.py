@@ -317,7 +317,7 @@ def test_a_table_that_cannot_be_reached_stops_no_comparison_and_comes_back_by_it
     assert "the connection breaks for db.slow" in parked.reason
 
 
-def test_a_table_that_cannot_be_reached_holds_the_position_for_a_while_and_not_for_ever(benches):
+def test_a_table_that_cannot_be_reached_holds_the_position_for_a_while_only(benches):
     bench = benches(window=1)
     bench.target.unreachable = {"db.slow"}
     others = [create(f"db.t{at}") for at in range(40)]
