@@ -27,9 +27,9 @@ TARGETS = ("ddl", "lake", "api")
 DATABASE = "corpus"
 # They share a catalog, so each says what is its own: a comparison would drop what it takes and the source has not.
 _KINDS = {
-    "ddl": f'kind = "athena"\nglue_api = "never"\ninclude = ["{DATABASE}", "{DATABASE}_*"]\n',
-    "lake": f'kind = "athena"\ninclude = ["{DATABASE}.odd_*", "{DATABASE}_*"]\n',
-    "api": f'kind = "glue"\ninclude = ["{DATABASE}", "{DATABASE}_*"]\n',
+    "ddl": 'kind = "athena"\nglue_api = "never"\n',
+    "lake": 'kind = "athena"\n',
+    "api": 'kind = "glue"\n',
 }
 
 
@@ -80,10 +80,12 @@ class CorpusLake:
 
     def _lines(self, name: str, warehouse: Path) -> str:
         renames = ", ".join(f'{it} = "{self._place.prefix}_{name}_{it}"' for it in self._databases)
+        # By name: what one target takes and does not rename is never a name of another.
+        taken = [f"{DATABASE}.odd_*" if (it, name) == (DATABASE, "lake") else it for it in self._databases]
         return (
             f'name = "{name}"\n{_KINDS[name]}{self._place.settings(athena=name != "api")}'
             f'databases = {{ {renames} }}\nlocations = {{ "file:{warehouse}" = "s3://{self._place.bucket}" }}\n'
-            f"exclude = ['default', 'default.*']\nparked_retry_seconds = 0\n"
+            f"include = {taken}\nparked_retry_seconds = 0\n"
         )
 
     def __getattr__(self, name: str) -> Any:
