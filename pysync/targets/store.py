@@ -244,6 +244,10 @@ class Store(ABC):
         """Whether a crash interrupted `create_database` for this database."""
         return False
 
+    def is_link(self, there: Any) -> bool:  # noqa: ARG002
+        """Whether a database or table that was read only leads to one of another catalog."""
+        return False
+
     @abstractmethod
     def drop_database(self, name: str, *, delete_data: bool) -> None:
         """Drop the database, which has no tables any more, together with its functions."""

@@ -175,3 +175,21 @@ def test_faults_change_nothing_about_the_end(
     replay.finish("storm")
     assert replay.queue.target("storm").parked.count() == 0
     assert of(catalog(east.client("glue")), name) == renamed(undisturbed, "calm", name)
+
+
+def test_a_resource_link_is_never_taken_over(replay: Drains, east: EmbeddedAws) -> None:
+    """Also where objects of others are adopted: it leads to a table of another account."""
+    glue = east.client("glue")
+    glue.create_database(DatabaseInput={"Name": "three"})
+    leads = {"CatalogId": "210987654321", "DatabaseName": "theirs", "Name": "t"}
+    glue.create_table(DatabaseName="three", TableInput={"Name": "t", "TargetTable": leads})
+    replay.add("glue", name="east", endpoint_url=east.url, databases={"two": "three"}, on_conflict="adopt")
+    changed = table("two", "t", parameters={"by": "pysync"}, location="s3://b/two/t")
+    for at, made in enumerate((event(Kind.CREATE_TABLE, after=[changed]), event(Kind.DROP_TABLE, before=[changed])), 1):
+        replay.append([replace(made, sequence=at)])
+        replay.finish("east")
+    there = glue.get_table(DatabaseName="three", Name="t")["Table"]
+    assert (there["TargetTable"], there.get("Parameters", {})) == (leads, {})
+    create, drop = (it.reason for it in replay.queue.target("east").parked.events())
+    assert "is a resource link" in create
+    assert "waits" in drop

@@ -32,7 +32,7 @@ def put_constraint(store: Store, operation: PutConstraint) -> Outcome:
     if found is Ownership.RIVAL:
         raise taken(store, f"table {operation.table}", table, operation.mark)
     try:
-        return total([_put(store, operation, found, columns) for columns in by_name(operation.columns)])
+        return total([_put(store, operation, table, found, columns) for columns in by_name(operation.columns)])
     except MetastoreUnsupported:
         return Outcome.UNSUPPORTED
 
@@ -80,11 +80,11 @@ def replace(store: Store, name: TableName, there: list[Any], wanted: list[Any]) 
     store.add_constraint(wanted)
 
 
-def _put(store: Store, operation: PutConstraint, found: Ownership, wanted: list[Any]) -> Outcome:
+def _put(store: Store, operation: PutConstraint, table: Any, found: Ownership, wanted: list[Any]) -> Outcome:
     there = rivals(store, operation.table, wanted[0])
     if same([comparable(column) for column in wanted], there):
         return Outcome.UNCHANGED
-    settled = conflict(store, f"table {operation.table}") if found is Ownership.FOREIGN else None
+    settled = conflict(store, f"table {operation.table}", table) if found is Ownership.FOREIGN else None
     if settled is not None:
         return settled
     replace(store, operation.table, there, wanted)

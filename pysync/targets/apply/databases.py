@@ -34,7 +34,8 @@ def put_database(store: Store, operation: PutDatabase) -> Outcome:
         return Outcome.STALE
     if found is Ownership.RIVAL:  # two databases are one at the target, which has the definition of the first
         return Outcome.FOREIGN
-    if found is Ownership.FOREIGN and (operation.database == _DEFAULT or store.settings.on_conflict != "adopt"):
+    is_adopted = store.settings.on_conflict == "adopt" and operation.database != _DEFAULT and not store.is_link(there)
+    if found is Ownership.FOREIGN and not is_adopted:
         return Outcome.FOREIGN
     # What the place did not take from this event when it was first applied, it never takes: HMS 2.3 alters neither
     # description nor location. Without this check every repeat would write.

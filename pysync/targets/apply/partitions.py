@@ -50,15 +50,19 @@ def put_partitions(store: Store, operation: PutPartitions) -> Outcome:
 
 
 def drop_partitions(store: Store, operation: DropPartitions) -> Outcome:
-    """Drop the partitions that exist."""
+    """Drop the partitions that exist. Raises Rejected if the table has another number of partition keys."""
     table = store.table(operation.table)
     if table is None:
         return Outcome.UNCHANGED
     found = ownership_of_part(table.parameters, operation.mark)
     if found is Ownership.NEWER:
         return Outcome.STALE
+    keys = table.partitionKeys or ()
+    if found in {Ownership.FOREIGN, Ownership.RIVAL} and len(keys) != len(operation.keys):
+        return Outcome.FOREIGN  # no partition of another's table can be meant
     for values in operation.values:
         fitting(operation.table, operation.keys, values)
+        fitting(operation.table, keys, values)
     outcomes = [_drop(store, operation, table, batch, found) for batch in slices(operation.values, store.batch)]
     return total(outcomes)
 
@@ -121,7 +125,7 @@ def _put(
         # A difference that the store would not write is none: it must not park the event.
         if not absent and not any(_writes(store, table, item, its) for item, its in changed):
             return Outcome.UNCHANGED
-        settled = conflict(store, f"table {operation.table}")
+        settled = conflict(store, f"table {operation.table}", table)
         if settled is not None:
             return settled
     done = store.put_partitions(table, absent, changed)

@@ -81,7 +81,7 @@ def _is_of(parameters: Mapping[str, str], operation: RenameTable) -> bool:
 
 
 def _rename_foreign(store: Store, operation: RenameTable, old: Any, new: Any) -> Outcome:
-    settled = None if _is_done(new, operation) else conflict(store, f"table {operation.table}")
+    settled = None if _is_done(new, operation) else conflict(store, f"table {operation.table}", old)
     if settled is not None:
         return settled
     if _is_half_done(new, operation) or (new is None and not is_another(operation.definition, old)):

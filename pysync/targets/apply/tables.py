@@ -60,7 +60,7 @@ def bring_to(
         return Outcome.STALE
     if found is Ownership.RIVAL:
         raise taken(store, f"table {name}", there, operation.mark)
-    settled = conflict(store, f"table {name}") if found is Ownership.FOREIGN else None
+    settled = conflict(store, f"table {name}", there) if found is Ownership.FOREIGN else None
     if settled is not None:
         return settled
     written = Mark.read(there.parameters) if there is not None else None

@@ -40,9 +40,15 @@ def up_to_date(kept: Any, there: Any, mark: Mark) -> bool:
     return ours and its is not None and mark.object in {"", its.object} and same(kept, there)
 
 
-def conflict(store: Store, what: str) -> Outcome | None:
-    """The outcome for a foreign object; None if it is to be adopted. Raises Rejected to park it."""
+def conflict(store: Store, what: str, there: Any) -> Outcome | None:
+    """The outcome for the foreign object `there`; None if it is to be adopted. Raises Rejected to park it."""
     if store.settings.on_conflict == "adopt":
+        if store.is_link(there):
+            raise Rejected(
+                f"{what} at the target {store.settings.name!r} is a resource link: what is written to it would be "
+                "written to another catalog",
+                "drop the link, exclude the table, or give it another name at the target (databases, tables)",
+            )
         return None
     if store.settings.on_conflict == "skip":
         return Outcome.FOREIGN

@@ -134,6 +134,10 @@ class AthenaStore(Store):
         """The database's functions."""
         return self.glue.functions(database)
 
+    def is_link(self, there: Any) -> bool:
+        """As Glue says."""
+        return self.glue.is_link(there)
+
     # --- what becomes of an object here
 
     def as_kept(self, item: Any, table: Any | None = None) -> Any:

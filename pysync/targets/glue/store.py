@@ -45,6 +45,7 @@ from pysync.targets.store import Capability, Store, Written
 from pysync.text import count
 
 _TABLES_PER_CALL = 100
+_LINKS = frozenset({"TargetDatabase", "TargetTable"})
 _ROUNDS = 3  # of creating and updating, while somebody else creates and drops the same partitions
 
 
@@ -151,6 +152,10 @@ class GlueStore(Store):
     def functions(self, database: str) -> list[Any]:
         """The database's functions."""
         return [self._handles.read(hive.Function, it) for it in self.catalog.functions(database)]
+
+    def is_link(self, there: Any) -> bool:
+        """Whether it is a resource link of Lake Formation."""
+        return not _LINKS.isdisjoint(there.handle)
 
     # --- what becomes of an object here
 
