@@ -33,7 +33,8 @@ class Copies:
         wanted = {it.name: it.copy_files for it in known if it.copy_files is not None}
         self._host = _host(known, jar, directory)
         workers = SparkWorkers.of(self._host) if self._host else None
-        self.copiers = {name: Copier(workers, it) for name, it in wanted.items()} if workers else {}
+        prefixes = {it.name: _prefixes_of(it) for it in known}
+        self.copiers = {name: Copier(workers, it, prefixes[name]) for name, it in wanted.items()} if workers else {}
         self._reencoders = {
             name: Reencoder(self.copiers[name], workers, it.settle_seconds)
             for name, it in wanted.items()
@@ -74,6 +75,11 @@ class Copies:
             copier.close()
         if self._host:
             self._host.close()
+
+
+def _prefixes_of(target: TargetSettings) -> tuple[str, ...]:
+    """The places at the target below which the locations of the source are mapped."""
+    return tuple(place for _, policy in target.each_policy() for place in policy.locations.values())
 
 
 def _host(targets: Sequence[TargetSettings], jar: Callable[[], Path], directory: Path) -> SparkHost | None:

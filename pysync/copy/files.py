@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any, Protocol, cast
 
+from pysync.copy.copier import assert_own
 from pysync.copy.requests import Pair
 from pysync.copy.run import Copied
 from pysync.model.files import SourceFiles
@@ -44,9 +45,17 @@ class FilesFirst:
         """Copy the files of what the operation puts, then apply it. Raises what the copier and the target raise."""
         pairs = list(self._wanted(operation))
         if pairs and self._may(cast(TableOperation, operation)):
+            self._refuse_database_directory(cast(TableOperation, operation).table.database, pairs)
             whole = isinstance(operation, RenameTable)
             self._copier.copy(pairs, delete=self._settings.drops != "suppress" and not whole)
         return self._target.apply(operation)
+
+    def _refuse_database_directory(self, database: str, pairs: Sequence[Pair]) -> None:
+        """Raise Rejected for files that would go to the directory of their database, which holds its other tables."""
+        found = self._target.database(database)
+        if found is not None and found.locationUri:
+            for pair in pairs:
+                assert_own(pair.target, [found.locationUri])
 
     def _wanted(self, operation: Operation) -> Iterator[Pair]:
         """What to copy. For a renamed table whose partitions are rewritten that is what the target has of them."""

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from types import SimpleNamespace
+
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -20,7 +22,7 @@ from pysync.model.names import TableName
 from pysync.model.operation import DropTable, PutPartitions, PutTable, RenameTable
 from pysync.replay.inserts import as_refresh
 from pysync.replay.mapping import NameMapping
-from pysync.targets.base import Outcome
+from pysync.targets.base import Outcome, Rejected
 from pysync.targets.settings import TargetSettings
 from tests.support import partition, table
 from tests.support.targets import FakeTarget
@@ -164,6 +166,26 @@ def asked(operation, *, there=None, **values):
     configured = TargetSettings.model_validate({"name": "x", "kind": "hms", **values})
     assert FilesFirst(target, copier, configured).apply(operation) is Outcome.APPLIED
     return copier.asked
+
+
+class Housed(Owner):
+    """Its databases have their files in file:/there/d.db."""
+
+    def database(self, name):  # noqa: ARG002
+        return SimpleNamespace(locationUri="file:/there/d.db")
+
+
+@pytest.mark.parametrize("location", ["file:/there/d.db", "file:/there/d.db/", "file:/there"])
+def test_a_table_whose_directory_is_that_of_its_database_is_not_copied(location):
+    target = Housed()
+    copier = Copier(target)
+    first = FilesFirst(target, copier, TargetSettings(name="x", kind="hms"))
+    definition = table("d", "t", location=location)
+    sources = {location: SourceFiles("file:/here/t")}
+    with pytest.raises(Rejected, match="is not the directory of one table alone"):
+        first.apply(PutTable(table=TableName("d", "t"), definition=definition, sources=sources, mark=MARK))
+    assert (copier.asked, target.applied) == ([], [])
+    assert first.apply(put("file:/there/t")) is Outcome.APPLIED
 
 
 def put(location="file:/there/t", **more):
