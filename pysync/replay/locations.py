@@ -8,6 +8,9 @@ from itertools import accumulate
 
 from pysync.targets.base import Rejected
 
+# An archived partition: `har://hdfs-host:8020/path/data.har` is in `hdfs://host:8020/path/data.har`.
+_ARCHIVE = re.compile(r"har://([A-Za-z][A-Za-z0-9+.]*)-([^/]*)(/.*)")
+_PLACE = re.compile(r"([A-Za-z][A-Za-z0-9+.-]*)://([^/]*)(/.*)")
 _EMPTY_AUTHORITY = re.compile(r"^([A-Za-z][A-Za-z0-9+.-]*):///")
 
 
@@ -31,6 +34,8 @@ class Locations:
         """
         if not location or not self.prefixes:
             return location
+        if archive := _ARCHIVE.fullmatch(location):
+            return self._map_archive(location, *archive.groups())
         found = plain(location)
         for source, target in self.prefixes:
             if found == source or found.startswith(source + "/"):
@@ -42,6 +47,11 @@ class Locations:
                     )
                 return target + below or "/"
         return location
+
+    def _map_archive(self, location: str, scheme: str, authority: str, path: str) -> str:
+        """The location of a Hadoop archive, which is below the prefixes of the file system that it is in."""
+        mapped = _PLACE.fullmatch(self.map(f"{scheme}://{authority}{path}") or "")
+        return f"har://{mapped[1]}-{mapped[2]}{mapped[3]}" if mapped else location
 
 
 def _climbs(path: str) -> bool:

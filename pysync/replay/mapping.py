@@ -22,8 +22,9 @@ from pysync.replay.renames import Renames, RenameSettings
 from pysync.replay.view_names import rename_in_view
 from pysync.targets.settings import PolicySettings, TargetSettings
 
-# Parameters of tables and serdes that hold a location: Spark's path, Avro's schema, Iceberg's pointers.
-_LOCATION_KEYS = ("path", "avro.schema.url", "metadata_location", "previous_metadata_location")
+# Parameters of tables, partitions and serdes that hold a location: Spark's path, Avro's schema, where an archived
+# partition was, Iceberg's pointers.
+_LOCATION_KEYS = ("path", "avro.schema.url", "original_location", "metadata_location", "previous_metadata_location")
 _UNKNOWN = Frame(plain=False)
 
 
@@ -253,6 +254,8 @@ class NameMapping:
         how, name = self.rewriting(old), self.table(old)
         item.dbName, item.tableName = name.database, name.table
         how.place(item.sd)
+        if type(item) is hive.Partition and item.parameters:
+            item.parameters = how.located(item.parameters)
         if type(item) is hive.Table:
             item.parameters = how.table_parameters(item.parameters or {})
             self._sources(item)

@@ -12,6 +12,7 @@ from pathlib import Path
 import pytest
 
 from pysync.config import load_config
+from pysync.copy.run import RECORD
 from pysync.dump.index import open_dump
 from pysync.dump.manifest import Within
 from pysync.jobs import dumping, oneoff
@@ -160,9 +161,10 @@ def test_kills_of_dump_and_load_cost_no_more_than_another_start(ends: Ends, tmp_
 
 
 def files_below(location: str) -> dict[str, bytes]:
-    """The files of a directory, whatever they are called, by their paths in it."""
+    """The files of a directory, but the copier's records, by their paths in it."""
     directory = path_of(location)
-    return {str(it.relative_to(directory)): it.read_bytes() for it in directory.rglob("*") if it.is_file()}
+    found = (it for it in directory.rglob("*") if it.is_file() and it.name != RECORD)
+    return {str(it.relative_to(directory)): it.read_bytes() for it in found}
 
 
 def path_of(location: str) -> Path:
@@ -177,8 +179,8 @@ def locations(uri: str, database: str) -> dict[str, str]:
 
 
 def inodes(directory: Path) -> dict[str, int]:
-    """By the files' names, which are the same when what is in hand is done."""
-    found = (it for it in directory.rglob("*") if it.is_file())
+    """By the files' names, which are the same when what is in hand is done; without the copier's records."""
+    found = (it for it in directory.rglob("*") if it.is_file() and it.name != RECORD)
     return {str(it.relative_to(directory)).replace(".part/", "/"): it.stat().st_ino for it in found}
 
 

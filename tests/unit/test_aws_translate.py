@@ -299,3 +299,12 @@ def test_functions_come_back() -> None:
     back = function_of({**found, "DatabaseName": "db"})
     assert (back.functionName, back.className, back.ownerName) == ("myf", "com.example.F", "ann")
     assert (back.ownerType, back.functionType) == (hive.PrincipalType.USER, hive.FunctionType.JAVA)
+
+
+def test_skew_is_written_empty_too() -> None:
+    """AWS's client for Hive reads it without asking whether it is there, and fails with a null pointer."""
+    of = table(TableName("db", "t"), "s3://b/t")
+    made, _ = partition_input(partition(of, ["1"]))
+    empty = {"SkewedColumnNames": [], "SkewedColumnValues": [], "SkewedColumnValueLocationMaps": {}}
+    assert made["StorageDescriptor"]["SkewedInfo"] == empty
+    assert table_input(of)[0]["StorageDescriptor"]["SkewedInfo"] == empty

@@ -9,6 +9,7 @@ from hmsclient.genthrift.hive_metastore import ttypes as hive
 from hypothesis import given
 from hypothesis import strategies as st
 
+from pysync.copy.formats import Frame
 from pysync.errors import UsageError
 from pysync.model import idl
 from pysync.model.event import Kind
@@ -262,3 +263,29 @@ def test_a_materialized_view_is_made_of_the_renamed_tables():
     assert [(it.table.dbName, it.table.tableName, it.insertedCount) for it in made.sourceTables] == [("copy", "a", 3)]
     assert (made.dbName, made.tblName) == ("copy", "t")
     assert made.tablesUsed == {"copy.a", "other.b"}
+
+
+@pytest.mark.parametrize(
+    ("location", "expected"),
+    [
+        ("har://hdfs-a:8020/wh/t/data.har", "har://hdfs-dr:8020/wh/t/data.har"),
+        ("har://hdfs-a:8020/elsewhere/data.har", "har://hdfs-a:8020/elsewhere/data.har"),
+        ("har://s3a-b/t/data.har/p=1", "har://s3a-c/t/data.har/p=1"),
+        ("har:///wh/t/data.har", "har:///wh/t/data.har"),  # on the default file system, whichever that is
+    ],
+)
+def test_an_archive_is_mapped_as_the_file_system_that_it_is_in(location: str, expected: str) -> None:
+    places = Locations.of({"hdfs://a:8020/wh": "hdfs://dr:8020/wh", "s3a://b": "s3a://c"})
+    assert places.map(location) == expected
+
+
+def test_the_parameters_of_a_partition_that_are_locations_are_mapped() -> None:
+    mapping = NameMapping.of(settings(locations={"hdfs://a": "hdfs://dr"}, parameters={"mine": "of tables alone"}))
+    part = partition(table("db", "t"), ["1"])
+    part.parameters = {"avro.schema.url": "hdfs://a/x.avsc", "original_location": "hdfs://a/t/p=1", "numRows": "1"}
+    mapping.apply_to_partition(part, Frame(plain=False))
+    assert part.parameters == {
+        "avro.schema.url": "hdfs://dr/x.avsc",
+        "original_location": "hdfs://dr/t/p=1",
+        "numRows": "1",
+    }

@@ -179,15 +179,14 @@ def _order(order: Any) -> dict[str, Any]:
 
 
 def _skew(skew: Any) -> dict[str, Any]:
-    if skew is None:
-        return {}
+    """Empty lists are written, too: AWS's client for Hive reads them without asking whether they are there."""
+    skew = skew or hive.SkewedInfo()
     places = skew.skewedColValueLocationMaps or {}
-    found = {
+    return {
         "SkewedColumnNames": [_name(column, "skewed column") for column in skew.skewedColNames or ()],
         "SkewedColumnValues": [joined(values) for values in skew.skewedColValues or ()],
         "SkewedColumnValueLocationMaps": {joined(values): s3_location(place) for values, place in places.items()},
     }
-    return _present(found)
 
 
 def _resource(resource: Any) -> dict[str, str]:

@@ -155,7 +155,7 @@ class GlueStore(Store):
 
     def is_link(self, there: Any) -> bool:
         """Whether it is a resource link of Lake Formation."""
-        return not _LINKS.isdisjoint(there.handle)
+        return isinstance(there.handle, Mapping) and not _LINKS.isdisjoint(there.handle)
 
     # --- what becomes of an object here
 
