@@ -303,7 +303,7 @@ def test_functions_come_back() -> None:
 
 def test_skew_is_written_empty_too() -> None:
     """AWS's client for Hive reads it without asking whether it is there, and fails with a null pointer."""
-    of = table(TableName("db", "t"), "s3://b/t")
+    of = table(TableName("db", "t"), "s3://b/t", keys=["k"])
     made, _ = partition_input(partition(of, ["1"]))
     empty = {"SkewedColumnNames": [], "SkewedColumnValues": [], "SkewedColumnValueLocationMaps": {}}
     assert made["StorageDescriptor"]["SkewedInfo"] == empty
