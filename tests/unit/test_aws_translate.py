@@ -308,3 +308,10 @@ def test_skew_is_written_empty_too() -> None:
     empty = {"SkewedColumnNames": [], "SkewedColumnValues": [], "SkewedColumnValueLocationMaps": {}}
     assert made["StorageDescriptor"]["SkewedInfo"] == empty
     assert table_input(of)[0]["StorageDescriptor"]["SkewedInfo"] == empty
+
+
+def test_a_column_keeps_the_spaces_of_its_name() -> None:
+    of = table(TableName("db", "t"), "s3://b/t", cols=[" a", "a", "A "])
+    made, lost = table_input(of)
+    assert [it["Name"] for it in made["StorageDescriptor"]["Columns"]] == [" a", "a", "a "]
+    assert lost == []

@@ -140,7 +140,7 @@ def _storage(storage: Any, changes: list[str]) -> dict[str, Any]:
         "Compressed": bool(storage.compressed),
         "NumberOfBuckets": storage.numBuckets or 0,
         "SerdeInfo": _serde(storage.serdeInfo),
-        "BucketColumns": [_name(column, "bucket column") for column in storage.bucketCols or ()],
+        "BucketColumns": [_column_name(column, "bucket column") for column in storage.bucketCols or ()],
         "SortColumns": [_order(order) for order in storage.sortCols or ()],
         "Parameters": _parameters(storage.parameters),
         "SkewedInfo": _skew(storage.skewedInfo),
@@ -154,7 +154,7 @@ def _columns(columns: Iterable[Any] | None, what: str, changes: list[str]) -> li
 
 
 def _column(column: Any, what: str, changes: list[str]) -> dict[str, Any]:
-    name = _name(column.name, what)
+    name = _column_name(column.name, what)
     found = {
         "Name": name,
         "Type": checked(limits.TYPE, column.type or "", f"type of {what} {limits.shown(name)}"),
@@ -175,7 +175,7 @@ def _serde(serde: Any) -> dict[str, Any]:
 
 
 def _order(order: Any) -> dict[str, Any]:
-    return {"Column": _name(order.col, "sort column"), "SortOrder": 1 if order.order else 0}
+    return {"Column": _column_name(order.col, "sort column"), "SortOrder": 1 if order.order else 0}
 
 
 def _skew(skew: Any) -> dict[str, Any]:
@@ -183,7 +183,7 @@ def _skew(skew: Any) -> dict[str, Any]:
     skew = skew or hive.SkewedInfo()
     places = skew.skewedColValueLocationMaps or {}
     return {
-        "SkewedColumnNames": [_name(column, "skewed column") for column in skew.skewedColNames or ()],
+        "SkewedColumnNames": [_column_name(column, "skewed column") for column in skew.skewedColNames or ()],
         "SkewedColumnValues": [joined(values) for values in skew.skewedColValues or ()],
         "SkewedColumnValueLocationMaps": {joined(values): s3_location(place) for values, place in places.items()},
     }
@@ -197,6 +197,12 @@ def _resource(resource: Any) -> dict[str, str]:
 def _name(name: str | None, what: str) -> str:
     # Glue keeps names in lower case.
     return checked(limits.NAME, normalized(name or ""), f"{what} name")
+
+
+def _column_name(name: str | None, what: str) -> str:
+    # Unlike names of tables, those of columns keep their spaces in a metastore: " a" and "a" are two.
+    text = (name or "").lower()
+    return checked(limits.NAME, text if text.strip() else "", f"{what} name")
 
 
 def _location(location: str | None, limit: limits.Limit) -> str:

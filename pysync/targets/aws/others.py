@@ -16,7 +16,6 @@ from fnmatch import fnmatchcase
 from typing import Any
 
 from pysync.model.definition import SERVER_PARAMETERS, STATISTICS, WRITTEN_PARAMETERS_KEY
-from pysync.model.names import normalized
 from pysync.targets.aws import limits
 
 Fields = Mapping[str, Any]
@@ -76,8 +75,8 @@ def columns_with_others(
     wanted: Sequence[Fields], there: Sequence[Fields] | None, keep: Patterns
 ) -> list[dict[str, Any]]:
     """Glue's columns with the parameters of the columns of the same names; a source has none."""
-    its = {normalized(column["Name"]): _parameters(column) for column in there or ()}
-    return [_more(column, _others(its.get(normalized(column["Name"]), {}), (), keep)) for column in wanted]
+    its = {column["Name"].lower(): _parameters(column) for column in there or ()}
+    return [_more(column, _others(its.get(column["Name"].lower(), {}), (), keep)) for column in wanted]
 
 
 def _others(parameters: Mapping[str, str], written: Collection[str] | bool, keep: Patterns) -> dict[str, str]:

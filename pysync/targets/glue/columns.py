@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any, Literal
 
-from pysync.model.names import TableName, normalized
+from pysync.model.names import TableName
 from pysync.targets.aws.others import columns_with_others
 from pysync.targets.glue.batches import Failures, Sender, chunks, input_of, update_partitions
 from pysync.targets.glue.catalog import GET_PAGE
@@ -54,7 +54,7 @@ def _take(partition: dict[str, Any], columns: Sequence[Any], policy: Policy, kee
 
 def _told(column: Mapping[str, Any]) -> tuple[Any, ...]:
     rest = (column.get(name) or "" for name in ("Type", "Comment"))
-    return normalized(column["Name"]), *rest
+    return column["Name"].lower(), *rest
 
 
 def _types(columns: Sequence[Any]) -> list[tuple[str, str]]:
