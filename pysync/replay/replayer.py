@@ -11,15 +11,14 @@ import random
 import threading
 import time
 from collections import deque
-from collections.abc import Callable, Collection, Iterator, Sequence, Set
-from contextlib import closing, suppress
+from collections.abc import Callable, Iterator, Sequence, Set
+from contextlib import suppress
 from functools import partial
 
 import structlog
 
 from pysync.crashpoints import crash_point
 from pysync.model.mark import Writer
-from pysync.model.operation import DropDatabase
 from pysync.queue import EventQueue, Queued
 from pysync.replay.apply import Applier, Shadow
 from pysync.replay.blocks import Blocks, Refusal
@@ -31,6 +30,7 @@ from pysync.replay.lanes import Apply, Lanes, OpenLanes, Threads
 from pysync.replay.ledger import Ledger
 from pysync.replay.legs import Job, Leg
 from pysync.replay.parking import Parking, note, tell
+from pysync.replay.probe import Probe
 from pysync.replay.progress import Progress
 from pysync.replay.recording import Append, Recorder
 from pysync.replay.refresh import OpenSource, Refresher
@@ -85,8 +85,8 @@ class Replayer:
         open_lanes: OpenLanes = Threads,
     ) -> None:
         self.shadow = settings.mode == "shadow"
-        self.brake = Brake(Limits.of(settings), ledger, tables_of=self._tables_of, tables_with=self._tables_with)
-        self._open_target: Callable[[], Target] | None = None
+        self._probe = probe = Probe(clock)
+        self.brake = Brake(Limits.of(settings), ledger, tables_of=probe.tables_of, tables_with=probe.tables_with)
         self._looked_at = 0  # the queue's last position then
         self._logged_hold_ms = 0  # when the hold began that the log has
         self.reach = settings.window * _FLIGHT_WINDOWS
@@ -104,15 +104,13 @@ class Replayer:
         self._parking = Parking(self._target_queue.parked, heals=self._heals)
         keep_pace = partial(progress.throttle.wait, halt)
         self._refresher = Refresher(source, translator, self.brake.allows, tally, keep_pace, keeps=self.brake.keeps)
-        noted = f"unfinished:{settings.name}"
-        unfinished = Unfinished(partial(queue.notes.put, noted), queue.notes.get(noted))
         self._recorder = Recorder(settings.name, translator.mapping, record)
         self._applier = Applier(
             settings,
             progress,
             halt,
             self._refresher,
-            unfinished=unfinished,
+            unfinished=_unfinished(queue, settings.name),
             recorder=self._recorder,
             visible=Visible(progress.latency, clock_offset),
             first_new=queue.last + 1,
@@ -127,14 +125,13 @@ class Replayer:
         self.leaves_some = False  # whether the last window left events that were there for the next one
         self.retried = False  # whether the last retry came to its end
         self._waits_for_all = False  # whether the next event may begin only when nothing is under way
-        self._probed_at = -math.inf  # when the target was last asked whether it answers
         self._retry: Iterator[Leg] | None = None
         self._retried: Leg | None = None
         self._halt = halt
 
     def lanes(self, open_target: Callable[[], Target]) -> Lanes:
         """The lanes for the other methods; for a shadow a single one that only logs."""
-        self._open_target = open_target
+        self._probe.open_target = open_target
         shadow = Shadow(self._name, self._progress, self._recorder)
         apply: Apply = shadow.apply if self.shadow else self._applier.apply
         count = 1 if self.shadow else self._settings.lanes
@@ -309,37 +306,14 @@ class Replayer:
         if self.brake.release(self._queue.last, through=through, keeps=keeps) and hold is not None and keeps:
             self._recorder.left_out(hold, through)
 
-    def _tables_of(self, database: str) -> Collection[str]:
-        if self._open_target is None:
-            return ()
-        with closing(self._open_target()) as target:
-            return target.tables(database)
-
-    def _tables_with(self, drop: DropDatabase) -> Collection[str]:
-        if self._open_target is None:
-            return ()
-        with closing(self._open_target()) as target:
-            return target.tables_with(drop)
-
     def _park_what_others_wait_for(self) -> None:
         """Park works that are tried again and again, if everything else waits for them and the target answers.
 
         Nothing may wait for one object without end. Parked events are retried from time to time, too.
         """
         jobs = self._scheduler.stuck(_STUCK_SECONDS)
-        if jobs and self._clock() - self._probed_at >= _STUCK_SECONDS and self._target_answers():
+        if jobs and self._probe.answers():
             self._scheduler.give_up(jobs, _refusal_of)
-
-    def _target_answers(self) -> bool:
-        self._probed_at = self._clock()
-        if self._open_target is None:
-            return False
-        try:
-            with closing(self._open_target()) as target:
-                target.databases()
-        except (Unavailable, OutcomeUnknown):
-            return False
-        return True
 
     def _settle(self) -> int:
         """Move the position past all windows that are done; returns how many events were parked."""
@@ -436,6 +410,11 @@ class Replayer:
             if not job.leg.parked:
                 self.standing.refuse(position, change.keys)
             kind, reason = self._applier.reason(None)
+
+
+def _unfinished(queue: EventQueue, target: str) -> Unfinished:
+    note = f"unfinished:{target}"
+    return Unfinished(partial(queue.notes.put, note), queue.notes.get(note))
 
 
 def _refusal_of(job: Job) -> Rejected:
