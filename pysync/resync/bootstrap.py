@@ -155,6 +155,7 @@ class Bootstrapper:
             "name": name,
             "tables": tables,
             "partitions": partitions,
+            "left_out": reached.left_out + ahead.left_out,
             "tables_per_second": round(tables / seconds, 2) if seconds else 0.0,
             "partitions_per_second": round(partitions / seconds, 1) if seconds else 0.0,
             "seconds_left": 0.0 if reached.finished_at else round(left * seconds / tables, 1) if tables else None,
