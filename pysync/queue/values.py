@@ -84,7 +84,7 @@ class Instance:
 
 NEW, SCOPES = "new:", "scope:"
 OF_ONE_TARGET = (NEW, SCOPES)
-"""How the keys of gaps begin that concern one target, whose name and a colon follow: it is new, or its scope changed."""
+"""How the keys of gaps begin that concern one target; its name and a colon follow. It is new, or its scope changed."""
 
 
 @dataclass(frozen=True, slots=True)
