@@ -15,6 +15,7 @@ from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn
 from pysync import logs
 from pysync.cli.arguments import choice, number, path
 from pysync.cli.bootstrap import shown
+from pysync.cli.bootstrap_progress import is_in_vain, left_out
 from pysync.cli.load_plan import print_plans
 from pysync.cli.output import AsJson, ConfigFile, chosen, one_target, print_json, progress, say
 from pysync.config import Config, load_config
@@ -171,7 +172,8 @@ def load(
     read, so a sidecar may run.
 
     FILE has the name of the source as it was when the dump was made ([source] name), and the targets here. No sidecar
-    may run on its queue. Exit code 1 if the dump is damaged or does not fit, or if events were parked.
+    may run on its queue. Exit code 1 if the dump is damaged or does not fit, if events were parked, or if a target gets
+    no table because all of them came from its own cluster.
     """
     loaded = load_config(config, lives=False)
     logs.configure("error", loaded.log.format)
@@ -186,7 +188,7 @@ def load(
         print_json(loaded_json(found))
     else:
         _print_loaded(found)
-    if any(found.parked.values()):
+    if is_incomplete(found):
         raise typer.Exit(1)
 
 
@@ -278,6 +280,7 @@ def loaded_json(found: Loaded) -> dict[str, Any]:
                 "name": it["name"],
                 "tables": it["tables"],
                 "partitions": it["partitions"],
+                "left_out": it["left_out"],
                 "parked": [{"table": row.table, "reason": row.reason} for row in found.parked[it["name"]]],
             }
             for it in told["targets"]
@@ -285,8 +288,16 @@ def loaded_json(found: Loaded) -> dict[str, Any]:
     }
 
 
+def is_incomplete(found: Loaded) -> bool:
+    """Whether a target refused something, or got no table because all of them came from its own cluster."""
+    return any(found.parked.values()) or is_in_vain(found.status["bootstrap"])
+
+
 def _print_loaded(found: Loaded) -> None:
     for it in found.status["bootstrap"]["targets"]:
-        say(f"{it['name']}: loaded {count(it['tables'], 'table')}, {count(it['partitions'], 'partition')}")
+        tables = count(it["tables"] - it["left_out"], "table")
+        say(f"{it['name']}: loaded {tables}, {count(it['partitions'], 'partition')}")
         for row in found.parked[it["name"]]:
             say(f"target {it['name']} refused {row.table}: {row.reason}")
+    for line in left_out(found.status["bootstrap"]):
+        say(line)
