@@ -7,6 +7,10 @@ from typing import Any
 _PROVIDER_KEY = "spark.sql.sources.provider"
 _PATH_KEY = "path"
 _PLACEHOLDER = "-__PLACEHOLDER__"
+LOCATION_KEYS = ("avro.schema.url", "metadata_location", "original_location", _PATH_KEY, "previous_metadata_location")
+"""Parameters of tables, partitions and serdes whose values are locations: the schema of Avro, the pointers of Iceberg,
+where Hive archived the files of a partition from, and the location of a table of Spark.
+"""
 _HUDI_INPUT_FORMATS = ("org.apache.hudi.", "com.uber.hoodie.")
 
 

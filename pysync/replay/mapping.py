@@ -16,16 +16,13 @@ from pysync.model.event import Event, Kind
 from pysync.model.files import Form, SourceFiles
 from pysync.model.mark import Mark
 from pysync.model.names import TableName
-from pysync.model.table_formats import data_location
+from pysync.model.table_formats import LOCATION_KEYS, data_location
 from pysync.replay.locations import Locations, plain
 from pysync.replay.policy import Policy
 from pysync.replay.renames import Renames, RenameSettings
 from pysync.replay.view_names import rename_in_view
 from pysync.targets.settings import PolicySettings, TargetSettings
 
-# Parameters of tables, partitions and serdes that hold a location: Spark's path, Avro's schema, where an archived
-# partition was, Iceberg's pointers.
-_LOCATION_KEYS = ("path", "avro.schema.url", "original_location", "metadata_location", "previous_metadata_location")
 _UNKNOWN = Frame(plain=False)
 
 
@@ -49,7 +46,7 @@ class Rewriting:
 
     def located(self, parameters: dict[str, str]) -> dict[str, str]:
         """Parameters with their locations mapped."""
-        return {k: (self.locations.map(v) or v) if k in _LOCATION_KEYS else v for k, v in parameters.items()}
+        return {k: (self.locations.map(v) or v) if k in LOCATION_KEYS else v for k, v in parameters.items()}
 
     def place(self, storage: Any) -> None:
         """Map the locations of a storage descriptor, in place."""
