@@ -168,8 +168,10 @@ def load(
     pysync created them. Only differences are written, so the command may run twice; after a kill it continues. Spark
     copies the data files of the dump before the metadata is written; targets need copy = true for that.
 
-    With --dry-run: show which tables each target would get, and what it would lose. The queue and the targets are only
-    read, so a sidecar may run.
+    Data files go only below the prefixes in locations of a target. A table elsewhere is refused, with its metadata.
+
+    With --dry-run: show which tables each target would get, what it would lose, and which it refuses (exit code 1). The
+    queue and the targets are only read, so a sidecar may run.
 
     FILE has the name of the source as it was when the dump was made ([source] name), and the targets here. No sidecar
     may run on its queue. Exit code 1 if the dump is damaged or does not fit, if events were parked, or if a target gets
@@ -180,7 +182,10 @@ def load(
     names = targets_of(config, loaded, target)
     if dry_run:
         with opened_dump(directory) as dump:
-            print_plans(load_plans(loaded, dump, names), as_json=as_json)
+            plans = load_plans(loaded, dump, names, files=files)
+        print_plans(plans, as_json=as_json)
+        if any(it["refused"] for it in plans):
+            raise typer.Exit(1)
         return
     with until_stopped(), opened_dump(directory) as found_whole, shown() as tell:
         found = load_once(loaded, found_whole, names, tell, force=force, files=files)
