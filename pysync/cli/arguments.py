@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 import typer
 
 from pysync.errors import UsageError
-from pysync.model.names import TableName
+from pysync.model.names import TableName, without_quotes
 from pysync.text import LONGEST, meant, plain, quoted
 from pysync.validation import path_of, seconds
 
@@ -38,7 +38,7 @@ def table(value: Any) -> TableName:
 
 def database_or_table(value: Any) -> str:
     """A database or table by its name, DB or DB.TABLE."""
-    text = str(value).strip()
+    text = without_quotes(str(value).strip())
     if not text or text.count(".") > 1 or not all(text.split(".")):
         raise typer.BadParameter(
             f"{quoted(text)} is not the name of a database or table; write db or db.table, with the names at the source"

@@ -48,7 +48,8 @@ def why(
 
     The first lines are the verdict for each target: the table is there, out of scope (by which rule), parked, waiting
     (for what), paused (by whom), foreign, dropped, or still in the listener's spool. Then follows what is known of it,
-    the newest first: events in the queue, and the records of the journal. Renames are followed.
+    the newest first: events in the queue, and the records of the journal. Renames are followed. If neither has anything
+    of it, source and target are asked whether they have it.
 
     DB and DB.FUNCTION() work as well. Without a sidecar it tells what the journal has. JSON format: docs/journal.md.
     """

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 from urllib.parse import unquote
@@ -12,6 +13,8 @@ from pysync.text import quoted
 DEFAULT_CATALOG = "hive"
 DEFAULT_PARTITION = "__HIVE_DEFAULT_PARTITION__"
 
+_QUOTED = re.compile("^`(.*)`$")
+
 # Hive's FileUtils escapes these in partition names, besides the control characters.
 _ESCAPED = frozenset("\"#%'*/:=?\\{[]^\x7f") | {chr(code) for code in range(1, 0x20)}
 
@@ -19,6 +22,11 @@ _ESCAPED = frozenset("\"#%'*/:=?\\{[]^\x7f") | {chr(code) for code in range(1, 0
 def normalized(identifier: str) -> str:
     """An identifier as HMS stores it: trimmed, lower case (`StringUtils.normalizeIdentifier`)."""
     return identifier.strip().lower()
+
+
+def without_quotes(name: str) -> str:
+    """The name without the backquotes that HiveQL has around each part: `db`.`table` is db.table."""
+    return ".".join(_QUOTED.sub(r"\1", part) for part in name.split(".")) if "`" in name else name
 
 
 def is_default_catalog(name: str | None) -> bool:
@@ -41,7 +49,7 @@ class TableName:
     @classmethod
     def parse(cls, text: str) -> TableName:
         """Read `db.table`; UsageError for anything else."""
-        parts = text.strip().split(".")
+        parts = without_quotes(text.strip()).split(".")
         if len(parts) != 2 or not all(parts):
             raise UsageError(f"{quoted(text)} is not a table name", "write db.table")
         return cls.of(*parts)

@@ -29,7 +29,7 @@ from pysync.sidecar.history import listed
 from pysync.sidecar.plans import parked_event, parked_table, plan_of
 from pysync.sidecar.trash import Trash
 from pysync.sidecar.verifying import Verifier
-from pysync.sidecar.why import Why
+from pysync.sidecar.why import EndsReader, Why
 from pysync.targets.settings import assert_enabled
 from pysync.text import meant, quoted, shortened, shown
 
@@ -53,6 +53,7 @@ class Commands:
         journal: Journal,
         verifiers: Mapping[str, Verifier],
         replays: Mapping[str, Replays],
+        ends: EndsReader,
     ) -> None:
         self._queue = queue
         self._journal = journal
@@ -63,7 +64,7 @@ class Commands:
         self._verifiers = verifiers
         self._replays = replays
         self._reader = Reader(journal.file)
-        self._why = Why(queue, self._drains, self._reader, lambda: roll.status(queue.intake.instances()))
+        self._why = Why(queue, self._drains, self._reader, lambda: roll.status(queue.intake.instances()), ends)
 
     def by_name(self, more: Mapping[str, Command]) -> Mapping[str, Command]:
         """The commands by their names in requests, and `more`. What people do with them goes into the journal."""

@@ -36,7 +36,7 @@ from pysync.replay.progress import State
 from pysync.replay.translate import Translator
 from pysync.resync.bootstrap import Bootstrapper, Origin
 from pysync.resync.checkpoint import BOOTSTRAP, Checkpoints
-from pysync.resync.healing import Healer
+from pysync.resync.healing import Healer, reading
 from pysync.resync.refreshes import Refreshes
 from pysync.resync.rescoping import compare_scope
 from pysync.sidecar.acts import journal_of
@@ -54,6 +54,7 @@ from pysync.sidecar.status import sidecar_status
 from pysync.sidecar.trash import Sweeper
 from pysync.sidecar.verifying import Verifier
 from pysync.sidecar.waiting import Capture, ObjectStatus, Waits
+from pysync.sidecar.why import EndsReader
 from pysync.targets.settings import TargetSettings
 from pysync.token import read_token
 from pysync.web.server import WebServer
@@ -310,7 +311,8 @@ class Sidecar:
         """What the control socket and the page can ask, but for the status."""
         parts = self.queue, self.drains, self._healer, self.bootstrapper, self._roll
         replays = {name: it.replays for name, it in self._resyncs.items()}
-        commands = Commands(*parts, journal=self.journal, verifiers=self._verifiers, replays=replays)
+        ends = EndsReader(partial(reading, self._source) if self._source else None)
+        commands = Commands(*parts, journal=self.journal, verifiers=self._verifiers, replays=replays, ends=ends)
         reloads = {"reload": self.reloads.ask, "expect": self.reloads.expect} if self.reloads else {}
         more = self._waiting_commands() | reloads
         return commands.by_name(more | {"history": self._curves.history})

@@ -152,7 +152,7 @@ def test_a_table_of_a_paused_target_and_who_paused_it(stage: Stage, source: Meta
 
 
 def test_a_table_that_nobody_has_seen(stage: Stage) -> None:
-    assert told(stage, "shop.none")["code"] == "unknown"
+    assert told(stage, "shop.none")["code"] == "nowhere"
     done = pysync("why", "a.b.c", "-c", stage.config_file)
     assert (done.returncode, done.stdout) == (2, "")
 

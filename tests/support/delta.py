@@ -82,13 +82,23 @@ class DeltaLog:
     def checksum(self, version: int, schema: str) -> None:
         self.files[f"{version:020}.crc"] = json.dumps({"numFiles": 1, "metadata": {"schemaString": schema}}).encode()
 
-    def checkpoint(self, version: int, schema: str, name: str = "checkpoint.parquet", pointer: bool = True) -> None:
-        rows = [
+    def checkpoint(
+        self,
+        version: int,
+        schema: str,
+        name: str = "checkpoint.parquet",
+        pointer: bool = True,
+        *,
+        rows: int = 1,
+        compression: str = "snappy",
+    ) -> None:
+        """A checkpoint; so many `rows` of it have the schema."""
+        actions = [
             {"metaData": None, "add": {"path": "x"}},
-            {"metaData": {"id": "1", "schemaString": schema}, "add": None},
+            *[{"metaData": {"id": "1", "schemaString": schema}, "add": None}] * rows,
         ]
         content = io.BytesIO()
-        parquet.write_table(pyarrow.Table.from_pylist(rows), content)
+        parquet.write_table(pyarrow.Table.from_pylist(actions), content, compression=compression)
         self.files[f"{version:020}.{name}"] = content.getvalue()
         if pointer:
             self.files["_last_checkpoint"] = json.dumps({"version": version, "size": 2}).encode()

@@ -72,11 +72,13 @@ class Timeline:
         self.files |= {f"{instant}.{action}.requested": b"", f"{instant}.{action}.inflight": b"{"}
         self.files[f"{instant}.{action}"] = json.dumps(metadata).encode()
 
-    def avro_commit(self, number: int, schema: str | None = None, action: str = "commit") -> None:
+    def avro_commit(
+        self, number: int, schema: str | None = None, action: str = "commit", *, codec: str = "null"
+    ) -> None:
         """A finished commit as Hudi 1.0 writes it."""
         extra = None if schema is None else {"schema": schema}
         content = io.BytesIO()
-        fastavro.writer(content, _METADATA, [{"extraMetadata": extra, "version": 1}])
+        fastavro.writer(content, _METADATA, [{"extraMetadata": extra, "version": 1}], codec=codec)
         self.files[f"20260101{number:09}_20260101{number + 1:09}.{action}"] = content.getvalue()
 
     def created_with(self, schema: str) -> None:

@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+import io
+import tracemalloc
+from collections.abc import Callable
 from contextlib import suppress
+from typing import Any
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pysync.targets.aws.delta_log import newest_schema
+from pysync.targets.aws.delta_log import MOST_BYTES, newest_schema
 from pysync.targets.aws.delta_schema import NoSchema
 from tests.support.delta import DeltaLog
 
@@ -145,3 +149,73 @@ def test_any_history_gives_its_last_schema(history: list[str]) -> None:
         elif what == "checkpoint":
             log.checkpoint(version, newest)
     assert newest_schema(log) == newest
+
+
+# --- files that are too large
+
+
+def peak(read: Callable[[], object]) -> int:
+    """The most bytes that objects of Python needed at once for a call."""
+    tracemalloc.start()
+    try:
+        read()
+        return tracemalloc.get_traced_memory()[1]
+    finally:
+        tracemalloc.stop()
+
+
+def test_a_checkpoint_that_repeats_its_schema_is_in_memory_once() -> None:
+    """Before: 2 KiB became 470 MB."""
+    log = DeltaLog()
+    log.checkpoint(10, "x" * 7000, rows=65_536)
+    assert len(log.files[f"{10:020}.checkpoint.parquet"]) < 4096
+    assert newest_schema(log) == "x" * 7000
+    assert peak(lambda: newest_schema(log)) < 16e6
+
+
+def test_a_checkpoint_that_is_large_once_it_is_decompressed_is_told() -> None:
+    log = DeltaLog()
+    log.checkpoint(10, "x" * 100_000_000, compression="zstd")
+    assert len(log.files[f"{10:020}.checkpoint.parquet"]) < 100_000
+    with pytest.raises(NoSchema, match="is too large"):
+        newest_schema(log)
+
+
+class Endless(io.RawIOBase):
+    """A file with so many bytes and no line feed, of which nothing is read."""
+
+    def __init__(self, size: int) -> None:
+        self.size, self.at, self.fetched = size, 0, 0
+
+    def readable(self) -> bool:
+        return True
+
+    def seekable(self) -> bool:
+        return True
+
+    def seek(self, offset: int, whence: int = io.SEEK_SET) -> int:
+        self.at = offset + (self.size if whence == io.SEEK_END else 0)
+        return self.at
+
+    def readinto(self, buffer: Any) -> int:
+        self.fetched += len(buffer)
+        buffer[:] = b"x" * len(buffer)
+        return len(buffer)
+
+
+@pytest.mark.parametrize("size", [20 * 10**9, 400 * 10**6])
+def test_of_a_commit_of_20_gb_nothing_is_read_and_of_an_endless_line_only_its_beginning(size: int) -> None:
+    log, file = DeltaLog(), Endless(size)
+    log.commit(0)
+    log.open = lambda name: None if name.startswith("_") else io.BufferedReader(file)  # type: ignore[method-assign]
+    with pytest.raises(NoSchema, match="is too large"):
+        newest_schema(log)
+    assert file.fetched < MOST_BYTES * 2
+    assert (file.fetched == 0) is (size > 10**9)
+
+
+@pytest.mark.parametrize("number", [b"1e999", b"-1e999", b"NaN"])
+def test_a_number_that_is_none_is_damage(number: bytes) -> None:
+    log = DeltaLog(_last_checkpoint=b'{"version": ' + number + b"}")
+    with pytest.raises(NoSchema, match="damaged"):
+        newest_schema(log)

@@ -9,6 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from pysync.targets.aws.delta_log import MOST_BYTES
 from pysync.targets.aws.delta_schema import NoSchema
 from pysync.targets.aws.hudi_timeline import newest_schema
 from tests.support.hudi import Timeline, schema
@@ -108,3 +109,25 @@ def test_a_flipped_byte_is_no_fault(at: int, value: int) -> None:
     content[at] = value
     with suppress(NoSchema):
         newest_schema(Timeline(**{"20260101000000001.commit": bytes(content)}), Timeline())
+
+
+@pytest.mark.parametrize("codec", ["null", "deflate"])
+def test_either_codec_of_a_commit_is_read(codec: str) -> None:
+    timeline = Timeline()
+    timeline.avro_commit(1, NEW, codec=codec)
+    assert newest_schema(Timeline(), timeline) == NEW
+
+
+def test_a_commit_that_is_large_once_it_is_decompressed_is_told() -> None:
+    """Before: 1.9 MB became 3.8 GB."""
+    timeline = Timeline()
+    timeline.avro_commit(1, "x" * (MOST_BYTES + 1), codec="deflate")
+    assert max(map(len, timeline.files.values())) < 100_000
+    with pytest.raises(NoSchema, match="once it is decompressed"):
+        newest_schema(Timeline(), timeline)
+
+
+def test_a_commit_that_is_too_large_is_told() -> None:
+    timeline = Timeline(**{"20260101000000001.commit": b" " * (MOST_BYTES + 1)})
+    with pytest.raises(NoSchema, match="is too large"):
+        newest_schema(timeline, Timeline())

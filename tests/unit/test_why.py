@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator
-from contextlib import closing
+from contextlib import closing, nullcontext
 from itertools import pairwise
 from pathlib import Path
 from typing import Any
@@ -16,14 +16,16 @@ from hypothesis import strategies as st
 
 from pysync.errors import PysyncError
 from pysync.journal import Journal, Reader, Record
+from pysync.metastore.errors import MetastoreUnavailable
 from pysync.model.event import Kind
+from pysync.model.names import TableName
 from pysync.queue import ParkedTable
 from pysync.replay.drain import Drain
 from pysync.replay.hold import Hold
 from pysync.replay.ledger import Drop
 from pysync.replay.translate import Translator
 from pysync.sidecar.acts import recorded
-from pysync.sidecar.why import Why, why_offline
+from pysync.sidecar.why import EndsReader, Why, why_offline
 from pysync.sidecar.why.events import Seen, look
 from pysync.sidecar.why.facts import Facts, Spool
 from pysync.sidecar.why.lives import Rename, Span, life
@@ -31,6 +33,7 @@ from pysync.sidecar.why.reasons import reasons
 from tests.support import table, wait_until
 from tests.support.drains import Bench, FaultyDrain, create, create_database, drop, drop_database, rename
 from tests.support.events import event
+from tests.support.refreshing import Hms, Target
 
 # --- the names of an object
 
@@ -185,6 +188,8 @@ class Place:
         self.journal = Journal(directory / "journal.db", keep=1e12, max_bytes=10**9)
         self.listeners: list[dict[str, Any]] = []
         self.reader = Reader(self.journal.file)
+        self.source: Hms | None = None
+        self.target = Target()
         bench = self.bench
         bench.drain = Drain(
             bench.queue, bench.settings, Translator.of(bench.settings), bench.open_target, record=self.journal.append
@@ -198,7 +203,9 @@ class Place:
     def why(self, name: str, **request: Any) -> dict[str, Any]:
         self.journal.write()
         assert self.bench.drain is not None
-        asked = Why(self.bench.queue, {"dr": self.bench.drain}, self.reader, lambda: self.listeners)
+        source = (lambda: nullcontext(self.source)) if self.source else None
+        ends = EndsReader(source, lambda _: self.target)
+        asked = Why(self.bench.queue, {"dr": self.bench.drain}, self.reader, lambda: self.listeners, ends)
         return asked({"table": name, **request})
 
     def verdict(self, name: str) -> tuple[str, str]:
@@ -315,7 +322,7 @@ def test_names_are_told_apart_though_their_events_are_gone(tmp_path: Path) -> No
         journal.write()
         drain.queue.trim()
         assert drain.queue.size == 0
-        asked = Why(drain.queue, {drain.name: drain.drain}, Reader(journal.file), list)
+        asked = Why(drain.queue, {drain.name: drain.drain}, Reader(journal.file), list, EndsReader(None))
         assert asked({"table": "db.a"})["names"] == ["db.a"]
         for name in ("db.b", "crm.c"):
             assert asked({"table": name})["names"] == ["crm.c", "db.b", "db.a"]
@@ -418,3 +425,43 @@ def test_without_a_sidecar_the_journal_and_the_configuration_tell(place: Place) 
     assert asked("shop.a") == asked("dr_shop.b") == (["shop.b", "shop.a"], "applied")
     assert asked("shop.secret") == (["shop.secret"], "out_of_scope")
     assert asked("shop.none") == (["shop.none"], "unknown")
+
+
+# --- what both ends have now
+
+
+def test_of_what_nobody_has_seen_both_ends_are_asked(place: Place) -> None:
+    place.source = Hms("shop.orders", "shop.lines")
+    assert place.verdict("shop.orders") == ("only_at_source", "the source has shop.orders, and dr does not")
+    code, text = place.verdict("shop.ordres")
+    assert (code, text) == ("nowhere", "neither the source nor dr has shop.ordres; did you mean shop.orders?")
+    assert place.why("shop.ordres")["targets"][0]["reasons"][0]["hint"] == "pysync why shop.orders"
+    assert place.verdict("shup.lines")[1].endswith("did you mean shop.lines?")
+    assert place.verdict("xyz")[1] == "neither the source nor dr has xyz"
+
+
+def test_a_gap_is_no_reason_for_what_neither_end_or_each_end_has(place: Place) -> None:
+    place.bench.queue.gaps.open("a", "a listener was lost")
+    place.target.has("dr_shop.orders")
+    place.source = Hms("shop.orders", "shop.lines")
+    assert place.verdict("shop.orders") == ("at_both_ends", "the source and dr have shop.orders")
+    assert place.verdict("shop.none")[0] == "nowhere"
+    assert place.verdict("shop.lines")[0] == "gap_open", "it may be why the target does not have the table"
+    del place.source.found[TableName("shop", "orders")]
+    assert place.verdict("shop.orders")[0] == "gap_open"
+    codes = [it["code"] for it in place.why("shop.orders")["targets"][0]["reasons"]]
+    assert codes == ["gap_open", "only_at_target"]
+    del place.target.there.found[TableName("dr_shop", "orders")]
+    assert place.verdict("shop.orders")[0] == "nowhere"
+
+
+def test_a_source_that_cannot_be_read_leaves_it_unknown(place: Place) -> None:
+    place.source = Hms("shop.orders")
+    place.source.fails = MetastoreUnavailable("away")
+    assert place.verdict("shop.orders")[0] == "unknown"
+
+
+def test_a_name_may_be_in_backquotes(place: Place) -> None:
+    place.replay(create_database("shop"), create("shop.orders"))
+    assert place.verdict("`shop`.`orders`") == place.verdict("shop.orders")
+    assert place.verdict("`shop`.orders")[0] == "applied"

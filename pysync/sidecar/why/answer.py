@@ -14,9 +14,11 @@ from pysync.queue import EventQueue
 from pysync.replay.drain import Drain
 from pysync.replay.mapping import NameMapping
 from pysync.replay.order import database_of
+from pysync.replay.progress import State
 from pysync.replay.translate import Translator
 from pysync.sidecar.actions import query_of
 from pysync.sidecar.plans import parked_table
+from pysync.sidecar.why.ends import EndsReader
 from pysync.sidecar.why.events import Looked, Seen, look
 from pysync.sidecar.why.facts import Facts, Spool, gathered, rule_against
 from pysync.sidecar.why.lives import Span
@@ -26,6 +28,7 @@ from pysync.text import meant, quoted
 
 _MOST_RECORDS = 200
 _MOST_EVENTS = 100
+_SILENT = frozenset({State.WAITING, State.FAILING, State.DISABLED, State.STOPPED})
 _NOTHING = Looked((), 0, True)
 
 Request = Mapping[str, Any]
@@ -33,12 +36,16 @@ Request = Mapping[str, Any]
 
 @dataclass(frozen=True, slots=True)
 class Why:
-    """Answers `why` beside a running sidecar. `listeners` tells what `pysync status` has of them."""
+    """Answers `why` beside a running sidecar. `listeners` tells what `pysync status` has of them.
+
+    `ends` reads source and target.
+    """
 
     queue: EventQueue
     drains: Mapping[str, Drain]
     reader: Reader
     listeners: Callable[[], Sequence[Mapping[str, Any]]]
+    ends: EndsReader
 
     def __call__(self, request: Request) -> dict[str, Any]:
         """The answer, as in docs/journal.md. Raises PysyncError for a name that is none, or an unknown target."""
@@ -82,6 +89,10 @@ class Why:
         keyed = [replace(span, name=_order_key(mapping, span.name)) for span in spans]
         here = {"object": mapping.key(spans[0].name), "spans": keyed, "records": records}
         facts = gathered(self.queue, drain, self.reader, {**known, **here})
+        if facts.is_unknown:
+            answers = drain.progress.state not in _SILENT
+            ends = self.ends.read(drain.settings, facts.source, facts.object, target_answers=answers)
+            facts = replace(facts, ends=ends)
         return _target(facts, self._verified(drain.name, facts))
 
     def _verified(self, target: str, facts: Facts) -> dict[str, Any] | None:

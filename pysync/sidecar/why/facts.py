@@ -17,6 +17,7 @@ from pysync.replay.hold import Hold
 from pysync.replay.order import EVERYTHING, database_of
 from pysync.replay.parking import related
 from pysync.replay.policy import Policy
+from pysync.sidecar.why.ends import Ends
 from pysync.sidecar.why.events import Seen
 from pysync.sidecar.why.lives import Span
 
@@ -37,7 +38,7 @@ class Facts:
     `source` and `object` are its names at both ends. `rule` is the one that leaves it out, `ignored` the one by which
     the last event of it did not concern the target, though the object does. `suppresses_drops`: it may be gone at the
     source. `waiting` are the events of it that the target is not done with. `blocker` is what it waits behind, if it is
-    parked only for that.
+    parked only for that. `ends` is known only of an object that is `unknown` otherwise.
     """
 
     target: str
@@ -61,6 +62,12 @@ class Facts:
     last_event: Seen | None = None
     spools: Sequence[Spool] = ()
     gaps: Sequence[str] = field(default=())
+    ends: Ends = field(default=Ends())
+
+    @property
+    def is_unknown(self) -> bool:
+        """Whether neither the queue nor the journal has anything of it."""
+        return self.rule is None and not self.parked and not self.waiting and self.last is None and not self.ignored
 
     @property
     def last(self) -> Record | None:

@@ -7,7 +7,7 @@ from typing import Any
 
 from pysync.errors import PysyncError
 from pysync.journal import Query, Reader, Record
-from pysync.model.names import TableName, normalized
+from pysync.model.names import TableName, normalized, without_quotes
 from pysync.replay.mapping import NameMapping
 from pysync.sidecar.why.events import Looked
 from pysync.sidecar.why.lives import Rename, Span, life
@@ -20,7 +20,7 @@ _MOST_LOOKED = 50
 def asked_for(request: Mapping[str, Any]) -> str:
     """The name that is asked for: `db`, `db.table` or `db.function()`. Raises PysyncError for anything else."""
     name = request.get("table")
-    text = normalized(name) if isinstance(name, str) else ""
+    text = without_quotes(normalized(name)) if isinstance(name, str) else ""
     if not text or text.count(".") > 1 or not all(text.split(".")):
         raise PysyncError(f"{shortened(shown(name), 80)} is not the name of a table", "write db.table, or db")
     return text

@@ -40,7 +40,11 @@ def reasons(facts: Facts) -> list[Reason]:
     """What there is to say; never empty. The first is the verdict."""
     if facts.rule is not None:
         return [Reason("out_of_scope", f"{facts.source} is out of scope: {facts.rule}", "pysync plan --scope")]
-    found = [*_parked(facts), *_queued(facts), *_state(facts), *_on_its_way(facts)] or [_unknown(facts)]
+    found = [*_parked(facts), *_queued(facts), *_state(facts)]
+    on_its_way, ends = list(_on_its_way(facts)), list(_at_ends(facts))
+    # What may be on its way is the reason why only one end has it.
+    found += [*on_its_way, *ends] if facts.ends.at_source != facts.ends.at_target else [*ends, *on_its_way]
+    found = found or [_unknown(facts)]
     if not facts.waiting and facts.state == DISABLED:
         found.append(_disabled(facts, "no event of it waits"))
     elif facts.paused is not None and not facts.waiting:
@@ -146,6 +150,26 @@ def _on_its_way(facts: Facts) -> Iterator[Reason]:
         yield Reason(
             "gap_open", f"a gap is being closed, in which a change of it may be: {_short(gap)}", "pysync status"
         )
+
+
+def _at_ends(facts: Facts) -> Iterator[Reason]:
+    """Which of the ends has an object that neither the queue nor the journal knows."""
+    ends, name, is_table = facts.ends, facts.source, "." in facts.source and "(" not in facts.source
+    refresh, verify = (f"pysync refresh {name}", f"pysync verify {name} --target {facts.target}")
+    if ends.at_source is None or ends.at_target is None:
+        return
+    if ends.at_source and ends.at_target:
+        yield Reason("at_both_ends", f"the source and {facts.target} have {name}", verify if is_table else None)
+    elif ends.at_source:
+        text = f"the source has {name}, and {facts.target} does not"
+        yield Reason("only_at_source", text, refresh if is_table else None)
+    elif ends.at_target:
+        text = f"{facts.target} has {facts.object}, and the source does not have {name}"
+        yield Reason("only_at_target", text, verify if is_table else None)
+    else:
+        near = f"; did you mean {ends.near}?" if ends.near else ""
+        text = f"neither the source nor {facts.target} has {name}{near}"
+        yield Reason("nowhere", text, f"pysync why {ends.near}" if ends.near else None)
 
 
 def _unknown(facts: Facts) -> Reason:

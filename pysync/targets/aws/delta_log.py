@@ -7,6 +7,7 @@ may be a checksum file beside a commit, which has the metadata, too, and then on
 
 from __future__ import annotations
 
+import io
 import json
 import re
 from collections.abc import Iterable, Iterator
@@ -21,6 +22,12 @@ _FILE = re.compile(r"(\d{20})\.(crc|json|checkpoint\..*(?:json|parquet))")
 _ORDER = ("crc", "json")  # then checkpoints
 _MOST_VERSIONS = 1000
 """More commits than writers leave between two checkpoints."""
+MOST_BYTES = 32 * 1024 * 1024
+"""What is taken from a log at once: a line, or a schema. Its objects in memory may need ten times as much."""
+_MOST_IN_FILE = 16 * MOST_BYTES
+_COLUMN = "metaData.schemaString"
+DAMAGES = (ValueError, AttributeError, TypeError, KeyError, RecursionError, OverflowError)
+"""What reading damaged JSON raises."""
 
 
 class Files(Protocol):
@@ -42,7 +49,7 @@ def newest_schema(log: Files) -> str:
                 schema = _schema(log, name)
                 if schema is not None:
                     return schema
-    except (ValueError, AttributeError, TypeError, KeyError, RecursionError) as error:
+    except DAMAGES as error:
         raise NoSchema("it is damaged") from error
     raise NoSchema("it has no schema" if versions else "it is not there")
 
@@ -50,7 +57,7 @@ def newest_schema(log: Files) -> str:
 def _checkpoint(log: Files) -> str:
     """The beginning of the names of the last checkpoint, or of the first commit where none is known."""
     with _opened(log, _POINTER) as lines:
-        version = int(json.loads(b"".join(lines) or b'{"version": 0}')["version"])
+        version = int(json.loads(next(iter(lines), b'{"version": 0}'))["version"])
     return f"{version:020}"
 
 
@@ -93,22 +100,55 @@ def _of_parquet(log: Files, name: str) -> str | None:
         return None
     with content:
         try:
-            return _first(parquet.ParquetFile(content).iter_batches(columns=["metaData.schemaString"]))
+            # As a dictionary: a value that each row repeats would be in memory as many times as there are rows.
+            found = parquet.ParquetFile(content, read_dictionary=[_COLUMN])
+            _assert_bounded(name, _unpacked(found.metadata), MOST_BYTES)
+            return _first(found.iter_batches(columns=[_COLUMN]))
         except (ArrowException, OSError) as error:  # corrupt data is an OSError there
             raise NoSchema(f"its checkpoint {name} is damaged") from error
 
 
+def _unpacked(metadata: Any) -> int:
+    """The bytes that the schema's column has once it is decompressed."""
+    groups = (metadata.row_group(number) for number in range(metadata.num_row_groups))
+    columns = (group.column(number) for group in groups for number in range(group.num_columns))
+    return sum(it.total_uncompressed_size for it in columns if it.path_in_schema == _COLUMN)
+
+
 def _first(batches: Iterable[Any]) -> str | None:
-    rows = (row["metaData"] for batch in batches for row in batch.to_pylist())
-    return next((str(it["schemaString"]) for it in rows if it and it["schemaString"]), None)
+    for batch in batches:
+        found = batch.column(0).flatten()[0].drop_null()
+        if len(found):
+            return str(found[0].as_py())
+    return None
+
+
+def _assert_bounded(name: str, size: int, most: int) -> None:
+    """Raises NoSchema where a part of a file of the log is too large to read."""
+    if size > most:
+        raise NoSchema(f"its file {name} is too large: {size:,} bytes, and at most {most:,} are read")
+
+
+def bounded(name: str, content: IO[bytes], most: int = MOST_BYTES) -> IO[bytes]:
+    """The content, at its beginning. Raises NoSchema where it has more than `most` bytes. Reads nothing."""
+    size = content.seek(0, io.SEEK_END)
+    _assert_bounded(name, size, most)
+    content.seek(0)
+    return content
 
 
 @contextmanager
 def _opened(log: Files, name: str) -> Iterator[Iterable[bytes]]:
-    """The lines of a file; none if it is not there."""
+    """The lines of a file; none if it is not there. Raises NoSchema where the file or a line is too large."""
     content = log.open(name)
     if content is None:
         yield ()
         return
     with content:
-        yield content
+        yield _lines(name, bounded(name, content, _MOST_IN_FILE))
+
+
+def _lines(name: str, content: IO[bytes]) -> Iterator[bytes]:
+    while line := content.readline(MOST_BYTES + 1):
+        _assert_bounded(name, len(line), MOST_BYTES)
+        yield line

@@ -40,7 +40,7 @@ def columns_of(schema: str) -> list[Any]:
     try:
         fields = json.loads(schema)["fields"]
         return [_column(field) for field in fields]
-    except (ValueError, KeyError, TypeError, AttributeError, RecursionError) as error:
+    except (ValueError, KeyError, TypeError, AttributeError, RecursionError, OverflowError) as error:
         raise NoSchema("its schema is not one of Delta") from error
 
 

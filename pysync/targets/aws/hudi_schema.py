@@ -39,7 +39,7 @@ def columns_of(schema: str) -> list[Any]:
     try:
         found = json.loads(schema)
         return [_column(field) for field in found["fields"] if not str(field["name"]).startswith(_OWN)]
-    except (ValueError, KeyError, TypeError, AttributeError, RecursionError) as error:
+    except (ValueError, KeyError, TypeError, AttributeError, RecursionError, OverflowError) as error:
         raise NoSchema("its schema is not one of Avro") from error
 
 

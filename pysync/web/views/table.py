@@ -10,8 +10,8 @@ from pysync.web.views.actions import Row, row_of
 from pysync.web.views.tones import BAD, GOOD, IDLE, WARN, worst
 
 _REASONS = {
-    "applied": GOOD,
-    **dict.fromkeys(("waiting", "in_spool", "paused", "brake", "target_away", "gap_open"), WARN),
+    **dict.fromkeys(("applied", "at_both_ends"), GOOD),
+    **dict.fromkeys(("waiting", "in_spool", "paused", "brake", "target_away", "gap_open", "only_at_source"), WARN),
     "disabled": IDLE,
     **dict.fromkeys(("parked", "foreign"), BAD),
 }
