@@ -176,8 +176,10 @@ def test_another_event_of_the_same_creation_is_no_difference_and_another_creatio
         (table(("a:bigint", "b:date")), table(("a:int", "b:date")), DATES),
         (table(serde=PARQUET), table(), "a new serde or format"),
         (table(inputFormat="org.example.Other"), table(), "a new serde or format"),
-        (table(bucketCols=["a"], numBuckets=4), table(), "new buckets"),
-        (table(bucketCols=["a"], numBuckets=4), table(bucketCols=["a"], numBuckets=8), "new buckets"),
+        (table(bucketCols=["a"], numBuckets=4), table(), "buckets"),
+        (table(bucketCols=["a"], numBuckets=4), table(bucketCols=["a"], numBuckets=8), "buckets"),
+        (table(), table(sortCols=[hive.Order("a", 1)]), "the sort order in buckets"),
+        (table(), table(skewedInfo=hive.SkewedInfo(["a"], [["1"]], {})), "skewed values"),
         (table(parameters={"x": "y" * 270_000}), table(), TOO_LONG),
     ],
 )  # fmt: skip
@@ -392,6 +394,38 @@ def test_what_a_partition_has_of_its_own_is_left_over_and_counted():
         "statistics (partitions: 2)",
     ]
     assert len(decision.needed) == 3
+
+
+STORAGE_OF_ITS_OWN = [
+    ({"numBuckets": 4, "bucketCols": ["a"]}, {}, "buckets", True),
+    ({"sortCols": [hive.Order("a", 1)]}, {}, "the sort order in buckets", True),
+    ({"sortCols": [hive.Order("a", 1)]}, {"sortCols": [hive.Order("a", 0)]}, "the sort order in buckets", True),
+    ({"skewedInfo": hive.SkewedInfo(["a"], [["1"]], {})}, {}, "skewed values", True),
+    ({"storedAsSubDirectories": True}, {}, "stored as subdirectories", True),
+    ({"compressed": True}, {}, "compressed", False),
+    ({"parameters": {"x": "y"}}, {}, "storage parameters", False),
+    # What a statement does not bring, no reader takes for true.
+    ({}, {"numBuckets": 4, "bucketCols": ["a"]}, "buckets", True),
+    ({}, {"sortCols": [hive.Order("a", 1)]}, "the sort order in buckets", False),
+    ({}, {"skewedInfo": hive.SkewedInfo(["a"], [["1"]], {})}, "skewed values", False),
+    ({}, {"storedAsSubDirectories": True}, "stored as subdirectories", False),
+    ({}, {"compressed": True}, "compressed", False),
+]
+
+
+@pytest.mark.parametrize(("of_table", "of_partition", "what", "needed"), STORAGE_OF_ITS_OWN)
+def test_what_an_added_partition_would_inherit_wrongly_is_left_over(of_table, of_partition, what, needed):
+    keyed = deepcopy(KEYED)
+    vars(keyed.sd).update(of_table)
+    plain = {name: getattr(KEYED.sd, name) for name in of_table}
+    wanted = [partition("a", "1", of=KEYED, **{**plain, **of_partition})]
+    catalog = HiveCatalog(tables={"db.t": deepcopy(keyed)}, partitions={"db.t": {}})
+    added = put(wanted, of=keyed)
+    catalog.run(added.statements[0])
+    there = [STORE.as_kept(it, keyed) for it in catalog.partitions["db.t"].values()]
+    for decision in (added, put(wanted, there, of=keyed)):
+        assert [(it.what, it.harmless) for it in decision.leftovers] == [(f"{what} (partitions: 1)", not needed)]
+    assert put(wanted, wanted, of=keyed).is_nothing
 
 
 def test_another_location_is_a_statement_each_up_to_some():

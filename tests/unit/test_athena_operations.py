@@ -269,6 +269,20 @@ def test_partitions_are_put_by_statements_but_for_those_that_cannot_be_said(sour
         assert absent == ([[DEFAULT_PARTITION]] if glue_api != "never" else [])
 
 
+@pytest.mark.parametrize("glue_api", ["when-needed", "never"])
+def test_what_a_partition_must_not_inherit_is_put_right_by_the_glue_api(glue_api):
+    bench, keyed = Bench(glue_api=glue_api), plain(keys=["k"])
+    part = plain_partition(keyed, "1")
+    keyed.sd.bucketCols, keyed.sd.numBuckets, keyed.sd.sortCols = ["a"], 4, [hive.Order("a", 1)]
+    bench.catalog.tables["db.t"], bench.catalog.partitions["db.t"] = keyed, {}
+    if glue_api == "never":
+        with pytest.raises(Rejected, match=r"buckets \(partitions: 1\); the sort order in buckets \(partitions: 1\)"):
+            bench.target.store.put_partitions(keyed, [part], [])
+    else:
+        bench.target.store.put_partitions(keyed, [part], [])
+        assert bench.glue.applied == [("put_partitions", "db.t")]
+
+
 def test_partitions_that_are_as_wanted_are_no_conflict_whosever_they_are(source):
     """So the echo of a change comes to rest. Hive has put the serde's default format there, which nobody asked for."""
     bench, keyed = Bench(on_conflict="park"), plain(keys=["k"])

@@ -55,6 +55,17 @@ def test_glue():
     assert allowed("glue", "athena") == set()
 
 
+def test_the_tags_of_lake_formation():
+    """No statement writes them."""
+    calls = called("lakeformation", "glue", "aws")
+    assert {mode: allowed(mode, "lakeformation") for mode in POLICY} == {
+        "glue": calls,
+        "athena": calls,
+        "athena-never": set(),
+    }
+    assert calls == {"AddLFTagsToResource", "GetResourceLFTags"}
+
+
 def test_athena():
     assert allowed("athena", "glue") == GLUE | BY_STATEMENTS
     assert allowed("athena", "athena") == BY_PYATHENA | called("athena", "athena")
@@ -75,7 +86,10 @@ def test_nothing_is_allowed_for_everything(mode):
     for statement in POLICY[mode]["Statement"]:
         assert statement["Effect"] == "Allow"
         assert not [action for action in statement["Action"] if "*" in action]
-        assert "*" not in statement["Resource"]
+        # For the calls of Lake Formation IAM knows no other resource.
+        is_narrow = not all(action.startswith("lakeformation:") for action in statement["Action"])
+        assert statement["Resource"] == ["*"] or is_narrow
+        assert "*" not in statement["Resource"] or not is_narrow
         assert not {"s3:DeleteObject", "iam:PassRole"} & set(statement["Action"]), "no file is ever deleted"
     sids = [statement["Sid"] for statement in POLICY[mode]["Statement"]]
     assert len(set(sids)) == len(sids)

@@ -12,7 +12,7 @@ import pytest
 
 from pysync.targets.athena.settings import AthenaSettings
 from pysync.targets.aws import rights
-from pysync.targets.aws.rights import by_the_api, simulated
+from pysync.targets.aws.rights import by_the_api, of_logs, simulated
 from pysync.targets.aws.session import provide
 from pysync.targets.aws.settings import AwsSettings
 from pysync.targets.base import ChecksRights, Forbidden
@@ -59,7 +59,7 @@ class World:
         provide(self.settings, iam=self.iam, sts=sts, glue=glue)
 
     def asks(self, *there: str) -> str:
-        return simulated(self.settings, by_the_api(self.settings), there)
+        return simulated(self.settings, (*by_the_api(self.settings), *of_logs(self.settings)), there)
 
     @property
     def arns(self) -> set[str]:
@@ -73,9 +73,14 @@ def actions(mode: str, service: str, *without: str) -> set[str]:
 
 def test_the_calls_are_those_of_the_policy() -> None:
     plain = World().settings
-    rich = World(statistics="columns", partition_indexes={"a.b": [["c"]]}).settings
+    rich = World(
+        statistics="columns", partition_indexes={"a.b": [["c"]]}, lf_tags={"a": {"b": "c"}}, log_schemas_every="1h"
+    ).settings
     assert set(by_the_api(plain)) == actions("glue", "glue", "ColumnStatistics", "PartitionIndexes")
-    assert set(by_the_api(rich)) == actions("glue", "glue")
+    assert {*by_the_api(rich), *of_logs(rich)} == {
+        action for service in ("glue", "lakeformation", "s3") for action in actions("glue", service)
+    }
+    assert of_logs(plain) == ()
     assert {*rights.READS, *rights.BY_STATEMENTS} == actions("athena-never", "glue")
     assert set(rights.STATEMENTS) == actions("athena", "athena")
 
@@ -113,6 +118,16 @@ def test_many_are_not_listed() -> None:
         ({"include": ["Sales.*", "crm*"], "databases": {"sales": "lake_sales"}}, ("x",), {"lake_sales"}),
         ({"policy": "hr.'a.*'"}, ("x",), {"hr"}),
         ({"include": ["s*"]}, ("x",), {"x"}),
+        (
+            {
+                "policies": [
+                    {"name": "a", "include": ["a.*"]},
+                    {"name": "b", "policy": "b", "databases": {"b": "lake_b"}},
+                ]
+            },
+            ("x",),
+            {"a", "lake_b"},
+        ),
     ],
 )
 def test_the_databases_of_the_settings_are_tried_first(values: Any, there: Any, tried: set[str]) -> None:
@@ -161,6 +176,37 @@ def test_where_iam_cannot_be_asked_it_says_so(code: str) -> None:
 @pytest.mark.parametrize("arn", ["arn:aws:iam::123456789012:root", "arn:aws:sts::123456789012:federated-user/x"])
 def test_a_caller_without_policies_of_its_own_is_not_tested(arn: str) -> None:
     assert World(arn=arn).asks("a") == f"rights not tested: {arn} is no user or role"
+
+
+def test_the_tags_of_lake_formation_are_tested_for_everything() -> None:
+    """IAM knows no narrower resource for them."""
+    world = World(lambda call, arn: not call.startswith("lakeformation:") or arn != "*", lf_tags={"a": {"b": "c"}})
+    with pytest.raises(Forbidden, match="lakeformation:AddLFTagsToResource, lakeformation:GetResourceLFTags;"):
+        world.asks("a")
+    assert World(lf_tags={"a": {"b": "c"}}).asks("a").endswith("all 24 calls")
+
+
+LOGS = {"log_schemas_every": "1h", "locations": {"hdfs://nn/wh": "s3a://lake/wh/", "hdfs://nn/old": "s3://old"}}
+
+
+def test_the_logs_of_tables_are_tested_in_the_buckets_of_the_locations() -> None:
+    world = World(**LOGS)
+    assert world.asks("a").endswith("all 24 calls")
+    assert {arn for arn in world.arns if ":s3:" in arn} == {
+        "arn:aws:s3:::lake",
+        "arn:aws:s3:::lake/wh/pysync/_delta_log/pysync",
+        "arn:aws:s3:::lake/wh/pysync/.hoodie/pysync",
+        "arn:aws:s3:::old",
+        "arn:aws:s3:::old/pysync/_delta_log/pysync",
+        "arn:aws:s3:::old/pysync/.hoodie/pysync",
+    }
+    with pytest.raises(Forbidden, match="s3:GetObject;"):
+        World(lambda call, _: call != "s3:GetObject", **LOGS).asks("a")
+
+
+def test_rights_for_buckets_that_nobody_names_are_said_to_be_untested() -> None:
+    said = World(lambda call, _: not call.startswith("s3:"), log_schemas_every="1h").asks("a")
+    assert said.endswith("all 22 calls; not tested, as locations has no bucket: s3:GetObject, s3:ListBucket")
 
 
 def test_a_target_tells_of_its_rights() -> None:

@@ -9,7 +9,7 @@ from typing import Any
 from pysync.targets.athena import statements as ddl
 from pysync.targets.athena.decision import Decision, Leftover, Properties
 from pysync.targets.athena.quoting import UnsayableError
-from pysync.targets.athena.tables import same_columns, same_format, same_location
+from pysync.targets.athena.tables import same_columns, same_format, same_location, storage_leftovers
 
 MOST_MOVES = 10
 """How many locations statements set, one partition each; beyond that the Glue API does a hundred in one call."""
@@ -65,6 +65,7 @@ def _beyond(item: Any, storage: Any, parameters: Mapping[str, str]) -> Iterator[
         yield Leftover("columns that differ from those of the table")
     if not same_format(item.sd, storage):
         yield Leftover("a serde or format that differs from that of the table")
+    yield from storage_leftovers(item.sd, storage)
     properties = Properties.between(item.parameters, parameters)
     if properties.changed or properties.removed:
         yield Leftover("parameters")

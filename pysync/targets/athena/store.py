@@ -21,7 +21,7 @@ from pysync.targets.athena.settings import PRIMARY, AthenaSettings
 from pysync.targets.athena.tables import decide_database, decide_table, same_columns, unsayable
 from pysync.targets.athena.trial import tried
 from pysync.targets.aws.inputs import OWNER_KEYS
-from pysync.targets.aws.rights import BY_STATEMENTS, READS, STATEMENTS, by_the_api, simulated
+from pysync.targets.aws.rights import BY_STATEMENTS, READS, STATEMENTS, by_the_api, of_logs, simulated
 from pysync.targets.base import MissingDatabase, Rejected
 from pysync.targets.diff import same
 from pysync.targets.glue.handles import Input
@@ -79,7 +79,7 @@ class AthenaStore(Store):
     def check_rights(self) -> str:
         """By a statement that only reads, and as IAM simulates those of statements, and what Athena calls for them."""
         by_api = READS if self._changer.only_ddl else by_the_api(self._aws)
-        calls = {*STATEMENTS, *BY_STATEMENTS, *by_api}
+        calls = {*STATEMENTS, *BY_STATEMENTS, *by_api, *of_logs(self._aws)}
         by_iam = simulated(self._aws, calls, self.databases(), self._aws.work_group or PRIMARY)
         return f"{tried(self._aws)}; {by_iam}"
 

@@ -185,29 +185,40 @@ def _as_created(wanted: Any) -> Any:
 
 def _beyond(wanted: Any, there: Any) -> Iterator[Leftover]:
     """What differs and is in no statement on a table that exists; properties are not looked at."""
-    mine, its = wanted.sd, there.sd
     yield from _owner(wanted.owner, there.owner)
-    if not same_format(mine, its):
+    if not same_format(wanted.sd, there.sd):
         yield Leftover("a new serde or format")
-    if _buckets(mine) != _buckets(its):
-        yield Leftover("new buckets")
     if not _same_key_types(wanted, there):
         yield Leftover("the type of a partition key")
     elif not same_columns(wanted.partitionKeys, there.partitionKeys):
         yield Leftover("the comment of a partition key", harmless=True)
-    aspects = {
-        "the retention": (wanted.retention, there.retention),
-        "the sort order in buckets": (mine.sortCols, its.sortCols),
-        "skewed values": (_skew(mine), _skew(its)),
-        "compressed": (mine.compressed, its.compressed),
-        "storage parameters": (mine.parameters, its.parameters),
-        "stored as subdirectories": (mine.storedAsSubDirectories, its.storedAsSubDirectories),
-        "the name of the serde": (mine.serdeInfo.name, its.serdeInfo.name),
+    # A retention that is not set at the source may be anything at the target.
+    if wanted.retention and wanted.retention != there.retention:
+        yield Leftover("the retention", harmless=True)
+    yield from storage_leftovers(wanted.sd, there.sd)
+
+
+def storage_leftovers(wanted: Any, there: Any) -> Iterator[Leftover]:
+    """How two storages differ beyond columns, location and format, which no statement on an existing object says.
+
+    What a reader would take for true of files of which it is not is not harmless. A partition that a statement adds has
+    all of it from its table.
+    """
+    if _buckets(wanted) != _buckets(there):
+        yield Leftover("buckets")
+    of_files = {
+        "the sort order in buckets": (wanted.sortCols, there.sortCols),
+        "skewed values": (_skew(wanted), _skew(there)),
+        "stored as subdirectories": (wanted.storedAsSubDirectories, there.storedAsSubDirectories),
     }
-    for what, (one, other) in aspects.items():
-        # What is not set at the source may be anything at the target.
-        if one and one != other:
-            yield Leftover(what, harmless=True)
+    others = {
+        "compressed": (wanted.compressed, there.compressed),
+        "storage parameters": (wanted.parameters, there.parameters),
+        "the name of the serde": (wanted.serdeInfo.name, there.serdeInfo.name),
+    }
+    for what, (mine, its) in {**of_files, **others}.items():
+        if (mine or None) != (its or None):
+            yield Leftover(what, harmless=what in others or not its)
 
 
 def _owner(wanted: str | None, there: str | None) -> list[Leftover]:

@@ -8,15 +8,18 @@ from __future__ import annotations
 
 import re
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any
 
 from botocore.exceptions import ClientError
 
 from pysync.errors import PysyncError
 from pysync.targets.aws.errors import classified
+from pysync.targets.aws.limits import s3_location
 from pysync.targets.aws.session import client
 from pysync.targets.aws.settings import AwsSettings
 from pysync.targets.base import Forbidden
+from pysync.targets.settings import TargetSettings
 from pysync.text import count, one_line
 
 READS = (
@@ -33,6 +36,8 @@ INDEXES = ("glue:CreatePartitionIndex", "glue:GetPartitionIndexes")
 STATISTICS = tuple(
     f"glue:{verb}ColumnStatisticsFor{of}" for verb in ("Delete", "Get", "Update") for of in ("Partition", "Table")
 )
+TAGS = ("lakeformation:AddLFTagsToResource", "lakeformation:GetResourceLFTags")
+LOGS = ("s3:GetObject", "s3:ListBucket")
 BY_STATEMENTS = (
     *("glue:BatchCreatePartition", "glue:BatchDeletePartition", "glue:CreateDatabase", "glue:CreatePartition"),
     *("glue:CreateTable", "glue:DeleteDatabase", "glue:DeletePartition", "glue:DeleteTable", "glue:UpdateDatabase"),
@@ -50,7 +55,8 @@ STATEMENTS = (
     "athena:StopQueryExecution",
 )
 
-_MOST = 10  # databases that are tried
+_S3 = "s3://"
+_MOST = 10  # databases, or directories, that are tried
 _SHOWN = 8
 _LONGEST = 200
 _ASSUMED = re.compile(r"arn:(?P<partition>[a-z-]+):sts::(?P<account>\d{12}):assumed-role/(?P<role>[^/]+)/.*")
@@ -59,62 +65,98 @@ _IDENTITY = re.compile(r"arn:(?P<partition>[a-z-]+):(?:iam|sts)::(?P<account>\d{
 
 def by_the_api(settings: AwsSettings) -> tuple[str, ...]:
     """The calls of a target that writes by the Glue API."""
-    statistics = STATISTICS if settings.statistics != "off" else ()
-    return (*READS, *WRITES, *(INDEXES if settings.partition_indexes else ()), *statistics)
+    extras = (*(INDEXES if settings.partition_indexes else ()), *(TAGS if settings.lf_tags else ()))
+    return (*READS, *WRITES, *extras, *(STATISTICS if settings.statistics != "off" else ()))
+
+
+def of_logs(settings: AwsSettings) -> tuple[str, ...]:
+    """The calls of a target that reads the logs of Delta and Hudi tables."""
+    return LOGS if settings.log_schemas_every is not None else ()
 
 
 def simulated(settings: AwsSettings, calls: Collection[str], there: Iterable[str], work_group: str = "") -> str:
     """What IAM says of these calls, in a few words; also if it could not be asked. Raises Forbidden if it denies some.
 
-    `there` are the databases of the catalog.
+    `there` are the databases of the catalog. The buckets are those of the locations that the settings name.
     """
     try:
         with classified("IAM cannot simulate the rights", reading=True):
             caller, account, partition = _caller(settings)
-            place = _Place(partition, client(settings, "glue").meta.region_name, settings.catalog_id or account)
-            resources = place.resources(calls, _databases(settings, there), work_group)
-            denied = sorted(set(calls) - set(_allowed(settings, caller, resources)))
+            region, owner = client(settings, "glue").meta.region_name, settings.catalog_id or account
+            place = _Place(partition, region, owner, _databases(settings, there), _directories(settings), work_group)
+            resources = place.resources(calls)
+            untested = sorted(resources.pop((), ()))
+            tested = set(calls) - set(untested)
+            denied = sorted(tested - set(_allowed(settings, caller, resources)))
     except PysyncError as error:
         return f"rights not tested: {one_line(error.message, _LONGEST)}"
     if denied:
         shown = ", ".join(denied[:_SHOWN]) + (f" and {len(denied) - _SHOWN} more" if len(denied) > _SHOWN else "")
         raise Forbidden(f"IAM denies {caller}: {shown}", "grant the rights in conf/iam-policy.json")
-    return f"IAM allows {caller} all {count(len(calls), 'call')}"
+    rest = f"; not tested, as locations has no bucket: {', '.join(untested)}" if untested else ""
+    return f"IAM allows {caller} all {count(len(tested), 'call')}{rest}"
 
 
+@dataclass(frozen=True, slots=True)
 class _Place:
-    """One catalog's resources in IAM's words."""
+    """The resources of a target in IAM's words. `directories` are bucket and path, with a slash between them."""
 
-    def __init__(self, partition: str, region: str, account: str) -> None:
-        self._glue = f"arn:{partition}:glue:{region}:{account}:"
-        self._athena = f"arn:{partition}:athena:{region}:{account}:"
+    partition: str
+    region: str
+    account: str
+    databases: Sequence[str]
+    directories: Sequence[str]
+    work_group: str
 
-    def resources(
-        self, calls: Iterable[str], databases: Sequence[str], work_group: str
-    ) -> Mapping[tuple[str, ...], list[str]]:
-        """The calls by the resources that they are about."""
+    def resources(self, calls: Iterable[str]) -> dict[tuple[str, ...], list[str]]:
+        """The calls by the resources that they are about; by none if the settings do not name them."""
         found: dict[tuple[str, ...], list[str]] = {}
         for call in calls:
-            found.setdefault(self._of(call, databases, work_group), []).append(call)
+            found.setdefault(self._of(call), []).append(call)
         return found
 
-    def _of(self, call: str, databases: Sequence[str], work_group: str) -> tuple[str, ...]:
-        if call.startswith("athena:"):
-            return (f"{self._athena}workgroup/{work_group}",)
-        if call == "glue:GetDatabases":
-            return (f"{self._glue}catalog",)
-        if call.endswith("Database"):
-            return tuple(f"{self._glue}database/{name}" for name in databases)
-        kind = "userDefinedFunction" if "UserDefinedFunction" in call else "table"
-        return tuple(f"{self._glue}{kind}/{name}/pysync" for name in databases)
+    def _of(self, call: str) -> tuple[str, ...]:
+        service, _, name = call.partition(":")
+        if service == "lakeformation":  # IAM knows no narrower resource
+            return ("*",)
+        if service == "athena":
+            return (f"arn:{self.partition}:athena:{self.region}:{self.account}:workgroup/{self.work_group}",)
+        if service == "s3":
+            return tuple(f"arn:{self.partition}:s3:::{it}" for it in self._in_s3(name))
+        glue = f"arn:{self.partition}:glue:{self.region}:{self.account}:"
+        if name == "GetDatabases":
+            return (f"{glue}catalog",)
+        if name.endswith("Database"):
+            return tuple(f"{glue}database/{it}" for it in self.databases)
+        kind = "userDefinedFunction" if "UserDefinedFunction" in name else "table"
+        return tuple(f"{glue}{kind}/{it}/pysync" for it in self.databases)
+
+    def _in_s3(self, name: str) -> Iterable[str]:
+        """The buckets, or files in the logs of tables."""
+        if name == "ListBucket":
+            return dict.fromkeys(it.partition("/")[0] for it in self.directories)
+        return (f"{it}/pysync/{log}/pysync" for it in self.directories for log in ("_delta_log", ".hoodie"))
 
 
 def _databases(settings: AwsSettings, there: Iterable[str]) -> Sequence[str]:
     """The databases to try: those that the settings name, else those that are there."""
-    patterns = [*settings.include, *filter(None, [settings.policy])]
-    names = [pattern.split(".")[0].strip().lower() for pattern in patterns]
-    named = [settings.databases.get(name, name) for name in names if not set("*?[") & set(name)]
+    named = [name for _, each in settings.each_policy() for name in _named(each)]
     return (list(dict.fromkeys(named)) or sorted(there) or ["default"])[:_MOST]
+
+
+def _named(settings: TargetSettings) -> Iterator[str]:
+    """The names at the target of the databases that the settings of a policy name without a pattern."""
+    for pattern in (*settings.include, *filter(None, [settings.policy])):
+        name = pattern.split(".")[0].strip().lower()
+        if not set("*?[") & set(name):
+            yield settings.databases.get(name, name)
+
+
+def _directories(settings: AwsSettings) -> Sequence[str]:
+    """The directories on S3 to try, without the scheme."""
+    places = [s3_location(it) for _, each in settings.each_policy() for it in each.locations.values()]
+    found = [it.removeprefix(_S3).rstrip("/") for it in places if it.startswith(_S3)]
+    return list(dict.fromkeys(found))[:_MOST]
 
 
 def _caller(settings: AwsSettings) -> tuple[str, str, str]:

@@ -21,7 +21,7 @@ from pysync.model.names import TableName, normalized, partition_name, partition_
 from pysync.model.table_formats import data_location
 from pysync.targets.aws.errors import INVALID, NOT_FOUND, RACES, classified, code, of_code
 from pysync.targets.aws.inputs import partition_values as kept_values
-from pysync.targets.aws.rights import by_the_api, simulated
+from pysync.targets.aws.rights import by_the_api, of_logs, simulated
 from pysync.targets.aws.session import client, tell_calls
 from pysync.targets.aws.translate import translated
 from pysync.targets.base import MissingDatabase, Rejected, Unavailable
@@ -99,7 +99,7 @@ class GlueStore(Store):
 
     def check_rights(self) -> str:
         """As IAM simulates them."""
-        return simulated(self._glue, by_the_api(self._glue), self.databases())
+        return simulated(self._glue, (*by_the_api(self._glue), *of_logs(self._glue)), self.databases())
 
     def close(self) -> None:
         """Close idle connections."""
