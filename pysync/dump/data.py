@@ -32,12 +32,16 @@ _DIGITS = 40
 
 @dataclass(frozen=True, slots=True)
 class PageLine:
-    """Comes before the files of a page of partitions, or of a table without partitions; `missing` are locations."""
+    """Comes before the files of a page of partitions, or of a table without partitions.
+
+    `missing` are locations that the source does not have, `left_out` those that are not below the dump's prefixes.
+    """
 
     database: str
     table: str
     page: int
     missing: tuple[str, ...] = ()
+    left_out: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,7 +79,8 @@ def stored(directory: Path, name: TableName, location: str) -> list[FileLine]:
 def to_bytes(page: PageLine, files: Sequence[FileLine]) -> tuple[bytes, Counts]:
     """A page as lines of JSON, and what is in it."""
     lines = [json.dumps(asdict(page)), *(json.dumps(asdict(it)) for it in files)]
-    counts = Counts(files=len(files), data_bytes=sum(it.bytes for it in files), missing=len(page.missing))
+    data_bytes, left_out = sum(it.bytes for it in files), len(page.left_out)
+    counts = Counts(files=len(files), data_bytes=data_bytes, missing=len(page.missing), left_out=left_out)
     return "".join(f"{line}\n" for line in lines).encode(), counts
 
 

@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from pysync.dump.data import FileLine, check, lines_of
+from pysync.dump.data import FileLine, PageLine, check, lines_of
 from pysync.dump.manifest import Manifest, Piece, read_manifest
 from pysync.dump.pieces import MANIFEST, UNFINISHED, read_piece
 from pysync.dump.record import DumpDamaged, Record, What, records
@@ -128,6 +128,14 @@ def indexed(directory: Path, manifest: Manifest, tell: Tell = lambda *_: None) -
         done += piece.bytes
         tell(done, total)
     return dump
+
+
+def left_out(directory: Path, manifest: Manifest) -> Iterator[tuple[TableName, str]]:
+    """The tables and locations whose data files are not in a dump, as they are not below its prefixes."""
+    for piece in manifest.pieces:
+        if piece.counts.left_out:
+            pages = (it for it in lines_of(read_piece(directory, piece)) if isinstance(it, PageLine))
+            yield from ((TableName(it.database, it.table), location) for it in pages for location in it.left_out)
 
 
 def _check_data(dump: Dump, tell: Tell) -> None:

@@ -170,7 +170,8 @@ def _unfinished(directory: Path, wanted: Manifest) -> Manifest:
 
 
 def _asked(manifest: Manifest) -> tuple[object, ...]:
-    return manifest.source, manifest.within, manifest.replaces, manifest.since, manifest.files
+    scope = manifest.source, manifest.within, manifest.replaces, manifest.since
+    return *scope, manifest.files, manifest.data_under
 
 
 def _whole(directory: Path, pieces: Iterable[Piece]) -> Iterator[Piece]:
