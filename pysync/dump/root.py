@@ -18,6 +18,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from pysync.dump.data import DATA
+from pysync.dump.files import reading
 from pysync.dump.manifest import read_manifest
 from pysync.dump.pieces import LOCK, MANIFEST, UNFINISHED, is_of_dump
 from pysync.dump.record import DumpDamaged
@@ -51,8 +52,8 @@ def new_directory(root: Path, name: str) -> Path:
 def held(directory: Path) -> Iterator[None]:
     """Keep a dump from being removed while the block runs. Raises PysyncError if it is just being removed."""
     try:
-        file = (directory / MANIFEST).open("rb")
-    except OSError:
+        file = reading(directory / MANIFEST)
+    except (OSError, DumpDamaged):
         # There is nothing to hold; opening the dump tells that better.
         yield
         return
