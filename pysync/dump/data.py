@@ -32,7 +32,7 @@ _AT_ONCE = 1000  # files: `pool.map` makes a future of each at once
 _BLOCK = 1024 * 1024
 _DIGITS = 40
 _PLACE_PARTS = 3
-_PLACED = re.compile(rf"{DATA}/[0-9a-f]{{2}}/[0-9a-f]{{{_DIGITS}}}/.", re.DOTALL)
+_PLACED = re.compile(rf"{DATA}/[0-9a-f]{{2}}/[0-9a-f]{{{_DIGITS}}}({re.escape(PART)})?/.", re.DOTALL)
 _OTHER = "a directory of a dump contains nothing else: move the file away, or copy the dump again"
 
 
@@ -144,11 +144,16 @@ def refuse_unlisted(directory: Path, names: Collection[str], places: Mapping[str
             raise DumpDamaged(f"{path}{beside} is not part of the dump", _OTHER)
 
 
+def is_data_file(path: str) -> bool:
+    """Whether a dump, finished or not, may have a data file here; `path` is relative to it."""
+    return _PLACED.match(path) is not None
+
+
 def _place(data: str) -> str:
     """The place in which a listed file is. Raises DumpDamaged for one that is in none."""
     parts = data.split("/")
     # A list that was tampered with must not have us read files outside of the dump.
-    if _PLACED.match(data) is None or not {"", ".", ".."}.isdisjoint(parts):
+    if not is_data_file(data) or not {"", ".", ".."}.isdisjoint(parts):
         raise DumpDamaged(f"the data file {quoted(data)} is outside of the dump", "copy the dump again")
     return "/".join(parts[:_PLACE_PARTS])
 

@@ -28,7 +28,7 @@ MANIFEST = "manifest.json"
 UNFINISHED = "unfinished.json"
 LOCK = "lock"
 _PART = ".part"
-_OURS = re.compile(r"[a-z]+-[0-9]{6}\.[a-z]+(\.part)?")
+_OURS = re.compile(r"(metadata-[0-9]{6}\.records|files-[0-9]{6}\.jsonl)(\.part)?")
 
 PIECE_BYTES = 16 * 1024 * 1024
 """The size at which a file is finished; it may be longer by a record."""
