@@ -5,6 +5,7 @@ from __future__ import annotations
 import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from itertools import islice
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
@@ -13,13 +14,13 @@ from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn
 
 from pysync import logs
-from pysync.cli.arguments import choice, number, path
+from pysync.cli.arguments import choice, line, number, path
 from pysync.cli.bootstrap import shown
 from pysync.cli.bootstrap_progress import is_in_vain, left_out
 from pysync.cli.load_plan import print_plans
 from pysync.cli.output import AsJson, ConfigFile, chosen, one_target, print_json, progress, say
 from pysync.config import Config, load_config
-from pysync.dump.index import Dump, open_dump
+from pysync.dump.index import Dump, left_out, open_dump
 from pysync.dump.manifest import Counts, Manifest, Within
 from pysync.dump.root import held
 from pysync.dump.scope import scope_of
@@ -28,6 +29,8 @@ from pysync.jobs.dumping import Wanted, dump_once
 from pysync.jobs.load_plan import load_plans
 from pysync.jobs.loading import Loaded, load_once
 from pysync.text import count
+
+_MOST = 20
 
 Directory = Annotated[
     Path,
@@ -92,6 +95,17 @@ Files = Annotated[
     ),
 ]
 
+DataUnder = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--data-under",
+        metavar="PREFIX",
+        parser=line,
+        help="With --files copy: take data files only below this location of the source. May be repeated. Default: "
+        "what the targets map, the keys of locations.",
+    ),
+]
+
 
 def register(app: typer.Typer) -> None:
     """Add these commands to `app`."""
@@ -109,6 +123,7 @@ def dump(
     to: To = None,
     limit: Limit = None,
     files: Files = "none",
+    data_under: DataUnder = None,
     as_json: AsJson = False,
 ) -> None:
     """Export the metadata of the source to DIRECTORY. pysync load imports it where the source cannot be reached.
@@ -121,13 +136,14 @@ def dump(
     changed since are dumped (the source needs a notification log for that). Drops are part of both kinds of dump.
 
     With --files copy, DIRECTORY also holds the data files, compared byte for byte with the source. pysync load puts
-    them into the locations of its targets.
+    them into the locations of its targets. Only files below the locations that the targets map (or --data-under) are
+    taken; the others are named.
 
     An example: docs/dump.md. Exit code 1 if the source cannot be read, 2 for wrong arguments.
     """
     loaded = load_config(config)
     logs.configure("error", loaded.log.format)
-    wanted = Wanted(_within(policy), since, to, limit, files, _within(replace))
+    wanted = Wanted(_within(policy), since, to, limit, files, _within(replace), tuple(data_under or ()))
     with until_stopped(), table_bar() as tell:
         manifest = dump_once(loaded, directory, wanted, tell)
     if as_json:
@@ -251,6 +267,7 @@ def _dumped(directory: Path, manifest: Manifest) -> dict[str, Any]:
         "began_at": manifest.began_at,
         "finished_at": manifest.finished_at,
         "counts": manifest.counts.model_dump(),
+        "left_out": [{"table": str(name), "location": it} for name, it in left_out(directory, manifest)],
         "files": len(manifest.pieces),
         "bytes": sum(it.bytes for it in manifest.pieces),
     }
@@ -266,6 +283,13 @@ def _print_dumped(directory: Path, manifest: Manifest) -> None:
     if counts.missing:
         missing = count(counts.missing, "directory is", "directories are")
         say(f"{missing} missing at the source, as listed in {directory}/files-*.jsonl")
+    if counts.left_out:
+        directories = count(counts.left_out, "directory is", "directories are")
+        say(f"{directories} not below {', '.join(manifest.data_under)}; the data files there are not in the dump:")
+        for name, location in islice(left_out(directory, manifest), _MOST):
+            say(f"  {name}: {location}")
+        if counts.left_out > _MOST:
+            say(f"  and {counts.left_out - _MOST} more, as listed in {directory}/files-*.jsonl")
     if manifest.upto is None:
         say("the source has no notification log: the next dump must be a full dump again")
     else:

@@ -9,7 +9,7 @@ from pysync.copy.requests import Pair
 from pysync.copy.run import Copied
 from pysync.model.files import SourceFiles
 from pysync.model.operation import Operation, PutPartitions, PutTable, RenameTable, TableOperation
-from pysync.model.places import is_below, shared_at
+from pysync.model.places import directories_of, is_below, shared_at
 from pysync.model.table_formats import data_location
 from pysync.targets.apply.ownership import may_write
 from pysync.targets.base import Outcome, Rejected, Target
@@ -94,9 +94,7 @@ def refuse_shared(target: Target, settings: TargetSettings, database: str, direc
     It cannot if it is, or contains, the directory of the database, or a prefix that locations are mapped to: others
     have their files there. `database` is a name at the target. Reads the database there, and nothing else.
     """
-    found = target.database(database)
-    home = [found.locationUri] if found is not None and found.locationUri else []
-    shared = [*settings.mapped_prefixes, *home]
+    shared = [*settings.mapped_prefixes, *directories_of(target.database(database))]
     for directory in directories:
         if (other := shared_at(directory, shared)) is not None:
             raise Rejected(

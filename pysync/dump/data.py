@@ -9,7 +9,9 @@ from __future__ import annotations
 import hashlib
 import json
 import os
-from collections.abc import Callable, Iterator, Sequence
+import re
+from collections import Counter
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import asdict, dataclass
 from functools import partial
@@ -17,6 +19,7 @@ from pathlib import Path
 
 from pydantic import TypeAdapter, ValidationError
 
+from pysync.dump.files import contents, reading
 from pysync.dump.manifest import Counts
 from pysync.dump.record import DumpDamaged
 from pysync.model.names import TableName
@@ -28,16 +31,23 @@ _THREADS = 4
 _AT_ONCE = 1000  # files: `pool.map` makes a future of each at once
 _BLOCK = 1024 * 1024
 _DIGITS = 40
+_PLACE_PARTS = 3
+_PLACED = re.compile(rf"{DATA}/[0-9a-f]{{2}}/[0-9a-f]{{{_DIGITS}}}({re.escape(PART)})?/.", re.DOTALL)
+_OTHER = "a directory of a dump contains nothing else: move the file away, or copy the dump again"
 
 
 @dataclass(frozen=True, slots=True)
 class PageLine:
-    """Comes before the files of a page of partitions, or of a table without partitions; `missing` are locations."""
+    """Comes before the files of a page of partitions, or of a table without partitions.
+
+    `missing` are locations that the source does not have, `left_out` those that are not below the dump's prefixes.
+    """
 
     database: str
     table: str
     page: int
     missing: tuple[str, ...] = ()
+    left_out: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,7 +85,8 @@ def stored(directory: Path, name: TableName, location: str) -> list[FileLine]:
 def to_bytes(page: PageLine, files: Sequence[FileLine]) -> tuple[bytes, Counts]:
     """A page as lines of JSON, and what is in it."""
     lines = [json.dumps(asdict(page)), *(json.dumps(asdict(it)) for it in files)]
-    counts = Counts(files=len(files), data_bytes=sum(it.bytes for it in files), missing=len(page.missing))
+    data_bytes, left_out = sum(it.bytes for it in files), len(page.left_out)
+    counts = Counts(files=len(files), data_bytes=data_bytes, missing=len(page.missing), left_out=left_out)
     return "".join(f"{line}\n" for line in lines).encode(), counts
 
 
@@ -98,6 +109,8 @@ def last_page(data: bytes) -> PageLine | None:
 def check(directory: Path, files: Sequence[FileLine], tell: Callable[[int], None]) -> None:
     """Read every one of these files. Raises DumpDamaged, which names the first that is not what was written.
 
+    Nor is one that is outside of the dump, or that is no regular file: it is not read.
+
     `tell` is told of the bytes of each when it is read.
     """
     with ThreadPoolExecutor(_THREADS) as pool:
@@ -109,14 +122,47 @@ def check(directory: Path, files: Sequence[FileLine], tell: Callable[[int], None
                 tell(file.bytes)
 
 
+def places_of(files: Sequence[FileLine]) -> dict[str, int]:
+    """The places of these files in the dump, each with the number of its files. Raises DumpDamaged as `check`."""
+    return dict(Counter(_place(it.data) for it in {it.data: it for it in files}.values()))
+
+
+def refuse_unlisted(directory: Path, names: Collection[str], places: Mapping[str, int]) -> None:
+    """Raise DumpDamaged for a file that has none of these names and is in none of these places.
+
+    Also for more files in a place than it has, and for a link, FIFO, socket or device anywhere. Reads no file.
+    """
+    there: Counter[str] = Counter()
+    for path in contents(directory):
+        parts = path.relative_to(directory).parts
+        if len(parts) == 1 and parts[0] in names:
+            continue
+        place = "/".join(parts[:_PLACE_PARTS])
+        there[place] += 1
+        if there[place] > places.get(place, 0):
+            beside = ", or a file beside it," if place in places else ""
+            raise DumpDamaged(f"{path}{beside} is not part of the dump", _OTHER)
+
+
+def is_data_file(path: str) -> bool:
+    """Whether a dump, finished or not, may have a data file here; `path` is relative to it."""
+    return _PLACED.match(path) is not None
+
+
+def _place(data: str) -> str:
+    """The place in which a listed file is. Raises DumpDamaged for one that is in none."""
+    parts = data.split("/")
+    # A list that was tampered with must not have us read files outside of the dump.
+    if not is_data_file(data) or not {"", ".", ".."}.isdisjoint(parts):
+        raise DumpDamaged(f"the data file {quoted(data)} is outside of the dump", "copy the dump again")
+    return "/".join(parts[:_PLACE_PARTS])
+
+
 def _fault(directory: Path, file: FileLine) -> str | None:
     """What is wrong with a file; None if nothing is."""
-    path = directory / file.data
-    # A list that was tampered with must not have us read files outside of the dump.
-    if not path.resolve().is_relative_to(directory.resolve() / DATA):
-        return "is outside of the dump"
+    _place(file.data)
     try:
-        size, digest = _summed(path)
+        size, digest = _summed(directory / file.data)
     except OSError as error:
         return f"cannot be read: {error.strerror}"
     return None if (size, digest) == (file.bytes, file.sha256) else "is damaged: its checksum is wrong"
@@ -124,7 +170,7 @@ def _fault(directory: Path, file: FileLine) -> str | None:
 
 def _line(directory: Path, place: Path, name: TableName, location: str, path: Path) -> FileLine:
     # Spark does not flush what it writes. Linux flushes a file by any of its descriptors.
-    with path.open("rb") as file:
+    with reading(path) as file:
         os.fsync(file.fileno())
     size, digest = _summed(path)
     return FileLine(
@@ -141,7 +187,7 @@ def _line(directory: Path, place: Path, name: TableName, location: str, path: Pa
 def _summed(path: Path) -> tuple[int, str]:
     """The size of a file, in bytes, and its SHA-256."""
     digest, size = hashlib.sha256(), 0
-    with path.open("rb", buffering=0) as file:
+    with reading(path) as file:
         while block := file.read(_BLOCK):
             digest.update(block)
             size += len(block)

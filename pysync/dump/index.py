@@ -6,9 +6,10 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from pysync.dump.data import FileLine, check, lines_of
+from pysync.dump.data import FileLine, PageLine, check, lines_of, places_of, refuse_unlisted
+from pysync.dump.files import reading
 from pysync.dump.manifest import Manifest, Piece, read_manifest
-from pysync.dump.pieces import MANIFEST, UNFINISHED, read_piece
+from pysync.dump.pieces import LOCK, MANIFEST, UNFINISHED, read_piece
 from pysync.dump.record import DumpDamaged, Record, What, records
 from pysync.errors import PysyncError
 from pysync.model.names import TableName
@@ -95,11 +96,13 @@ class Dump:
 def open_dump(directory: Path, tell: Tell = lambda *_: None) -> Dump:
     """The finished dump in a directory, every byte of it checked, data files too.
 
-    Raises PysyncError, one line that names the file, for one that is damaged, not finished, or of a newer version.
+    Raises PysyncError, one line that names the file, for one that is damaged, not finished, or of a newer version, and
+    for a file that the dump does not list.
     """
     path = directory / MANIFEST
     try:
-        manifest = read_manifest(path.read_bytes())
+        with reading(path) as file:
+            manifest = read_manifest(file.read())
     except FileNotFoundError:
         begun = (directory / UNFINISHED).exists()
         raise PysyncError(
@@ -109,11 +112,10 @@ def open_dump(directory: Path, tell: Tell = lambda *_: None) -> Dump:
     except OSError as error:
         raise PysyncError(f"cannot read {path}: {error.strerror}") from error
     except DumpDamaged as error:
-        raise DumpDamaged(f"the dump file {path} is damaged: {error}", "copy the dump again") from error
+        raise DumpDamaged(f"the dump file {path} is damaged: {error}", error.hint or "copy the dump again") from error
     in_files = manifest.counts.data_bytes
     dump = indexed(directory, manifest, lambda done, total: tell(done, total + in_files))
-    if manifest.files == "copy":
-        _check_data(dump, tell)
+    _check_data(dump, tell)
     return dump
 
 
@@ -130,6 +132,14 @@ def indexed(directory: Path, manifest: Manifest, tell: Tell = lambda *_: None) -
     return dump
 
 
+def left_out(directory: Path, manifest: Manifest) -> Iterator[tuple[TableName, str]]:
+    """The tables and locations whose data files are not in a dump, as they are not below its prefixes."""
+    for piece in manifest.pieces:
+        if piece.counts.left_out:
+            pages = (it for it in lines_of(read_piece(directory, piece)) if isinstance(it, PageLine))
+            yield from ((TableName(it.database, it.table), location) for it in pages for location in it.left_out)
+
+
 def _check_data(dump: Dump, tell: Tell) -> None:
     done = sum(it.bytes for it in dump.manifest.pieces)
     total = done + dump.manifest.counts.data_bytes
@@ -139,10 +149,22 @@ def _check_data(dump: Dump, tell: Tell) -> None:
         done += size
         tell(done, total)
 
-    for piece in dump.manifest.pieces:
+    # A run that was killed at its end has left the last two.
+    names = {*(it.name for it in dump.manifest.pieces), MANIFEST, UNFINISHED, LOCK}
+    places: dict[str, int] = {}
+    for files in _listed(dump):
+        places |= places_of(files)  # all files of a place are in one part of the list
+    refuse_unlisted(dump.directory, names, places)
+    for files in _listed(dump):
+        check(dump.directory, files, read)
+
+
+def _listed(dump: Dump) -> Iterator[list[FileLine]]:
+    """The data files that are in the dump, those of one file of the list at a time."""
+    for piece in dump.manifest.pieces if dump.manifest.files == "copy" else ():
         if piece.name.startswith(f"{FILES}-"):
             lines = lines_of(read_piece(dump.directory, piece))
-            check(dump.directory, [it for it in lines if isinstance(it, FileLine)], read)
+            yield [it for it in lines if isinstance(it, FileLine)]
 
 
 def _add_all(dump: Dump, number: int, data: bytes, path: Path) -> None:

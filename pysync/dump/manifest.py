@@ -18,7 +18,9 @@ from pysync.text import shortened, shown
 _VERSIONS = (1, 2, 3)
 """The versions that this pysync reads."""
 
-_LATER = frozenset({"data_bytes", "missing", "include_types", "exclude_parameters", "replaces"})
+_LATER = frozenset(
+    {"data_bytes", "missing", "left_out", "include_types", "exclude_parameters", "replaces", "data_under"}
+)
 """Fields that version 1 does not know: an older pysync refuses unknown fields, so they are left out if empty."""
 
 
@@ -44,7 +46,8 @@ class Within(_Value):
 class Counts(_Value):
     """How much there is of each, complete objects only.
 
-    `data_bytes` is the size of the data files in it; `missing` counts directories that are not at the source.
+    `data_bytes` is the size of the data files in it; `missing` counts directories that are not at the source, and
+    `left_out` those that are not below the prefixes of the dump.
     """
 
     databases: int = 0
@@ -55,6 +58,7 @@ class Counts(_Value):
     files: int = 0
     data_bytes: int = 0
     missing: int = 0
+    left_out: int = 0
 
     def plus(self, other: Counts) -> Counts:
         """The sum of both."""
@@ -76,6 +80,7 @@ class Manifest(_Value):
     `since` is the notification after which it begins: it holds only what was touched after that; None: everything.
     `upto` is the notification whose effects it holds for sure; None where the source has no notification log.
     `files`: whether data files are listed, or are in the dump. The latter is `version` 2: an older pysync refuses it.
+    With data files, `data_under` are the prefixes of locations of the source below which they were taken.
     `replaces` is the scope in place of which `within` comes; empty: it stays as it was. That, or a scope that looks at
     definitions, is `version` 3.
     """
@@ -90,6 +95,7 @@ class Manifest(_Value):
     began_at: float
     finished_at: float | None = None
     files: Literal["copy", "list", "none"] = "none"
+    data_under: tuple[str, ...] = ()
     pieces: tuple[Piece, ...] = ()
 
     @property

@@ -18,6 +18,7 @@ from pathlib import Path
 from typing import BinaryIO
 
 from pysync.drafts import sync
+from pysync.dump.files import creating, lock_file, make_private, own_directory, reading
 from pysync.dump.manifest import Counts, Manifest, Piece, read_manifest
 from pysync.dump.record import DumpDamaged
 from pysync.errors import PysyncError, UsageError
@@ -27,7 +28,7 @@ MANIFEST = "manifest.json"
 UNFINISHED = "unfinished.json"
 LOCK = "lock"
 _PART = ".part"
-_OURS = re.compile(r"[a-z]+-[0-9]{6}\.[a-z]+(\.part)?")
+_OURS = re.compile(r"(metadata-[0-9]{6}\.records|files-[0-9]{6}\.jsonl)(\.part)?")
 
 PIECE_BYTES = 16 * 1024 * 1024
 """The size at which a file is finished; it may be longer by a record."""
@@ -68,7 +69,7 @@ class Pieces:
         path = self.directory / f"{kind}-{number:06}.{suffix}"
         digest, size, counts = hashlib.sha256(), 0, Counts()
         until = time.monotonic() + PIECE_SECONDS
-        with path.with_name(path.name + _PART).open("wb") as file:
+        with creating(path.with_name(path.name + _PART)) as file:
             for data, count in chain([(head, Counts()), first], rest):
                 file.write(data)
                 digest.update(data)
@@ -96,13 +97,14 @@ def _kind(piece: Piece) -> str:
 def opened(directory: Path, wanted: Manifest) -> Iterator[Pieces]:
     """Begin a dump in a directory, or go on with an unfinished one of the same `wanted` scope and range.
 
-    Its files are kept up to the first that is not whole. Raises UsageError for a directory that
-    holds something else, PysyncError while another process writes there.
+    Its files are kept up to the first that is not whole. Raises UsageError for a directory that belongs to somebody
+    else or holds something else, PysyncError while another process writes there.
     """
     try:
-        directory.mkdir(mode=0o700, parents=True, exist_ok=True)
+        own_directory(directory)
         _refuse_finished(directory)
-        with (directory / LOCK).open("wb") as lock:
+        make_private(directory)
+        with lock_file(directory / LOCK) as lock:
             _lock(lock.fileno(), directory)
             _refuse_finished(directory)  # by whoever had the lock before
             yield Pieces(directory, _unfinished(directory, wanted))
@@ -121,7 +123,8 @@ def read_piece(directory: Path, piece: Piece) -> bytes:
     """What is in a file of a dump. Raises DumpDamaged, which names the file, when that is not what was written."""
     path = directory / piece.name
     try:
-        data = path.read_bytes()
+        with reading(path) as file:
+            data = file.read() if os.fstat(file.fileno()).st_size == piece.bytes else b""
     except OSError as error:
         raise DumpDamaged(f"cannot read the dump file {path}: {error.strerror}") from error
     if len(data) != piece.bytes or hashlib.sha256(data).hexdigest() != piece.sha256:
@@ -132,8 +135,11 @@ def read_piece(directory: Path, piece: Piece) -> bytes:
 def _refuse_finished(directory: Path) -> None:
     if (directory / MANIFEST).exists():
         raise UsageError(f"{directory} holds a finished dump", "name another directory, or remove it")
-    others = (it for it in directory.iterdir() if it.suffix != _PART and it.name != LOCK)
-    if not (directory / UNFINISHED).exists() and any(others):
+    found = list(directory.iterdir())
+    begun = any(it.name == UNFINISHED for it in found)
+    # An empty directory may have what a run left that was killed before it noted anything.
+    others = any(it.name != LOCK and not (it.suffix == _PART and is_of_dump(it.name)) for it in found)
+    if (others and not begun) or any(it.is_symlink() for it in found):
         raise UsageError(
             f"{directory} holds files that are not a dump", "name an empty directory, or one that does not exist"
         )
@@ -153,7 +159,8 @@ def _unfinished(directory: Path, wanted: Manifest) -> Manifest:
         _replace(path, wanted.to_bytes())
         return wanted
     try:
-        noted = read_manifest(path.read_bytes())
+        with reading(path) as noted_in:
+            noted = read_manifest(noted_in.read())
     except DumpDamaged as error:
         raise PysyncError(f"{path} is damaged: {error}", f"remove {directory} and run pysync dump again") from error
     if _asked(noted) != _asked(wanted):
@@ -170,7 +177,8 @@ def _unfinished(directory: Path, wanted: Manifest) -> Manifest:
 
 
 def _asked(manifest: Manifest) -> tuple[object, ...]:
-    return manifest.source, manifest.within, manifest.replaces, manifest.since, manifest.files
+    scope = manifest.source, manifest.within, manifest.replaces, manifest.since
+    return *scope, manifest.files, manifest.data_under
 
 
 def _whole(directory: Path, pieces: Iterable[Piece]) -> Iterator[Piece]:
@@ -185,7 +193,7 @@ def _whole(directory: Path, pieces: Iterable[Piece]) -> Iterator[Piece]:
 def _replace(path: Path, data: bytes) -> None:
     """Replace a file by `data`, durably: whatever dies, the old or the new content is there."""
     part = path.with_name(path.name + _PART)
-    with part.open("wb") as file:
+    with creating(part) as file:
         file.write(data)
         _to_disk(file)
     part.replace(path)

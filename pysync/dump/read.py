@@ -9,6 +9,7 @@ from typing import Any, BinaryIO
 
 from hmsclient.genthrift.hive_metastore import ttypes as hive
 
+from pysync.dump.files import reading
 from pysync.dump.index import At, Dump
 from pysync.dump.record import LENGTH_BYTES, DumpDamaged, Record, Reply, length_of, record_at
 from pysync.dump.replies import answer
@@ -169,7 +170,7 @@ class DumpReader:
         if self._open is None or self._open[0] != number:
             self.close()
             path = self._dump.directory / self._dump.manifest.pieces[number].name
-            self._open = number, path.open("rb")
+            self._open = number, reading(path)
         return self._open[1]
 
     @contextmanager

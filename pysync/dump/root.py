@@ -1,7 +1,7 @@
 """Root: a directory of dumps, each in a directory of its own; the old ones are removed.
 
-A dump is removed only if every file in it is one of a dump, and if nobody writes or loads it: a writer holds a lock on
-its `lock`, a load one on its `manifest.json` (flock). No symbolic link is followed.
+A dump is removed only if it belongs to the caller, if every file in it is one of a dump, and if nobody writes or loads
+it: a writer holds a lock on its `lock`, a load one on its `manifest.json` (flock). No symbolic link is followed.
 """
 
 from __future__ import annotations
@@ -17,7 +17,8 @@ from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
 
-from pysync.dump.data import DATA
+from pysync.dump.data import DATA, is_data_file
+from pysync.dump.files import reading
 from pysync.dump.manifest import read_manifest
 from pysync.dump.pieces import LOCK, MANIFEST, UNFINISHED, is_of_dump
 from pysync.dump.record import DumpDamaged
@@ -51,8 +52,8 @@ def new_directory(root: Path, name: str) -> Path:
 def held(directory: Path) -> Iterator[None]:
     """Keep a dump from being removed while the block runs. Raises PysyncError if it is just being removed."""
     try:
-        file = (directory / MANIFEST).open("rb")
-    except OSError:
+        file = reading(directory / MANIFEST)
+    except (OSError, DumpDamaged):
         # There is nothing to hold; opening the dump tells that better.
         yield
         return
@@ -131,15 +132,28 @@ def _is_old(at: int, head: str, before: float) -> bool:
 
 
 def _assert_ours(at: int, names: list[str]) -> None:
+    if os.fstat(at).st_uid != os.geteuid():
+        raise _Left("it belongs to another user")
     for name in names:
         mode = os.stat(name, dir_fd=at, follow_symlinks=False).st_mode
         is_ours = stat.S_ISDIR(mode) if name == DATA else stat.S_ISREG(mode) and is_of_dump(name)
         if not is_ours:
             raise _Left(f"it holds {name}, which is not of a dump")
+    if DATA in names:
+        _assert_data(at)
+
+
+def _assert_data(at: int) -> None:
+    """Raise _Left for any file, or link, that no dump has among its data files."""
+    for path, directories, files, here in os.fwalk(DATA, dir_fd=at, follow_symlinks=False):
+        for name in (*directories, *files):
+            mode = os.stat(name, dir_fd=here, follow_symlinks=False).st_mode
+            if not stat.S_ISDIR(mode) and not (stat.S_ISREG(mode) and is_data_file(f"{path}/{name}")):
+                raise _Left(f"it holds {path}/{name}, which is not of a dump")
 
 
 def _remove_item(at: int, name: str) -> None:
-    """A file, or the directory of data files, in which links may be: they are removed, and not followed."""
+    """A file, or the directory of data files. A link that was put there meanwhile is removed, and not followed."""
     if name != DATA:
         os.unlink(name, dir_fd=at)
         return

@@ -18,6 +18,7 @@ from pysync.errors import PysyncError
 from pysync.jobs.file_list import locations, opened_copier
 from pysync.metastore.reads import Reads
 from pysync.model.names import TableName
+from pysync.model.places import is_below
 from pysync.targets.base import Unavailable
 
 _TRIES = 5
@@ -26,20 +27,21 @@ _ALL_SEE = "use a directory that all hosts of Spark share, or remove master from
 
 @dataclass(frozen=True, slots=True)
 class Into:
-    """Brings directories of the source into the dump in `directory`."""
+    """Brings directories of the source into the dump in `directory`, if they are below one of the prefixes `under`."""
 
     copier: Copier
     directory: Path
+    under: Sequence[str]
 
     @classmethod
     @contextmanager
-    def opened(cls, config: Config, directory: Path) -> Iterator[Into]:
+    def opened(cls, config: Config, directory: Path, under: Sequence[str]) -> Iterator[Into]:
         """With the settings of the first target that copies files; what was copied is compared byte for byte.
 
         Raises UsageError without pyspark.
         """
         with opened_copier(config, compare="checksum") as (copier, _):
-            yield cls(copier, directory)
+            yield cls(copier, directory, under)
 
     def parts(
         self, source: Reads, tables: Iterator[TableName], after: PageLine | None, tell: Callable[[str], None]
@@ -56,10 +58,11 @@ class Into:
                     yield self._page(name, number, page)
 
     def _page(self, name: TableName, number: int, page: Sequence[str]) -> tuple[bytes, Counts]:
-        wanted = {it: place_of(self.directory, it) for it in page}
+        wanted = {it: place_of(self.directory, it) for it in page if any(is_below(it, prefix) for prefix in self.under)}
+        left_out = tuple(it for it in page if it not in wanted)
         missing = self._bring({it: place for it, place in wanted.items() if not place.exists()})
-        files = [file for it in dict.fromkeys(page) for file in stored(self.directory, name, it)]
-        return to_bytes(PageLine(name.database, name.table, number, tuple(missing)), files)
+        files = [file for it in wanted for file in stored(self.directory, name, it)]
+        return to_bytes(PageLine(name.database, name.table, number, tuple(missing), left_out), files)
 
     def _bring(self, wanted: dict[str, Path]) -> list[str]:
         """Copy what is not there yet; returns what the source does not have either."""

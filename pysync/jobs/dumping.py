@@ -41,6 +41,7 @@ class Wanted:
 
     `since`, `to` and `limit` are about notifications: with `since` only what they touched is dumped, and what is not in
     `former`, the scope in place of which this one comes. `limit` counts those about what is to be dumped.
+    Data files are taken only below the prefixes `data_under` (none: those that the targets map, keys of `locations`).
     """
 
     within: Within | None = None
@@ -49,6 +50,7 @@ class Wanted:
     limit: int | None = None
     files: Literal["copy", "list", "none"] = "none"
     former: Within | None = None
+    data_under: tuple[str, ...] = ()
 
     def check(self) -> None:
         """Raises UsageError for what makes no sense."""
@@ -56,6 +58,8 @@ class Wanted:
             raise UsageError("--to and --limit need --from", "give --from the notification to begin after")
         if self.to is not None and self.since is not None and self.to < self.since:
             raise UsageError(f"--to {self.to} is before --from {self.since}", "exchange the two values")
+        if self.data_under and self.files != "copy":
+            raise UsageError("--data-under needs --files copy", "give both, or neither")
         if self.former is not None and _database(self.within) is None:
             raise UsageError("--replace needs --policy", "give the new policy, too")
         if self.former is not None and _database(self.within) != _database(self.former):
@@ -100,10 +104,24 @@ def _within(config: Config, within: Within | None) -> tuple[Within, ...]:
     return tuple(dict.fromkeys(found))
 
 
+def _data_under(config: Config, wanted: Wanted) -> tuple[str, ...]:
+    """The prefixes below which data files are taken. Raises UsageError if there are none."""
+    if wanted.files != "copy":
+        return ()
+    each = [settings for target in config.targets for _, settings in target.each_policy()]
+    found = wanted.data_under or tuple(dict.fromkeys(prefix for it in each for prefix in it.locations))
+    if not found:
+        raise UsageError(
+            "it is not known which directories of the source have data files to dump",
+            "name them: as locations of a target, or with --data-under PREFIX of pysync dump",
+        )
+    return found
+
+
 def _asked(config: Config, wanted: Wanted, within: tuple[Within, ...], source: Recorder) -> Manifest:
     """The dump as it begins; the newest notification is asked for before anything is read."""
     replaces = (wanted.former,) if wanted.former is not None else ()
-    scope = scope_of([*within, *replaces])
+    scope, data_under = scope_of([*within, *replaces]), _data_under(config, wanted)
     if wanted.since is None:
         upto = newest(source)
     else:
@@ -117,6 +135,7 @@ def _asked(config: Config, wanted: Wanted, within: tuple[Within, ...], source: R
         upto=upto,
         began_at=time.time(),
         files=wanted.files,
+        data_under=data_under,
         # The oldest format that will do, so that an older pysync can load the dump.
         version=3 if replaces or looks_at_definitions(within) else 2 if wanted.files == "copy" else 1,
     )
@@ -154,7 +173,7 @@ def _add_files(config: Config, wanted: Wanted, pieces: Pieces, tell: Callable[[s
             with Lister.opened(config) as lister:
                 pieces.write(FILES, "jsonl", b"", listing(lister, reader, _left(dump, last), tell))
             return
-        with Into.opened(config, pieces.directory) as into:
+        with Into.opened(config, pieces.directory, pieces.manifest.data_under) as into:
             pieces.write(FILES, "jsonl", b"", into.parts(reader, dump.tables(), last_page(last), tell))
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import posixpath
 import re
 from collections.abc import Iterable
+from typing import Any
 
 _LOCATION = re.compile(r"(?:([A-Za-z][A-Za-z0-9+.-]*):)?(?://([^/]*))?(.*)", re.DOTALL)
 _UP = ".."
@@ -29,6 +30,12 @@ def shared_at(location: str, shared: Iterable[str]) -> str | None:
     """The first of these directories, which are `shared` by many tables, that is the location or below it."""
     place = place_at(location)
     return next((it for it in shared if _contains(place, place_at(it))), None)
+
+
+def directories_of(database: Any) -> list[str]:
+    """The directories of a `ttypes.Database`, in which its tables are; none of None."""
+    found = () if database is None else (database.locationUri, getattr(database, "managedLocationUri", None))
+    return [it for it in found if it]
 
 
 def _contains(outer: Place, inner: Place) -> bool:

@@ -4,18 +4,22 @@ from __future__ import annotations
 
 import json
 from collections.abc import Sequence
+from contextlib import closing
 from pathlib import Path
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from pysync.cli.dump import _print_dumped
 from pysync.config import Config, load_config
-from pysync.copy.requests import Difference, File, Pair
+from pysync.copy.copier import Copier as RealCopier
+from pysync.copy.requests import Difference, File, Pair, decode, encode
 from pysync.copy.run import Copied
 from pysync.dump.data import DATA, FileLine, PageLine, check, last_page, lines_of, place_of, stored, to_bytes
-from pysync.dump.index import Dump
+from pysync.dump.index import FILES, Dump, left_out
 from pysync.dump.manifest import Counts, Manifest, read_manifest
+from pysync.dump.pieces import opened
 from pysync.dump.record import DumpDamaged
 from pysync.errors import PysyncError, UsageError
 from pysync.jobs.dumped_files import Into, OutOf
@@ -23,8 +27,9 @@ from pysync.jobs.loading import load_once
 from pysync.model.names import TableName
 from pysync.sections import SourceConfig
 from pysync.targets.base import Unavailable
-from pysync.targets.settings import TargetSettings
+from pysync.targets.settings import CopySettings, TargetSettings
 from tests.support.dumped import ASKED
+from tests.support.sidecars import assert_one_line, pysync
 
 T = TableName("db", "t")
 LOCATION = "hdfs://nn/warehouse/t/day=1"
@@ -142,8 +147,10 @@ class Source:
         return type("Table", (), {"partitionKeys": [], "sd": storage, "dbName": database, "tableName": name})
 
 
-def dumped(copier: Copier, directory: Path) -> list[PageLine | FileLine]:
-    parts = Into(copier, directory).parts(Source(), iter([T]), None, lambda _: None)  # type: ignore[arg-type]
+def dumped(
+    copier: Copier, directory: Path, under: Sequence[str] = ("hdfs://nn/warehouse",)
+) -> list[PageLine | FileLine]:
+    parts = Into(copier, directory, under).parts(Source(), iter([T]), None, lambda _: None)  # type: ignore[arg-type]
     return [line for data, _ in parts for line in lines_of(data)]
 
 
@@ -155,7 +162,7 @@ def test_what_is_in_the_dump_already_is_not_copied_again(tmp_path: Path) -> None
     assert dumped(copier, tmp_path) == first
     assert len(copier.copied) == 1
     after = PageLine("db", "t", 0)
-    assert list(Into(copier, tmp_path).parts(Source(), iter([T]), after, lambda _: None)) == []  # type: ignore[arg-type]
+    assert list(Into(copier, tmp_path, [LOCATION]).parts(Source(), iter([T]), after, lambda _: None)) == []  # type: ignore[arg-type]
 
 
 def test_a_source_that_changes_is_copied_again_until_it_rests(tmp_path: Path) -> None:
@@ -172,6 +179,15 @@ def test_a_directory_that_is_not_at_the_source_is_noted(tmp_path: Path) -> None:
     (page,) = dumped(Copier({}), tmp_path)
     assert page == PageLine("db", "t", 0, (LOCATION,))
     assert to_bytes(page, [])[1] == Counts(missing=1)
+
+
+def test_a_directory_that_no_prefix_names_is_not_read_and_is_named(tmp_path: Path) -> None:
+    copier = Copier({LOCATION: {"a": b"1"}})
+    for under in ("hdfs://nn/ware", "hdfs://other/warehouse", "file:/warehouse"):
+        (page,) = dumped(copier, tmp_path, [under])
+        assert page == PageLine("db", "t", 0, left_out=(LOCATION,))
+        assert to_bytes(page, [])[1] == Counts(left_out=1)
+    assert (copier.copied, list(tmp_path.iterdir())) == ([], [])
 
 
 def test_executors_that_do_not_see_the_dump_are_told_of(tmp_path: Path) -> None:
@@ -212,3 +228,49 @@ def test_a_manifest_of_data_files_keeps_its_counts() -> None:
     assert Counts.model_validate(counts.model_dump()) == counts
     assert counts.plus(counts) == Counts(files=4, data_bytes=10, missing=2)
     assert Manifest.model_validate(ASKED.model_dump()) == ASKED
+
+
+def test_what_was_left_out_is_named_in_the_summary(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    manifest = ASKED.model_copy(update={"version": 2, "files": "copy", "data_under": ("hdfs://other",)})
+    with opened(tmp_path / "it", manifest) as pieces:
+        parts = Into(Copier({}), tmp_path / "it", manifest.data_under).parts(Source(), iter([T]), None, print)  # type: ignore[arg-type]
+        pieces.write(FILES, "jsonl", b"", parts)
+        pieces.finish(pieces.manifest)
+    assert list(left_out(tmp_path / "it", pieces.manifest)) == [(T, LOCATION)]
+    _print_dumped(tmp_path / "it", pieces.manifest)
+    told = capsys.readouterr().out
+    assert "1 directory is not below hdfs://other; the data files there are not in the dump:" in told
+    assert f"  db.t: {LOCATION}" in told.splitlines()
+
+
+def test_a_dump_with_data_files_needs_to_know_where_they_may_be(tmp_path: Path) -> None:
+    file = tmp_path / "here.toml"
+    target = '[[targets]]\nname = "dr"\nkind = "hms"\nmetastore = "thrift://127.0.0.1:1"\n'
+    file.write_text(f'[source]\nname = "onprem"\nmetastore = "thrift://127.0.0.1:1"\n{target}')
+    done = pysync("dump", "-c", file, tmp_path / "dump", "--files", "copy")
+    assert_one_line(done, 2, "which directories of the source have data files", "--data-under PREFIX", "locations")
+    done = pysync("dump", "-c", file, tmp_path / "dump", "--data-under", "hdfs://nn")
+    assert_one_line(done, 2, "--data-under needs --files copy")
+    assert not (tmp_path / "dump").exists()
+
+
+class Workers:
+    """Workers that find a file of others and one that was copied before, in a directory of the target."""
+
+    def __init__(self) -> None:
+        self.steps: list[list[str]] = []
+
+    def call(self, method: str, request: str) -> str:
+        if method == "survey":
+            found = [("foreign", 0, "id_rsa", 3), ("extra", 0, "copied_before", 7), ("pair", 0, "true", 1, 0)]
+            return encode(found)
+        self.steps += decode(request)
+        return encode(("done",) for _ in decode(request))
+
+
+def test_a_load_removes_only_what_was_copied_before(tmp_path: Path) -> None:
+    workers = Workers()
+    with closing(RealCopier(workers, CopySettings(settle_seconds=0))) as copier:
+        done = OutOf(tmp_path, copier).copy([Pair(LOCATION, "file:/there/t")], delete=True)
+    assert [step[1] for step in workers.steps if step[0] == "delete"] == ["file:/there/t/copied_before"]
+    assert done.foreign == ("file:/there/t/id_rsa",)

@@ -14,6 +14,7 @@ from hypothesis import given
 from hypothesis import strategies as some
 
 from pysync.dump import root as roots
+from pysync.dump.data import place_of
 from pysync.dump.index import open_dump
 from pysync.dump.pieces import LOCK, MANIFEST, UNFINISHED, opened
 from pysync.dump.root import Cleaned, clean, held, new_directory
@@ -66,8 +67,9 @@ def test_a_root_that_is_not_there_is_clean(root: Path) -> None:
 @pytest.mark.parametrize("finished", [True, False])
 def test_old_dumps_go_and_young_ones_stay(root: Path, finished: bool) -> None:
     old, young = made(root, age=8 * DAY, finished=finished), made(root, age=6 * DAY, finished=finished)
-    (old / "data" / "ab").mkdir(parents=True)
-    (old / "data" / "ab" / "file").write_text("x")
+    for place in (place_of(old, "hdfs://nn/t"), place_of(old, "hdfs://nn/u").with_suffix(".part")):
+        (place / "sub").mkdir(parents=True)
+        (place / "sub" / "file").write_text("x")
     aged(old, 8 * DAY)
     assert clean(root, 7 * DAY) == Cleaned((old.name,))
     assert sorted(root.iterdir()) == [young]
@@ -89,13 +91,22 @@ def test_what_is_no_dump_of_ours_stays(root: Path, tmp_path: Path) -> None:
     (damaged / MANIFEST).write_text("{}")
     (foreign / "notes.txt").write_text("mine")
     (linked / "data").symlink_to(tmp_path)
-    for it in (damaged, foreign, linked):
+    numbered, beside, above = (made(root, age=9 * DAY) for _ in range(3))
+    (numbered / "notes-000001.txt").write_text("mine")
+    (beside / "data" / "ab").mkdir(parents=True)
+    (beside / "data" / "ab" / "notes").write_text("mine")
+    (above / "data" / "mine" / "deep").mkdir(parents=True)
+    (above / "data" / "mine" / "deep" / "notes").write_text("mine")
+    for it in (damaged, foreign, linked, numbered, beside, above):
         aged(it, 9 * DAY)
     before = sorted(root.iterdir())
     found = clean(root, 7 * DAY)
     assert found.removed == ()
     reasons = dict(found.left)
-    assert reasons.keys() == {damaged.name, foreign.name, linked.name}
+    assert reasons.keys() == {it.name for it in (damaged, foreign, linked, numbered, beside, above)}
+    assert "it holds notes-000001.txt" in reasons[numbered.name]
+    assert "it holds data/ab/notes" in reasons[beside.name]
+    assert "it holds data/mine/deep/notes" in reasons[above.name]
     assert "is damaged" in reasons[damaged.name]
     assert "it holds notes.txt" in reasons[foreign.name]
     assert "it holds data" in reasons[linked.name]
@@ -103,16 +114,25 @@ def test_what_is_no_dump_of_ours_stays(root: Path, tmp_path: Path) -> None:
     open_dump(outside)
 
 
-def test_links_among_the_data_files_are_not_followed(root: Path, tmp_path: Path) -> None:
+@pytest.mark.parametrize("to", ["kept", "kept/file", "none"])
+def test_a_dump_with_links_among_its_data_files_stays(root: Path, tmp_path: Path, to: str) -> None:
     (tmp_path / "kept").mkdir()
     (tmp_path / "kept" / "file").write_text("x")
     old = made(root, age=9 * DAY)
-    (old / "data" / "ab").mkdir(parents=True)
-    (old / "data" / "ab" / "directory").symlink_to(tmp_path / "kept")
-    (old / "data" / "ab" / "file").symlink_to(tmp_path / "kept" / "file")
-    (old / "data" / "none").symlink_to(tmp_path / "none")
-    assert clean(root, 7 * DAY).removed == (old.name,)
+    place = place_of(old, "hdfs://nn/t")
+    place.mkdir(parents=True)
+    (place / "link").symlink_to(tmp_path / to)
+    ((name, why),) = clean(root, 7 * DAY).left
+    assert (name, why) == (old.name, f"it holds {(place / 'link').relative_to(old)}, which is not of a dump")
     assert (tmp_path / "kept" / "file").read_text() == "x"
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="only root can make a directory for somebody else")
+def test_a_dump_of_somebody_else_stays(root: Path) -> None:
+    old = made(root, age=9 * DAY)
+    os.chown(old, 12345, 12345)
+    assert clean(root, 7 * DAY) == Cleaned((), ((old.name, "it belongs to another user"),))
+    assert (old / MANIFEST).exists()
 
 
 def test_a_dump_that_is_written_or_loaded_stays(root: Path) -> None:

@@ -57,7 +57,7 @@ def dumped(directory: Path, home: Path) -> Path:
     with opened(directory, ASKED.model_copy(update={"version": 2, "files": "copy"})) as pieces:
         pieces.write(KIND, SUFFIX, HEAD, Writing(source, Selection(EVERYTHING)).parts(lambda *_: None))
         tables = indexed(directory, pieces.manifest).tables()
-        into = Into(Copier(), directory)  # type: ignore[arg-type]
+        into = Into(Copier(), directory, ["file:/"])  # type: ignore[arg-type]
         pieces.write(FILES, "jsonl", b"", into.parts(source, tables, None, lambda _: None))
         pieces.finish(pieces.manifest.model_copy(update={"finished_at": 101.0}))
     return directory

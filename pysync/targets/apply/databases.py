@@ -8,7 +8,7 @@ from pysync.model.mark import Mark
 from pysync.model.operation import DropDatabase, PutDatabase
 from pysync.targets.apply.ownership import Ownership, ownership_for_drop, ownership_of
 from pysync.targets.apply.trash import discard
-from pysync.targets.apply.writing import deletes, stamped, tell_lost, up_to_date
+from pysync.targets.apply.writing import by_files, deletes_directory, stamped, tell_lost, up_to_date
 from pysync.targets.base import Outcome, Rejected
 from pysync.targets.hive import is_view, name_of
 from pysync.targets.store import Store
@@ -66,7 +66,7 @@ def drop_database(store: Store, operation: DropDatabase) -> Outcome:
     if found is not Ownership.OWN or left:
         others = {Ownership.FOREIGN, Ownership.RIVAL}
         return Outcome.STALE if others.isdisjoint((found, *left)) else Outcome.FOREIGN
-    store.drop_database(operation.database, delete_data=deletes(store, operation.delete_data))
+    store.drop_database(operation.database, delete_data=deletes_directory(store, there, operation.delete_data))
     return Outcome.APPLIED
 
 
@@ -78,7 +78,8 @@ def _drop_tables(store: Store, operation: DropDatabase) -> list[Ownership]:
     if own:
         # Views first: Hive 4 refuses to drop a table that a materialized view uses.
         own.sort(key=is_view, reverse=True)
-        discard(store, own, operation.mark, delete_data=deletes(store, operation.delete_data))
+        for some, delete_data in by_files(store, own, operation.delete_data):
+            discard(store, some, operation.mark, delete_data=delete_data)
     return left
 
 

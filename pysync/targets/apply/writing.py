@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
+from itertools import groupby
 from typing import Any
 
 import structlog
@@ -12,6 +13,7 @@ from hmsclient.genthrift.hive_metastore import ttypes as hive
 from pysync.model.iceberg import written
 from pysync.model.mark import Mark
 from pysync.model.operation import Operation
+from pysync.model.places import directories_of, shared_at
 from pysync.model.structs import copied
 from pysync.targets.base import MissingDatabase, Outcome, Rejected
 from pysync.targets.diff import same
@@ -74,9 +76,48 @@ def taken(store: Store, name: object, there: Any, mark: Mark) -> Rejected:
     )
 
 
-def deletes(store: Store, requested: bool) -> bool:
-    """Whether a drop deletes files: only if it did so at the source and the target is allowed to."""
+def by_files(
+    store: Store, items: Sequence[Any], requested: bool, shared: Sequence[str] = ()
+) -> Iterator[tuple[list[Any], bool]]:
+    """Tables of one database, or partitions of a table, to drop in this order, and whether their files are deleted.
+
+    They are only if the drop did so at the source (`requested`) and the target is allowed to. Files stay, and the log
+    says so, where an item's location is or contains a directory that others use: that of the database, a prefix that
+    locations are mapped to, or one that is given as `shared`.
+    """
+    if not _deletes(store, requested) or not items:
+        yield list(items), False
+        return
+    directories = [*shared, *store.settings.mapped_prefixes, *directories_of(store.database(items[0].dbName))]
+
+    def other(item: Any) -> str | None:
+        location = (item.sd and item.sd.location) or ""
+        return shared_at(location, directories) if location else None
+
+    for directory, some in groupby(items, other):
+        found = list(some)
+        if directory is not None:
+            _tell_kept(store, f"{found[0].dbName}.{found[0].tableName}", found[0].sd.location, directory)
+        yield found, directory is None
+
+
+def deletes_directory(store: Store, there: Any, requested: bool) -> bool:
+    """Whether the drop of a database deletes its directory: as `by_files`, and not if a mapped prefix is in it."""
+    if not _deletes(store, requested):
+        return False
+    for location in directories_of(there):
+        if (other := shared_at(location, store.settings.mapped_prefixes)) is not None:
+            _tell_kept(store, there.name, location, other)
+            return False
+    return True
+
+
+def _deletes(store: Store, requested: bool) -> bool:
     return requested and store.settings.delete_data
+
+
+def _tell_kept(store: Store, name: str, location: str, shared: str) -> None:
+    log.warning("files_kept", target=store.settings.name, object=name, location=location, shared=shared)
 
 
 def into(store: Store, operation: Operation, database: str, write: Callable[[], object]) -> None:

@@ -21,7 +21,7 @@ from pysync.targets.apply.both_ways.verdicts import (
     up_to_date,
 )
 from pysync.targets.apply.judging import DEFAULT, Verdict
-from pysync.targets.apply.writing import deletes
+from pysync.targets.apply.writing import by_files, deletes_directory
 from pysync.targets.base import Outcome
 from pysync.targets.diff import alike
 from pysync.targets.hive import is_view
@@ -159,7 +159,7 @@ def _drop(store: Store, operation: DropDatabase) -> None:
     there = store.database(operation.database)
     if there is not None:  # HMS's event has the database as it is now: the next cluster reads the known births there
         _note(store, there, judge_of(store).known(operation))
-    store.drop_database(operation.database, delete_data=deletes(store, operation.delete_data))
+    store.drop_database(operation.database, delete_data=deletes_directory(store, there, operation.delete_data))
 
 
 def _drop_own(store: Store, operation: DropDatabase, place: Any) -> Outcome:
@@ -197,7 +197,8 @@ def _drop_tables(store: Store, operation: DropDatabase) -> list[Any]:
     left: list[Any] = []
     for table in there:
         if _may_go(store, operation, told.get(table.tableName), table):
-            store.drop_tables([table], delete_data=deletes(store, operation.delete_data))
+            for some, delete_data in by_files(store, [table], operation.delete_data):
+                store.drop_tables(some, delete_data=delete_data)
         else:
             left.append(table)
     return left

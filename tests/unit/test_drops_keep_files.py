@@ -1,0 +1,118 @@
+"""Drops with `delete_data = true` that keep files: those in a directory that others have files in, too."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+from structlog.testing import capture_logs
+
+from pysync.model.event import Kind
+from pysync.model.mark import Mark
+from pysync.model.names import TableName
+from pysync.model.operation import (
+    DropDatabase,
+    DropPartitions,
+    DropTable,
+    Operation,
+    PutDatabase,
+    PutPartitions,
+    PutTable,
+)
+from pysync.targets.base import Outcome
+from pysync.targets.faulty import FaultySettings
+from pysync.targets.memory import MemoryTarget, Store
+from pysync.targets.memory.store import Told
+from tests.support import partition, table
+from tests.support.events import database
+
+NAME = TableName("db", "t")
+HOME = "hdfs://there/wh/db.db"
+DAY = [("day", "string")]
+SHARED = [HOME, f"{HOME}/", "hdfs://THERE//wh", "hdfs://there", f"{HOME}/t/.."]
+MARK, LATER = Mark("onprem", 1, 1, 100), Mark("onprem", 1, 9, 100)
+
+
+class Place:
+    """A target with the database db at HOME; `told` is what its metastore was asked to drop."""
+
+    def __init__(self, **values: Any) -> None:
+        given = {"name": "dr", "kind": "faulty", "delete_data": True, "locations": {"hdfs://here": "hdfs://there/wh"}}
+        self.told: list[Told] = []
+        self.target = MemoryTarget(FaultySettings.model_validate({**given, **values}), Store(self.told.append))
+        self.apply(PutDatabase(database="db", definition=database("db", locationUri=HOME), mark=MARK))
+
+    def apply(self, *operations: Operation) -> None:
+        for operation in operations:
+            assert self.target.apply(operation) is Outcome.APPLIED
+
+    def put(self, location: str, *days: str, at: str = "") -> Any:
+        """The table db.t at a location, with partitions, which are at `at`."""
+        made = table("db", "t", location=location, partition_keys=DAY if days or at else ())
+        self.apply(PutTable(table=NAME, definition=made, mark=MARK))
+        parts = [partition(made, [day]) for day in days]
+        for day, part in zip(days, parts, strict=True):
+            part.sd.location = at if day == days[0] and at else f"{HOME}/t/day={day}"
+        if parts:
+            self.apply(PutPartitions(table=NAME, definition=made, partitions=tuple(parts), mark=MARK))
+        return made
+
+    def deleted(self, kind: Kind) -> dict[str, bool]:
+        """What was dropped, by location, and whether its files were deleted."""
+        dropped = [(it, told.delete_data) for told in self.told if told.kind is kind for it in told.before]
+        return {it.locationUri if kind is Kind.DROP_DATABASE else it.sd.location: deleted for it, deleted in dropped}
+
+
+@pytest.fixture
+def logs() -> Iterator[list[Any]]:
+    with capture_logs() as found:
+        yield found
+
+
+def kept(logs: list[Any]) -> list[tuple[str, str]]:
+    return [(it["object"], it["location"]) for it in logs if it["event"] == "files_kept"]
+
+
+@pytest.mark.parametrize("location", SHARED)
+def test_the_drop_of_a_table_keeps_the_files_of_others(location: str, logs: list[Any]) -> None:
+    place = Place()
+    place.put(location)
+    place.apply(DropTable(table=NAME, delete_data=True, mark=LATER))
+    assert place.deleted(Kind.DROP_TABLE) == {location: False}
+    assert kept(logs) == [("db.t", location)]
+
+
+@pytest.mark.parametrize("location", SHARED)
+def test_so_does_the_drop_of_its_database(location: str, logs: list[Any]) -> None:
+    place = Place()
+    place.put(location)
+    place.apply(DropDatabase(database="db", delete_data=True, mark=LATER))
+    assert place.deleted(Kind.DROP_TABLE) == {location: False}
+    assert place.deleted(Kind.DROP_DATABASE) == {HOME: True}
+    assert kept(logs) == [("db.t", location)]
+
+
+def test_files_of_the_table_alone_are_deleted(logs: list[Any]) -> None:
+    for requested in (True, False):
+        place = Place()
+        place.put(f"{HOME}/t")
+        place.apply(DropTable(table=NAME, delete_data=requested, mark=LATER))
+        assert place.deleted(Kind.DROP_TABLE) == {f"{HOME}/t": requested}
+    assert kept(logs) == []
+
+
+@pytest.mark.parametrize("location", [*SHARED, f"{HOME}/t"])
+def test_the_drop_of_a_partition_keeps_the_files_of_others(location: str, logs: list[Any]) -> None:
+    place = Place()
+    place.put(f"{HOME}/t", "1", "2", at=location)
+    place.apply(DropPartitions(table=NAME, keys=["day"], values=[["1"], ["2"]], delete_data=True, mark=LATER))
+    assert place.deleted(Kind.DROP_PARTITION) == {location: False, f"{HOME}/t/day=2": True}
+    assert kept(logs) == [("db.t", location)]
+
+
+def test_the_drop_of_a_database_keeps_a_mapped_prefix(logs: list[Any]) -> None:
+    place = Place(locations={"hdfs://here": f"{HOME}/all"})
+    place.apply(DropDatabase(database="db", delete_data=True, mark=LATER))
+    assert place.deleted(Kind.DROP_DATABASE) == {HOME: False}
+    assert kept(logs) == [("db", HOME)]
