@@ -20,7 +20,7 @@ from pysync.cli.bootstrap_progress import is_in_vain, left_out
 from pysync.cli.load_plan import print_plans
 from pysync.cli.output import AsJson, ConfigFile, chosen, one_target, print_json, progress, say
 from pysync.config import Config, load_config
-from pysync.dump.index import Dump, left_out, open_dump
+from pysync.dump.index import Dump, files_left_out, open_dump
 from pysync.dump.manifest import Counts, Manifest, Within
 from pysync.dump.root import held
 from pysync.dump.scope import scope_of
@@ -267,7 +267,7 @@ def _dumped(directory: Path, manifest: Manifest) -> dict[str, Any]:
         "began_at": manifest.began_at,
         "finished_at": manifest.finished_at,
         "counts": manifest.counts.model_dump(),
-        "left_out": [{"table": str(name), "location": it} for name, it in left_out(directory, manifest)],
+        "left_out": [{"table": str(name), "location": it} for name, it in files_left_out(directory, manifest)],
         "files": len(manifest.pieces),
         "bytes": sum(it.bytes for it in manifest.pieces),
     }
@@ -286,7 +286,7 @@ def _print_dumped(directory: Path, manifest: Manifest) -> None:
     if counts.left_out:
         directories = count(counts.left_out, "directory is", "directories are")
         say(f"{directories} not below {', '.join(manifest.data_under)}; the data files there are not in the dump:")
-        for name, location in islice(left_out(directory, manifest), _MOST):
+        for name, location in islice(files_left_out(directory, manifest), _MOST):
             say(f"  {name}: {location}")
         if counts.left_out > _MOST:
             say(f"  and {counts.left_out - _MOST} more, as listed in {directory}/files-*.jsonl")
@@ -328,5 +328,5 @@ def _print_loaded(found: Loaded) -> None:
         say(f"{it['name']}: loaded {tables}, {count(it['partitions'], 'partition')}")
         for row in found.parked[it["name"]]:
             say(f"target {it['name']} refused {row.table}: {row.reason}")
-    for line in left_out(found.status["bootstrap"]):
-        say(line)
+    for text in left_out(found.status["bootstrap"]):
+        say(text)

@@ -132,7 +132,7 @@ def indexed(directory: Path, manifest: Manifest, tell: Tell = lambda *_: None) -
     return dump
 
 
-def left_out(directory: Path, manifest: Manifest) -> Iterator[tuple[TableName, str]]:
+def files_left_out(directory: Path, manifest: Manifest) -> Iterator[tuple[TableName, str]]:
     """The tables and locations whose data files are not in a dump, as they are not below its prefixes."""
     for piece in manifest.pieces:
         if piece.counts.left_out:

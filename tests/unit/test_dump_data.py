@@ -17,7 +17,7 @@ from pysync.copy.copier import Copier as RealCopier
 from pysync.copy.requests import Difference, File, Pair, decode, encode
 from pysync.copy.run import Copied
 from pysync.dump.data import DATA, FileLine, PageLine, check, last_page, lines_of, place_of, stored, to_bytes
-from pysync.dump.index import FILES, Dump, left_out
+from pysync.dump.index import FILES, Dump, files_left_out
 from pysync.dump.manifest import Counts, Manifest, read_manifest
 from pysync.dump.pieces import opened
 from pysync.dump.record import DumpDamaged
@@ -236,7 +236,7 @@ def test_what_was_left_out_is_named_in_the_summary(tmp_path: Path, capsys: pytes
         parts = Into(Copier({}), tmp_path / "it", manifest.data_under).parts(Source(), iter([T]), None, print)  # type: ignore[arg-type]
         pieces.write(FILES, "jsonl", b"", parts)
         pieces.finish(pieces.manifest)
-    assert list(left_out(tmp_path / "it", pieces.manifest)) == [(T, LOCATION)]
+    assert list(files_left_out(tmp_path / "it", pieces.manifest)) == [(T, LOCATION)]
     _print_dumped(tmp_path / "it", pieces.manifest)
     told = capsys.readouterr().out
     assert "1 directory is not below hdfs://other; the data files there are not in the dump:" in told
