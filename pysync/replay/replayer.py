@@ -93,8 +93,7 @@ class Replayer:
         self.lookout = Lookout(queue, translator, self.reach)
         self._queue = queue
         self._target_queue = queue.target(settings.name)
-        self._name = settings.name
-        self._settings = settings
+        self._name, self._settings = settings.name, settings
         self._translator = translator
         self._keeping = translator.without_drops()
         self._progress = progress
