@@ -265,7 +265,7 @@ def _dumped(directory: Path, manifest: Manifest) -> dict[str, Any]:
         "began_at": manifest.began_at,
         "finished_at": manifest.finished_at,
         "counts": manifest.counts.model_dump(),
-        "left_out": [{"table": str(name), "location": it} for name, it in left_out(directory, manifest)],
+        "left_out": left_out_json(directory, manifest),
         "files": len(manifest.pieces),
         "bytes": sum(it.bytes for it in manifest.pieces),
     }
@@ -281,17 +281,28 @@ def _print_dumped(directory: Path, manifest: Manifest) -> None:
     if counts.missing:
         missing = count(counts.missing, "directory is", "directories are")
         say(f"{missing} missing at the source, as listed in {directory}/files-*.jsonl")
-    if counts.left_out:
-        directories = count(counts.left_out, "directory is", "directories are")
-        say(f"{directories} not below {', '.join(manifest.data_under)}; the data files there are not in the dump:")
-        for name, location in islice(left_out(directory, manifest), _MOST):
-            say(f"  {name}: {location}")
-        if counts.left_out > _MOST:
-            say(f"  and {counts.left_out - _MOST} more, as listed in {directory}/files-*.jsonl")
+    for words in left_out_lines(directory, manifest):
+        say(words)
     if manifest.upto is None:
         say("the source has no notification log: the next dump must be a full dump again")
     else:
         say(f"last notification: {manifest.upto}; for the next dump: --from {manifest.upto}")
+
+
+def left_out_json(directory: Path, manifest: Manifest) -> list[dict[str, str]]:
+    """The directories whose data files are not in the dump, as JSON values (docs/dump.md)."""
+    return [{"table": str(name), "location": it} for name, it in left_out(directory, manifest)]
+
+
+def left_out_lines(directory: Path, manifest: Manifest) -> Iterator[str]:
+    """The same for people: a line that says how many, and the first of them; nothing if there are none."""
+    total = manifest.counts.left_out
+    if total:
+        directories = count(total, "directory is", "directories are")
+        yield f"{directories} not below {', '.join(manifest.data_under)}; the data files there are not in the dump:"
+        yield from (f"  {name}: {it}" for name, it in islice(left_out(directory, manifest), _MOST))
+        if total > _MOST:
+            yield f"  and {total - _MOST} more, as listed in {directory}/files-*.jsonl"
 
 
 def loaded_json(found: Loaded) -> dict[str, Any]:
