@@ -48,14 +48,16 @@ def lock_file(path: Path) -> BinaryIO:
 
 def contents(directory: Path) -> Iterator[Path]:
     """All files below a directory. Raises OSError, and DumpDamaged for anything but files and directories."""
-    with os.scandir(directory) as found:
-        for it in found:
-            mode = it.stat(follow_symlinks=False).st_mode
-            if stat.S_ISDIR(mode):
-                yield from contents(Path(it.path))
-            else:
-                _assert_regular(mode, Path(it.path))
-                yield Path(it.path)
+    directories = [directory]
+    while directories:
+        with os.scandir(directories.pop()) as entries:
+            for entry in entries:
+                mode = entry.stat(follow_symlinks=False).st_mode
+                if stat.S_ISDIR(mode):
+                    directories.append(Path(entry.path))
+                else:
+                    _assert_regular(mode, Path(entry.path))
+                    yield Path(entry.path)
 
 
 def own_directory(directory: Path) -> None:
@@ -68,11 +70,11 @@ def own_directory(directory: Path) -> None:
         make_directory(directory, PRIVATE, owner)
     except FileExistsError:
         with rights_at(directory, owner) as place:
-            found = place.found()
-        if found is None or not stat.S_ISDIR(found.st_mode):
+            existing = place.found()
+        if existing is None or not stat.S_ISDIR(existing.st_mode):
             hint = "name a directory that does not exist yet"
             raise UsageError(f"{directory} is not a directory, or it is a symbolic link", hint) from None
-        if found.st_uid != owner[0]:
+        if existing.st_uid != owner[0]:
             hint = "name a directory of your own, or one that does not exist yet"
             raise UsageError(f"{directory} belongs to another user", hint) from None
 
