@@ -29,10 +29,14 @@ _KINDS = (
 )
 
 
-def reading(path: Path) -> BinaryIO:
-    """A file of a dump. Raises OSError, and DumpDamaged for anything but a regular file."""
-    _assert_regular(path.lstat().st_mode, path)  # even to open a device may do something
-    return os.fdopen(_regular(path, _READ), "rb")
+def reading(path: Path, within: int | None = None) -> BinaryIO:
+    """A file of a dump. Raises OSError, and DumpDamaged for anything but a regular file.
+
+    With `within`, the path is relative to that directory, a descriptor.
+    """
+    # Even to open a device may do something.
+    _assert_regular(os.stat(path, dir_fd=within, follow_symlinks=False).st_mode, path)
+    return os.fdopen(_regular(path, _READ, within), "rb")
 
 
 def creating(path: Path) -> BinaryIO:
@@ -91,8 +95,8 @@ def make_private(directory: Path) -> None:
         os.close(descriptor)
 
 
-def _regular(path: Path, flags: int) -> int:
-    descriptor = os.open(path, flags, 0o600)
+def _regular(path: Path, flags: int, within: int | None = None) -> int:
+    descriptor = os.open(path, flags, 0o600, dir_fd=within)
     try:
         _assert_regular(os.fstat(descriptor).st_mode, path)
     except BaseException:
