@@ -11,6 +11,7 @@ from pysync.config import Config
 from pysync.copy.files import refuse_elsewhere, refuse_shared
 from pysync.dump.index import Dump
 from pysync.dump.read import DumpReader
+from pysync.jobs.dumped_files import refuse_left_out
 from pysync.jobs.file_list import locations
 from pysync.jobs.load_guard import Survey
 from pysync.jobs.loading import FilesToo, is_whole, replaced_by
@@ -71,6 +72,7 @@ def _refused(
         try:
             refuse_elsewhere(settings, (location(it) or "" for it in own))
             for page in locations(reader, name):
+                refuse_left_out(page, dump.manifest.data_under)
                 places = [location(it) or "" for it in page]
                 refuse_elsewhere(settings, places)
                 refuse_shared(target, settings, there.database, places)

@@ -33,6 +33,7 @@ from tests.support.sidecars import assert_one_line, pysync
 
 T = TableName("db", "t")
 LOCATION = "hdfs://nn/warehouse/t/day=1"
+NN = ("hdfs://nn",)
 
 
 def files(directory: Path, **contents: bytes) -> Path:
@@ -194,7 +195,7 @@ def test_executors_that_do_not_see_the_dump_are_told_of(tmp_path: Path) -> None:
     with pytest.raises(PysyncError, match="Spark cannot see the directory of the dump"):
         dumped(Copier({LOCATION: {"a": b"1"}}, seen=False), tmp_path)
     files(tmp_path, a=b"1")
-    out = OutOf(tmp_path, Copier({}))  # type: ignore[arg-type]
+    out = OutOf(tmp_path, NN, Copier({}))  # type: ignore[arg-type]
     with pytest.raises(Unavailable, match="Spark cannot see the directory of the dump"):
         out.copy([Pair(LOCATION, "hdfs://other/t")], delete=True)
     assert out.copy([Pair("hdfs://nn/gone", "hdfs://other/t")], delete=True).missing
@@ -202,7 +203,7 @@ def test_executors_that_do_not_see_the_dump_are_told_of(tmp_path: Path) -> None:
 
 def test_what_is_loaded_comes_from_the_dump(tmp_path: Path) -> None:
     copier = Copier({})
-    OutOf(tmp_path, copier).copy([Pair(LOCATION, "hdfs://other/t")], delete=False)  # type: ignore[arg-type]
+    OutOf(tmp_path, NN, copier).copy([Pair(LOCATION, "hdfs://other/t")], delete=False)  # type: ignore[arg-type]
     assert copier.copied == [Pair(f"file:{place_of(tmp_path, LOCATION)}", "hdfs://other/t")]
     assert copier.deletes == {False}
 
@@ -271,6 +272,6 @@ class Workers:
 def test_a_load_removes_only_what_was_copied_before(tmp_path: Path) -> None:
     workers = Workers()
     with closing(RealCopier(workers, CopySettings(settle_seconds=0))) as copier:
-        done = OutOf(tmp_path, copier).copy([Pair(LOCATION, "file:/there/t")], delete=True)
+        done = OutOf(tmp_path, NN, copier).copy([Pair(LOCATION, "file:/there/t")], delete=True)
     assert [step[1] for step in workers.steps if step[0] == "delete"] == ["file:/there/t/copied_before"]
     assert done.foreign == ("file:/there/t/id_rsa",)
