@@ -16,10 +16,11 @@ from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn
 from pysync import logs
 from pysync.cli.arguments import choice, line, number, path
 from pysync.cli.bootstrap import shown
+from pysync.cli.bootstrap_progress import is_in_vain, left_out
 from pysync.cli.load_plan import print_plans
 from pysync.cli.output import AsJson, ConfigFile, chosen, one_target, print_json, progress, say
 from pysync.config import Config, load_config
-from pysync.dump.index import Dump, left_out, open_dump
+from pysync.dump.index import Dump, not_taken, open_dump
 from pysync.dump.manifest import Counts, Manifest, Within
 from pysync.dump.root import held
 from pysync.dump.scope import scope_of
@@ -189,7 +190,8 @@ def load(
     queue and the targets are only read, so a sidecar may run.
 
     FILE has the name of the source as it was when the dump was made ([source] name), and the targets here. No sidecar
-    may run on its queue. Exit code 1 if the dump is damaged or does not fit, or if events were parked.
+    may run on its queue. Exit code 1 if the dump is damaged or does not fit, if events were parked, or if a target gets
+    no table because all of them came from its own cluster.
     """
     loaded = load_config(config, lives=False)
     logs.configure("error", loaded.log.format)
@@ -207,7 +209,7 @@ def load(
         print_json(loaded_json(found))
     else:
         _print_loaded(found)
-    if any(found.parked.values()):
+    if is_incomplete(found):
         raise typer.Exit(1)
 
 
@@ -265,7 +267,7 @@ def _dumped(directory: Path, manifest: Manifest) -> dict[str, Any]:
         "began_at": manifest.began_at,
         "finished_at": manifest.finished_at,
         "counts": manifest.counts.model_dump(),
-        "left_out": left_out_json(directory, manifest),
+        "not_taken": not_taken_json(directory, manifest),
         "files": len(manifest.pieces),
         "bytes": sum(it.bytes for it in manifest.pieces),
     }
@@ -281,7 +283,7 @@ def _print_dumped(directory: Path, manifest: Manifest) -> None:
     if counts.missing:
         missing = count(counts.missing, "directory is", "directories are")
         say(f"{missing} missing at the source, as listed in {directory}/files-*.jsonl")
-    for words in left_out_lines(directory, manifest):
+    for words in not_taken_lines(directory, manifest):
         say(words)
     if manifest.upto is None:
         say("the source has no notification log: the next dump must be a full dump again")
@@ -289,18 +291,18 @@ def _print_dumped(directory: Path, manifest: Manifest) -> None:
         say(f"last notification: {manifest.upto}; for the next dump: --from {manifest.upto}")
 
 
-def left_out_json(directory: Path, manifest: Manifest) -> list[dict[str, str]]:
+def not_taken_json(directory: Path, manifest: Manifest) -> list[dict[str, str]]:
     """The directories whose data files are not in the dump, as JSON values (docs/dump.md)."""
-    return [{"table": str(name), "location": it} for name, it in left_out(directory, manifest)]
+    return [{"table": str(name), "location": it} for name, it in not_taken(directory, manifest)]
 
 
-def left_out_lines(directory: Path, manifest: Manifest) -> Iterator[str]:
+def not_taken_lines(directory: Path, manifest: Manifest) -> Iterator[str]:
     """The same for people: a line that says how many, and the first of them; nothing if there are none."""
-    total = manifest.counts.left_out
+    total = manifest.counts.not_taken
     if total:
         directories = count(total, "directory is", "directories are")
         yield f"{directories} not below {', '.join(manifest.data_under)}; the data files there are not in the dump:"
-        yield from (f"  {name}: {it}" for name, it in islice(left_out(directory, manifest), _MOST))
+        yield from (f"  {name}: {it}" for name, it in islice(not_taken(directory, manifest), _MOST))
         if total > _MOST:
             yield f"  and {total - _MOST} more, as listed in {directory}/files-*.jsonl"
 
@@ -318,6 +320,7 @@ def loaded_json(found: Loaded) -> dict[str, Any]:
                 "name": it["name"],
                 "tables": it["tables"],
                 "partitions": it["partitions"],
+                "left_out": it["left_out"],
                 "parked": [{"table": row.table, "reason": row.reason} for row in found.parked[it["name"]]],
             }
             for it in told["targets"]
@@ -325,8 +328,16 @@ def loaded_json(found: Loaded) -> dict[str, Any]:
     }
 
 
+def is_incomplete(found: Loaded) -> bool:
+    """Whether a target refused something, or got no table because all of them came from its own cluster."""
+    return any(found.parked.values()) or is_in_vain(found.status["bootstrap"])
+
+
 def _print_loaded(found: Loaded) -> None:
     for it in found.status["bootstrap"]["targets"]:
-        say(f"{it['name']}: loaded {count(it['tables'], 'table')}, {count(it['partitions'], 'partition')}")
+        tables = count(it["tables"] - it["left_out"], "table")
+        say(f"{it['name']}: loaded {tables}, {count(it['partitions'], 'partition')}")
         for row in found.parked[it["name"]]:
             say(f"target {it['name']} refused {row.table}: {row.reason}")
+    for words in left_out(found.status["bootstrap"]):
+        say(words)

@@ -12,10 +12,12 @@ import typer
 from pysync import logs
 from pysync.cli.arguments import path
 from pysync.cli.bootstrap import shown
+from pysync.cli.bootstrap_progress import left_out
 from pysync.cli.dump import (
-    left_out_json,
-    left_out_lines,
+    is_incomplete,
     loaded_json,
+    not_taken_json,
+    not_taken_lines,
     opened_dump,
     table_bar,
     targets_of,
@@ -82,8 +84,8 @@ def repl(
     several targets, it is the one that all of them have.
 
     Which properties of WITH mean something: docs/repl.md. Each of the others is a warning. Exit code 1 if the source
-    cannot be read, if the dump is damaged or does not fit, or if events were parked; 2 for a statement that cannot be
-    read, or for wrong arguments.
+    cannot be read, if the dump is damaged or does not fit, if events were parked, or if all tables came from the
+    target's own cluster; 2 for a statement that cannot be read, or for wrong arguments.
     """
     found, call = parse(statement), _Call(config, target, root, force, as_json)
     if isinstance(found, ReplDump):
@@ -107,7 +109,7 @@ def _dump(call: _Call, statement: ReplDump) -> None:
         say(f"warning: the dump {root / name} is too old, but stays: {why}", err=True)
     with until_stopped("run the command again for a new dump"), table_bar() as tell:
         directory, manifest = repl_dump(loaded, statement, root, tell)
-    for words in left_out_lines(directory, manifest):
+    for words in not_taken_lines(directory, manifest):
         say(words, err=True)
     if call.as_json:
         print_json(_dumped(directory, manifest, cleaned, ignored))
@@ -130,7 +132,9 @@ def _load(call: _Call, statement: ReplLoad) -> None:
     for name, parked in found.parked.items():
         for row in parked:
             say(f"target {name} refused {row.table}: {row.reason}", err=True)
-    if any(found.parked.values()):
+    for line in left_out(found.status["bootstrap"]):
+        say(line, err=True)
+    if is_incomplete(found):
         raise typer.Exit(1)
 
 
@@ -154,7 +158,7 @@ def _dumped(directory: Path, manifest: Manifest, cleaned: Cleaned, ignored: Sequ
         "dump_dir": str(directory),
         "last_repl_id": manifest.upto,
         "ignored": list(ignored),
-        "left_out": left_out_json(directory, manifest),
+        "not_taken": not_taken_json(directory, manifest),
         "removed": list(cleaned.removed),
         "left": [{"name": name, "reason": why} for name, why in cleaned.left],
     }

@@ -10,6 +10,7 @@ from pysync.copy.run import Copied
 from pysync.model.files import SourceFiles
 from pysync.model.operation import Operation, PutPartitions, PutTable, RenameTable, TableOperation
 from pysync.model.places import directories_of, is_below, shared_at
+from pysync.model.table_formats import data_location
 from pysync.targets.apply.ownership import may_write
 from pysync.targets.base import Outcome, Rejected, Target
 from pysync.targets.settings import TargetSettings
@@ -74,7 +75,7 @@ class FilesFirst:
                 yield pair
                 continue
             there = self._target.table(operation.table)
-            old = (there is not None and there.sd and there.sd.location) or ""
+            old = data_location(there) if there is not None else ""
             if old and old.rstrip("/") != pair.target.rstrip("/"):
                 yield Pair(old, pair.target)
 
@@ -116,7 +117,7 @@ def refuse_elsewhere(settings: TargetSettings, directories: Iterable[str]) -> No
 def _pairs(operation: Operation, *, shares: bool) -> Iterator[Pair]:
     """The directories with the files of what the operation puts; none where source and target share them."""
     for item in _stored(operation):
-        target = (item.sd and item.sd.location) or ""
+        target = data_location(item)
         source = cast(TableOperation, operation).sources.get(target, SourceFiles(target))
         if target and not (shares and source.location.rstrip("/") == target.rstrip("/")):
             yield Pair(source.location, target, source.form)
@@ -125,7 +126,7 @@ def _pairs(operation: Operation, *, shares: bool) -> Iterator[Pair]:
 def _locations(operation: Operation) -> list[str]:
     """The locations of all that the operation puts, also of a table whose files are those of its partitions."""
     own = [operation.definition] if isinstance(operation, PutTable) else _stored(operation)
-    return [it.sd.location for it in own if it.sd and it.sd.location]
+    return [location for it in own if (location := data_location(it))]
 
 
 def _stored(operation: Operation) -> list[Any]:

@@ -40,14 +40,14 @@ _OTHER = "a directory of a dump contains nothing else: move the file away, or co
 class PageLine:
     """Comes before the files of a page of partitions, or of a table without partitions.
 
-    `missing` are locations that the source does not have, `left_out` those that are not below the dump's prefixes.
+    `missing` are locations that the source does not have, `not_taken` those that are not below the dump's prefixes.
     """
 
     database: str
     table: str
     page: int
     missing: tuple[str, ...] = ()
-    left_out: tuple[str, ...] = ()
+    not_taken: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,8 +85,8 @@ def stored(directory: Path, name: TableName, location: str) -> list[FileLine]:
 def to_bytes(page: PageLine, files: Sequence[FileLine]) -> tuple[bytes, Counts]:
     """A page as lines of JSON, and what is in it."""
     lines = [json.dumps(asdict(page)), *(json.dumps(asdict(it)) for it in files)]
-    data_bytes, left_out = sum(it.bytes for it in files), len(page.left_out)
-    counts = Counts(files=len(files), data_bytes=data_bytes, missing=len(page.missing), left_out=left_out)
+    data_bytes, not_taken = sum(it.bytes for it in files), len(page.not_taken)
+    counts = Counts(files=len(files), data_bytes=data_bytes, missing=len(page.missing), not_taken=not_taken)
     return "".join(f"{line}\n" for line in lines).encode(), counts
 
 

@@ -59,10 +59,10 @@ class Into:
 
     def _page(self, name: TableName, number: int, page: Sequence[str]) -> tuple[bytes, Counts]:
         wanted = {it: place_of(self.directory, it) for it in page if _is_under(it, self.under)}
-        left_out = tuple(it for it in page if it not in wanted)
+        not_taken = tuple(it for it in page if it not in wanted)
         missing = self._bring({it: place for it, place in wanted.items() if not place.exists()})
         files = [file for it in wanted for file in stored(self.directory, name, it)]
-        return to_bytes(PageLine(name.database, name.table, number, tuple(missing), left_out), files)
+        return to_bytes(PageLine(name.database, name.table, number, tuple(missing), not_taken), files)
 
     def _bring(self, wanted: dict[str, Path]) -> list[str]:
         """Copy what is not there yet; returns what the source does not have either."""
@@ -108,7 +108,7 @@ class OutOf:
 
         Raises as it does, and Rejected for what the dump has left out: there would be a table without its rows.
         """
-        refuse_left_out((it.source for it in pairs), self.under)
+        refuse_not_taken((it.source for it in pairs), self.under)
         moved = [Pair(_location(place_of(self.directory, it.source)), it.target) for it in pairs]
         done = self.copier.copy(moved, delete=delete)
         # Missing for Spark, but not for us: its executors have other disks.
@@ -118,7 +118,7 @@ class OutOf:
         return done
 
 
-def refuse_left_out(places: Iterable[str], under: Sequence[str]) -> None:
+def refuse_not_taken(places: Iterable[str], under: Sequence[str]) -> None:
     """Raise Rejected for a location of the source that a dump with these prefixes has left out."""
     for place in places:
         if not _is_under(place, under):

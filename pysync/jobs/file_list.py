@@ -19,6 +19,7 @@ from pysync.install import listener_jar
 from pysync.metastore.client import PARTITIONS_PER_CALL
 from pysync.metastore.reads import Reads
 from pysync.model.names import TableName
+from pysync.model.table_formats import data_location
 from pysync.targets.settings import CopySettings, TargetSettings
 
 _NAME = "dump"
@@ -76,7 +77,7 @@ def listing(
 def locations(source: Reads, name: TableName) -> Iterator[list[str]]:
     """Where the files of a table are, a page of its partitions at a time. A dump gives the same pages each time."""
     for items in _stored(source, name):
-        yield [it.sd.location for it in items if it.sd is not None and it.sd.location]
+        yield [location for it in items if (location := data_location(it))]
 
 
 def _stored(source: Reads, name: TableName) -> Iterator[list[Any]]:

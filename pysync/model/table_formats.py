@@ -6,6 +6,11 @@ from typing import Any
 
 _PROVIDER_KEY = "spark.sql.sources.provider"
 _PATH_KEY = "path"
+_PLACEHOLDER = "-__PLACEHOLDER__"
+LOCATION_KEYS = ("avro.schema.url", "metadata_location", "original_location", _PATH_KEY, "previous_metadata_location")
+"""Parameters of tables, partitions and serdes whose values are locations: the schema of Avro, the pointers of Iceberg,
+where Hive archived the files of a partition from, and the location of a table of Spark.
+"""
 _HUDI_INPUT_FORMATS = ("org.apache.hudi.", "com.uber.hoodie.")
 
 
@@ -25,17 +30,22 @@ def is_hudi(table: Any) -> bool:
     return _provider(table) == "hudi" or input_format.startswith(_HUDI_INPUT_FORMATS)
 
 
-def table_location(table: Any) -> str:
-    """Where a table of Spark is; empty if nothing says it.
+def data_location(item: Any) -> str:
+    """Where the files of a Table or Partition are; empty if nothing says it.
 
-    Spark writes that into the parameters of the serde. For an external table the location of the storage is a
-    placeholder.
+    A table of Spark's that Hive cannot read has a placeholder as the location of its storage. Where it is, the
+    parameters of its serde say. They say it of other tables of Spark's, too, but Hive does not update them when it
+    moves a table, and copies them to partitions.
     """
-    storage = table.sd
+    storage = item.sd
     if storage is None:
         return ""
+    location = str(storage.location or "")
+    if location and not location.endswith(_PLACEHOLDER):
+        return location
     parameters = (storage.serdeInfo and storage.serdeInfo.parameters) or {}
-    return str(parameters.get(_PATH_KEY) or storage.location or "")
+    is_of_spark = _provider(item) not in {"", "hive"}
+    return str((is_of_spark and parameters.get(_PATH_KEY)) or location)
 
 
 def _provider(table: Any) -> str:

@@ -16,15 +16,13 @@ from pysync.model.event import Event, Kind
 from pysync.model.files import Form, SourceFiles
 from pysync.model.mark import Mark
 from pysync.model.names import TableName
+from pysync.model.table_formats import LOCATION_KEYS, data_location
 from pysync.replay.locations import Locations, plain
 from pysync.replay.policy import Policy
 from pysync.replay.renames import Renames, RenameSettings
 from pysync.replay.view_names import rename_in_view
 from pysync.targets.settings import PolicySettings, TargetSettings
 
-# Parameters of tables, partitions and serdes that hold a location: Spark's path, Avro's schema, where an archived
-# partition was, Iceberg's pointers.
-_LOCATION_KEYS = ("path", "avro.schema.url", "original_location", "metadata_location", "previous_metadata_location")
 _UNKNOWN = Frame(plain=False)
 
 
@@ -48,7 +46,7 @@ class Rewriting:
 
     def located(self, parameters: dict[str, str]) -> dict[str, str]:
         """Parameters with their locations mapped."""
-        return {k: (self.locations.map(v) or v) if k in _LOCATION_KEYS else v for k, v in parameters.items()}
+        return {k: (self.locations.map(v) or v) if k in LOCATION_KEYS else v for k, v in parameters.items()}
 
     def place(self, storage: Any) -> None:
         """Map the locations of a storage descriptor, in place."""
@@ -216,18 +214,17 @@ class NameMapping:
         return self._apply_to(partition, frame)
 
     def _apply_to(self, item: Any, frame: Frame) -> dict[str, SourceFiles]:
-        storage = getattr(item, "sd", None) if self.copies else None
-        before = storage.location if storage is not None else None
+        before = data_location(item) if self.copies and isinstance(item, hive.Table | hive.Partition) else ""
         # Before the item is altered: the form depends on the source's location and parameters.
         form = self._form(item, frame) if before else None
         self._alter(item)
         if form is not None:
             alter(item, form)
-        return {storage.location: SourceFiles(before, form)} if storage is not None and before else {}
+        return {data_location(item): SourceFiles(before, form)} if before else {}
 
     def _form(self, item: Any, frame: Frame) -> Form | None:
         """How its files are re-encoded; None if they are not, or if both ends use the same files."""
-        location, locations = item.sd.location, self.rewriting(TableName(item.dbName, item.tableName)).locations
+        location, locations = data_location(item), self.rewriting(TableName(item.dbName, item.tableName)).locations
         moved = plain(locations.map(location) or "").rstrip("/") != plain(location).rstrip("/")
         if not self.anew or not moved:
             return None

@@ -12,6 +12,7 @@ from typing import Any
 
 from hmsclient.genthrift.hive_metastore import ttypes as hive
 
+from pysync.model.table_formats import data_location
 from pysync.replay.locations import Locations
 from pysync.targets.base import Rejected
 from pysync.targets.settings import TargetSettings
@@ -56,9 +57,8 @@ class Traits:
 
     def _scheme(self, table: Any) -> str | None:
         """The scheme of its location at the target; None if it has no location, or one that is refused later."""
-        location = table.sd.location if table.sd is not None else None
         try:
-            place = self.locations.map(location)
+            place = self.locations.map(data_location(table))
         except Rejected:
             return None
         scheme, separator, _ = (place or "").partition(":/")

@@ -21,7 +21,10 @@ def schema(*columns: tuple[str, Any]) -> str:
 
 
 def registered(name: TableName, location: str, **parameters: str) -> Any:
-    """An external Delta table as Spark puts it into a metastore, with a placeholder for its place."""
+    """An external Delta table as Spark puts it into a metastore, with a placeholder for its location.
+
+    With another `spark.sql.sources.provider` it is a table of that data source.
+    """
     return hive.Table(
         tableName=name.table,
         dbName=name.database,

@@ -211,6 +211,13 @@ def test_icebergs_pointer_is_kept_with_glues_scheme() -> None:
     assert changes == []
 
 
+def test_where_an_archived_partition_was_has_glues_scheme() -> None:
+    part = partition(table(NAME, "s3a://b/t", keys=["k"]), ["1"])
+    part.parameters = {"original_location": "s3a://b/t/k=1", "is_archived": "true"}
+    found = partition_input(part)[0]
+    assert found["Parameters"] == {"original_location": "s3://b/t/k=1", "is_archived": "true"}
+
+
 def test_views_are_kept_and_said_to_be_hives() -> None:
     found, changes = table_input(view(NAME, "select 1"))
     assert (found["ViewOriginalText"], found["TableType"]) == ("select 1", "VIRTUAL_VIEW")

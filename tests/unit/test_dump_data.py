@@ -17,7 +17,7 @@ from pysync.copy.copier import Copier as RealCopier
 from pysync.copy.requests import Difference, File, Pair, decode, encode
 from pysync.copy.run import Copied
 from pysync.dump.data import DATA, FileLine, PageLine, check, last_page, lines_of, place_of, stored, to_bytes
-from pysync.dump.index import FILES, Dump, left_out
+from pysync.dump.index import FILES, Dump, not_taken
 from pysync.dump.manifest import Counts, Manifest, read_manifest
 from pysync.dump.pieces import opened
 from pysync.dump.record import DumpDamaged
@@ -186,8 +186,8 @@ def test_a_directory_that_no_prefix_names_is_not_read_and_is_named(tmp_path: Pat
     copier = Copier({LOCATION: {"a": b"1"}})
     for under in ("hdfs://nn/ware", "hdfs://other/warehouse", "file:/warehouse"):
         (page,) = dumped(copier, tmp_path, [under])
-        assert page == PageLine("db", "t", 0, left_out=(LOCATION,))
-        assert to_bytes(page, [])[1] == Counts(left_out=1)
+        assert page == PageLine("db", "t", 0, not_taken=(LOCATION,))
+        assert to_bytes(page, [])[1] == Counts(not_taken=1)
     assert (copier.copied, list(tmp_path.iterdir())) == ([], [])
 
 
@@ -231,13 +231,13 @@ def test_a_manifest_of_data_files_keeps_its_counts() -> None:
     assert Manifest.model_validate(ASKED.model_dump()) == ASKED
 
 
-def test_what_was_left_out_is_named_in_the_summary(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_what_was_not_taken_is_named_in_the_summary(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     manifest = ASKED.model_copy(update={"version": 2, "files": "copy", "data_under": ("hdfs://other",)})
     with opened(tmp_path / "it", manifest) as pieces:
         parts = Into(Copier({}), tmp_path / "it", manifest.data_under).parts(Source(), iter([T]), None, print)  # type: ignore[arg-type]
         pieces.write(FILES, "jsonl", b"", parts)
         pieces.finish(pieces.manifest)
-    assert list(left_out(tmp_path / "it", pieces.manifest)) == [(T, LOCATION)]
+    assert list(not_taken(tmp_path / "it", pieces.manifest)) == [(T, LOCATION)]
     _print_dumped(tmp_path / "it", pieces.manifest)
     told = capsys.readouterr().out
     assert "1 directory is not below hdfs://other; the data files there are not in the dump:" in told

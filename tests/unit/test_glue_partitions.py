@@ -14,6 +14,7 @@ from pysync.targets.glue.catalog import Catalog
 from pysync.targets.glue.columns import columns_for
 from pysync.text import count
 from tests.conformance.objects import Source, partition, table
+from tests.support.delta import registered
 from tests.support.glue import Bench, answered, broken_off
 
 
@@ -318,6 +319,17 @@ def test_a_location_that_is_not_said_is_the_default_one(bench: Bench, source: So
     put = source.put_partitions(owner, part)
     assert [target.apply(put), target.apply(put)] == [Outcome.APPLIED, Outcome.UNCHANGED]
     assert next(target.partitions(put.table)).sd.location == "s3://b/t/k=a b%2Fc"
+
+
+def test_a_location_that_is_not_said_is_below_the_path_of_a_table_of_spark(bench: Bench, source: Source) -> None:
+    found = registered(TableName(bench.database(), "t"), "s3://b/t", **{"spark.sql.sources.provider": "csv"})
+    found.partitionKeys = table(TableName("d", "t"), None, keys=["k"]).partitionKeys
+    part = partition(found, ["1"])
+    part.sd.location = None
+    target = bench.target()
+    for operation in (source.put_table(found), source.put_partitions(found, part)):
+        assert target.apply(operation) is Outcome.APPLIED
+    assert next(target.partitions(TableName(found.dbName, "t"))).sd.location == "s3://b/t/k=1"
 
 
 # --- columns

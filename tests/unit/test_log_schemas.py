@@ -7,8 +7,7 @@ from typing import Any
 import pytest
 
 from pysync.errors import PysyncError
-from pysync.model.names import TableName
-from pysync.model.table_formats import is_delta, table_location
+from pysync.model.table_formats import is_delta
 from pysync.model.wire import decode_event
 from pysync.queue import EventQueue
 from pysync.replay.policy import Policy
@@ -16,7 +15,6 @@ from pysync.resync.log_schemas import LogSchemas
 from pysync.resync.refreshes import EVERYTHING, Refreshes, chosen
 from pysync.targets.glue.settings import GlueSettings
 from tests.support import table
-from tests.support.delta import registered
 from tests.support.queues import Reopener
 from tests.support.refreshing import Hms
 
@@ -62,17 +60,6 @@ def test_sparks_parameter_makes_a_delta_table(provider: str) -> None:
 @pytest.mark.parametrize("parameters", [{}, {"spark.sql.sources.provider": "parquet"}, {"provider": "delta"}])
 def test_other_tables_are_none(parameters: dict[str, str]) -> None:
     assert not is_delta(table("db", "t", parameters=parameters))
-
-
-def test_a_delta_table_is_where_the_path_of_its_serde_says() -> None:
-    found = registered(TableName("db", "t"), "s3://b/t")
-    assert table_location(found) == "s3://b/t"
-    found.sd.serdeInfo.parameters = None
-    assert table_location(found) == "s3://b/t-__PLACEHOLDER__"
-    found.sd.serdeInfo = found.sd.location = None
-    assert table_location(found) == ""
-    found.sd = None
-    assert table_location(found) == ""
 
 
 def test_tables_are_chosen_by_their_definitions_in_scope(source: Hms) -> None:

@@ -11,12 +11,14 @@ from pydantic import ValidationError
 
 from pysync.model.change import decode_change
 from pysync.model.event import Kind
+from pysync.model.names import TableName
 from pysync.model.operation import DropTable, PutTable
 from pysync.replay.policy import Policy
 from pysync.replay.scope import changes, scope_of
 from pysync.replay.traits import Traits
 from pysync.targets.hms import HmsSettings
 from tests.support import partition, table
+from tests.support.delta import registered
 from tests.support.events import change, event, one_of_each_kind, settings
 from tests.support.refreshing import Hms, T, Target, apply
 
@@ -179,3 +181,13 @@ def test_both_ways_names_alone_decide(key: str) -> None:
     values = {key: ["VIRTUAL_VIEW"], "metastore": "thrift://a:1", "both_ways": True}
     with pytest.raises(ValidationError, match=f"does not work with {key}: use include and exclude"):
         HmsSettings(name="dr", kind="hms", **values)
+
+
+def test_the_location_of_a_table_of_spark_is_where_its_files_are() -> None:
+    """Spark stores an external table that Hive cannot read with a placeholder in the warehouse."""
+    found = registered(TableName("db", "t"), "s3a://b/t", **{"spark.sql.sources.provider": "csv"})
+    found.sd.location = "hdfs://nn/wh/db.db/t-__PLACEHOLDER__"
+    assert rule(found, **AGENT) is None
+    found.sd.serdeInfo.parameters["path"] = "hdfs://nn/t"
+    found.sd.location = "s3a://b/wh/db.db/t-__PLACEHOLDER__"
+    assert rule(found, **AGENT) == "include_schemes does not have hdfs"

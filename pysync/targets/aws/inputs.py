@@ -14,6 +14,7 @@ from hmsclient.genthrift.hive_metastore import ttypes as hive
 
 from pysync.model.definition import VIEW
 from pysync.model.names import DEFAULT_PARTITION, normalized
+from pysync.model.table_formats import LOCATION_KEYS
 from pysync.targets.aws import limits
 from pysync.targets.aws.limits import checked, fitted, s3_location
 from pysync.targets.aws.skew import joined
@@ -22,8 +23,6 @@ from pysync.targets.base import Rejected
 OWNER_KEYS = OWNER_KEY, OWNER_TYPE_KEY = "pysync.owner", "pysync.owner_type"
 """Parameters that hold the owner of a database, for whom Glue has no field."""
 
-# Values of parameters that are locations: Iceberg's pointer, Spark's data source tables, Avro's schema.
-_LOCATIONS = frozenset({"avro.schema.url", "metadata_location", "path", "previous_metadata_location"})
 _PRESTO_VIEW = "/* Presto "
 
 
@@ -214,7 +213,7 @@ def _parameters(parameters: Mapping[str, str] | None) -> dict[str, str]:
     found = {}
     for key, value in (parameters or {}).items():
         name = limits.shown(checked(limits.KEY, key, "parameter key"))
-        found[key] = checked(limits.VALUE, s3_location(value) if key in _LOCATIONS else value, f"parameter {name}")
+        found[key] = checked(limits.VALUE, s3_location(value) if key in LOCATION_KEYS else value, f"parameter {name}")
     return found
 
 

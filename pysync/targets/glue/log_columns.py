@@ -16,7 +16,7 @@ import structlog
 from pysync.errors import PysyncError
 from pysync.model.names import TableName
 from pysync.model.structs import copied
-from pysync.model.table_formats import is_delta, is_hudi, keeps_schema, table_location
+from pysync.model.table_formats import data_location, is_delta, is_hudi, keeps_schema
 from pysync.targets.aws import delta_log, delta_schema, hudi_schema, hudi_timeline
 from pysync.targets.aws.delta_schema import NoSchema
 from pysync.targets.aws.errors import classified
@@ -74,7 +74,7 @@ class LogColumns:
 
     def _columns(self, table: Any) -> Sequence[Any]:
         """Raises NoSchema."""
-        location = s3_location(table_location(table))
+        location = s3_location(data_location(table))
         read_at, found = self._read.get(location, (-FRESH_SECONDS, ()))
         if self._clock() - read_at >= FRESH_SECONDS:
             found = self._newest(location, _of_hudi if is_hudi(table) else _of_delta)

@@ -18,6 +18,7 @@ from hmsclient.genthrift.hive_metastore import ttypes as hive
 
 from pysync.metastore.statistics import Statistics
 from pysync.model.names import TableName, normalized, partition_name, partition_values
+from pysync.model.table_formats import data_location
 from pysync.targets.aws.errors import INVALID, NOT_FOUND, RACES, classified, code, of_code
 from pysync.targets.aws.inputs import partition_values as kept_values
 from pysync.targets.aws.rights import by_the_api, simulated
@@ -347,9 +348,10 @@ class GlueStore(Store):
         columns = columns_for(self._glue.partition_schema, storage.get("Columns") or [], columns_of(of_table))
         if columns:
             storage["Columns"] = list(columns)
-        if not storage.get("Location") and table.sd.location:
+        root = data_location(table).rstrip("/")
+        if not storage.get("Location") and root:
             keys = [key.name for key in table.partitionKeys or ()]
-            storage["Location"] = f"{table.sd.location.rstrip('/')}/{partition_name(keys, fields['Values'])}"
+            storage["Location"] = f"{root}/{partition_name(keys, fields['Values'])}"
         return {**fields, "StorageDescriptor": storage} if storage else fields
 
     def _into(self, database: str, write: Callable[[], object]) -> None:

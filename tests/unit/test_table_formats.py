@@ -1,0 +1,88 @@
+"""Where the files of tables and partitions are, as their definitions say it."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from pysync.copy.files import FilesFirst
+from pysync.jobs.file_list import locations
+from pysync.model.files import SourceFiles
+from pysync.model.mark import Mark
+from pysync.model.names import TableName
+from pysync.model.operation import PutTable
+from pysync.model.table_formats import data_location
+from pysync.replay.mapping import NameMapping
+from pysync.targets.settings import TargetSettings
+from tests.support import partition
+from tests.support.delta import registered
+from tests.support.events import settings
+from tests.support.refreshing import Hms
+from tests.support.targets import FakeTarget
+
+T = TableName("db", "t")
+PROVIDER = "spark.sql.sources.provider"
+MOVE = {"hdfs://a": "hdfs://dr", "s3a://b": "s3a://c"}
+
+
+def of_spark(location: str = "s3a://b/t", provider: str = "csv") -> Any:
+    """An external table of Spark's; its placeholder is in the warehouse of the source."""
+    found = registered(T, location, **{PROVIDER: provider})
+    found.sd.location = "hdfs://a/wh/db.db/t-__PLACEHOLDER__"
+    return found
+
+
+@pytest.mark.parametrize("provider", ["csv", "json", "text", "delta", "DELTA"])
+def test_a_table_of_spark_is_where_the_path_of_its_serde_says(provider: str) -> None:
+    assert data_location(of_spark(provider=provider)) == "s3a://b/t"
+
+
+def test_other_tables_are_where_their_storage_says() -> None:
+    hive = of_spark()
+    del hive.parameters[PROVIDER]
+    assert data_location(hive) == hive.sd.location
+    hive.parameters[PROVIDER] = "hive"
+    assert data_location(hive) == hive.sd.location
+    pathless = of_spark()
+    pathless.sd.serdeInfo.parameters = None
+    assert data_location(pathless) == pathless.sd.location
+    pathless.sd.serdeInfo = pathless.sd.location = None
+    assert data_location(pathless) == ""
+    pathless.sd = None
+    assert data_location(pathless) == ""
+
+
+def test_a_table_that_hive_has_renamed_is_where_its_storage_says() -> None:
+    """Hive moves the files of a managed table, and leaves `path` as it is."""
+    found = of_spark(provider="parquet")
+    found.sd.location = "hdfs://a/wh/db.db/renamed"
+    assert data_location(found) == "hdfs://a/wh/db.db/renamed"
+
+
+def test_a_partition_is_where_its_storage_says() -> None:
+    """Hive gives a new partition the serde of its table, with its `path`."""
+    found = partition(of_spark(), ["1"])
+    found.sd.location, found.sd.serdeInfo = "s3a://b/t/p=1", of_spark().sd.serdeInfo
+    assert data_location(found) == "s3a://b/t/p=1"
+
+
+def test_the_files_of_a_table_of_spark_are_copied_from_its_path_to_its_path() -> None:
+    found = of_spark()
+    sources = NameMapping.of(settings(locations=MOVE, copy=True)).apply_to(found)
+    assert sources == {"s3a://c/t": SourceFiles("s3a://b/t")}
+    asked: list[tuple[str, str]] = []
+
+    class Copier:
+        def copy(self, pairs: Any, *, delete: bool) -> None:  # noqa: ARG002
+            asked.extend((it.source, it.target) for it in pairs)
+
+    first = FilesFirst(FakeTarget(), Copier(), TargetSettings(name="x", kind="hms"))  # type: ignore[arg-type]
+    first.apply(PutTable(table=T, definition=found, sources=sources, mark=Mark("here", 1, 7, 100)))
+    assert asked == [("s3a://b/t", "s3a://c/t")]
+
+
+def test_the_files_of_a_dump_are_those_of_the_path() -> None:
+    source = Hms()
+    source.found[T] = of_spark()
+    assert list(locations(source, T)) == [["s3a://b/t"]]  # type: ignore[arg-type]
