@@ -16,7 +16,7 @@ from pysync.dump.record import DumpDamaged
 from pysync.errors import UsageError
 from pysync.rights import make_directory, rights_at
 
-PRIVATE = 0o700
+_PRIVATE = 0o700
 _READ = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
 _NEW = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
 _LOCK = os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
@@ -71,7 +71,7 @@ def own_directory(directory: Path) -> None:
     """
     owner = os.geteuid(), os.getegid()
     try:
-        make_directory(directory, PRIVATE, owner)
+        make_directory(directory, _PRIVATE, owner)
     except FileExistsError:
         with rights_at(directory, owner) as place:
             existing = place.found()
@@ -87,7 +87,7 @@ def make_private(directory: Path) -> None:
     """Take the rights of others off a directory of the caller's own. Raises OSError, and UsageError where they stay."""
     descriptor = os.open(directory, _DIRECTORY)
     try:
-        os.fchmod(descriptor, PRIVATE)
+        os.fchmod(descriptor, _PRIVATE)
         if os.fstat(descriptor).st_mode & 0o077:
             hint = "mount its file system with umask=077, or name a directory elsewhere"
             raise UsageError(f"other users can read {directory}, and its file system has no permissions", hint)
