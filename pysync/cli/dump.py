@@ -20,7 +20,7 @@ from pysync.cli.bootstrap_progress import is_in_vain, left_out
 from pysync.cli.load_plan import print_plans
 from pysync.cli.output import AsJson, ConfigFile, chosen, one_target, print_json, progress, say
 from pysync.config import Config, load_config
-from pysync.dump.index import Dump, files_left_out, open_dump
+from pysync.dump.index import Dump, not_taken, open_dump
 from pysync.dump.manifest import Counts, Manifest, Within
 from pysync.dump.root import held
 from pysync.dump.scope import scope_of
@@ -267,7 +267,7 @@ def _dumped(directory: Path, manifest: Manifest) -> dict[str, Any]:
         "began_at": manifest.began_at,
         "finished_at": manifest.finished_at,
         "counts": manifest.counts.model_dump(),
-        "left_out": [{"table": str(name), "location": it} for name, it in files_left_out(directory, manifest)],
+        "not_taken": not_taken_json(directory, manifest),
         "files": len(manifest.pieces),
         "bytes": sum(it.bytes for it in manifest.pieces),
     }
@@ -283,17 +283,28 @@ def _print_dumped(directory: Path, manifest: Manifest) -> None:
     if counts.missing:
         missing = count(counts.missing, "directory is", "directories are")
         say(f"{missing} missing at the source, as listed in {directory}/files-*.jsonl")
-    if counts.left_out:
-        directories = count(counts.left_out, "directory is", "directories are")
-        say(f"{directories} not below {', '.join(manifest.data_under)}; the data files there are not in the dump:")
-        for name, location in islice(files_left_out(directory, manifest), _MOST):
-            say(f"  {name}: {location}")
-        if counts.left_out > _MOST:
-            say(f"  and {counts.left_out - _MOST} more, as listed in {directory}/files-*.jsonl")
+    for words in not_taken_lines(directory, manifest):
+        say(words)
     if manifest.upto is None:
         say("the source has no notification log: the next dump must be a full dump again")
     else:
         say(f"last notification: {manifest.upto}; for the next dump: --from {manifest.upto}")
+
+
+def not_taken_json(directory: Path, manifest: Manifest) -> list[dict[str, str]]:
+    """The directories whose data files are not in the dump, as JSON values (docs/dump.md)."""
+    return [{"table": str(name), "location": it} for name, it in not_taken(directory, manifest)]
+
+
+def not_taken_lines(directory: Path, manifest: Manifest) -> Iterator[str]:
+    """The same for people: a line that says how many, and the first of them; nothing if there are none."""
+    total = manifest.counts.not_taken
+    if total:
+        directories = count(total, "directory is", "directories are")
+        yield f"{directories} not below {', '.join(manifest.data_under)}; the data files there are not in the dump:"
+        yield from (f"  {name}: {it}" for name, it in islice(not_taken(directory, manifest), _MOST))
+        if total > _MOST:
+            yield f"  and {total - _MOST} more, as listed in {directory}/files-*.jsonl"
 
 
 def loaded_json(found: Loaded) -> dict[str, Any]:
@@ -328,5 +339,5 @@ def _print_loaded(found: Loaded) -> None:
         say(f"{it['name']}: loaded {tables}, {count(it['partitions'], 'partition')}")
         for row in found.parked[it["name"]]:
             say(f"target {it['name']} refused {row.table}: {row.reason}")
-    for text in left_out(found.status["bootstrap"]):
-        say(text)
+    for words in left_out(found.status["bootstrap"]):
+        say(words)

@@ -13,7 +13,16 @@ from pysync import logs
 from pysync.cli.arguments import path
 from pysync.cli.bootstrap import shown
 from pysync.cli.bootstrap_progress import left_out
-from pysync.cli.dump import is_incomplete, loaded_json, opened_dump, table_bar, targets_of, until_stopped
+from pysync.cli.dump import (
+    is_incomplete,
+    loaded_json,
+    not_taken_json,
+    not_taken_lines,
+    opened_dump,
+    table_bar,
+    targets_of,
+    until_stopped,
+)
 from pysync.cli.output import AsJson, ConfigFile, one_target, print_json, say
 from pysync.config import load_config
 from pysync.dump.manifest import Manifest
@@ -100,6 +109,8 @@ def _dump(call: _Call, statement: ReplDump) -> None:
         say(f"warning: the dump {root / name} is too old, but stays: {why}", err=True)
     with until_stopped("run the command again for a new dump"), table_bar() as tell:
         directory, manifest = repl_dump(loaded, statement, root, tell)
+    for words in not_taken_lines(directory, manifest):
+        say(words, err=True)
     if call.as_json:
         print_json(_dumped(directory, manifest, cleaned, ignored))
     else:
@@ -147,6 +158,7 @@ def _dumped(directory: Path, manifest: Manifest, cleaned: Cleaned, ignored: Sequ
         "dump_dir": str(directory),
         "last_repl_id": manifest.upto,
         "ignored": list(ignored),
+        "not_taken": not_taken_json(directory, manifest),
         "removed": list(cleaned.removed),
         "left": [{"name": name, "reason": why} for name, why in cleaned.left],
     }

@@ -23,7 +23,7 @@ from pysync.dump.files import contents, reading
 from pysync.dump.manifest import Counts
 from pysync.dump.record import DumpDamaged
 from pysync.model.names import TableName
-from pysync.text import quoted
+from pysync.text import quoted, told
 
 DATA = "data"
 PART = ".part"
@@ -40,14 +40,14 @@ _OTHER = "a directory of a dump contains nothing else: move the file away, or co
 class PageLine:
     """Comes before the files of a page of partitions, or of a table without partitions.
 
-    `missing` are locations that the source does not have, `left_out` those that are not below the dump's prefixes.
+    `missing` are locations that the source does not have, `not_taken` those that are not below the dump's prefixes.
     """
 
     database: str
     table: str
     page: int
     missing: tuple[str, ...] = ()
-    left_out: tuple[str, ...] = ()
+    not_taken: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,16 +77,16 @@ def stored(directory: Path, name: TableName, location: str) -> list[FileLine]:
     """The files of a location that are in the dump. They are on disk (fsync) and read to their end on return."""
     place = place_of(directory, location)
     files = sorted(Path(at) / file for at, _, found in os.walk(place) for file in found)
-    told = partial(_line, directory.absolute(), place, name, location.rstrip("/"))
+    line_of = partial(_line, directory.absolute(), place, name, location.rstrip("/"))
     with ThreadPoolExecutor(_THREADS) as pool:
-        return list(pool.map(told, files))
+        return list(pool.map(line_of, files))
 
 
 def to_bytes(page: PageLine, files: Sequence[FileLine]) -> tuple[bytes, Counts]:
     """A page as lines of JSON, and what is in it."""
     lines = [json.dumps(asdict(page)), *(json.dumps(asdict(it)) for it in files)]
-    data_bytes, left_out = sum(it.bytes for it in files), len(page.left_out)
-    counts = Counts(files=len(files), data_bytes=data_bytes, missing=len(page.missing), left_out=left_out)
+    data_bytes, not_taken = sum(it.bytes for it in files), len(page.not_taken)
+    counts = Counts(files=len(files), data_bytes=data_bytes, missing=len(page.missing), not_taken=not_taken)
     return "".join(f"{line}\n" for line in lines).encode(), counts
 
 
@@ -132,16 +132,19 @@ def refuse_unlisted(directory: Path, names: Collection[str], places: Mapping[str
 
     Also for more files in a place than it has, and for a link, FIFO, socket or device anywhere. Reads no file.
     """
-    there: Counter[str] = Counter()
-    for path in contents(directory):
-        parts = path.relative_to(directory).parts
-        if len(parts) == 1 and parts[0] in names:
-            continue
-        place = "/".join(parts[:_PLACE_PARTS])
-        there[place] += 1
-        if there[place] > places.get(place, 0):
-            beside = ", or a file beside it," if place in places else ""
-            raise DumpDamaged(f"{path}{beside} is not part of the dump", _OTHER)
+    numbers: Counter[str] = Counter()
+    try:
+        for path in contents(directory):
+            parts = path.relative_to(directory).parts
+            if len(parts) == 1 and parts[0] in names:
+                continue
+            place = "/".join(parts[:_PLACE_PARTS])
+            numbers[place] += 1
+            if numbers[place] > places.get(place, 0):
+                beside = ", or a file beside it," if place in places else ""
+                raise DumpDamaged(f"{path}{beside} is not part of the dump", _OTHER)
+    except OSError as error:
+        raise DumpDamaged(f"cannot read the directory of the dump: {told(error)}") from error
 
 
 def is_data_file(path: str) -> bool:

@@ -16,7 +16,7 @@ from pysync.dump.record import DumpDamaged
 from pysync.errors import UsageError
 from pysync.rights import make_directory, rights_at
 
-PRIVATE = 0o700
+_PRIVATE = 0o700
 _READ = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
 _NEW = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
 _LOCK = os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
@@ -29,10 +29,14 @@ _KINDS = (
 )
 
 
-def reading(path: Path) -> BinaryIO:
-    """A file of a dump. Raises OSError, and DumpDamaged for anything but a regular file."""
-    _assert_regular(path.lstat().st_mode, path)  # even to open a device may do something
-    return os.fdopen(_regular(path, _READ), "rb")
+def reading(path: Path, within: int | None = None) -> BinaryIO:
+    """A file of a dump. Raises OSError, and DumpDamaged for anything but a regular file.
+
+    With `within`, the path is relative to that directory, a descriptor.
+    """
+    # Even to open a device may do something.
+    _assert_regular(os.stat(path, dir_fd=within, follow_symlinks=False).st_mode, path)
+    return os.fdopen(_regular(path, _READ, within), "rb")
 
 
 def creating(path: Path) -> BinaryIO:
@@ -48,14 +52,16 @@ def lock_file(path: Path) -> BinaryIO:
 
 def contents(directory: Path) -> Iterator[Path]:
     """All files below a directory. Raises OSError, and DumpDamaged for anything but files and directories."""
-    with os.scandir(directory) as found:
-        for it in found:
-            mode = it.stat(follow_symlinks=False).st_mode
-            if stat.S_ISDIR(mode):
-                yield from contents(Path(it.path))
-            else:
-                _assert_regular(mode, Path(it.path))
-                yield Path(it.path)
+    directories = [directory]
+    while directories:
+        with os.scandir(directories.pop()) as entries:
+            for entry in entries:
+                mode = entry.stat(follow_symlinks=False).st_mode
+                if stat.S_ISDIR(mode):
+                    directories.append(Path(entry.path))
+                else:
+                    _assert_regular(mode, Path(entry.path))
+                    yield Path(entry.path)
 
 
 def own_directory(directory: Path) -> None:
@@ -65,14 +71,14 @@ def own_directory(directory: Path) -> None:
     """
     owner = os.geteuid(), os.getegid()
     try:
-        make_directory(directory, PRIVATE, owner)
+        make_directory(directory, _PRIVATE, owner)
     except FileExistsError:
         with rights_at(directory, owner) as place:
-            found = place.found()
-        if found is None or not stat.S_ISDIR(found.st_mode):
+            existing = place.found()
+        if existing is None or not stat.S_ISDIR(existing.st_mode):
             hint = "name a directory that does not exist yet"
             raise UsageError(f"{directory} is not a directory, or it is a symbolic link", hint) from None
-        if found.st_uid != owner[0]:
+        if existing.st_uid != owner[0]:
             hint = "name a directory of your own, or one that does not exist yet"
             raise UsageError(f"{directory} belongs to another user", hint) from None
 
@@ -81,7 +87,7 @@ def make_private(directory: Path) -> None:
     """Take the rights of others off a directory of the caller's own. Raises OSError, and UsageError where they stay."""
     descriptor = os.open(directory, _DIRECTORY)
     try:
-        os.fchmod(descriptor, PRIVATE)
+        os.fchmod(descriptor, _PRIVATE)
         if os.fstat(descriptor).st_mode & 0o077:
             hint = "mount its file system with umask=077, or name a directory elsewhere"
             raise UsageError(f"other users can read {directory}, and its file system has no permissions", hint)
@@ -89,8 +95,8 @@ def make_private(directory: Path) -> None:
         os.close(descriptor)
 
 
-def _regular(path: Path, flags: int) -> int:
-    descriptor = os.open(path, flags, 0o600)
+def _regular(path: Path, flags: int, within: int | None = None) -> int:
+    descriptor = os.open(path, flags, 0o600, dir_fd=within)
     try:
         _assert_regular(os.fstat(descriptor).st_mode, path)
     except BaseException:

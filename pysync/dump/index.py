@@ -132,12 +132,12 @@ def indexed(directory: Path, manifest: Manifest, tell: Tell = lambda *_: None) -
     return dump
 
 
-def files_left_out(directory: Path, manifest: Manifest) -> Iterator[tuple[TableName, str]]:
+def not_taken(directory: Path, manifest: Manifest) -> Iterator[tuple[TableName, str]]:
     """The tables and locations whose data files are not in a dump, as they are not below its prefixes."""
     for piece in manifest.pieces:
-        if piece.counts.left_out:
+        if piece.counts.not_taken:
             pages = (it for it in lines_of(read_piece(directory, piece)) if isinstance(it, PageLine))
-            yield from ((TableName(it.database, it.table), location) for it in pages for location in it.left_out)
+            yield from ((TableName(it.database, it.table), location) for it in pages for location in it.not_taken)
 
 
 def _check_data(dump: Dump, tell: Tell) -> None:

@@ -19,7 +19,7 @@ _VERSIONS = (1, 2, 3)
 """The versions that this pysync reads."""
 
 _LATER = frozenset(
-    {"data_bytes", "missing", "left_out", "include_types", "exclude_parameters", "replaces", "data_under"}
+    {"data_bytes", "missing", "not_taken", "include_types", "exclude_parameters", "replaces", "data_under"}
 )
 """Fields that version 1 does not know: an older pysync refuses unknown fields, so they are left out if empty."""
 
@@ -47,7 +47,7 @@ class Counts(_Value):
     """How much there is of each, complete objects only.
 
     `data_bytes` is the size of the data files in it; `missing` counts directories that are not at the source, and
-    `left_out` those that are not below the prefixes of the dump.
+    `not_taken` those that are not below the prefixes of the dump.
     """
 
     databases: int = 0
@@ -58,7 +58,7 @@ class Counts(_Value):
     files: int = 0
     data_bytes: int = 0
     missing: int = 0
-    left_out: int = 0
+    not_taken: int = 0
 
     def plus(self, other: Counts) -> Counts:
         """The sum of both."""

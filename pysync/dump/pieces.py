@@ -135,11 +135,11 @@ def read_piece(directory: Path, piece: Piece) -> bytes:
 def _refuse_finished(directory: Path) -> None:
     if (directory / MANIFEST).exists():
         raise UsageError(f"{directory} holds a finished dump", "name another directory, or remove it")
-    found = list(directory.iterdir())
-    begun = any(it.name == UNFINISHED for it in found)
+    entries = list(directory.iterdir())
+    begun = any(it.name == UNFINISHED for it in entries)
     # An empty directory may have what a run left that was killed before it noted anything.
-    others = any(it.name != LOCK and not (it.suffix == _PART and is_of_dump(it.name)) for it in found)
-    if (others and not begun) or any(it.is_symlink() for it in found):
+    others = any(it.name != LOCK and not (it.suffix == _PART and is_of_dump(it.name)) for it in entries)
+    if (others and not begun) or any(it.is_symlink() for it in entries):
         raise UsageError(
             f"{directory} holds files that are not a dump", "name an empty directory, or one that does not exist"
         )
@@ -159,8 +159,8 @@ def _unfinished(directory: Path, wanted: Manifest) -> Manifest:
         _replace(path, wanted.to_bytes())
         return wanted
     try:
-        with reading(path) as noted_in:
-            noted = read_manifest(noted_in.read())
+        with reading(path) as file:
+            noted = read_manifest(file.read())
     except DumpDamaged as error:
         raise PysyncError(f"{path} is damaged: {error}", f"remove {directory} and run pysync dump again") from error
     if _asked(noted) != _asked(wanted):
@@ -170,9 +170,9 @@ def _unfinished(directory: Path, wanted: Manifest) -> Manifest:
         )
     kept = list(_whole(directory, noted.pieces))
     names = {piece.name for piece in kept}
-    for file in directory.iterdir():
-        if _OURS.fullmatch(file.name) and file.name not in names:
-            file.unlink()
+    for entry in directory.iterdir():
+        if _OURS.fullmatch(entry.name) and entry.name not in names:
+            entry.unlink()
     return noted.model_copy(update={"pieces": tuple(kept)})
 
 

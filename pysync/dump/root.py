@@ -123,12 +123,12 @@ def _empty(at: int, names: list[str], head: str) -> None:
 
 
 def _is_old(at: int, head: str, before: float) -> bool:
-    with os.fdopen(os.open(head, os.O_RDONLY | os.O_NOFOLLOW, dir_fd=at), "rb") as file:
-        try:
-            manifest = read_manifest(file.read())
-        except DumpDamaged as error:
-            raise _Left(f"{head} is damaged: {error}") from error
-        return max(manifest.finished_at or manifest.began_at, os.fstat(file.fileno()).st_mtime) < before
+    try:
+        with reading(Path(head), at) as file:
+            manifest, written_at = read_manifest(file.read()), os.fstat(file.fileno()).st_mtime
+    except DumpDamaged as error:
+        raise _Left(f"{head} is damaged: {error}") from error
+    return max(manifest.finished_at or manifest.began_at, written_at) < before
 
 
 def _assert_ours(at: int, names: list[str]) -> None:

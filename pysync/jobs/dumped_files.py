@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import shutil
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -19,7 +19,7 @@ from pysync.jobs.file_list import locations, opened_copier
 from pysync.metastore.reads import Reads
 from pysync.model.names import TableName
 from pysync.model.places import is_below
-from pysync.targets.base import Unavailable
+from pysync.targets.base import Rejected, Unavailable
 
 _TRIES = 5
 _ALL_SEE = "use a directory that all hosts of Spark share, or remove master from [targets.copy]"
@@ -58,11 +58,11 @@ class Into:
                     yield self._page(name, number, page)
 
     def _page(self, name: TableName, number: int, page: Sequence[str]) -> tuple[bytes, Counts]:
-        wanted = {it: place_of(self.directory, it) for it in page if any(is_below(it, prefix) for prefix in self.under)}
-        left_out = tuple(it for it in page if it not in wanted)
+        wanted = {it: place_of(self.directory, it) for it in page if _is_under(it, self.under)}
+        not_taken = tuple(it for it in page if it not in wanted)
         missing = self._bring({it: place for it, place in wanted.items() if not place.exists()})
         files = [file for it in wanted for file in stored(self.directory, name, it)]
-        return to_bytes(PageLine(name.database, name.table, number, tuple(missing), left_out), files)
+        return to_bytes(PageLine(name.database, name.table, number, tuple(missing), not_taken), files)
 
     def _bring(self, wanted: dict[str, Path]) -> list[str]:
         """Copy what is not there yet; returns what the source does not have either."""
@@ -97,13 +97,18 @@ class Into:
 
 @dataclass(frozen=True, slots=True)
 class OutOf:
-    """A copier that takes what a location of the source had from the dump in `directory`."""
+    """A copier that takes the files of a location of the source from the dump in `directory`, made with `under`."""
 
     directory: Path
+    under: Sequence[str]
     copier: Copier
 
     def copy(self, pairs: Sequence[Pair], *, delete: bool) -> Copied:
-        """As `Copier.copy`. What was missing when the dump was made is missing here. Raises as it does."""
+        """As `Copier.copy`. What was missing when the dump was made is missing here.
+
+        Raises as it does, and Rejected for what the dump has left out: there would be a table without its rows.
+        """
+        refuse_not_taken((it.source for it in pairs), self.under)
         moved = [Pair(_location(place_of(self.directory, it.source)), it.target) for it in pairs]
         done = self.copier.copy(moved, delete=delete)
         # Missing for Spark, but not for us: its executors have other disks.
@@ -111,6 +116,20 @@ class OutOf:
         if unseen is not None:
             raise Unavailable(f"Spark cannot see the directory of the dump, {_path(unseen.source)}", _ALL_SEE)
         return done
+
+
+def refuse_not_taken(places: Iterable[str], under: Sequence[str]) -> None:
+    """Raise Rejected for a location of the source that a dump with these prefixes has left out."""
+    for place in places:
+        if not _is_under(place, under):
+            raise Rejected(
+                f"the data files of {place} are not in the dump, which takes those below {', '.join(under)}",
+                "dump them, too (--data-under), or load only the metadata: --files none",
+            )
+
+
+def _is_under(place: str, under: Sequence[str]) -> bool:
+    return any(is_below(place, prefix) for prefix in under)
 
 
 def _unfinished(place: Path) -> Path:

@@ -11,6 +11,7 @@ from pysync.config import Config
 from pysync.copy.files import refuse_elsewhere, refuse_shared
 from pysync.dump.index import Dump
 from pysync.dump.read import DumpReader
+from pysync.jobs.dumped_files import refuse_not_taken
 from pysync.jobs.file_list import locations
 from pysync.jobs.load_guard import Survey
 from pysync.jobs.loading import FilesToo, is_whole, replaced_by
@@ -18,6 +19,7 @@ from pysync.jobs.scope_plan import kept_scopes
 from pysync.model.describe import describe
 from pysync.model.mark import Mark, Writer
 from pysync.model.operation import DropPartitions, Operation, Refresh
+from pysync.model.table_formats import data_location
 from pysync.replay.leaving import leaving
 from pysync.replay.translate import Translator
 from pysync.resync.rescoping import KeptScope, scopes_of
@@ -67,10 +69,11 @@ def _refused(
     for name in filter(translator.policy.takes_table, dump.tables()):
         there, table = translator.mapping.table(name), reader.table(name.database, name.table)
         location = translator.mapping.rewriting(name).locations.map
-        own = [table.sd.location] if table is not None and table.sd and table.sd.location else []
+        own = [place] if table is not None and (place := data_location(table)) else []
         try:
             refuse_elsewhere(settings, (location(it) or "" for it in own))
             for page in locations(reader, name):
+                refuse_not_taken(page, dump.manifest.data_under)
                 places = [location(it) or "" for it in page]
                 refuse_elsewhere(settings, places)
                 refuse_shared(target, settings, there.database, places)

@@ -75,7 +75,7 @@ def load_once(
             note_taken(queue, name, manifest)
             parked[name] = queue.target(name).parked.tables()
 
-    carried = partial(OutOf, dump.directory) if manifest.files == "copy" else None
+    carried = partial(OutOf, dump.directory, manifest.data_under) if manifest.files == "copy" else None
     origin = Origin(
         partial(DumpReader, dump),
         id=manifest.id,

@@ -213,6 +213,18 @@ def test_a_load_writes_nothing_elsewhere_than_below_a_mapped_prefix(location, ke
     assert (len(copier.asked), len(target.applied)) == (1, 1)
 
 
+def test_a_load_judges_a_table_of_spark_s_by_its_path():
+    """Its location in the metastore is a placeholder."""
+    target = Owner()
+    copier = Copier(target)
+    values = {"name": "x", "kind": "hms", "locations": {"file:/here": "file:/there"}}
+    operation = put("file:/there/t-__PLACEHOLDER__", parameters={"spark.sql.sources.provider": "delta"})
+    operation.definition.sd.serdeInfo.parameters = {"path": "file:/root/.ssh"}
+    with pytest.raises(Rejected, match=r"file:/root/.ssh is not below a prefix"):
+        FilesFirst(target, copier, TargetSettings.model_validate(values), of_dump=True).apply(operation)
+    assert (copier.asked, target.applied) == ([], [])
+
+
 def put(location="file:/there/t", **more):
     definition = table("d", "t", location=location, **more)
     sources = {"file:/there/t": SourceFiles("file:/here/t")}

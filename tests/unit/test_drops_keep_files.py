@@ -35,12 +35,12 @@ MARK, LATER = Mark("onprem", 1, 1, 100), Mark("onprem", 1, 9, 100)
 
 
 class Place:
-    """A target with the database db at HOME; `told` is what its metastore was asked to drop."""
+    """A target with the database db at HOME; `changes` are those that its metastore made."""
 
     def __init__(self, **values: Any) -> None:
         given = {"name": "dr", "kind": "faulty", "delete_data": True, "locations": {"hdfs://here": "hdfs://there/wh"}}
-        self.told: list[Told] = []
-        self.target = MemoryTarget(FaultySettings.model_validate({**given, **values}), Store(self.told.append))
+        self.changes: list[Told] = []
+        self.target = MemoryTarget(FaultySettings.model_validate({**given, **values}), Store(self.changes.append))
         self.apply(PutDatabase(database="db", definition=database("db", locationUri=HOME), mark=MARK))
 
     def apply(self, *operations: Operation) -> None:
@@ -60,18 +60,18 @@ class Place:
 
     def deleted(self, kind: Kind) -> dict[str, bool]:
         """What was dropped, by location, and whether its files were deleted."""
-        dropped = [(it, told.delete_data) for told in self.told if told.kind is kind for it in told.before]
+        dropped = [(it, change.delete_data) for change in self.changes if change.kind is kind for it in change.before]
         return {it.locationUri if kind is Kind.DROP_DATABASE else it.sd.location: deleted for it, deleted in dropped}
 
 
 @pytest.fixture
 def logs() -> Iterator[list[Any]]:
-    with capture_logs() as found:
-        yield found
+    with capture_logs() as lines:
+        yield lines
 
 
-def kept(logs: list[Any]) -> list[tuple[str, str]]:
-    return [(it["object"], it["location"]) for it in logs if it["event"] == "files_kept"]
+def not_deleted(logs: list[Any]) -> list[tuple[str, str]]:
+    return [(it["object"], it["location"]) for it in logs if it["event"] == "files_not_deleted"]
 
 
 @pytest.mark.parametrize("location", SHARED)
@@ -80,7 +80,7 @@ def test_the_drop_of_a_table_keeps_the_files_of_others(location: str, logs: list
     place.put(location)
     place.apply(DropTable(table=NAME, delete_data=True, mark=LATER))
     assert place.deleted(Kind.DROP_TABLE) == {location: False}
-    assert kept(logs) == [("db.t", location)]
+    assert not_deleted(logs) == [("db.t", location)]
 
 
 @pytest.mark.parametrize("location", SHARED)
@@ -90,7 +90,7 @@ def test_so_does_the_drop_of_its_database(location: str, logs: list[Any]) -> Non
     place.apply(DropDatabase(database="db", delete_data=True, mark=LATER))
     assert place.deleted(Kind.DROP_TABLE) == {location: False}
     assert place.deleted(Kind.DROP_DATABASE) == {HOME: True}
-    assert kept(logs) == [("db.t", location)]
+    assert not_deleted(logs) == [("db.t", location)]
 
 
 def test_files_of_the_table_alone_are_deleted(logs: list[Any]) -> None:
@@ -99,7 +99,7 @@ def test_files_of_the_table_alone_are_deleted(logs: list[Any]) -> None:
         place.put(f"{HOME}/t")
         place.apply(DropTable(table=NAME, delete_data=requested, mark=LATER))
         assert place.deleted(Kind.DROP_TABLE) == {f"{HOME}/t": requested}
-    assert kept(logs) == []
+    assert not_deleted(logs) == []
 
 
 @pytest.mark.parametrize("location", [*SHARED, f"{HOME}/t"])
@@ -108,11 +108,19 @@ def test_the_drop_of_a_partition_keeps_the_files_of_others(location: str, logs: 
     place.put(f"{HOME}/t", "1", "2", at=location)
     place.apply(DropPartitions(table=NAME, keys=["day"], values=[["1"], ["2"]], delete_data=True, mark=LATER))
     assert place.deleted(Kind.DROP_PARTITION) == {location: False, f"{HOME}/t/day=2": True}
-    assert kept(logs) == [("db.t", location)]
+    assert not_deleted(logs) == [("db.t", location)]
+
+
+def test_the_drop_of_a_table_keeps_the_files_of_others_at_a_partition(logs: list[Any]) -> None:
+    place = Place()
+    place.put(f"{HOME}/t", "1", "2", at=HOME)
+    place.apply(DropTable(table=NAME, delete_data=True, mark=LATER))
+    assert place.deleted(Kind.DROP_TABLE) == {f"{HOME}/t": False}
+    assert not_deleted(logs) == [("db.t", HOME)]
 
 
 def test_the_drop_of_a_database_keeps_a_mapped_prefix(logs: list[Any]) -> None:
     place = Place(locations={"hdfs://here": f"{HOME}/all"})
     place.apply(DropDatabase(database="db", delete_data=True, mark=LATER))
     assert place.deleted(Kind.DROP_DATABASE) == {HOME: False}
-    assert kept(logs) == [("db", HOME)]
+    assert not_deleted(logs) == [("db", HOME)]

@@ -17,7 +17,7 @@ from pysync.copy.copier import Copier as RealCopier
 from pysync.copy.requests import Difference, File, Pair, decode, encode
 from pysync.copy.run import Copied
 from pysync.dump.data import DATA, FileLine, PageLine, check, last_page, lines_of, place_of, stored, to_bytes
-from pysync.dump.index import FILES, Dump, files_left_out
+from pysync.dump.index import FILES, Dump, not_taken
 from pysync.dump.manifest import Counts, Manifest, read_manifest
 from pysync.dump.pieces import opened
 from pysync.dump.record import DumpDamaged
@@ -33,6 +33,7 @@ from tests.support.sidecars import assert_one_line, pysync
 
 T = TableName("db", "t")
 LOCATION = "hdfs://nn/warehouse/t/day=1"
+NN = ("hdfs://nn",)
 
 
 def files(directory: Path, **contents: bytes) -> Path:
@@ -185,8 +186,8 @@ def test_a_directory_that_no_prefix_names_is_not_read_and_is_named(tmp_path: Pat
     copier = Copier({LOCATION: {"a": b"1"}})
     for under in ("hdfs://nn/ware", "hdfs://other/warehouse", "file:/warehouse"):
         (page,) = dumped(copier, tmp_path, [under])
-        assert page == PageLine("db", "t", 0, left_out=(LOCATION,))
-        assert to_bytes(page, [])[1] == Counts(left_out=1)
+        assert page == PageLine("db", "t", 0, not_taken=(LOCATION,))
+        assert to_bytes(page, [])[1] == Counts(not_taken=1)
     assert (copier.copied, list(tmp_path.iterdir())) == ([], [])
 
 
@@ -194,7 +195,7 @@ def test_executors_that_do_not_see_the_dump_are_told_of(tmp_path: Path) -> None:
     with pytest.raises(PysyncError, match="Spark cannot see the directory of the dump"):
         dumped(Copier({LOCATION: {"a": b"1"}}, seen=False), tmp_path)
     files(tmp_path, a=b"1")
-    out = OutOf(tmp_path, Copier({}))  # type: ignore[arg-type]
+    out = OutOf(tmp_path, NN, Copier({}))  # type: ignore[arg-type]
     with pytest.raises(Unavailable, match="Spark cannot see the directory of the dump"):
         out.copy([Pair(LOCATION, "hdfs://other/t")], delete=True)
     assert out.copy([Pair("hdfs://nn/gone", "hdfs://other/t")], delete=True).missing
@@ -202,7 +203,7 @@ def test_executors_that_do_not_see_the_dump_are_told_of(tmp_path: Path) -> None:
 
 def test_what_is_loaded_comes_from_the_dump(tmp_path: Path) -> None:
     copier = Copier({})
-    OutOf(tmp_path, copier).copy([Pair(LOCATION, "hdfs://other/t")], delete=False)  # type: ignore[arg-type]
+    OutOf(tmp_path, NN, copier).copy([Pair(LOCATION, "hdfs://other/t")], delete=False)  # type: ignore[arg-type]
     assert copier.copied == [Pair(f"file:{place_of(tmp_path, LOCATION)}", "hdfs://other/t")]
     assert copier.deletes == {False}
 
@@ -230,13 +231,13 @@ def test_a_manifest_of_data_files_keeps_its_counts() -> None:
     assert Manifest.model_validate(ASKED.model_dump()) == ASKED
 
 
-def test_what_was_left_out_is_named_in_the_summary(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_what_was_not_taken_is_named_in_the_summary(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     manifest = ASKED.model_copy(update={"version": 2, "files": "copy", "data_under": ("hdfs://other",)})
     with opened(tmp_path / "it", manifest) as pieces:
         parts = Into(Copier({}), tmp_path / "it", manifest.data_under).parts(Source(), iter([T]), None, print)  # type: ignore[arg-type]
         pieces.write(FILES, "jsonl", b"", parts)
         pieces.finish(pieces.manifest)
-    assert list(files_left_out(tmp_path / "it", pieces.manifest)) == [(T, LOCATION)]
+    assert list(not_taken(tmp_path / "it", pieces.manifest)) == [(T, LOCATION)]
     _print_dumped(tmp_path / "it", pieces.manifest)
     told = capsys.readouterr().out
     assert "1 directory is not below hdfs://other; the data files there are not in the dump:" in told
@@ -271,6 +272,6 @@ class Workers:
 def test_a_load_removes_only_what_was_copied_before(tmp_path: Path) -> None:
     workers = Workers()
     with closing(RealCopier(workers, CopySettings(settle_seconds=0))) as copier:
-        done = OutOf(tmp_path, copier).copy([Pair(LOCATION, "file:/there/t")], delete=True)
+        done = OutOf(tmp_path, NN, copier).copy([Pair(LOCATION, "file:/there/t")], delete=True)
     assert [step[1] for step in workers.steps if step[0] == "delete"] == ["file:/there/t/copied_before"]
     assert done.foreign == ("file:/there/t/id_rsa",)

@@ -127,6 +127,15 @@ def test_a_dump_with_links_among_its_data_files_stays(root: Path, tmp_path: Path
     assert (tmp_path / "kept" / "file").read_text() == "x"
 
 
+@pytest.mark.parametrize("name", [MANIFEST, UNFINISHED])
+def test_a_cleaning_does_not_wait_for_a_fifo(root: Path, name: str) -> None:
+    old = made(root, age=9 * DAY, finished=False)
+    (old / UNFINISHED).unlink()
+    os.mkfifo(old / name)
+    ((directory, reason),) = clean(root, 7 * DAY).left
+    assert (directory, f"{name} is a FIFO" in reason) == (old.name, True)
+
+
 @pytest.mark.skipif(os.geteuid() != 0, reason="only root can make a directory for somebody else")
 def test_a_dump_of_somebody_else_stays(root: Path) -> None:
     old = made(root, age=9 * DAY)

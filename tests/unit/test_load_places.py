@@ -48,16 +48,19 @@ def home(tmp_path: Path) -> Path:
 
 
 def dumped(directory: Path, home: Path) -> Path:
-    """A dump with the files of db.odd, which is at `home`, and of a partition that is; and db.days, without any."""
-    source = Source("db.odd")
-    source.found[next(iter(source.found))].sd.location = f"file:{home}"
+    """A dump with the files of db.odd, which is at `home`, without those of db.apart; and two tables without any."""
+    source = Source()
+    source.add("db.odd").sd.location = f"file:{home}"
+    source.add("db.apart").sd.location = "file:/apart/apart"
     for name, location in (("db.days", "file:/here/days"), ("db.parts", "file:/here/parts")):
         made = source.add(name)
         made.sd.location, made.partitionKeys = location, DAY
-    with opened(directory, ASKED.model_copy(update={"version": 2, "files": "copy"})) as pieces:
+    under = ("file:/here", f"file:{home}")
+    wanted = ASKED.model_copy(update={"version": 2, "files": "copy", "data_under": under})
+    with opened(directory, wanted) as pieces:
         pieces.write(KIND, SUFFIX, HEAD, Writing(source, Selection(EVERYTHING)).parts(lambda *_: None))
         tables = indexed(directory, pieces.manifest).tables()
-        into = Into(Copier(), directory, ["file:/"])  # type: ignore[arg-type]
+        into = Into(Copier(), directory, under)  # type: ignore[arg-type]
         pieces.write(FILES, "jsonl", b"", into.parts(source, tables, None, lambda _: None))
         pieces.finish(pieces.manifest.model_copy(update={"finished_at": 101.0}))
     return directory
@@ -76,7 +79,7 @@ min_free_mb = 0
 name = "dr"
 kind = "faulty"
 copy = true
-locations = {{ "file:/here" = "file:{tmp_path}/there" }}
+locations = {{ "file:/here" = "file:{tmp_path}/there", "file:/apart" = "file:{tmp_path}/there/apart" }}
 """)
     return file
 
@@ -87,9 +90,10 @@ def test_a_plan_names_what_a_load_refuses(tmp_path: Path, home: Path, config: Pa
     assert done.returncode == 1, done.stdout + done.stderr
     (plan,) = json.loads(done.stdout)["targets"]
     assert plan["put"] == ["db.days", "db.parts"]
-    (refused,) = plan["refused"]
-    assert refused["table"] == "db.odd"
-    assert f"file:{home} is not below a prefix in locations of target 'dr'" in refused["reason"]
+    refused = {it["table"]: it["reason"] for it in plan["refused"]}
+    assert refused.keys() == {"db.apart", "db.odd"}
+    assert "the data files of file:/apart/apart are not in the dump" in refused["db.apart"]
+    assert f"file:{home} is not below a prefix in locations of target 'dr'" in refused["db.odd"]
     text = pysync("load", "-c", config, dump, "--dry-run")
     assert "target dr refuses db.odd: " in text.stdout
     metadata = pysync("load", "-c", config, dump, "--dry-run", "--json", "--files", "none")
@@ -101,7 +105,9 @@ def test_a_load_leaves_out_what_belongs_elsewhere_and_goes_on(tmp_path: Path, ho
     done = pysync("load", "-c", config, dumped(tmp_path / "dump", home), "--json")
     assert done.returncode == 1, done.stderr
     (target,) = json.loads(done.stdout)["targets"]
-    assert [it["table"] for it in target["parked"]] == ["db.odd"]
-    assert f"file:{home} is not below a prefix" in target["parked"][0]["reason"]
+    refused = {it["table"]: it["reason"] for it in target["parked"]}
+    assert refused.keys() == {"db.apart", "db.odd"}
+    assert "the data files of file:/apart/apart are not in the dump" in refused["db.apart"]
+    assert f"file:{home} is not below a prefix" in refused["db.odd"]
     assert target["tables"] == 2
     assert {it.name: it.read_text() for it in home.iterdir()} == {"authorized_keys": "of the person", "id_rsa": "key"}

@@ -8,7 +8,7 @@ from pysync.model.mark import Mark
 from pysync.model.operation import DropDatabase, PutDatabase
 from pysync.targets.apply.ownership import Ownership, ownership_for_drop, ownership_of
 from pysync.targets.apply.trash import discard
-from pysync.targets.apply.writing import by_files, deletes_directory, stamped, tell_lost, up_to_date
+from pysync.targets.apply.writing import deletes_directory, drop_batches, stamped, tell_lost, up_to_date
 from pysync.targets.base import Outcome, Rejected
 from pysync.targets.hive import is_view, name_of
 from pysync.targets.store import Store
@@ -78,8 +78,8 @@ def _drop_tables(store: Store, operation: DropDatabase) -> list[Ownership]:
     if own:
         # Views first: Hive 4 refuses to drop a table that a materialized view uses.
         own.sort(key=is_view, reverse=True)
-        for some, delete_data in by_files(store, own, operation.delete_data):
-            discard(store, some, operation.mark, delete_data=delete_data)
+        for batch, delete_data in drop_batches(store, own, operation.delete_data):
+            discard(store, batch, operation.mark, delete_data=delete_data)
     return left
 
 

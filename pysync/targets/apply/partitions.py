@@ -9,7 +9,7 @@ from pysync.model.names import DEFAULT_PARTITION, TableName
 from pysync.model.operation import DropPartitions, PutPartitions
 from pysync.targets.apply.ownership import Ownership, ownership_of_part
 from pysync.targets.apply.tables import existing
-from pysync.targets.apply.writing import by_files, conflict, taken, tell_lost
+from pysync.targets.apply.writing import conflict, drop_batches, taken, tell_lost
 from pysync.targets.base import Outcome, Rejected, total
 from pysync.targets.diff import differences, same
 from pysync.targets.hive import slices
@@ -149,6 +149,6 @@ def _drop(
         return Outcome.UNCHANGED
     if found in {Ownership.FOREIGN, Ownership.RIVAL}:
         return Outcome.FOREIGN
-    for some, delete_data in by_files(store, there, operation.delete_data, [table.sd.location or ""]):
-        store.drop_partitions(table, some, delete_data=delete_data)
+    for batch, delete_data in drop_batches(store, there, operation.delete_data, [table.sd.location or ""]):
+        store.drop_partitions(table, batch, delete_data=delete_data)
     return Outcome.APPLIED

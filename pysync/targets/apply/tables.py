@@ -12,7 +12,7 @@ from pysync.targets.apply.iceberg import stays
 from pysync.targets.apply.ownership import Ownership, ownership_for_drop, ownership_of, ownership_of_part
 from pysync.targets.apply.transactional import refuse_transactional
 from pysync.targets.apply.trash import discard
-from pysync.targets.apply.writing import by_files, conflict, into, stamped, taken, tell_lost, up_to_date
+from pysync.targets.apply.writing import conflict, drop_batches, into, stamped, taken, tell_lost, up_to_date
 from pysync.targets.base import Incomplete, Outcome, Rejected, WrittenByAnother
 from pysync.targets.hive import is_another, name_of
 from pysync.targets.store import Capability, Store
@@ -92,8 +92,8 @@ def drop_table(store: Store, operation: DropTable) -> Outcome:
     found = ownership_for_drop(True, there.parameters, operation.mark)
     if found is not Ownership.OWN:
         return Outcome.STALE if found is Ownership.NEWER else Outcome.FOREIGN
-    for some, delete_data in by_files(store, [there], operation.delete_data):
-        discard(store, some, operation.mark, delete_data=delete_data)
+    for batch, delete_data in drop_batches(store, [there], operation.delete_data):
+        discard(store, batch, operation.mark, delete_data=delete_data)
     return Outcome.APPLIED
 
 

@@ -12,6 +12,7 @@ from hmsclient.genthrift.hive_metastore import ttypes as hive
 
 from pysync.model.iceberg import written
 from pysync.model.mark import Mark
+from pysync.model.names import TableName
 from pysync.model.operation import Operation
 from pysync.model.places import directories_of, shared_at
 from pysync.model.structs import copied
@@ -76,48 +77,56 @@ def taken(store: Store, name: object, there: Any, mark: Mark) -> Rejected:
     )
 
 
-def by_files(
+def drop_batches(
     store: Store, items: Sequence[Any], requested: bool, shared: Sequence[str] = ()
 ) -> Iterator[tuple[list[Any], bool]]:
     """Tables of one database, or partitions of a table, to drop in this order, and whether their files are deleted.
 
     They are only if the drop did so at the source (`requested`) and the target is allowed to. Files stay, and the log
-    says so, where an item's location is or contains a directory that others use: that of the database, a prefix that
-    locations are mapped to, or one that is given as `shared`.
+    says so, where the location of an item, or of a partition that goes with its table, is or contains a directory that
+    others use: that of the database, a prefix that locations are mapped to, or one that is given as `shared`.
     """
     if not _deletes(store, requested) or not items:
         yield list(items), False
         return
     directories = [*shared, *store.settings.mapped_prefixes, *directories_of(store.database(items[0].dbName))]
 
-    def other(item: Any) -> str | None:
-        location = (item.sd and item.sd.location) or ""
-        return shared_at(location, directories) if location else None
+    def shared_location(item: Any) -> tuple[str, str, str] | None:
+        name = f"{item.dbName}.{item.tableName}"
+        places = (it.sd.location for it in _with_partitions(store, item) if it.sd is not None and it.sd.location)
+        pairs = ((place, shared_at(place, directories)) for place in places)
+        return next(((name, place, directory) for place, directory in pairs if directory is not None), None)
 
-    for directory, some in groupby(items, other):
-        found = list(some)
-        if directory is not None:
-            _tell_kept(store, f"{found[0].dbName}.{found[0].tableName}", found[0].sd.location, directory)
-        yield found, directory is None
+    for shared_by, batch in groupby(items, shared_location):
+        if shared_by is not None:
+            _log_not_deleted(store, *shared_by)
+        yield list(batch), shared_by is None
 
 
 def deletes_directory(store: Store, there: Any, requested: bool) -> bool:
-    """Whether the drop of a database deletes its directory: as `by_files`, and not if a mapped prefix is in it."""
+    """Whether the drop of a database deletes its directory: as `drop_batches`, and not with a mapped prefix in it."""
     if not _deletes(store, requested):
         return False
     for location in directories_of(there):
-        if (other := shared_at(location, store.settings.mapped_prefixes)) is not None:
-            _tell_kept(store, there.name, location, other)
+        if (shared := shared_at(location, store.settings.mapped_prefixes)) is not None:
+            _log_not_deleted(store, there.name, location, shared)
             return False
     return True
+
+
+def _with_partitions(store: Store, item: Any) -> Iterator[Any]:
+    """A partition; or a table, and its partitions, whose files a metastore deletes with it."""
+    yield item
+    if getattr(item, "partitionKeys", None):
+        yield from store.partitions(TableName.of(item.dbName, item.tableName))
 
 
 def _deletes(store: Store, requested: bool) -> bool:
     return requested and store.settings.delete_data
 
 
-def _tell_kept(store: Store, name: str, location: str, shared: str) -> None:
-    log.warning("files_kept", target=store.settings.name, object=name, location=location, shared=shared)
+def _log_not_deleted(store: Store, name: str, location: str, shared: str) -> None:
+    log.warning("files_not_deleted", target=store.settings.name, object=name, location=location, shared=shared)
 
 
 def into(store: Store, operation: Operation, database: str, write: Callable[[], object]) -> None:

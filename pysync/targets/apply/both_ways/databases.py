@@ -21,7 +21,7 @@ from pysync.targets.apply.both_ways.verdicts import (
     up_to_date,
 )
 from pysync.targets.apply.judging import DEFAULT, Verdict
-from pysync.targets.apply.writing import by_files, deletes_directory
+from pysync.targets.apply.writing import deletes_directory, drop_batches
 from pysync.targets.base import Outcome
 from pysync.targets.diff import alike
 from pysync.targets.hive import is_view
@@ -197,8 +197,8 @@ def _drop_tables(store: Store, operation: DropDatabase) -> list[Any]:
     left: list[Any] = []
     for table in there:
         if _may_go(store, operation, told.get(table.tableName), table):
-            for some, delete_data in by_files(store, [table], operation.delete_data):
-                store.drop_tables(some, delete_data=delete_data)
+            for batch, delete_data in drop_batches(store, [table], operation.delete_data):
+                store.drop_tables(batch, delete_data=delete_data)
         else:
             left.append(table)
     return left

@@ -11,7 +11,7 @@ from pysync.targets.apply.both_ways.verdicts import ask_for_table, judge_of, set
 from pysync.targets.apply.judging import BothWays, Verdict
 from pysync.targets.apply.partitions import Values, by_values, fitting, key_of
 from pysync.targets.apply.tables import existing
-from pysync.targets.apply.writing import by_files
+from pysync.targets.apply.writing import drop_batches
 from pysync.targets.base import Outcome, total
 from pysync.targets.diff import same
 from pysync.targets.hive import slices
@@ -94,8 +94,8 @@ def _drop(store: Store, operation: DropPartitions, table: Any, values: Sequence[
     verdicts = {key: judge.part(operation, table, None, item) for key, item in there.items()}
     todo = [there[key] for key, verdict in verdicts.items() if verdict is Verdict.DO]
     if todo:
-        for some, delete_data in by_files(store, todo, operation.delete_data, [table.sd.location or ""]):
-            store.drop_partitions(table, some, delete_data=delete_data)
+        for batch, delete_data in drop_batches(store, todo, operation.delete_data, [table.sd.location or ""]):
+            store.drop_partitions(table, batch, delete_data=delete_data)
     # Some are gone here already, so no event of this target would tell the home that they were dropped.
     unheard = [Verdict.CONFLICT] if len(there) < len(values) and judge.is_on_its_way(operation) else []
     return _outcome([*verdicts.values(), *unheard], changed=bool(todo))

@@ -16,7 +16,7 @@ from pysync.targets.apply.both_ways.verdicts import (
     up_to_date,
 )
 from pysync.targets.apply.judging import Verdict
-from pysync.targets.apply.writing import by_files
+from pysync.targets.apply.writing import drop_batches
 from pysync.targets.base import Incomplete, Outcome
 from pysync.targets.hive import is_another
 from pysync.targets.store import Store
@@ -78,8 +78,8 @@ def drop_table(store: Store, operation: DropTable) -> Outcome:
         verdict = _verdict_of_birth(store, operation, there)
     if verdict is not Verdict.DO:
         return settled(store, operation, verdict, there)
-    for some, delete_data in by_files(store, [there], operation.delete_data):
-        store.drop_tables(some, delete_data=delete_data)
+    for batch, delete_data in drop_batches(store, [there], operation.delete_data):
+        store.drop_tables(batch, delete_data=delete_data)
     return Outcome.APPLIED
 
 
