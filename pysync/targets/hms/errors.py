@@ -7,10 +7,10 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 
 from hmsclient.genthrift.hive_metastore import ttypes as hive
-from thrift.Thrift import TApplicationException, TException
+from thrift.Thrift import TException
 
 from pysync.errors import PysyncError
-from pysync.metastore.errors import MetastoreCallFailed, MetastoreError, MetastoreUnavailable
+from pysync.metastore.errors import MetastoreCallFailed, MetastoreError, MetastoreUnavailable, is_of_call
 from pysync.targets.answers import Answer, answer
 from pysync.targets.base import Forbidden, OutcomeUnknown, Rejected, Unavailable
 
@@ -44,9 +44,7 @@ def _is(*types: type[Exception]) -> Callable[[Exception], bool]:
 
 _ANSWERS: Sequence[Answer[Exception]] = (
     # The server answered with an error of its own, and would again.
-    Answer(
-        lambda it: isinstance(it, MetastoreCallFailed) and isinstance(it.__cause__, TApplicationException), PysyncError
-    ),
+    Answer(lambda it: isinstance(it, MetastoreCallFailed) and is_of_call(it), PysyncError),
     Answer(_is(MetastoreCallFailed), OutcomeUnknown),
     Answer(_is(MetastoreUnavailable), Unavailable),
     Answer(_is(MetastoreError, *REFUSALS), Rejected),
