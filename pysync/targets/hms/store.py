@@ -152,8 +152,8 @@ class HmsStore(HiveStore):
     def write_table(self, wanted: Any, there: Any, *, cascade: bool = False) -> None:
         """Alter the table, under another name and in another database if it has those.
 
-        HMS refuses if an Iceberg table has had a commit since it was read as `there`. Versions before HIVE-26882 (2.3.10)
-        ignore that, and overwrite the commit.
+        HMS refuses if an Iceberg table has had a commit since it was read as `there`. A version without
+        HIVE-26882 (2.3.10 has it) ignores that, and overwrites the commit.
         """
         context = self._environment(**({"CASCADE": "true"} if cascade else {}), **_expected(there))
         of = there.dbName, there.tableName
