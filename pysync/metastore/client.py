@@ -59,6 +59,11 @@ _DECLARED: tuple[type[BaseException], ...] = tuple(
 )
 _UNWRITABLE = (struct.error, OverflowError, UnicodeError, TProtocolException)
 _BROKEN = (OSError, EOFError, ValueError, struct.error, TException)
+# What thrift's C extension raises for an answer beyond the limits, and for types that thrift does not have.
+_UNREADABLE = (OverflowError, MemoryError, TypeError, SystemError)
+
+MOST_IN_STRING, MOST_IN_CONTAINER = 256 * 1024 * 1024, 16 * 1024 * 1024
+"""Bytes of a string and elements of a list that are taken from an answer: the space is reserved before they come."""
 
 T = TypeVar("T")
 
@@ -131,7 +136,12 @@ class Metastore:
         self.close()
         self._wire = wire = connect(self._access, self._timeout, self._connect_timeout)
         wire.on_sent = self.on_call
-        self._client = idl.Client(TBinaryProtocolAccelerated(TBufferedTransport(self._wire, _READ_BUFFER)))
+        protocol = TBinaryProtocolAccelerated(
+            TBufferedTransport(wire, _READ_BUFFER),
+            string_length_limit=MOST_IN_STRING,
+            container_length_limit=MOST_IN_CONTAINER,
+        )
+        self._client = idl.Client(protocol)
         # Over HTTP a header says it with each request (metastore/plain).
         if self._access.user is not None and not wire.uri.is_http:
             self._call_as(self._access.user, wire)
@@ -144,7 +154,7 @@ class Metastore:
         """
         try:
             refused = "it ignores the user name" if user in self._client.set_ugi(user, []) else ""
-        except (TException, *_BROKEN) as error:
+        except (*_BROKEN, *_UNREADABLE) as error:
             refused = _text(error)
         except BaseException:
             self.close()
@@ -163,9 +173,10 @@ class Metastore:
         if isinstance(error, TApplicationException):
             # It has answered, so there is no reason to go to another address.
             return _refusal(error, wire)
-        if isinstance(error, MetastoreError) or (wire.sent and isinstance(error, _BROKEN)):
+        broken = bool(wire.sent) and isinstance(error, (*_BROKEN, *_UNREADABLE))
+        if isinstance(error, MetastoreError) or broken:
             self._access.addresses.failed(wire.uri)  # it may hang for long: another address may not
-        if wire.sent and isinstance(error, _BROKEN):
+        if broken:
             return MetastoreCallFailed(
                 f"the metastore at {wire.uri} did not answer {wire.sent}: {_text(error)}",
                 f"the call may have been executed; {_LOG if wire.answered else _LOG_OR_LOGIN}",

@@ -22,6 +22,8 @@ from pysync.text import told
 _NAME_AT = 8  # a strict binary message starts with version (4 bytes), length of the name (4 bytes), name
 _TLS_ALERT = 0x15
 _HTTP = b"HTTP/"
+MOST_IN_ANSWER = 512 * 1024 * 1024
+"""Bytes of an answer; its objects need several times as much memory."""
 
 
 class Wire:
@@ -33,6 +35,7 @@ class Wire:
         self.on_sent: Callable[[str], object] | None = None  # is called with the name of each
         self._channel = channel
         self.answered = False  # whether anything has come since it was opened
+        self._received = 0  # bytes since the last request
 
     def read(self, size: int) -> bytes:
         """At most `size` bytes. Raises OSError, EOFError, ValueError, and MetastoreUnavailable (see `_understood`)."""
@@ -41,6 +44,9 @@ class Wire:
         if not self.answered:
             self._understood(data)
         self.answered = True
+        self._received += len(data)
+        if self._received > MOST_IN_ANSWER:
+            raise ValueError(f"the answer is larger than {MOST_IN_ANSWER:,} bytes")
         return data
 
     def readAll(self, size: int) -> bytes:  # noqa: N802, thrift's name
@@ -54,7 +60,7 @@ class Wire:
         """Send a request, all of it."""
         # TBufferedTransport writes a request as a whole, at its flush.
         (length,) = struct.unpack_from("!i", data, _NAME_AT - 4)
-        self.sent = data[_NAME_AT : _NAME_AT + length].decode()
+        self.sent, self._received = data[_NAME_AT : _NAME_AT + length].decode(), 0
         if self.on_sent is not None:
             self.on_sent(self.sent)
         with self._explained():

@@ -13,10 +13,9 @@ from typing import Any
 
 import structlog
 from hmsclient.genthrift.hive_metastore import ttypes as hive
-from thrift.Thrift import TApplicationException
 
 from pysync.crashpoints import crash_point
-from pysync.metastore.errors import MetastoreError
+from pysync.metastore.errors import MetastoreError, is_of_call
 from pysync.metastore.reads import Reads
 from pysync.model import idl
 from pysync.model.births import first_home
@@ -203,7 +202,7 @@ class Refresher:
             yield source
         except (MetastoreError, hive.NoSuchObjectException) as error:  # the object may have been dropped meanwhile
             stack.close()
-            if isinstance(error.__cause__, TApplicationException):
+            if is_of_call(error):
                 raise  # the source fails on this object only: other objects must not wait
             raise Unavailable(f"cannot read the source at {source.uri}: {error}") from error
         # A call that was cut short may leave half an answer in the connection, for the next call to read.

@@ -204,7 +204,7 @@ class Endless(io.RawIOBase):
 
 
 @pytest.mark.parametrize("size", [20 * 10**9, 400 * 10**6])
-def test_of_a_commit_of_20_gb_nothing_is_read_and_of_an_endless_line_only_its_beginning(size: int) -> None:
+def test_a_commit_of_20_gb_is_not_read_and_of_an_endless_line_only_its_beginning(size: int) -> None:
     log, file = DeltaLog(), Endless(size)
     log.commit(0)
     log.open = lambda name: None if name.startswith("_") else io.BufferedReader(file)  # type: ignore[method-assign]

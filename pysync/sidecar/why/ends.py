@@ -72,8 +72,9 @@ def _has(
     functions: Callable[[str], Sequence[Any]],
 ) -> bool:
     of, dot, rest = name.partition(".")
-    if not dot or database(of) is None:
-        return not dot and database(of) is not None
+    is_there = database(of) is not None
+    if not is_there or not dot:
+        return is_there
     if rest.endswith("()"):
         return any(it.functionName == rest.removesuffix("()") for it in functions(of))
     return table(TableName(of, rest)) is not None

@@ -56,8 +56,11 @@ def newest_schema(log: Files) -> str:
 
 def _checkpoint(log: Files) -> str:
     """The beginning of the names of the last checkpoint, or of the first commit where none is known."""
-    with _opened(log, _POINTER) as lines:
-        version = int(json.loads(next(iter(lines), b'{"version": 0}'))["version"])
+    content = log.open(_POINTER)
+    if content is None:
+        return f"{0:020}"
+    with content:
+        version = int(json.loads(bounded(_POINTER, content).read() or b'{"version": 0}')["version"])
     return f"{version:020}"
 
 

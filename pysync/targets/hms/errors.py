@@ -7,10 +7,10 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 
 from hmsclient.genthrift.hive_metastore import ttypes as hive
-from thrift.Thrift import TApplicationException, TException
+from thrift.Thrift import TException
 
 from pysync.errors import PysyncError
-from pysync.metastore.errors import MetastoreCallFailed, MetastoreError, MetastoreUnavailable
+from pysync.metastore.errors import MetastoreCallFailed, MetastoreError, MetastoreUnavailable, is_of_call
 from pysync.targets.answers import Answer, answer
 from pysync.targets.base import Forbidden, OutcomeUnknown, Rejected, Unavailable
 
@@ -42,14 +42,22 @@ def _is(*types: type[Exception]) -> Callable[[Exception], bool]:
     return lambda error: isinstance(error, types)
 
 
+_is_modified = _meta("The table has been modified")
+"""It is not what was read: only of an alter that names a parameter which has to be there (HmsStore.write_table)."""
+
+
+def is_race(error: Exception) -> bool:
+    """Whether another client may have changed something since it was read."""
+    return isinstance(error, REFUSALS) or _is_modified(error)
+
+
 _ANSWERS: Sequence[Answer[Exception]] = (
     # The server answered with an error of its own, and would again.
-    Answer(
-        lambda it: isinstance(it, MetastoreCallFailed) and isinstance(it.__cause__, TApplicationException), PysyncError
-    ),
+    Answer(lambda it: isinstance(it, MetastoreCallFailed) and is_of_call(it), PysyncError),
     Answer(_is(MetastoreCallFailed), OutcomeUnknown),
     Answer(_is(MetastoreUnavailable), Unavailable),
     Answer(_is(MetastoreError, *REFUSALS), Rejected),
+    Answer(_is_modified, Unavailable, "pysync reads the table again; writers at the target may have to slow down"),
     # What Hive 4 says to whoever does not claim to be able to write transactional tables.
     Answer(_meta("cannot create an ACID table"), Rejected, _NO_TRANSACTIONS),
     # About the operation after all.

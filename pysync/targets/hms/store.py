@@ -15,11 +15,12 @@ from pysync.model import constraints, idl
 from pysync.model.again import PLACE, is_word
 from pysync.model.constraints import Constraints
 from pysync.model.event import VISITED
+from pysync.model.iceberg import POINTER_KEY, pointer
 from pysync.model.names import TableName, partition_name
 from pysync.targets.diff import same_location
 from pysync.targets.hive import HiveStore, name_of
 from pysync.targets.hms.connections import Connections
-from pysync.targets.hms.errors import REFUSALS, classified
+from pysync.targets.hms.errors import classified, is_race
 from pysync.targets.settings import TargetSettings
 from pysync.text import count
 
@@ -49,7 +50,7 @@ class HmsStore(HiveStore):
 
     def is_race(self, error: Exception) -> bool:
         """Any refusal may be one: which of them says 'missing' or 'in the way' differs by call and version."""
-        return isinstance(error, REFUSALS)
+        return is_race(error)
 
     def on_behalf_of(self, visited: Sequence[str]) -> HmsStore:
         """The same metastore, for writing what has been to these clusters."""
@@ -149,8 +150,12 @@ class HmsStore(HiveStore):
             self._call(lambda client: client.create_table_with_environment_context(wanted, context))
 
     def write_table(self, wanted: Any, there: Any, *, cascade: bool = False) -> None:
-        """Alter the table, under another name and in another database if it has those."""
-        context = self._environment(CASCADE="true") if cascade else self._environment()
+        """Alter the table, under another name and in another database if it has those.
+
+        HMS refuses if an Iceberg table has had a commit since it was read as `there`. A version without
+        HIVE-26882 (2.3.10 has it) ignores that, and overwrites the commit.
+        """
+        context = self._environment(**({"CASCADE": "true"} if cascade else {}), **_expected(there))
         of = there.dbName, there.tableName
         # Only a move can meet a database that is missing.
         if wanted.dbName == there.dbName:
@@ -279,6 +284,12 @@ class HmsStore(HiveStore):
         """
         visited = {VISITED: ",".join(self._visited)} if self._visited else {}
         return hive.EnvironmentContext({**visited, "DO_NOT_UPDATE_STATS": "true", **properties})
+
+
+def _expected(there: Any) -> dict[str, str]:
+    """The properties by which HMS compares an Iceberg table's pointer with the one that was read, as it alters."""
+    its = pointer(there.parameters)
+    return {} if its is None else {"expected_parameter_key": POINTER_KEY, "expected_parameter_value": its}
 
 
 def _add(columns: list[Any], client: Any) -> None:
