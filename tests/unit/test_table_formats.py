@@ -7,6 +7,7 @@ from typing import Any
 import pytest
 
 from pysync.copy.files import FilesFirst
+from pysync.copy.formats import Frame
 from pysync.jobs.file_list import locations
 from pysync.model.files import SourceFiles
 from pysync.model.mark import Mark
@@ -86,3 +87,28 @@ def test_the_files_of_a_dump_are_those_of_the_path() -> None:
     source = Hms()
     source.found[T] = of_spark()
     assert list(locations(source, T)) == [["s3a://b/t"]]  # type: ignore[arg-type]
+
+
+ARCHIVE = "har://hdfs-a:8020/wh/t/p=1/data.har"
+
+
+@pytest.mark.parametrize("location", [ARCHIVE, f"{ARCHIVE}/", f"{ARCHIVE}/q=2"])
+def test_an_archived_partition_is_in_the_directory_of_its_archive(location: str) -> None:
+    """An archive can only be read: its own files are what can be copied."""
+    found = partition(of_spark(), ["1"])
+    found.sd.location = location
+    assert data_location(found) == "hdfs://a:8020/wh/t/p=1/data.har"
+    mapping = NameMapping.of(settings(locations={"hdfs://a:8020": "s3a://c"}, copy={"rewrite": "parquet"}))
+    found.sd.inputFormat = "org.apache.hadoop.mapred.TextInputFormat"
+    found.sd.serdeInfo.serializationLib = "org.apache.hadoop.hive.serde2.lazy.LazySimpleSerDe"
+    found.sd.serdeInfo.parameters = {"field.delim": ","}
+    sources = mapping.apply_to_partition(found, Frame(plain=True))
+    assert sources == {"s3a://c/wh/t/p=1/data.har": SourceFiles("hdfs://a:8020/wh/t/p=1/data.har")}
+    assert found.sd.location == location.replace("hdfs-a:8020", "s3a-c")
+
+
+@pytest.mark.parametrize("location", ["har:///wh/t/data.har", "har://hdfs-a/wh/t", "hdfs://a/wh/data.har/x"])
+def test_what_names_no_archive_in_a_file_system_is_where_it_says(location: str) -> None:
+    found = partition(of_spark(), ["1"])
+    found.sd.location = location
+    assert data_location(found) == location
