@@ -47,7 +47,7 @@ from pysync.targets.store import Capability, Store, Written
 from pysync.text import count
 
 _TABLES_PER_CALL = 100
-_FRESH_SECONDS = 60.0
+_FRESH_SECONDS = 60.0  # for which a database that was read, and was no link, is none
 _ROUNDS = 3  # of creating and updating, while somebody else creates and drops the same partitions
 
 
