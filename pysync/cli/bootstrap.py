@@ -13,7 +13,7 @@ from rich.console import Console
 from rich.progress import BarColumn, Progress, TextColumn
 
 from pysync import logs
-from pysync.cli.bootstrap_progress import so_far
+from pysync.cli.bootstrap_progress import is_in_vain, left_out, so_far
 from pysync.cli.output import AsJson, ConfigFile, ask_about, chosen, one_target, print_json, print_table, say
 from pysync.config import load_config
 from pysync.control.client import NoSidecar
@@ -40,7 +40,8 @@ def bootstrap(
 
     A running sidecar does the work, at the pace of each target. If no sidecar runs, this process copies everything once
     and does not wait for a listener: use that for a migration. After a kill, run the command again: it continues where
-    it stopped, and writes only differences. Exit code 1 if events were parked.
+    it stopped, and writes only differences. Exit code 1 if events were parked, or if a target gets no table because all
+    of them came from its own cluster.
     """
     try:
         status = _by_the_sidecar(config, target)
@@ -51,7 +52,7 @@ def bootstrap(
         print_json(found)
     else:
         _print(found)
-    if any(item["parked"] for item in found["targets"]):
+    if any(item["parked"] for item in found["targets"]) or is_in_vain(found):
         raise typer.Exit(1)
 
 
@@ -136,3 +137,5 @@ def _print(found: Mapping[str, Any]) -> None:
                 f"target {item['name']} refused {count(item['parked'], 'event')}; see: pysync parked list "
                 f"{item['name']}"
             )
+    for line in left_out(found):
+        say(line)

@@ -15,6 +15,7 @@ from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn
 from pysync import logs
 from pysync.cli.arguments import choice, number, path
 from pysync.cli.bootstrap import shown
+from pysync.cli.bootstrap_progress import is_in_vain, left_out
 from pysync.cli.load_plan import print_plans
 from pysync.cli.output import AsJson, ConfigFile, chosen, one_target, print_json, progress, say
 from pysync.config import Config, load_config
@@ -167,18 +168,24 @@ def load(
     pysync created them. Only differences are written, so the command may run twice; after a kill it continues. Spark
     copies the data files of the dump before the metadata is written; targets need copy = true for that.
 
-    With --dry-run: show which tables each target would get, and what it would lose. The queue and the targets are only
-    read, so a sidecar may run.
+    Data files go only below the prefixes in locations of a target. A table elsewhere is refused, with its metadata.
+
+    With --dry-run: show which tables each target would get, what it would lose, and which it refuses (exit code 1). The
+    queue and the targets are only read, so a sidecar may run.
 
     FILE has the name of the source as it was when the dump was made ([source] name), and the targets here. No sidecar
-    may run on its queue. Exit code 1 if the dump is damaged or does not fit, or if events were parked.
+    may run on its queue. Exit code 1 if the dump is damaged or does not fit, if events were parked, or if a target gets
+    no table because all of them came from its own cluster.
     """
     loaded = load_config(config, lives=False)
     logs.configure("error", loaded.log.format)
     names = targets_of(config, loaded, target)
     if dry_run:
         with opened_dump(directory) as dump:
-            print_plans(load_plans(loaded, dump, names), as_json=as_json)
+            plans = load_plans(loaded, dump, names, files=files)
+        print_plans(plans, as_json=as_json)
+        if any(it["refused"] for it in plans):
+            raise typer.Exit(1)
         return
     with until_stopped(), opened_dump(directory) as found_whole, shown() as tell:
         found = load_once(loaded, found_whole, names, tell, force=force, files=files)
@@ -186,7 +193,7 @@ def load(
         print_json(loaded_json(found))
     else:
         _print_loaded(found)
-    if any(found.parked.values()):
+    if is_incomplete(found):
         raise typer.Exit(1)
 
 
@@ -278,6 +285,7 @@ def loaded_json(found: Loaded) -> dict[str, Any]:
                 "name": it["name"],
                 "tables": it["tables"],
                 "partitions": it["partitions"],
+                "left_out": it["left_out"],
                 "parked": [{"table": row.table, "reason": row.reason} for row in found.parked[it["name"]]],
             }
             for it in told["targets"]
@@ -285,8 +293,16 @@ def loaded_json(found: Loaded) -> dict[str, Any]:
     }
 
 
+def is_incomplete(found: Loaded) -> bool:
+    """Whether a target refused something, or got no table because all of them came from its own cluster."""
+    return any(found.parked.values()) or is_in_vain(found.status["bootstrap"])
+
+
 def _print_loaded(found: Loaded) -> None:
     for it in found.status["bootstrap"]["targets"]:
-        say(f"{it['name']}: loaded {count(it['tables'], 'table')}, {count(it['partitions'], 'partition')}")
+        tables = count(it["tables"] - it["left_out"], "table")
+        say(f"{it['name']}: loaded {tables}, {count(it['partitions'], 'partition')}")
         for row in found.parked[it["name"]]:
             say(f"target {it['name']} refused {row.table}: {row.reason}")
+    for line in left_out(found.status["bootstrap"]):
+        say(line)

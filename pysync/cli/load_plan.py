@@ -23,6 +23,8 @@ def print_plans(plans: Sequence[dict[str, Any]], *, as_json: bool) -> None:
         limit = plan["max_drops_per_window"] or "none"
         put, drops = count(len(plan["put"]), "table"), count(plan["drops"], "drop")
         say(f"{plan['target']}: {put} to put where they differ; {drops} (limit: {limit})")
+        for it in plan["refused"]:
+            say(f"target {plan['target']} refuses {it['table']}: {it['reason']}")
 
 
 def _rows(what: str, names: Sequence[str]) -> list[tuple[str | None, str]]:

@@ -12,7 +12,8 @@ import typer
 from pysync import logs
 from pysync.cli.arguments import path
 from pysync.cli.bootstrap import shown
-from pysync.cli.dump import loaded_json, opened_dump, table_bar, targets_of, until_stopped
+from pysync.cli.bootstrap_progress import left_out
+from pysync.cli.dump import is_incomplete, loaded_json, opened_dump, table_bar, targets_of, until_stopped
 from pysync.cli.output import AsJson, ConfigFile, one_target, print_json, say
 from pysync.config import load_config
 from pysync.dump.manifest import Manifest
@@ -74,8 +75,8 @@ def repl(
     several targets, it is the one that all of them have.
 
     Which properties of WITH mean something: docs/repl.md. Each of the others is a warning. Exit code 1 if the source
-    cannot be read, if the dump is damaged or does not fit, or if events were parked; 2 for a statement that cannot be
-    read, or for wrong arguments.
+    cannot be read, if the dump is damaged or does not fit, if events were parked, or if all tables came from the
+    target's own cluster; 2 for a statement that cannot be read, or for wrong arguments.
     """
     found, call = parse(statement), _Call(config, target, root, force, as_json)
     if isinstance(found, ReplDump):
@@ -120,7 +121,9 @@ def _load(call: _Call, statement: ReplLoad) -> None:
     for name, parked in found.parked.items():
         for row in parked:
             say(f"target {name} refused {row.table}: {row.reason}", err=True)
-    if any(found.parked.values()):
+    for line in left_out(found.status["bootstrap"]):
+        say(line, err=True)
+    if is_incomplete(found):
         raise typer.Exit(1)
 
 

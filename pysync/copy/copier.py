@@ -11,7 +11,7 @@ import itertools
 import threading
 import time
 import uuid
-from collections.abc import Callable, Collection, Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import FIRST_EXCEPTION, ThreadPoolExecutor, wait
 from contextlib import contextmanager, suppress
 from functools import partial
@@ -44,9 +44,7 @@ log = structlog.get_logger(__name__)
 class Copier:
     """Copies for one target. Any number of threads may call; `parallelism` tasks in all run at once."""
 
-    def __init__(self, workers: Workers, settings: CopySettings, shared: Collection[str] = ()) -> None:
-        """`shared` are directories of the target that hold more than one table: nothing is copied over them."""
-        self._shared = shared
+    def __init__(self, workers: Workers, settings: CopySettings) -> None:
         self.tally = CopyProgress()
         self._workers = workers
         self._settings = settings
@@ -79,8 +77,6 @@ class Copier:
         Raises Unavailable, also while the source does not come to rest, and Rejected where these files will not go.
         """
         _refuse_anew(pairs)
-        for pair in pairs:
-            assert_own(pair.target, self._shared)
         total = Copied()
         left = list(dict.fromkeys(pairs))
         for _ in range(_ROUNDS):
@@ -197,17 +193,6 @@ class Copier:
         if self._closed.is_set():
             raise Unavailable("the copier is closed")
         return _patiently(do, item)
-
-
-def assert_own(directory: str, shared: Collection[str]) -> None:
-    """Raise Rejected for a directory that is, or contains, one of those that are `shared` by many tables."""
-    top = directory.rstrip("/") + "/"
-    found = next((it for it in shared if (it.rstrip("/") + "/").startswith(top)), None)
-    if found is not None:
-        raise Rejected(
-            f"{directory} is not the directory of one table alone: {found} is there, with the files of others",
-            "give the table a directory of its own at the source, or map its location elsewhere (locations)",
-        )
 
 
 def _patiently(do: Callable[[A], B], item: A) -> B:

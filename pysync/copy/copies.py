@@ -33,8 +33,7 @@ class Copies:
         wanted = {it.name: it.copy_files for it in known if it.copy_files is not None}
         self._host = _host(known, jar, directory)
         workers = SparkWorkers.of(self._host) if self._host else None
-        prefixes = {it.name: _prefixes_of(it) for it in known}
-        self.copiers = {name: Copier(workers, it, prefixes[name]) for name, it in wanted.items()} if workers else {}
+        self.copiers = {name: Copier(workers, it) for name, it in wanted.items()} if workers else {}
         self._reencoders = {
             name: Reencoder(self.copiers[name], workers, it.settle_seconds)
             for name, it in wanted.items()
@@ -62,7 +61,7 @@ class Copies:
                 raise UsageError(
                     f"target {settings.name} re-encodes files, but the files of a dump can only be copied", _LOAD
                 )
-            return FilesFirst.opener(open_target, out_of(copier), settings, shares=False)
+            return FilesFirst.opener(open_target, out_of(copier), settings, of_dump=True)
         return FilesFirst.opener(open_target, self._reencoders.get(settings.name, copier), settings)
 
     def status(self) -> dict[str, Any]:
@@ -75,11 +74,6 @@ class Copies:
             copier.close()
         if self._host:
             self._host.close()
-
-
-def _prefixes_of(target: TargetSettings) -> tuple[str, ...]:
-    """The places at the target below which the locations of the source are mapped."""
-    return tuple(place for _, policy in target.each_policy() for place in policy.locations.values())
 
 
 def _host(targets: Sequence[TargetSettings], jar: Callable[[], Path], directory: Path) -> SparkHost | None:

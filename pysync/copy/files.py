@@ -2,17 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Any, Protocol, cast
 
-from pysync.copy.copier import assert_own
 from pysync.copy.requests import Pair
 from pysync.copy.run import Copied
 from pysync.model.files import SourceFiles
 from pysync.model.operation import Operation, PutPartitions, PutTable, RenameTable, TableOperation
+from pysync.model.places import is_below, shared_at
 from pysync.model.table_formats import data_location
 from pysync.targets.apply.ownership import may_write
-from pysync.targets.base import Outcome, Target
+from pysync.targets.base import Outcome, Rejected, Target
 from pysync.targets.settings import TargetSettings
 
 
@@ -26,41 +26,47 @@ class Copying(Protocol):
 class FilesFirst:
     """A target whose operations wait for their files; all else is the target's own.
 
-    With `shares` one location at source and target is one place, and nothing is copied there.
+    One location at source and target is one place, and nothing is copied there. With `of_dump` the files come from a
+    dump: they are copied there, too, and what would not be below a mapped prefix is refused.
     """
 
-    def __init__(self, target: Target, copier: Copying, settings: TargetSettings, *, shares: bool = True) -> None:
+    def __init__(self, target: Target, copier: Copying, settings: TargetSettings, *, of_dump: bool = False) -> None:
         self._target = target
         self._copier = copier
         self._settings = settings
-        self._shares = shares
+        self._of_dump = of_dump
 
     @classmethod
     def opener(
-        cls, open_target: Callable[[], Target], copier: Copying, settings: TargetSettings, *, shares: bool = True
+        cls,
+        open_target: Callable[[], Target],
+        copier: Copying,
+        settings: TargetSettings,
+        *,
+        of_dump: bool = False,
     ) -> Callable[[], Target]:
         """What opens the target with its files first."""
-        return lambda: cast(Target, cls(open_target(), copier, settings, shares=shares))
+        return lambda: cast(Target, cls(open_target(), copier, settings, of_dump=of_dump))
 
     def apply(self, operation: Operation) -> Outcome:
         """Copy the files of what the operation puts, then apply it. Raises what the copier and the target raise."""
         pairs = list(self._wanted(operation))
-        if pairs and self._may(cast(TableOperation, operation)):
-            self._refuse_database_directory(cast(TableOperation, operation).table.database, pairs)
-            whole = isinstance(operation, RenameTable)
-            self._copier.copy(pairs, delete=self._settings.drops != "suppress" and not whole)
+        places = _locations(operation) if self._of_dump else []
+        if (pairs or places) and self._may(cast(TableOperation, operation)):
+            refuse_elsewhere(self._settings, places)
+            self._copy(cast(TableOperation, operation), pairs)
         return self._target.apply(operation)
 
-    def _refuse_database_directory(self, database: str, pairs: Sequence[Pair]) -> None:
-        """Raise Rejected for files that would go to the directory of their database, which holds its other tables."""
-        found = self._target.database(database)
-        if found is not None and found.locationUri:
-            for pair in pairs:
-                assert_own(pair.target, [found.locationUri])
+    def _copy(self, operation: TableOperation, pairs: Sequence[Pair]) -> None:
+        if not pairs:
+            return
+        refuse_shared(self._target, self._settings, operation.table.database, [it.target for it in pairs])
+        whole = isinstance(operation, RenameTable)
+        self._copier.copy(pairs, delete=self._settings.drops != "suppress" and not whole)
 
     def _wanted(self, operation: Operation) -> Iterator[Pair]:
         """What to copy. For a renamed table whose partitions are rewritten that is what the target has of them."""
-        pairs = _pairs(operation, shares=self._shares)
+        pairs = _pairs(operation, shares=not self._of_dump)
         if not isinstance(operation, RenameTable) or not operation.definition.partitionKeys:
             yield from pairs
             return
@@ -82,6 +88,34 @@ class FilesFirst:
         return may_write(self._settings, operation, self._target.table(name))
 
 
+def refuse_shared(target: Target, settings: TargetSettings, database: str, directories: Iterable[str]) -> None:
+    """Raise Rejected where one of these directories at the target cannot be that of one table of `database` alone.
+
+    It cannot if it is, or contains, the directory of the database, or a prefix that locations are mapped to: others
+    have their files there. `database` is a name at the target. Reads the database there, and nothing else.
+    """
+    found = target.database(database)
+    home = [found.locationUri] if found is not None and found.locationUri else []
+    shared = [*settings.mapped_prefixes, *home]
+    for directory in directories:
+        if (other := shared_at(directory, shared)) is not None:
+            raise Rejected(
+                f"{directory} is not the directory of one table alone: {other} is there, with the files of others",
+                "give the table a directory of its own at the source, or map its location elsewhere (locations)",
+            )
+
+
+def refuse_elsewhere(settings: TargetSettings, directories: Iterable[str]) -> None:
+    """Raise Rejected where one of these directories is not below a prefix that locations are mapped to."""
+    for directory in directories:
+        if not any(is_below(directory, it) for it in settings.mapped_prefixes):
+            raise Rejected(
+                f"{directory} is not below a prefix in locations of target {settings.name!r}, so a load writes "
+                "nothing there",
+                "add its prefix at the source to locations; a prefix that is the same at both ends: map it to itself",
+            )
+
+
 def _pairs(operation: Operation, *, shares: bool) -> Iterator[Pair]:
     """The directories with the files of what the operation puts; none where source and target share them."""
     for item in _stored(operation):
@@ -89,6 +123,12 @@ def _pairs(operation: Operation, *, shares: bool) -> Iterator[Pair]:
         source = cast(TableOperation, operation).sources.get(target, SourceFiles(target))
         if target and not (shares and source.location.rstrip("/") == target.rstrip("/")):
             yield Pair(source.location, target, source.form)
+
+
+def _locations(operation: Operation) -> list[str]:
+    """The locations of all that the operation puts, also of a table whose files are those of its partitions."""
+    own = [operation.definition] if isinstance(operation, PutTable) else _stored(operation)
+    return [it.sd.location for it in own if it.sd and it.sd.location]
 
 
 def _stored(operation: Operation) -> list[Any]:

@@ -14,6 +14,7 @@ from typing import Any, TypeVar
 from pysync.config import Config
 from pysync.copy.copier import Copier
 from pysync.copy.copies import Copies
+from pysync.copy.files import refuse_shared
 from pysync.copy.requests import Difference, Pair
 from pysync.copy.run import Copied
 from pysync.errors import UsageError
@@ -24,6 +25,8 @@ from pysync.model.files import SourceFiles
 from pysync.model.names import TableName
 from pysync.replay.mapping import NameMapping
 from pysync.replay.translate import Translator
+from pysync.targets.base import Target
+from pysync.targets.kinds import target_kind
 from pysync.targets.settings import TargetSettings
 
 _PAIRS_AT_ONCE = 500  # their differences are in memory together
@@ -49,8 +52,8 @@ def copy_now(config: Config, name: str, wanted: Wanted, tell: Tell) -> Copied:
     Raises UsageError for a target that copies nothing, Unavailable and Rejected as the copier does.
     """
     total = Copied()
-    with _work(config, name) as work:
-        for pairs in _batches(_pairs(work, wanted.tables)):
+    with _work(config, name) as work, closing(target_kind(work.settings.kind).open(work.settings)) as target:
+        for pairs in _batches(_own_pairs(work, target, wanted.tables)):
             total = total.plus(work.await_(_found if wanted.dry_run else _done, pairs, wanted.delete, tell=tell))
     return total
 
@@ -75,6 +78,7 @@ class _Work:
 
     source: Metastore
     settings: TargetSettings
+    translator: Translator
     copier: Copier
     thread: ThreadPoolExecutor
 
@@ -98,7 +102,7 @@ def _work(config: Config, name: str) -> Iterator[_Work]:
         thread = stack.enter_context(ThreadPoolExecutor(1))
         copies = Copies([settings], listener_jar, place)
         stack.enter_context(closing(copies))  # ends before the thread is awaited
-        yield _Work(source, settings, copies.copiers[name], thread)
+        yield _Work(source, settings, Translator.of(settings), copies.copiers[name], thread)
 
 
 def _ends(future: Future[Any]) -> bool:
@@ -136,20 +140,36 @@ def _found(copier: Copier, pairs: list[Pair], delete: bool) -> Copied:
     return total
 
 
+def _own_pairs(work: _Work, target: Target, tables: Collection[TableName]) -> Iterator[Pair]:
+    """As `_pairs`. Raises Rejected before the first of a table whose directory at the target others share."""
+    for name, found in _definitions(work, tables):
+        database = work.translator.mapping.table(name).database
+        for pairs in _batches(_pairs_of(work, found)):
+            refuse_shared(target, work.settings, database, [it.target for it in pairs])
+            yield from pairs
+
+
 def _pairs(work: _Work, tables: Collection[TableName]) -> Iterator[Pair]:
-    source, translator = work.source, Translator.of(work.settings)
-    for name in tables or _in_scope(source, translator):
-        found = source.table(name.database, name.table)
+    for _, found in _definitions(work, tables):
+        yield from _pairs_of(work, found)
+
+
+def _definitions(work: _Work, tables: Collection[TableName]) -> Iterator[tuple[TableName, Any]]:
+    """These tables of the source, or all in scope. Raises UsageError for one that was named and is not there."""
+    for name in tables or _in_scope(work.source, work.translator):
+        found = work.source.table(name.database, name.table)
         if found is None:
             if tables:
                 raise UsageError(f"the source has no table {name}")
-            continue
-        if is_index(found) or translator.policy.rule_against_definition(found) is not None:
-            continue
-        for target, files in _sources(source, translator.mapping, found):
-            # At the same location both ends read the same files.
-            if target.rstrip("/") != files.location.rstrip("/"):
-                yield Pair(files.location, target, files.form)
+        elif not is_index(found) and work.translator.policy.rule_against_definition(found) is None:
+            yield name, found
+
+
+def _pairs_of(work: _Work, found: Any) -> Iterator[Pair]:
+    for target, files in _sources(work.source, work.translator.mapping, found):
+        # At the same location both ends read the same files.
+        if target.rstrip("/") != files.location.rstrip("/"):
+            yield Pair(files.location, target, files.form)
 
 
 def _in_scope(source: Metastore, translator: Translator) -> Iterator[TableName]:

@@ -9,13 +9,11 @@ import structlog
 
 from pysync.queue import losses
 from pysync.queue.store import QueueFile
-from pysync.queue.targets import Targets
-from pysync.queue.values import Gap
+from pysync.queue.targets import Targets, own_gaps
+from pysync.queue.values import NEW, SCOPES, Gap
 
 log = structlog.get_logger(__name__)
 
-SCOPES = "scope:"
-"""How the keys of the gaps begin that changes of scopes have opened."""
 _MS = 1000
 _READ = "SELECT key, reason, found_at_ms, upto, closed_at_ms FROM gaps"
 
@@ -64,7 +62,7 @@ class Gaps:
             _heal(connection, keys, upto)
 
     def close_passed(self) -> int:
-        """Close the gaps that every target is past, and gaps of a target's scope that it is past; returns how many."""
+        """Close the gaps that every target is past, and those of one target that it is past; returns how many."""
         with self._file.lock:
             # Asked at every look of the healer: without an open gap it must not cost an fsync.
             if not (before := self.unclosed()):
@@ -72,13 +70,19 @@ class Gaps:
             done, now = self._targets.slowest(default=0), self._file.now_ms()
             with self._file.transaction() as connection:
                 for target, it in self._targets.rows.items():
-                    _close(connection, it.position, now, target)
+                    for begin in own_gaps(target):
+                        _close(connection, it.position, now, target, begin)
                 _close(connection, done, now)
             left = {gap.key for gap in self.unclosed()}
         closed = [gap for gap in before if gap.key not in left]
         for gap in closed:
             log.info("gap_closed", reason=gap.reason, seconds=round((now - gap.found_at_ms) / _MS, 1))
         return len(closed)
+
+
+def new_gaps(target: str) -> str:
+    """How the keys of the gaps begin that were opened because the target is new."""
+    return f"{NEW}{target}:"
 
 
 def scope_gaps(target: str) -> str:
@@ -90,10 +94,10 @@ def _heal(connection: sqlite3.Connection, keys: Iterable[str], upto: int) -> Non
     connection.executemany("UPDATE gaps SET upto = ? WHERE key = ?", [(upto, key) for key in keys])
 
 
-def _close(connection: sqlite3.Connection, done: int, at_ms: int, target: str | None = None) -> None:
+def _close(connection: sqlite3.Connection, done: int, at_ms: int, target: str | None = None, begin: str = "") -> None:
     """Close the gaps whose events every target has passed, all being done up to `done`.
 
-    With `target`: the gaps of its own scope, and `done` is its own position.
+    With `target`: of the gaps that concern it alone, those whose keys `begin` so; and `done` is its own position.
 
     A gap waits while an event before its end is parked. Once that is applied or skipped, the gap is open anew, as when
     it was found (`waited`): applied later, it may undo what was put right. An event that a refresh supersedes undoes
@@ -104,7 +108,7 @@ def _close(connection: sqlite3.Connection, done: int, at_ms: int, target: str | 
     if target is not None:
         passed += " AND substr(key, 1, length(:begin)) = :begin"
         held += " AND parked.target = :target"
-    values = {"done": done, "at": at_ms, "target": target, "begin": scope_gaps(target or "")}
+    values = {"done": done, "at": at_ms, "target": target, "begin": begin}
     passed += f" AND NOT EXISTS ({held})"
     connection.execute(f"UPDATE gaps SET closed_at_ms = :at WHERE {passed} AND waited = 0", values)  # noqa: S608
     connection.execute(f"UPDATE gaps SET waited = 0, upto = NULL WHERE {passed} AND waited = 1", values)  # noqa: S608

@@ -8,7 +8,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 from pysync.queue.store import QueueFile
-from pysync.queue.values import Pause
+from pysync.queue.values import OF_ONE_TARGET, Pause
 
 _NOTES = (
     *("window:{}", "load:{}", "load:{}:begun", "load:{}:scopes", "scope:{}", "drops:{}", "unfinished:{}"),
@@ -19,9 +19,6 @@ _NOTES = (
     "leaving:{}",
 )
 """The keys of notes that belong to one target; a target's name holds no colon."""
-
-_GAPS = ("new:{}:", "scope:{}:")
-"""How the keys of gaps begin that belong to one target."""
 
 _READ = "SELECT target, position, paused_reason, paused_at_ms FROM targets"
 
@@ -77,12 +74,17 @@ class Targets:
             self._changed.notify_all()
 
 
+def own_gaps(target: str) -> list[str]:
+    """How the keys of gaps begin that concern this target alone."""
+    return [f"{begin}{target}:" for begin in OF_ONE_TARGET]
+
+
 def forget_target(connection: sqlite3.Connection, target: str) -> None:
     """Remove all that is kept of `target`, its own open gaps included, within the caller's transaction."""
     connection.execute("DELETE FROM targets WHERE target = ?", (target,))
     connection.execute("DELETE FROM parked WHERE target = ?", (target,))
     connection.executemany("DELETE FROM meta WHERE key = ?", [(f"note:{it.format(target)}",) for it in _NOTES])
-    for begin in (it.format(target) for it in _GAPS):
+    for begin in own_gaps(target):
         connection.execute("DELETE FROM gaps WHERE closed_at_ms IS NULL AND substr(key, 1, ?) = ?", (len(begin), begin))
 
 
@@ -93,8 +95,7 @@ def rename_target(connection: sqlite3.Connection, old: str, new: str) -> None:
     for it in _NOTES:
         names = (f"note:{it.format(new)}", f"note:{it.format(old)}")
         connection.execute("UPDATE OR REPLACE meta SET key = ? WHERE key = ?", names)
-    for it in _GAPS:
-        begin, now = it.format(old), it.format(new)
+    for begin, now in zip(own_gaps(old), own_gaps(new), strict=True):
         # OR IGNORE: closed gaps of a former target of the new name may be there, and `forget_target` leaves them.
         query = "UPDATE OR IGNORE gaps SET key = ? || substr(key, ?) WHERE substr(key, 1, ?) = ?"
         connection.execute(query, (now, len(begin) + 1, len(begin), begin))

@@ -82,12 +82,17 @@ class Instance:
     last_at_ms: int
 
 
+NEW, SCOPES = "new:", "scope:"
+OF_ONE_TARGET = (NEW, SCOPES)
+"""How the keys of gaps begin that concern one target; its name and a colon follow. It is new, or its scope changed."""
+
+
 @dataclass(frozen=True, slots=True)
 class Gap:
     """A place where events may be missing; `key` names it for ever.
 
     `upto` is the position of the last event that makes it good (None: they are not all in the queue yet);
-    `closed_at_ms` is when every target was done with that one.
+    `closed_at_ms` is when every target that it concerns was done with that one.
     """
 
     key: str
@@ -95,6 +100,12 @@ class Gap:
     found_at_ms: int
     upto: int | None = None
     closed_at_ms: int | None = None
+
+    @property
+    def target(self) -> str | None:
+        """The only target that it concerns: one that is new, or whose scope has changed. None: it concerns all."""
+        begin, _, rest = self.key.partition(":")
+        return rest.partition(":")[0] if f"{begin}:" in OF_ONE_TARGET else None
 
 
 @dataclass(frozen=True, slots=True)

@@ -122,7 +122,8 @@ class Refresher:
         drops: list[Operation] = []
         partitions = 0
         with self._reading(self._source) as source, self.reads.of(refresh.key):
-            for operation, more in self._operations(source, target, refresh):
+            rereading = Rereading(source, target, self._translator, refresh)
+            for operation, more in self._operations(rereading):
                 drops += more
                 if more and not self._allow(drops, refresh.mark.position):
                     raise Stopped
@@ -135,8 +136,9 @@ class Refresher:
                 partitions += len(operation.partitions) if isinstance(operation, PutPartitions) else 0
                 # After each batch, so that people see a large table go on.
                 self._count(refresh, Count(0, partitions))
-        self._count(refresh, Count(1, partitions))
-        return total(outcomes)
+        left_out = len(rereading.left_out)
+        self._count(refresh, Count(1, partitions, left_out))
+        return total([*outcomes, *[Outcome.FOREIGN] * left_out])
 
     def _apply(self, target: Target, operation: Operation) -> Outcome:
         if isinstance(operation, PutStatistics):
@@ -169,18 +171,16 @@ class Refresher:
         found = Refresh(source_database=source, database=name, anew=True, **origin)
         return found if self._source is not None else None
 
-    def _operations(
-        self, source: Reads, target: Target, refresh: Refresh
-    ) -> Iterator[tuple[Operation, list[Operation]]]:
+    def _operations(self, rereading: Rereading) -> Iterator[tuple[Operation, list[Operation]]]:
         """The operations for the target, each with the drops that become known with it.
 
         A refresh of more than a table tells all its drops with its first operation: the brake holds all of it or
         nothing.
         """
-        every = Rereading(source, target, self._translator, refresh).operations()
-        keeps = self._keeps(refresh.mark.position)
+        keeps = self._keeps(rereading.refresh.mark.position)
+        every = rereading.operations()
         found = (it for it in every if not (self._translator.excludes(_kind_of(it), it) or (keeps and it.drops)))
-        if refresh.table is not None:
+        if rereading.refresh.table is not None:
             yield from ((it, _dropping([it])) for it in found)
             return
         listed = list(found)

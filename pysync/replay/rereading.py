@@ -11,7 +11,7 @@ events of the one before it are still to come, and are not for the new one.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from pysync.metastore.reads import Reads
@@ -37,12 +37,16 @@ from pysync.targets.base import Target
 
 @dataclass(frozen=True, slots=True)
 class Rereading:
-    """One refresh, from the source to the target; only reads both."""
+    """One refresh, from the source to the target; only reads both.
+
+    `left_out` gets the names of the objects that make no operation because they came from the target.
+    """
 
     source: Reads
     target: Target
     translator: Translator
     refresh: Refresh
+    left_out: list[str] = field(default_factory=list)
 
     @property
     def origins(self) -> Origins:
@@ -138,7 +142,7 @@ class Rereading:
 
     def _definition(self, found: Any, there: Any) -> Iterator[Operation]:
         """The definition of a database of the source."""
-        if self.origins.comes_from_target(found):
+        if self._comes_from_target(found, self.refresh.database):
             return
         name, home, origin = self.refresh.database, self.origins.home(found, there), self.origins.of(found)
         self.translator.mapping.apply_to(found)
@@ -209,7 +213,7 @@ class Rereading:
             elif found is None:
                 yield from self._pass_on(new)
             return
-        if self._is_left_out(found):
+        if self._is_left_out(found, new):
             return (yield from self._leave(found, new))
         there, home = self.target.table(new), self.origins.home(found, None)
         if self.origins.is_over(found, there):
@@ -240,10 +244,16 @@ class Rereading:
         if wants_statistics(self.target) and self.origins.is_said(home):
             yield from Counts.of(self.source, old, new, found, origin).everything(self.refresh.partitions)
 
-    def _is_left_out(self, found: Any) -> bool:
+    def _is_left_out(self, found: Any, new: TableName) -> bool:
         """Whether the target does not take this table, although it takes one of this name."""
         is_out = self.translator.policy.rule_against_definition(found) is not None
-        return is_out or self.origins.comes_from_target(found) or is_index(found)
+        return is_out or self._comes_from_target(found, str(new)) or is_index(found)
+
+    def _comes_from_target(self, found: Any, name: str) -> bool:
+        comes = self.origins.comes_from_target(found)
+        if comes:
+            self.left_out.append(name)
+        return comes
 
     def _leave(self, found: Any, new: TableName) -> Iterator[Operation]:
         """Drop a table that has left the scope by its definition, if the settings say so."""

@@ -9,13 +9,17 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True, slots=True)
 class Count:
-    """So many tables are done, and so many partitions of these and of unfinished tables."""
+    """So many tables are done, and so many partitions of these and of unfinished tables.
+
+    `left_out`: so many of the tables were not written, because they came from the target's own cluster.
+    """
 
     tables: int = 0
     partitions: int = 0
+    left_out: int = 0
 
     def __add__(self, other: Count) -> Count:
-        return Count(self.tables + other.tables, self.partitions + other.partitions)
+        return Count(self.tables + other.tables, self.partitions + other.partitions, self.left_out + other.left_out)
 
 
 class Tally:

@@ -25,6 +25,7 @@ from pysync.metastore.access import Where
 from pysync.metastore.reads import Reads
 from pysync.model.names import TableName
 from pysync.queue import EventQueue, Gap
+from pysync.queue.gaps import new_gaps
 from pysync.replay.drain import Drain, Released
 from pysync.replay.policy import Policy
 from pysync.resync.checkpoint import BOOTSTRAP, Checkpoint, Checkpoints, Reached
@@ -128,7 +129,7 @@ class Bootstrapper:
         """Whether the gap is that of a new target whose bootstrap is not finished."""
         kept = self._checkpoints.current
         busy = kept.targets if kept is not None and not kept.finished else ()
-        return any(gap.key.startswith(f"new:{name}:") for name in busy)
+        return any(gap.key.startswith(new_gaps(name)) for name in busy)
 
     def status(self) -> dict[str, Any] | None:
         """The bootstrap that runs or ran last, as JSON values (docs/status.md); None if there never was one."""
@@ -156,6 +157,7 @@ class Bootstrapper:
             "name": name,
             "tables": tables,
             "partitions": partitions,
+            "left_out": reached.left_out + ahead.left_out,
             "tables_per_second": round(tables / seconds, 2) if seconds else 0.0,
             "partitions_per_second": round(partitions / seconds, 1) if seconds else 0.0,
             "seconds_left": 0.0 if reached.finished_at else round(left * seconds / tables, 1) if tables else None,

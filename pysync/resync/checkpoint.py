@@ -17,11 +17,15 @@ BOOTSTRAP = "bootstrap"
 
 
 class Reached(BaseModel):
-    """What one target durably has of it, from events up to `position`; and when it had everything."""
+    """What one target durably has of it, from events up to `position`; and when it had everything.
+
+    `left_out` of the tables are not written, because they came from the target's own cluster.
+    """
 
     position: int = 0
     tables: int = 0
     partitions: int = 0
+    left_out: int = 0
     finished_at: float | None = None
 
 
@@ -102,8 +106,8 @@ class Checkpoints:
             count = self._tallies[target].take(upto, after=before.position if before else 0)
             if self._kept is None or before is None:
                 return
-            tables, partitions = before.tables + count.tables, before.partitions + count.partitions
-            reached = before.model_copy(update={"position": upto, "tables": tables, "partitions": partitions})
+            sums = {key: getattr(before, key) + getattr(count, key) for key in ("tables", "partitions", "left_out")}
+            reached = before.model_copy(update={"position": upto, **sums})
             self.update(reached={**self._kept.reached, target: reached})
 
     def _read(self, targets: Collection[str]) -> Checkpoint | None:

@@ -1,4 +1,4 @@
-"""Healing: closes gaps. Every target is asked to read at the source what it may have missed.
+"""Healing: closes gaps. Every target that a gap concerns is asked to read at the source what it may have missed.
 
 If the metastore keeps a notification log that reaches back far enough, the log names the objects. Else everything in
 scope is compared, first the tables that changed lately. Refreshes go through the queue like any other event, so that
@@ -237,7 +237,15 @@ class Healer:
         self._begun = keys
 
     def _wanted(self, source: Metastore, found: Sequence[Gap]) -> Iterator[Names]:
-        """The objects that the notification log names since the last certain id, if it can tell; else everything."""
+        """The objects that the notification log names since the last certain id, if it can tell; else everything.
+
+        If the gaps concern only some targets, the refreshes are for these.
+        """
+        concerned = {gap.target for gap in found}
+        only = {} if None in concerned else {"targets": "\n".join(sorted(filter(None, concerned)))}
+        return ({**names, **only} for names in self._named_or_all(source, found))
+
+    def _named_or_all(self, source: Metastore, found: Sequence[Gap]) -> Iterator[Names]:
         since = max(0, self._certain - _LOOK_BACK)
         told = self._certain > 0 and all(gap.key.startswith(_OF_LISTENERS) for gap in found)
         try:

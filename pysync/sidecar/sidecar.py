@@ -30,6 +30,7 @@ from pysync.measures.counts import Counts
 from pysync.measures.throttle import Throttle
 from pysync.metastore.client import Metastore
 from pysync.queue import EventQueue, Gap, QueueClosed, QueueFailed, QueueFull
+from pysync.queue.gaps import new_gaps
 from pysync.replay.drain import Drain
 from pysync.replay.progress import State
 from pysync.replay.translate import Translator
@@ -253,7 +254,7 @@ class Sidecar:
     def _compare_for_new_targets(self) -> None:
         """Open a gap for each new target: what the source had before is in no event."""
         for name in {drain.name for drain in self.drains} - self.queue.positions().keys():
-            key = f"new:{name}:{self.queue.epoch}:{self.queue.last}"
+            key = f"{new_gaps(name)}{self.queue.epoch}:{self.queue.last}"
             self.queue.gaps.open(key, f"target {name} is new: pysync compares it with the source")
 
     def _compare_scopes(self) -> None:

@@ -15,7 +15,6 @@ from pysync.health import problems
 from pysync.journal import Journal
 from pysync.model.event import SIDECAR
 from pysync.queue import EventQueue, Gap, History, Instance
-from pysync.queue.gaps import scope_gaps
 from pysync.replay.drain import Drain
 from pysync.sidecar.lag import Lags
 from pysync.worker import Worker
@@ -125,9 +124,9 @@ def _instance(instance: Instance) -> dict[str, Any]:
 def _gap(gap: Gap, disabled: Sequence[str]) -> dict[str, Any]:
     """`open`: not all is queued that makes it good; `closing`: the targets are not done with that; `closed`.
 
-    One of the scope of a `disabled` target waits for that target alone.
+    One that concerns only a `disabled` target waits for that target.
     """
-    waits = gap.upto or any(gap.key.startswith(scope_gaps(name)) for name in disabled)
+    waits = gap.upto or gap.target in disabled
     state = "closed" if gap.closed_at_ms else "closing" if waits else "open"
     closed_at = gap.closed_at_ms / 1000 if gap.closed_at_ms else None
     return {

@@ -166,7 +166,7 @@ class Verifier:
         running = drain.progress.state is State.RUNNING and drain.paused() is None
         # An open gap: changes may be missing of which no event tells.
         behind = self._queue.target(drain.name).depth().queued or any(
-            gap.upto is None for gap in self._queue.gaps.unclosed()
+            gap.upto is None and gap.target in {None, drain.name} for gap in self._queue.gaps.unclosed()
         )
         return running and not behind and self._is_settled()
 

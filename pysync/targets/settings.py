@@ -305,6 +305,11 @@ class TargetSettings(PolicySettings):
         """What two targets have in common that write to one metastore or catalog; None if a kind cannot tell."""
         return None
 
+    @property
+    def mapped_prefixes(self) -> tuple[str, ...]:
+        """The places at the target below which the locations of the source are mapped, by any policy."""
+        return tuple(place for _, policy in self.each_policy() for place in policy.locations.values())
+
     def each_policy(self) -> tuple[tuple[str, TargetSettings], ...]:
         """Each policy's name and its settings; without policies the target's own settings, without a name."""
         return tuple((it.name, self._with(it)) for it in self.policies) or (("", self),)

@@ -37,9 +37,9 @@ def raising(error: Exception) -> Callable[[], str]:
 
 
 @contextmanager
-def copier(answer: Callable[[], str], *shared: str) -> Iterator[tuple[Copier, Answers]]:
+def copier(answer: Callable[[], str]) -> Iterator[tuple[Copier, Answers]]:
     workers = Answers(answer)
-    made = Copier(workers, CopySettings(settle_seconds=0), shared)
+    made = Copier(workers, CopySettings(settle_seconds=0))
     try:
         yield made, workers
     finally:
@@ -50,16 +50,6 @@ def test_a_directory_that_is_the_same_is_not_copied() -> None:
     with copier(lambda: "") as (made, workers):
         assert made.copy([PAIR], delete=True).removed == 0
         assert workers.calls == 1, "one survey, and nothing else"
-
-
-@pytest.mark.parametrize("directory", ["file:/to", "file:/to/", "file:/to/home", "file:/to/home/"])
-def test_nothing_is_copied_to_a_directory_that_is_or_contains_a_mapped_prefix(directory: str) -> None:
-    with copier(lambda: "", "file:/to/home") as (made, workers):
-        with pytest.raises(Rejected, match="is not the directory of one table alone: file:/to/home is there"):
-            made.copy([PAIR, Pair("file:/from", directory)], delete=True)
-        assert workers.calls == 0, "nothing was read or written"
-        for below in ("file:/to/home/t", "file:/to/homes", "file:/to/other"):
-            made.copy([Pair("file:/from", below)], delete=True)
 
 
 def test_a_bug_is_not_taken_for_a_copier_that_is_closed() -> None:

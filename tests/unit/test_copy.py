@@ -175,17 +175,42 @@ class Housed(Owner):
         return SimpleNamespace(locationUri="file:/there/d.db")
 
 
-@pytest.mark.parametrize("location", ["file:/there/d.db", "file:/there/d.db/", "file:/there"])
-def test_a_table_whose_directory_is_that_of_its_database_is_not_copied(location):
+@pytest.mark.parametrize(
+    "location",
+    ["file:/there/d.db", "file:///there//d.db/", "file:/there", "file:/there/d.db/t/..", "hdfs://a/home", "hdfs://a/"],
+)
+def test_nothing_is_copied_to_the_directory_of_a_database_or_to_a_mapped_prefix(location):
     target = Housed()
     copier = Copier(target)
-    first = FilesFirst(target, copier, TargetSettings(name="x", kind="hms"))
+    policies = [{"name": "p", "policy": "d", "locations": {"hdfs://b": "hdfs://a/home"}}]
+    values = {"name": "x", "kind": "hms", "policies": policies}
+    first = FilesFirst(target, copier, TargetSettings.model_validate(values))
     definition = table("d", "t", location=location)
     sources = {location: SourceFiles("file:/here/t")}
     with pytest.raises(Rejected, match="is not the directory of one table alone"):
         first.apply(PutTable(table=TableName("d", "t"), definition=definition, sources=sources, mark=MARK))
     assert (copier.asked, target.applied) == ([], [])
     assert first.apply(put("file:/there/t")) is Outcome.APPLIED
+
+
+@pytest.mark.parametrize("keys", [(), [("k", "string")]])
+@pytest.mark.parametrize("location", ["file:/root/.ssh", "file:/there/../root/.ssh", "file:/theres/t"])
+def test_a_load_writes_nothing_elsewhere_than_below_a_mapped_prefix(location, keys):
+    target = Owner()
+    copier = Copier(target)
+    values = {"name": "x", "kind": "hms", "locations": {"file:/here": "file:/there"}}
+    first = FilesFirst(target, copier, TargetSettings.model_validate(values), of_dump=True)
+    with pytest.raises(Rejected, match=r"is not below a prefix in locations of target 'x'") as refused:
+        first.apply(put(location, partition_keys=keys))
+    assert refused.value.hint
+    assert (copier.asked, target.applied) == ([], [])
+    assert first.apply(put("file:/there/t")) is Outcome.APPLIED
+    of = table("d", "t", location="file:/there/t", partition_keys=[("k", "string")])
+    part = partition(of, ["1"])
+    part.sd.location = location
+    with pytest.raises(Rejected):
+        first.apply(PutPartitions(table=TableName("d", "t"), definition=of, partitions=(part,), mark=MARK))
+    assert (len(copier.asked), len(target.applied)) == (1, 1)
 
 
 def put(location="file:/there/t", **more):

@@ -419,3 +419,32 @@ def test_clusters_behind_the_targets_are_told_of_what_may_be_lost_here(stands, k
     stand.wait_for(*["closing"] * len(keys))
     assert words(stand) == told
     assert {gap.upto for gap in stand.queue.gaps.latest()} == {stand.queue.last}, "it is closed once all that is done"
+
+
+@pytest.mark.parametrize(
+    ("keys", "concerned"),
+    [
+        (["new:lake:1:0"], {"lake"}),
+        (["new:lake:1:0", "new:archive:1:0"], {"archive\nlake"}),
+        (["new:lake:1:0", "missing:jvm"], {None}),
+        (["missing:jvm"], {None}),
+    ],
+)
+def test_only_the_targets_that_are_new_are_compared(stands, keys: list[str], concerned: set[str | None]) -> None:
+    stand = stands(Source(2))
+    for key in keys:
+        stand.queue.gaps.open(key, "why")
+    stand.start()
+    stand.wait_for(*["closing"] * len(keys))
+    assert {it.attributes.get("targets") for it in stand.asked()} == concerned
+
+
+def test_the_gap_of_a_new_target_waits_for_that_target_alone(stands) -> None:
+    stand = stands(Source(2))
+    stand.queue.target("lake").register()
+    stand.queue.gaps.open("new:lake:1:0", "target lake is new")
+    stand.start()
+    stand.wait_for("closing")
+    stand.queue.target("lake").advance(stand.queue.last)
+    stand.wait_for("closed")
+    assert stand.queue.target("dr").position() == 0

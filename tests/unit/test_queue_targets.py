@@ -74,7 +74,7 @@ def test_whatever_is_noted_of_one_target_by_its_name_goes_with_it():
     of_target = re.compile(r'f"([a-z-]+):\{[a-z_.]*(?:name|target)\}')
     files = Path(pysync.__file__).parent.rglob("*.py")
     noted = {key for file in files for key in of_target.findall(file.read_text())}
-    assert noted == {it.partition(":")[0] for it in (*targets._NOTES, *targets._GAPS)}
+    assert noted == {it.partition(":")[0] for it in targets._NOTES}
 
 
 def test_only_one_that_is_known_is_renamed_and_to_a_name_that_is_not(queue):

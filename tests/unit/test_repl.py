@@ -422,7 +422,7 @@ def test_a_kill_between_the_notes_of_a_load_loses_no_order(reopen, monkeypatch) 
 
 
 def plan_of(**values: Any) -> dict[str, Any]:
-    return {"target": "dr", "put": [], "drop": [], "drops": 0, "max_drops_per_window": 1000, **values}
+    return {"target": "dr", "put": [], "drop": [], "refused": [], "drops": 0, "max_drops_per_window": 1000, **values}
 
 
 def test_a_plan_of_a_load_is_a_table_of_the_first_names_and_a_line(capsys) -> None:

@@ -106,6 +106,7 @@ def test_a_gap_has_to_be_made_good_and_that_counts(queue: EventQueue) -> None:
     poller.read()
     queue.gaps.open("ended:jvm:3", "a metastore was killed")
     queue.gaps.open("scope:other:1", "the scope of another target has changed")
+    queue.gaps.open("new:another:1:0", "another target is new")
     queue.gaps.open("asked:1", "somebody asked for a comparison")
     assert code(arrival.look()) == "gap_open"
     fill(queue, 4, 9)

@@ -13,7 +13,6 @@ from pysync.errors import PysyncError
 from pysync.metastore.access import Where
 from pysync.model.names import TableName
 from pysync.queue import EventQueue
-from pysync.queue.gaps import SCOPES, scope_gaps
 from pysync.replay.standing import Concerns
 from pysync.resync.healing import ASKED, reading
 from pysync.sidecar.waiting.verdict import Verdict, cannot, waits
@@ -80,7 +79,7 @@ class Capture:
         upto = 0
         for gap in self.queue.gaps.unclosed():
             # Of another target; or a person asked for a comparison, and nothing is known to be missing.
-            of_another = gap.key.startswith(SCOPES) and not gap.key.startswith(scope_gaps(target))
+            of_another = gap.target not in {None, target}
             if of_another or gap.key.startswith(ASKED):
                 continue
             if gap.upto is None:

@@ -117,7 +117,7 @@ def gathered(queue: EventQueue, drain: Drain, reader: Reader, known: Mapping[str
         waiting=[it for it in seen if it.position > position],
         last_event=last,
         spools=known["spools"],
-        gaps=[gap.reason for gap in queue.gaps.unclosed()],
+        gaps=[gap.reason for gap in queue.gaps.unclosed() if gap.target in {None, drain.name}],
     )
 
 

@@ -1,0 +1,107 @@
+"""A load writes data files below the mapped prefixes only; what belongs elsewhere is refused, and the rest goes on."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from pathlib import Path
+
+import pytest
+from hmsclient.genthrift.hive_metastore import ttypes as hive
+
+from pysync.copy.requests import Difference, Pair
+from pysync.copy.run import Copied
+from pysync.dump.index import FILES, KIND, SUFFIX, indexed
+from pysync.dump.pieces import opened
+from pysync.dump.record import HEAD
+from pysync.dump.write import Selection, Writing
+from pysync.jobs.dumped_files import Into
+from pysync.resync.refreshes import EVERYTHING
+from tests.support.dumped import ASKED, Source
+from tests.support.sidecars import pysync
+
+DAY = [hive.FieldSchema("day", "string", None)]
+
+
+class Copier:
+    """Copies the only file of each directory, `authorized_keys`."""
+
+    def copy(self, pairs: Sequence[Pair], *, delete: bool) -> Copied:  # noqa: ARG002
+        for pair in pairs:
+            place = Path(pair.target.removeprefix("file:"))
+            place.mkdir(parents=True, exist_ok=True)
+            (place / "authorized_keys").write_text("of the source")
+        return Copied()
+
+    def survey(self, pairs: Sequence[Pair]) -> list[Difference]:
+        return [Difference(it, exists=True, same=1) for it in pairs]
+
+
+@pytest.fixture
+def home(tmp_path: Path) -> Path:
+    """The directory of a person at the target, whom no prefix names."""
+    made = tmp_path / "home" / ".ssh"
+    made.mkdir(parents=True)
+    (made / "authorized_keys").write_text("of the person")
+    (made / "id_rsa").write_text("key")
+    return made
+
+
+def dumped(directory: Path, home: Path) -> Path:
+    """A dump with the files of db.odd, which is at `home`, and of a partition that is; and db.days, without any."""
+    source = Source("db.odd")
+    source.found[next(iter(source.found))].sd.location = f"file:{home}"
+    for name, location in (("db.days", "file:/here/days"), ("db.parts", "file:/here/parts")):
+        made = source.add(name)
+        made.sd.location, made.partitionKeys = location, DAY
+    with opened(directory, ASKED.model_copy(update={"version": 2, "files": "copy"})) as pieces:
+        pieces.write(KIND, SUFFIX, HEAD, Writing(source, Selection(EVERYTHING)).parts(lambda *_: None))
+        tables = indexed(directory, pieces.manifest).tables()
+        into = Into(Copier(), directory)  # type: ignore[arg-type]
+        pieces.write(FILES, "jsonl", b"", into.parts(source, tables, None, lambda _: None))
+        pieces.finish(pieces.manifest.model_copy(update={"finished_at": 101.0}))
+    return directory
+
+
+@pytest.fixture
+def config(tmp_path: Path) -> Path:
+    file = tmp_path / "there.toml"
+    file.write_text(f"""
+[source]
+name = "onprem"
+[queue]
+directory = "{tmp_path / "queue"}"
+min_free_mb = 0
+[[targets]]
+name = "dr"
+kind = "faulty"
+copy = true
+locations = {{ "file:/here" = "file:{tmp_path}/there" }}
+""")
+    return file
+
+
+def test_a_plan_names_what_a_load_refuses(tmp_path: Path, home: Path, config: Path) -> None:
+    dump = dumped(tmp_path / "dump", home)
+    done = pysync("load", "-c", config, dump, "--dry-run", "--json")
+    assert done.returncode == 1, done.stdout + done.stderr
+    (plan,) = json.loads(done.stdout)["targets"]
+    assert plan["put"] == ["db.days", "db.parts"]
+    (refused,) = plan["refused"]
+    assert refused["table"] == "db.odd"
+    assert f"file:{home} is not below a prefix in locations of target 'dr'" in refused["reason"]
+    text = pysync("load", "-c", config, dump, "--dry-run")
+    assert "target dr refuses db.odd: " in text.stdout
+    metadata = pysync("load", "-c", config, dump, "--dry-run", "--json", "--files", "none")
+    assert (metadata.returncode, json.loads(metadata.stdout)["targets"][0]["refused"]) == (0, [])
+
+
+def test_a_load_leaves_out_what_belongs_elsewhere_and_goes_on(tmp_path: Path, home: Path, config: Path) -> None:
+    """Before: it replaced the person's file, and deleted another one."""
+    done = pysync("load", "-c", config, dumped(tmp_path / "dump", home), "--json")
+    assert done.returncode == 1, done.stderr
+    (target,) = json.loads(done.stdout)["targets"]
+    assert [it["table"] for it in target["parked"]] == ["db.odd"]
+    assert f"file:{home} is not below a prefix" in target["parked"][0]["reason"]
+    assert target["tables"] == 2
+    assert {it.name: it.read_text() for it in home.iterdir()} == {"authorized_keys": "of the person", "id_rsa": "key"}
