@@ -128,7 +128,7 @@ def _pairs(operation: Operation, *, shares: bool) -> Iterator[Pair]:
 def _locations(operation: Operation) -> list[str]:
     """The locations of all that the operation puts, also of a table whose files are those of its partitions."""
     own = [operation.definition] if isinstance(operation, PutTable) else _stored(operation)
-    return [it.sd.location for it in own if it.sd and it.sd.location]
+    return [location for it in own if (location := data_location(it))]
 
 
 def _stored(operation: Operation) -> list[Any]:

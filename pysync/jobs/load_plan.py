@@ -18,6 +18,7 @@ from pysync.jobs.scope_plan import kept_scopes
 from pysync.model.describe import describe
 from pysync.model.mark import Mark, Writer
 from pysync.model.operation import DropPartitions, Operation, Refresh
+from pysync.model.table_formats import data_location
 from pysync.replay.leaving import leaving
 from pysync.replay.translate import Translator
 from pysync.resync.rescoping import KeptScope, scopes_of
@@ -67,7 +68,7 @@ def _refused(
     for name in filter(translator.policy.takes_table, dump.tables()):
         there, table = translator.mapping.table(name), reader.table(name.database, name.table)
         location = translator.mapping.rewriting(name).locations.map
-        own = [table.sd.location] if table is not None and table.sd and table.sd.location else []
+        own = list(filter(None, [data_location(table)])) if table is not None else []
         try:
             refuse_elsewhere(settings, (location(it) or "" for it in own))
             for page in locations(reader, name):

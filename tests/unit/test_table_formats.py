@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 import pytest
 
 from pysync.copy.files import FilesFirst
 from pysync.copy.formats import Frame
+from pysync.copy.requests import Pair
+from pysync.copy.run import Copied
 from pysync.jobs.file_list import locations
 from pysync.model.files import SourceFiles
 from pysync.model.mark import Mark
@@ -24,6 +27,8 @@ from tests.support.targets import FakeTarget
 
 T = TableName("db", "t")
 PROVIDER = "spark.sql.sources.provider"
+MARK = Mark("here", 1, 7, 100)
+MOVED = ("s3a://b/t", "s3a://c/t")
 MOVE = {"hdfs://a": "hdfs://dr", "s3a://b": "s3a://c"}
 
 
@@ -32,6 +37,23 @@ def of_spark(location: str = "s3a://b/t", provider: str = "csv") -> Any:
     found = registered(T, location, **{PROVIDER: provider})
     found.sd.location = "hdfs://a/wh/db.db/t-__PLACEHOLDER__"
     return found
+
+
+class Copier:
+    """Notes from where to where it is asked to copy."""
+
+    def __init__(self) -> None:
+        self.asked: list[tuple[str, str]] = []
+
+    def copy(self, pairs: Sequence[Pair], *, delete: bool) -> Copied:  # noqa: ARG002
+        self.asked += [(it.source, it.target) for it in pairs]
+        return Copied()
+
+
+def copied(how: TargetSettings, put: PutTable, *, of_dump: bool = False) -> list[tuple[str, str]]:
+    copier = Copier()
+    FilesFirst(FakeTarget(), copier, how, of_dump=of_dump).apply(put)  # type: ignore[arg-type]
+    return copier.asked
 
 
 @pytest.mark.parametrize("provider", ["csv", "json", "text", "delta", "DELTA"])
@@ -70,17 +92,18 @@ def test_a_partition_is_where_its_storage_says() -> None:
 
 def test_the_files_of_a_table_of_spark_are_copied_from_its_path_to_its_path() -> None:
     found = of_spark()
-    sources = NameMapping.of(settings(locations=MOVE, copy=True)).apply_to(found)
+    how = settings(locations=MOVE, copy=True)
+    sources = NameMapping.of(how).apply_to(found)
     assert sources == {"s3a://c/t": SourceFiles("s3a://b/t")}
-    asked: list[tuple[str, str]] = []
+    assert copied(how, PutTable(table=T, definition=found, sources=sources, mark=MARK)) == [MOVED]
 
-    class Copier:
-        def copy(self, pairs: Any, *, delete: bool) -> None:  # noqa: ARG002
-            asked.extend((it.source, it.target) for it in pairs)
 
-    first = FilesFirst(FakeTarget(), Copier(), TargetSettings(name="x", kind="hms"))  # type: ignore[arg-type]
-    first.apply(PutTable(table=T, definition=found, sources=sources, mark=Mark("here", 1, 7, 100)))
-    assert asked == [("s3a://b/t", "s3a://c/t")]
+def test_a_load_refuses_no_table_for_its_placeholder() -> None:
+    """Only the location of the files has to be below a prefix of locations."""
+    found = of_spark()
+    how = settings(locations={"s3a://b": "s3a://c"}, copy=True)
+    sources = NameMapping.of(how).apply_to(found)
+    assert copied(how, PutTable(table=T, definition=found, sources=sources, mark=MARK), of_dump=True) == [MOVED]
 
 
 def test_the_files_of_a_dump_are_those_of_the_path() -> None:
