@@ -64,7 +64,7 @@ def partition_name(keys: Sequence[str], values: Sequence[str]) -> str:
     Raises ValueError if there are not as many keys as values.
     """
     pairs = zip(keys, values, strict=True)
-    return "/".join(f"{_escaped(normalized(key))}={_escaped(value)}" for key, value in pairs)
+    return "/".join(f"{_escaped(key.lower())}={_escaped(value)}" for key, value in pairs)
 
 
 def partition_values(name: str) -> list[str]:

@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+import re
 from typing import Any
 
 _PROVIDER_KEY = "spark.sql.sources.provider"
 _PATH_KEY = "path"
 _PLACEHOLDER = "-__PLACEHOLDER__"
+ARCHIVED = r"har://([A-Za-z][A-Za-z0-9+.]*)-([^/]*)"
+"""How a location in an archive of Hadoop begins: `har://hdfs-host:8020/path/data.har` is in `hdfs://host:8020`."""
+_ARCHIVE_DIRECTORY = re.compile(ARCHIVED + r"(/(?:[^/]+/)*?[^/]*\.har)(?:/|$)")
 LOCATION_KEYS = ("avro.schema.url", "metadata_location", "original_location", _PATH_KEY, "previous_metadata_location")
 """Parameters of tables, partitions and serdes whose values are locations: the schema of Avro, the pointers of Iceberg,
 where Hive archived the files of a partition from, and the location of a table of Spark.
@@ -35,12 +39,14 @@ def data_location(item: Any) -> str:
 
     A table of Spark's that Hive cannot read has a placeholder as the location of its storage. Where it is, the
     parameters of its serde say. They say it of other tables of Spark's, too, but Hive does not update them when it
-    moves a table, and copies them to partitions.
+    moves a table, and copies them to partitions. The files of an archived partition are those of the archive.
     """
     storage = item.sd
     if storage is None:
         return ""
     location = str(storage.location or "")
+    if archive := _ARCHIVE_DIRECTORY.match(location):
+        return "{}://{}{}".format(*archive.groups())
     if location and not location.endswith(_PLACEHOLDER):
         return location
     parameters = (storage.serdeInfo and storage.serdeInfo.parameters) or {}

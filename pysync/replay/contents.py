@@ -57,8 +57,10 @@ class Contents:
                 found = {"partitions": tuple(parts), "sources": sources, **table.origin}
                 yield PutPartitions(table=table.new, definition=table.definition, fresh=fresh, **found)
         there = () if fresh else (tuple(part.values) for part in self.target.partitions(table.new))
+        # A table of others may have stayed there, with other keys.
+        fitting = (it for it in there if len(it) == len(keys))
         # All are found before any is dropped: `_is_still` has to look after both ends were read.
-        extra = [it for it in there if self._is_extra(partition_name(keys, it), present)]
+        extra = [it for it in fitting if self._is_extra(partition_name(keys, it), present)]
         if extra and self._is_still(table):
             for values in _batches(extra):
                 yield DropPartitions(table=table.new, keys=keys, values=values, **table.origin)

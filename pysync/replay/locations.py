@@ -6,10 +6,10 @@ import re
 from dataclasses import dataclass
 from itertools import accumulate
 
+from pysync.model.table_formats import ARCHIVED
 from pysync.targets.base import Rejected
 
-# An archived partition: `har://hdfs-host:8020/path/data.har` is in `hdfs://host:8020/path/data.har`.
-_ARCHIVE = re.compile(r"har://([A-Za-z][A-Za-z0-9+.]*)-([^/]*)(/.*)")
+_ARCHIVE = re.compile(ARCHIVED + r"(/.*)")
 _PLACE = re.compile(r"([A-Za-z][A-Za-z0-9+.-]*)://([^/]*)(/.*)")
 _EMPTY_AUTHORITY = re.compile(r"^([A-Za-z][A-Za-z0-9+.-]*):///")
 

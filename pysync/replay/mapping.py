@@ -226,7 +226,9 @@ class NameMapping:
         """How its files are re-encoded; None if they are not, or if both ends use the same files."""
         location, locations = data_location(item), self.rewriting(TableName(item.dbName, item.tableName)).locations
         moved = plain(locations.map(location) or "").rstrip("/") != plain(location).rstrip("/")
-        if not self.anew or not moved:
+        # The files of an archive are Hadoop's, whatever the format of the partition is.
+        is_archive = isinstance(item, hive.Partition) and location != item.sd.location
+        if not self.anew or not moved or is_archive:
             return None
         return form_of(item.sd, item.parameters, frame_of(item) if isinstance(item, hive.Table) else frame, self.anew)
 

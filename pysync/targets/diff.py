@@ -206,6 +206,11 @@ def _same_name(wanted: str | None, there: str | None) -> bool:
     return wanted is None or normalized(wanted) == normalized(there or "")
 
 
+def _same_column(wanted: str | None, there: str | None) -> bool:
+    """Columns keep the client's case in an event, and lose it in the metastore. They keep spaces at their ends."""
+    return wanted is None or wanted.lower() == (there or "").lower()
+
+
 _RULES: Mapping[str, Callable[[Any, Any], bool]] = {
     "location": same_location,
     "locationUri": same_location,
@@ -213,7 +218,6 @@ _RULES: Mapping[str, Callable[[Any, Any], bool]] = {
     "creationMetadata": same_creation,
     "parameters": same_parameters,
     **dict.fromkeys(("pk_name", "fk_name", "uk_name", "nn_name", "dc_name", "column_name"), _same_name),
-    "name": _same_name,  # columns keep the client's case in an event, and lose it in the metastore
-    "col": _same_name,
+    **dict.fromkeys(("name", "col"), _same_column),
     "comment": _same_comment,  # none is none: it is not the server that writes comments
 }

@@ -15,7 +15,7 @@ from typing import Any, TypeVar
 from hmsclient.genthrift.hive_metastore import ttypes as hive
 
 from pysync.model.definition import VIEWS, is_index
-from pysync.model.names import TableName, normalized
+from pysync.model.names import TableName
 from pysync.targets.base import MissingDatabase
 from pysync.targets.diff import (
     TRANSLATION,
@@ -312,4 +312,4 @@ def _common_columns(wanted: Any, there: Any) -> list[Any]:
 
 
 def _keys(table: Any) -> list[str]:
-    return [normalized(key.name) for key in table.partitionKeys or ()]
+    return [key.name.lower() for key in table.partitionKeys or ()]

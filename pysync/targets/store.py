@@ -245,7 +245,11 @@ class Store(ABC):
         return False
 
     def is_link(self, there: Any) -> bool:  # noqa: ARG002
-        """Whether a database or table that was read only leads to one of another catalog."""
+        """Whether a database or table that was read only leads to one of another catalog, or is in one that does."""
+        return False
+
+    def is_linked(self, database: str) -> bool:  # noqa: ARG002
+        """Whether a database, which may be absent, only leads to one of another catalog."""
         return False
 
     @abstractmethod

@@ -381,6 +381,14 @@ def test_a_cascade_reaches_partitions_through_glue_alone(source):
             assert [column.name for column in bench.glue.given[-1]] == ["a", "b", "c"]
 
 
+def test_no_statement_writes_into_a_linked_database(source, monkeypatch):
+    bench = Bench()
+    monkeypatch.setattr(bench.glue, "is_linked", lambda name: name == "db")
+    with pytest.raises(Rejected, match="database db at the target 'dr' is a resource link"):
+        bench.apply(source.put_table(plain()))
+    assert bench.statements == []
+
+
 def test_a_missing_database(source):
     put = source.put_table(plain(TableName("absent", "t")))
     with pytest.raises(Missing, match="database absent does not exist at the target 'dr'"):

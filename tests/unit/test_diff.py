@@ -137,3 +137,9 @@ def test_locations(one: str | None, other: str | None, expected: bool) -> None:
 def test_path_of() -> None:
     assert path_of("hdfs://nn:8020/a/b/") == path_of("/a/b") == path_of("file:///a/b") == "/a/b"
     assert path_of(None) == ""
+
+
+def test_columns_that_differ_by_a_space_are_two() -> None:
+    """A metastore trims names of databases and tables, but not those of columns."""
+    one, other = (table(TableName("db", "t"), "s3://b/t", cols=[f"{name}:int"]) for name in (" a", "A"))
+    assert not same(one, other)

@@ -44,6 +44,7 @@ def test_two_spellings_are_one_table():
         (["d"], ["\t"], "d=%09"),
         (["d"], ["\x7f"], "d=%7F"),
         (["d"], ["zürich"], "d=zürich"),
+        ([" K "], ["a"], " k =a"),  # HMS trims no names of columns
     ],
 )
 def test_a_partition_is_named_as_hive_names_it(keys, values, name):

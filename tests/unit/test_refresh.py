@@ -423,3 +423,14 @@ def test_a_target_that_keeps_no_statistics_has_none_read_for_it() -> None:
     refresher = Refresher(lambda: source, Translator.of(settings()), lambda *_: True)
     assert refresher.apply(target, asked) == Outcome.UNCHANGED
     assert target.applied == []
+
+
+def test_partitions_of_a_table_of_others_with_more_keys_are_no_partitions_of_ours() -> None:
+    """Such a table stays where the settings say so; a refresh finds its partitions."""
+    source, target = Hms(), Target()
+    source.add("db.t", "1")
+    target.has("db.t", "1", source=None)
+    for part in target.there.parts[TableName("db", "t")]:
+        part.values = ["1", "a"]
+    apply(source, target, T, on_conflict="skip")
+    assert target.dropped() == []

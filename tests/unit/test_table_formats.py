@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 import pytest
 
 from pysync.copy.files import FilesFirst
+from pysync.copy.formats import Frame
+from pysync.copy.requests import Pair
+from pysync.copy.run import Copied
 from pysync.jobs.file_list import locations
 from pysync.model.files import SourceFiles
 from pysync.model.mark import Mark
@@ -23,6 +27,8 @@ from tests.support.targets import FakeTarget
 
 T = TableName("db", "t")
 PROVIDER = "spark.sql.sources.provider"
+MARK = Mark("here", 1, 7, 100)
+MOVED = ("s3a://b/t", "s3a://c/t")
 MOVE = {"hdfs://a": "hdfs://dr", "s3a://b": "s3a://c"}
 
 
@@ -31,6 +37,23 @@ def of_spark(location: str = "s3a://b/t", provider: str = "csv") -> Any:
     found = registered(T, location, **{PROVIDER: provider})
     found.sd.location = "hdfs://a/wh/db.db/t-__PLACEHOLDER__"
     return found
+
+
+class Copier:
+    """Notes from where to where it is asked to copy."""
+
+    def __init__(self) -> None:
+        self.asked: list[tuple[str, str]] = []
+
+    def copy(self, pairs: Sequence[Pair], *, delete: bool) -> Copied:  # noqa: ARG002
+        self.asked += [(it.source, it.target) for it in pairs]
+        return Copied()
+
+
+def copied(how: TargetSettings, put: PutTable, *, of_dump: bool = False) -> list[tuple[str, str]]:
+    copier = Copier()
+    FilesFirst(FakeTarget(), copier, how, of_dump=of_dump).apply(put)  # type: ignore[arg-type]
+    return copier.asked
 
 
 @pytest.mark.parametrize("provider", ["csv", "json", "text", "delta", "DELTA"])
@@ -69,20 +92,46 @@ def test_a_partition_is_where_its_storage_says() -> None:
 
 def test_the_files_of_a_table_of_spark_are_copied_from_its_path_to_its_path() -> None:
     found = of_spark()
-    sources = NameMapping.of(settings(locations=MOVE, copy=True)).apply_to(found)
+    how = settings(locations=MOVE, copy=True)
+    sources = NameMapping.of(how).apply_to(found)
     assert sources == {"s3a://c/t": SourceFiles("s3a://b/t")}
-    asked: list[tuple[str, str]] = []
+    assert copied(how, PutTable(table=T, definition=found, sources=sources, mark=MARK)) == [MOVED]
 
-    class Copier:
-        def copy(self, pairs: Any, *, delete: bool) -> None:  # noqa: ARG002
-            asked.extend((it.source, it.target) for it in pairs)
 
-    first = FilesFirst(FakeTarget(), Copier(), TargetSettings(name="x", kind="hms"))  # type: ignore[arg-type]
-    first.apply(PutTable(table=T, definition=found, sources=sources, mark=Mark("here", 1, 7, 100)))
-    assert asked == [("s3a://b/t", "s3a://c/t")]
+def test_a_load_refuses_no_table_for_its_placeholder() -> None:
+    """Only the location of the files has to be below a prefix of locations."""
+    found = of_spark()
+    how = settings(locations={"s3a://b": "s3a://c"}, copy=True)
+    sources = NameMapping.of(how).apply_to(found)
+    assert copied(how, PutTable(table=T, definition=found, sources=sources, mark=MARK), of_dump=True) == [MOVED]
 
 
 def test_the_files_of_a_dump_are_those_of_the_path() -> None:
     source = Hms()
     source.found[T] = of_spark()
     assert list(locations(source, T)) == [["s3a://b/t"]]  # type: ignore[arg-type]
+
+
+ARCHIVE = "har://hdfs-a:8020/wh/t/p=1/data.har"
+
+
+@pytest.mark.parametrize("location", [ARCHIVE, f"{ARCHIVE}/", f"{ARCHIVE}/q=2"])
+def test_an_archived_partition_is_in_the_directory_of_its_archive(location: str) -> None:
+    """An archive can only be read: its own files are what can be copied."""
+    found = partition(of_spark(), ["1"])
+    found.sd.location = location
+    assert data_location(found) == "hdfs://a:8020/wh/t/p=1/data.har"
+    mapping = NameMapping.of(settings(locations={"hdfs://a:8020": "s3a://c"}, copy={"rewrite": "parquet"}))
+    found.sd.inputFormat = "org.apache.hadoop.mapred.TextInputFormat"
+    found.sd.serdeInfo.serializationLib = "org.apache.hadoop.hive.serde2.lazy.LazySimpleSerDe"
+    found.sd.serdeInfo.parameters = {"field.delim": ","}
+    sources = mapping.apply_to_partition(found, Frame(plain=True))
+    assert sources == {"s3a://c/wh/t/p=1/data.har": SourceFiles("hdfs://a:8020/wh/t/p=1/data.har")}
+    assert found.sd.location == location.replace("hdfs-a:8020", "s3a-c")
+
+
+@pytest.mark.parametrize("location", ["har:///wh/t/data.har", "har://hdfs-a/wh/t", "hdfs://a/wh/data.har/x"])
+def test_what_names_no_archive_in_a_file_system_is_where_it_says(location: str) -> None:
+    found = partition(of_spark(), ["1"])
+    found.sd.location = location
+    assert data_location(found) == location

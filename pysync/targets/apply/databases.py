@@ -8,7 +8,7 @@ from pysync.model.mark import Mark
 from pysync.model.operation import DropDatabase, PutDatabase
 from pysync.targets.apply.ownership import Ownership, ownership_for_drop, ownership_of
 from pysync.targets.apply.trash import discard
-from pysync.targets.apply.writing import deletes_directory, drop_batches, stamped, tell_lost, up_to_date
+from pysync.targets.apply.writing import deletes_directory, drop_batches, linked, stamped, tell_lost, up_to_date
 from pysync.targets.base import Outcome, Rejected
 from pysync.targets.hive import is_view, name_of
 from pysync.targets.store import Store
@@ -19,7 +19,10 @@ _MOST_NAMED = 5  # tables in the reason of a refusal
 
 
 def put_database(store: Store, operation: PutDatabase) -> Outcome:
-    """Create the database or alter it. A foreign one is adopted or left as it is, but never parked."""
+    """Create the database or alter it. A foreign one is adopted or left as it is.
+
+    Raises Rejected only for a resource link that would have to be adopted.
+    """
     there = store.database(operation.database)
     written = Mark.read(there.parameters) if there is not None else None
     mark = operation.mark.following(written)
@@ -34,9 +37,10 @@ def put_database(store: Store, operation: PutDatabase) -> Outcome:
         return Outcome.STALE
     if found is Ownership.RIVAL:  # two databases are one at the target, which has the definition of the first
         return Outcome.FOREIGN
-    is_adopted = store.settings.on_conflict == "adopt" and operation.database != _DEFAULT and not store.is_link(there)
-    if found is Ownership.FOREIGN and not is_adopted:
+    if found is Ownership.FOREIGN and (operation.database == _DEFAULT or store.settings.on_conflict != "adopt"):
         return Outcome.FOREIGN
+    if store.is_link(there):
+        raise linked(store, f"database {operation.database}")
     # What the place did not take from this event when it was first applied, it never takes: HMS 2.3 alters neither
     # description nor location. Without this check every repeat would write.
     store.furnish(operation.definition)
@@ -57,7 +61,7 @@ def drop_database(store: Store, operation: DropDatabase) -> Outcome:
     if there is None:
         return Outcome.UNCHANGED
     found = ownership_for_drop(True, there.parameters, operation.mark)
-    if operation.database == _DEFAULT:
+    if operation.database == _DEFAULT or store.is_link(there):
         return Outcome.FOREIGN
     # Also in a newer database: a replay after a crash may have put tables from before the drop there again.
     left = _drop_tables(store, operation)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from pysync.model.names import normalized
 from pysync.model.operation import DropFunction, PutFunction
 from pysync.targets.apply.ownership import Ownership, ownership_of_part
-from pysync.targets.apply.writing import into, tell_lost
+from pysync.targets.apply.writing import into, linked, tell_lost
 from pysync.targets.base import Outcome
 from pysync.targets.diff import same
 from pysync.targets.store import Store
@@ -24,6 +24,8 @@ def put_function(store: Store, operation: PutFunction) -> Outcome:
         into(store, operation, operation.database, lambda: store.create_function(kept))
     elif found is Ownership.FOREIGN and store.settings.on_conflict != "adopt":
         return Outcome.FOREIGN
+    elif store.is_linked(operation.database):
+        raise linked(store, f"database {operation.database}")
     else:
         store.alter_function(kept, there)
     tell_lost(store, operation, store.lost(kept))

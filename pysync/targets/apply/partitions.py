@@ -32,6 +32,8 @@ def put_partitions(store: Store, operation: PutPartitions) -> Outcome:
         return Outcome.STALE
     if found is Ownership.RIVAL:
         raise taken(store, f"table {operation.table}", table, operation.mark)
+    if found is Ownership.FOREIGN and store.is_link(table):
+        return conflict(store, f"table {operation.table}", table) or Outcome.FOREIGN
     wanted, refused = as_kept(store, operation.table, table, operation.partitions)
     outcomes = []
     for keys in slices(list(wanted), store.batch):

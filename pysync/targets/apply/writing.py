@@ -45,19 +45,24 @@ def up_to_date(kept: Any, there: Any, mark: Mark) -> bool:
 
 def conflict(store: Store, what: str, there: Any) -> Outcome | None:
     """The outcome for the foreign object `there`; None if it is to be adopted. Raises Rejected to park it."""
-    if store.settings.on_conflict == "adopt":
-        if store.is_link(there):
-            raise Rejected(
-                f"{what} at the target {store.settings.name!r} is a resource link: what is written to it would be "
-                "written to another catalog",
-                "drop the link, exclude the table, or give it another name at the target (databases, tables)",
-            )
-        return None
     if store.settings.on_conflict == "skip":
         return Outcome.FOREIGN
+    if store.is_link(there):
+        raise linked(store, what)
+    if store.settings.on_conflict == "adopt":
+        return None
     raise Rejected(
         f"{what} already exists at the target {store.settings.name!r} and is not from this source",
         'drop it at the target, or set on_conflict = "adopt" or "skip"',
+    )
+
+
+def linked(store: Store, what: str) -> Rejected:
+    """The refusal to write to a database or table, or into it, that only leads to one of another catalog."""
+    return Rejected(
+        f"{what} at the target {store.settings.name!r} is a resource link: what is written to it would be written to "
+        "another catalog",
+        "drop the link, exclude what it stands for, or give that another name at the target (databases, tables)",
     )
 
 
@@ -132,8 +137,10 @@ def _log_not_deleted(store: Store, name: str, location: str, shared: str) -> Non
 def into(store: Store, operation: Operation, database: str, write: Callable[[], object]) -> None:
     """Write an object into a database, which is created first if it is missing and the settings say so.
 
-    Raises MissingDatabase if it is missing and may not be created.
+    Raises MissingDatabase if it is missing and may not be created, Rejected if it only leads to another catalog's.
     """
+    if store.is_linked(database):
+        raise linked(store, f"database {database}")
     try:
         write()
     except MissingDatabase:

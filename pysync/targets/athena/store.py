@@ -138,6 +138,10 @@ class AthenaStore(Store):
         """As Glue says."""
         return self.glue.is_link(there)
 
+    def is_linked(self, database: str) -> bool:
+        """As Glue says."""
+        return self.glue.is_linked(database)
+
     # --- what becomes of an object here
 
     def as_kept(self, item: Any, table: Any | None = None) -> Any:

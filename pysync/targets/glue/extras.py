@@ -45,7 +45,7 @@ class Extras:
 
     def indexes(self, table: Any, more: Sequence[Index] = ()) -> list[Index]:
         """The indexes that a new table gets: `more`, then those of the settings whose keys it has; at most three."""
-        keys = {normalized(key.name) for key in table.partitionKeys or ()}
+        keys = {key.name.lower() for key in table.partitionKeys or ()}
         wanted = [*more, *self._wanted_indexes(TableName.of(table.dbName, table.tableName))]
         found: dict[str, Index] = {}
         for index in wanted:

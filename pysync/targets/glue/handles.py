@@ -11,7 +11,7 @@ from typing import Any
 
 from hmsclient.genthrift.hive_metastore import ttypes as hive
 
-from pysync.model.mark import Mark
+from pysync.model.mark import MARK_KEYS, Mark
 from pysync.model.names import normalized
 from pysync.targets.aws.others import recorded, with_others, without_others
 from pysync.targets.aws.translate import database_of, function_of, partition_of, table_of, translated
@@ -19,6 +19,7 @@ from pysync.targets.glue.batches import input_of
 
 # What stays at Glue where the source says nothing: it may have been put there by hand.
 _STAYS = ("Description", "LastAnalyzedTime", "LocationUri", "CreateTableDefaultPermissions")
+_LINKS = frozenset({"TargetDatabase", "TargetTable"})
 _OBJECTS: Mapping[Any, Callable[[Mapping[str, Any]], Any]] = {
     hive.Database: database_of,
     hive.Table: table_of,
@@ -49,6 +50,8 @@ class Handles:
         is_ours = kind is hive.Partition or Mark.read(found.get("Parameters")) is not None
         item = _OBJECTS[kind](without_others(found, self.keep) if is_ours else found)
         item.handle = found
+        if is_link(found):  # a mark is of what the link leads to: pysync writes none
+            item.parameters = {key: value for key, value in item.parameters.items() if key not in MARK_KEYS}
         return item
 
     def kept(self, item: Any, fields: Mapping[str, Any], lost: Sequence[str]) -> Any:
@@ -81,6 +84,11 @@ def partition_fields(item: Any) -> Mapping[str, Any]:
     if item.sd.location:
         storage["Location"] = item.sd.location
     return {**found, "StorageDescriptor": storage} if storage else found
+
+
+def is_link(found: Mapping[str, Any]) -> bool:
+    """Whether a database or table of Glue's is a resource link of Lake Formation."""
+    return not _LINKS.isdisjoint(found)
 
 
 def fields_of(table: Any) -> Mapping[str, Any]:

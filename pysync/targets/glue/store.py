@@ -6,6 +6,7 @@ was looked at: a change of somebody else in between is refused, and the operatio
 
 from __future__ import annotations
 
+import time
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager
 from copy import copy
@@ -36,7 +37,7 @@ from pysync.targets.glue.batches import (
 from pysync.targets.glue.catalog import GET_PAGE, Catalog
 from pysync.targets.glue.columns import columns_for, same_columns, spread
 from pysync.targets.glue.extras import Extras, Index
-from pysync.targets.glue.handles import Handles, columns_of, fields_of, partition_fields
+from pysync.targets.glue.handles import Handles, columns_of, fields_of, is_link, partition_fields
 from pysync.targets.glue.log_columns import LogColumns
 from pysync.targets.glue.settings import GlueSettings
 from pysync.targets.glue.statistics import delete_statistics, kept_statistics, read_statistics, write_statistics
@@ -46,7 +47,7 @@ from pysync.targets.store import Capability, Store, Written
 from pysync.text import count
 
 _TABLES_PER_CALL = 100
-_LINKS = frozenset({"TargetDatabase", "TargetTable"})
+_FRESH_SECONDS = 60.0  # for which a database that was read, and was no link, is none
 _ROUNDS = 3  # of creating and updating, while somebody else creates and drops the same partitions
 
 
@@ -70,6 +71,7 @@ class GlueStore(Store):
         self._handles = Handles(settings.keep_parameters)
         self.extras = Extras(settings, self.catalog)
         self._inherited: Sequence[Index] = ()
+        self._unlinked: dict[str, float] = {}
         self._send = Sender(self.catalog, settings.parallel)
         self._log_columns = LogColumns(settings, self.table)
         self._views = Views(settings.views, self.catalog.table, lambda what: self.classified(what, reading=True))
@@ -113,7 +115,10 @@ class GlueStore(Store):
 
     def database(self, name: str) -> Any | None:
         """A Database, or None."""
-        return self._handles.read(hive.Database, self.catalog.database(name))
+        found = self._handles.read(hive.Database, self.catalog.database(name))
+        if found is not None and not self.is_link(found):
+            self._unlinked[name] = time.monotonic()
+        return found
 
     def table_names(self, database: str) -> list[str]:
         """The names of its tables and views."""
@@ -155,8 +160,16 @@ class GlueStore(Store):
         return [self._handles.read(hive.Function, it) for it in self.catalog.functions(database)]
 
     def is_link(self, there: Any) -> bool:
-        """Whether it is a resource link of Lake Formation."""
-        return isinstance(there.handle, Mapping) and not _LINKS.isdisjoint(there.handle)
+        """Whether it is a resource link of Lake Formation, or a table in a database that is one."""
+        is_itself = isinstance(there.handle, Mapping) and is_link(there.handle)
+        return is_itself or (isinstance(there, hive.Table) and self.is_linked(there.dbName))
+
+    def is_linked(self, database: str) -> bool:
+        """Whether a database is a resource link. One that was read lately, and was none, is not read again."""
+        if time.monotonic() - self._unlinked.get(database, -_FRESH_SECONDS) < _FRESH_SECONDS:
+            return False
+        there = self.database(database)
+        return there is not None and self.is_link(there)
 
     # --- what becomes of an object here
 

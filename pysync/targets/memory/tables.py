@@ -135,7 +135,7 @@ def _check(struct: Any) -> None:
     if wrong:
         raise hive.InvalidObjectException(f"{struct.tableName} is not a valid object: type {wrong[0]}")
     for column in columns:
-        column.name = normalized(column.name)
+        column.name = column.name.lower()
 
 
 def _check_alter(before: Any, after: Any) -> None:
