@@ -64,8 +64,11 @@ def test_targets_come_change_and_go_in_the_running_sidecar(place: FaultyPlace, r
     assert (place.file.read_text(), running.status()["pid"]) == (text, pid)
     acts = [(it["act"], it["target"]) for it in running.status()["acts"]]
     assert acts == [("removed", "pond"), ("renamed", "lake")]
-    said = [it["reason"] for it in place.ask("actions")["records"] if it["operation"] == "Reload"]
-    assert "target pond disabled" in said
+
+    def reloads() -> list[str]:
+        return [it["reason"] for it in place.ask("actions")["records"] if it["operation"] == "Reload"]
+
+    wait_until(lambda: "target pond disabled" in reloads(), what="the reload in the journal")
 
 
 @pytest.mark.crash

@@ -38,8 +38,8 @@ def test_dropped_tables_are_listed_restored_and_removed(place: FaultyPlace) -> N
         why = place.ask("why", "db.b")["targets"][0]["reasons"][0]
         assert (why["code"], why["hint"]) == ("dropped", f"pysync trash restore try {kept['db.b']}")
         assert "db.a" in pysync("trash", "list", "try", "-c", place.file).stdout
-        shown = pysync("actions", "-c", place.file).stdout
-        assert f"table db.a moved to the trash as {kept['db.a']}" in shown
+        moved = f"table db.a moved to the trash as {kept['db.a']}"
+        wait_until(lambda: moved in pysync("actions", "-c", place.file).stdout, seconds=30, what="the move in the journal")
         assert place.ask("trash", "restore", "try", kept["db.a"])["restored"] == "db.a"
         saved = pysync("trash", "restore", "try", kept["db.b"], "--as", "db.saved", "-c", place.file)
         assert saved.stdout == "restored: db.saved\n"
@@ -48,8 +48,13 @@ def test_dropped_tables_are_listed_restored_and_removed(place: FaultyPlace) -> N
         assert place.ask("trash", "empty", "try", "--older-than", "1h", "--yes")["removed"] == 0
         assert place.ask("trash", "empty", "try", "--yes")["removed"] == 1
         assert tables(place) == []
-        acts = place.ask("actions", "--target", "try")["records"]
-        told = [(it["operation"], it["outcome"], it["reason"]) for it in acts if it["who"]]
+
+        def acts() -> list[tuple[str, str, str]]:
+            records = place.ask("actions", "--target", "try")["records"]
+            return [(it["operation"], it["outcome"], it["reason"]) for it in records if it["who"]]
+
+        wait_until(lambda: len(acts()) == 5, seconds=30, what="the acts in the journal")  # written half a second later
+        told = acts()
         assert told[:3] == [
             ("EmptyTrash", "done", "1 removed"),
             ("EmptyTrash", "done", "0 removed"),
