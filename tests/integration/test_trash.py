@@ -39,7 +39,9 @@ def test_dropped_tables_are_listed_restored_and_removed(place: FaultyPlace) -> N
         assert (why["code"], why["hint"]) == ("dropped", f"pysync trash restore try {kept['db.b']}")
         assert "db.a" in pysync("trash", "list", "try", "-c", place.file).stdout
         moved = f"table db.a moved to the trash as {kept['db.a']}"
-        wait_until(lambda: moved in pysync("actions", "-c", place.file).stdout, seconds=30, what="the move in the journal")
+        wait_until(
+            lambda: moved in pysync("actions", "-c", place.file).stdout, seconds=30, what="the move in the journal"
+        )
         assert place.ask("trash", "restore", "try", kept["db.a"])["restored"] == "db.a"
         saved = pysync("trash", "restore", "try", kept["db.b"], "--as", "db.saved", "-c", place.file)
         assert saved.stdout == "restored: db.saved\n"
