@@ -103,10 +103,6 @@ class BridgeConfig(_Section):
     token_file: PlainPath = Field(
         default=Path("/etc/pysync/token"), description="File with the secret, mode 0600. `pysync token` creates it."
     )
-    old_listeners: bool = Field(
-        default=False,
-        description="During an upgrade: accept listeners of older releases, which send the token itself.",
-    )
 
 
 class QueueConfig(_Section):

@@ -189,17 +189,15 @@ class Bridge:
         port: int,
         token: str,
         on_stopped: Callable[[], None],
-        *,
-        old_listeners: bool = False,
     ) -> None:
-        """`token` is the secret. With `old_listeners` those of older releases are let in, which send it as it is."""
+        """`token` is the secret that the listener has to prove that it knows."""
         self._reception = reception
         self._on_stopped = on_stopped
         self._closing = False
         self._listening = threading.Event()
         methods: dict[str, Callable[..., str]]
         methods = {"append": reception.append, "ping": reception.ping, "report": reception.report}
-        self._door = Door(token.encode(), methods, old_listeners)
+        self._door = Door(token.encode(), methods)
         self._server = Server(self._door, port)
 
     def start(self) -> int:

@@ -6,7 +6,6 @@ protocol one command is obeyed: a call of the entry point, by name, with strings
 
 from __future__ import annotations
 
-import hmac
 import inspect
 import io
 import time
@@ -32,7 +31,6 @@ _MOST_ARGUMENTS = 1024
 _LONGEST_WORD = 100
 _LONGEST_GREETING = 1024
 _GREETING_SECONDS = 10.0
-_OLD_GREETING = "A"  # py4j's own: the token follows, as it is
 
 log = structlog.get_logger(__name__)
 
@@ -43,8 +41,6 @@ class Door:
 
     secret: bytes
     methods: Mapping[str, Callable[..., str]]
-    old_listeners: bool = False
-    """Whether a listener of an older release is let in, which sends the secret itself and seals nothing."""
     refusals: Refusals = field(default_factory=Refusals)
 
 
@@ -91,38 +87,16 @@ class _Connection(CallbackConnection):  # type: ignore[misc]
 
     def _let_in(self, door: Door) -> _Calls:
         greeting = _Greeting(self.input, self.socket)
-        hello = greeting.line()
-        if hello == _OLD_GREETING:
-            calls = self._let_in_old(door, greeting)
-        else:
-            calls = self._let_in_proven(door, greeting, hello)
-        greeting.over()
-        # The plain socket: `self.socket` may be sealed by now, and the crowd does not know that one.
-        self.callback_server.crowd.greeted(greeting.socket)
-        return calls
-
-    def _let_in_proven(self, door: Door, greeting: _Greeting, hello: str) -> _Calls:
-        answer, keys = SidecarSide(door.secret).answer(hello)
+        answer, keys = SidecarSide(door.secret).answer(greeting.line())
         self.socket.sendall(f"{answer}\n".encode())
         check(keys.proof_of_listener(), greeting.line())
         with self.callback_server.lock:
             # The server's shutdown may have closed and cleared it meanwhile; the next read ends this thread then.
             self.socket = self.socket and SealedSocket(self.socket, keys.from_sidecar())
             self.input = io.BufferedReader(SealedInput(self.input, keys.from_listener()))
-        return _Calls(self.input)
-
-    def _let_in_old(self, door: Door, greeting: _Greeting) -> _Calls:
-        token, end = greeting.line(), greeting.line()
-        if not door.old_listeners:
-            self.socket.sendall(b"!x\n")
-            raise Unproven(
-                "the listener is of an older release and sends the token itself; to let it in: [bridge] old_listeners "
-                "= true"
-            )
-        if end != "e" or not hmac.compare_digest(token.encode("utf-8", "replace"), door.secret):
-            self.socket.sendall(b"!x\n")
-            raise Unproven("the token is wrong")
-        self.socket.sendall(b"!yv\n")
+        greeting.over()
+        # The plain socket: `self.socket` is sealed by now, and the crowd does not know that one.
+        self.callback_server.crowd.greeted(greeting.socket)
         return _Calls(self.input)
 
     def _close(self, refused: str) -> None:

@@ -9,28 +9,17 @@ import hashlib
 import json
 from typing import Any, Literal
 
-from pydantic import BaseModel, ConfigDict, Field, SerializerFunctionWrapHandler, ValidationError, model_serializer
+from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from pysync.dump.record import DumpDamaged
 from pysync.targets.settings import TableType
 from pysync.text import shortened, shown
 
-_VERSIONS = (1, 2, 3)
-"""The versions that this pysync reads."""
-
-_LATER = frozenset(
-    {"data_bytes", "missing", "not_taken", "include_types", "exclude_parameters", "replaces", "data_under"}
-)
-"""Fields that version 1 does not know: an older pysync refuses unknown fields, so they are left out if empty."""
+VERSION = 1
 
 
 class _Value(BaseModel):
     model_config = ConfigDict(extra="forbid", frozen=True)
-
-    @model_serializer(mode="wrap")
-    def _as_before(self, told: SerializerFunctionWrapHandler) -> dict[str, Any]:
-        values: dict[str, Any] = told(self)
-        return {name: value for name, value in values.items() if value or name not in _LATER}
 
 
 class Within(_Value):
@@ -79,13 +68,12 @@ class Manifest(_Value):
 
     `since` is the notification after which it begins: it holds only what was touched after that; None: everything.
     `upto` is the notification whose effects it holds for sure; None where the source has no notification log.
-    `files`: whether data files are listed, or are in the dump. The latter is `version` 2: an older pysync refuses it.
-    With data files, `data_under` are the prefixes of locations of the source below which they were taken.
-    `replaces` is the scope in place of which `within` comes; empty: it stays as it was. That, or a scope that looks at
-    definitions, is `version` 3.
+    `files`: whether data files are listed, or are in the dump. With data files, `data_under` are the prefixes of
+    locations of the source below which they were taken.
+    `replaces` is the scope in place of which `within` comes; empty: it stays as it was.
     """
 
-    version: Literal[1, 2, 3] = 1
+    version: int = Field(default=VERSION, ge=VERSION, le=VERSION)
     id: str
     source: str
     within: tuple[Within, ...]
@@ -120,11 +108,11 @@ def read_manifest(data: bytes) -> Manifest:
         values.pop("sha256", None)
         found = Manifest.model_validate(values)
     except (ValueError, AttributeError, RecursionError) as error:
-        known = not isinstance(error, ValidationError) or version in _VERSIONS
+        known = not isinstance(error, ValidationError) or version == VERSION
         raise DumpDamaged(
             "it is not a valid manifest"
             if known
-            else f"its version is {shortened(shown(version), 80)}, this pysync reads versions up to {_VERSIONS[-1]}",
+            else f"its version is {shortened(shown(version), 80)}, this pysync reads version {VERSION}",
             None if known else "upgrade pysync",
         ) from error
     if found.to_bytes() != data:

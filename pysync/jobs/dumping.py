@@ -137,7 +137,6 @@ def _asked(config: Config, wanted: Wanted, within: tuple[Within, ...], source: R
         files=wanted.files,
         data_under=data_under,
         # The oldest format that will do, so that an older pysync can load the dump.
-        version=3 if replaces or looks_at_definitions(within) else 2 if wanted.files == "copy" else 1,
     )
 
 

@@ -9,7 +9,6 @@ import sqlite3
 import struct
 from collections.abc import Iterable, Mapping
 from contextlib import suppress
-from dataclasses import dataclass
 
 from pysync.queue import checksums
 from pysync.queue.values import Queued
@@ -24,14 +23,6 @@ _READ = f"SELECT _id, data, timestamp, crc FROM {TABLE} WHERE _id > ? ORDER BY _
 _ONE = f"SELECT CAST(data AS BLOB) FROM {TABLE} WHERE _id = ?"  # noqa: S608
 _AMEND = f"UPDATE {TABLE} SET data = ?1, crc = event_checksum(_id, ?1, timestamp) WHERE _id = ?2"  # noqa: S608
 _MS = 1000
-
-
-@dataclass(frozen=True, slots=True)
-class Kept:
-    """Events are kept up to the position `last`; up to `unsummed` they may be without a checksum."""
-
-    last: int
-    unsummed: int
 
 
 def span(connection: sqlite3.Connection) -> tuple[int, int]:
@@ -56,19 +47,19 @@ def insert(connection: sqlite3.Connection, first: int, data: Iterable[bytes], at
 
 
 def read(
-    connection: sqlite3.Connection, kept: Kept, after: int, limit: int, max_bytes: int
+    connection: sqlite3.Connection, last: int, after: int, limit: int, max_bytes: int
 ) -> tuple[list[Queued], bool]:
     """The events after the position `after`, up to `limit` and `max_bytes`, but at least one; and whether all is well.
 
-    They end before one that is missing, or not as it was written. If that is the first of them, all is not well.
+    `last` is the position of the newest event. They end before one that is missing, or not as it was written. If that
+    is the first of them, all is not well.
     """
     found: list[Queued] = []
     expected = after + 1
     rows = connection.execute(_READ, (after, limit))
     with suppress(TypeError, struct.error):  # of a value that is not even of the type that was written
         for position, data, at, crc in rows:
-            is_whole = checksums.of_event(position, data, at) == crc or (crc is None and position <= kept.unsummed)
-            if position != expected or not is_whole:
+            if position != expected or checksums.of_event(position, data, at) != crc:
                 break
             max_bytes -= len(data)
             if found and max_bytes < 0:
@@ -77,7 +68,7 @@ def read(
             expected += 1
     # A statement that is not read to its end would keep its read transaction open.
     rows.close()
-    return found, bool(found) or expected > kept.last or limit < 1
+    return found, bool(found) or expected > last or limit < 1
 
 
 def replace(connection: sqlite3.Connection, position: int, at_ms: int) -> bytes:

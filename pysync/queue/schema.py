@@ -14,12 +14,11 @@ from contextlib import suppress
 from pathlib import Path
 
 from pysync.drafts import sync
-from pysync.queue import checksums, digests, events, files, instances, losses, migration, repair
+from pysync.queue import checksums, digests, events, files, instances, losses, repair
 from pysync.queue.errors import QueueDamaged, QueueFailed, damaged, translated
 
 APPLICATION = 0x70797371
 VERSION = 2
-_OLDEST = 1
 CHECK_SECONDS = 1.0
 """How long opening looks for damage: a small file is checked whole, a large one as far as this takes."""
 
@@ -91,13 +90,10 @@ def _open(file: Path, timeout: float, epoch: int) -> sqlite3.Connection:
     connection = _connect(file, timeout)
     try:
         with translated(file):
-            version = _identify(connection, file)
+            _identify(connection, file)
             _set(connection, file)
             _check(connection, file)
-            if version < VERSION:
-                migration.migrate(connection, VERSION)
-            else:
-                checksums.teach(connection)
+            checksums.teach(connection)
             repair.set_rows_aside(connection, file, epoch)
             _check_content(connection, file)
     except BaseException:
@@ -148,19 +144,18 @@ def _fill(connection: sqlite3.Connection, epoch: int) -> None:
     connection.execute("COMMIT")
 
 
-def _identify(connection: sqlite3.Connection, file: Path) -> int:
+def _identify(connection: sqlite3.Connection, file: Path) -> None:
     # Before the first read: the file is in WAL mode, and without this a read maps the shared memory file.
     connection.execute("PRAGMA locking_mode = EXCLUSIVE")
     application = _pragma(connection, "application_id")
     version = int(str(_pragma(connection, "user_version")))
     if application != APPLICATION:
         raise QueueFailed(f"{file} is not a pysync queue", hint="set another queue.directory, or move the file away")
-    if not _OLDEST <= version <= VERSION:
+    if version != VERSION:
         raise QueueFailed(
             f"{file} has queue format {version}, this pysync reads format {VERSION}",
-            hint="a newer pysync wrote the file: start that version, or set another queue.directory",
+            hint="another version of pysync wrote the file: start that version, or set another queue.directory",
         )
-    return version
 
 
 def _set(connection: sqlite3.Connection, file: Path) -> None:

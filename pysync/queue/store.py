@@ -11,7 +11,7 @@ from typing import NoReturn
 
 from persistqueue import SQLiteQueue
 
-from pysync.queue import events, files, lives, losses, migration, repair, schema
+from pysync.queue import events, files, lives, losses, repair, schema
 from pysync.queue.answered import Answered
 from pysync.queue.errors import QueueClosed, damaged, translated
 from pysync.queue.files import Room
@@ -62,7 +62,6 @@ class QueueFile(SQLiteQueue):  # type: ignore[misc]  # persist-queue is checked 
         self._conn.text_factory = schema.any_text  # persist-queue has set its own
         self.first, self.last = events.span(self._conn)
         self.epoch = schema.read_epoch(self._conn)
-        self._unsummed = migration.unsummed(self._conn)
         self._answered = Answered(self._file.with_name("answered"))
         self._compare_with_answered()
         self.life, self.ended_lives = lives.begin(self._conn, self.last)
@@ -113,11 +112,10 @@ class QueueFile(SQLiteQueue):  # type: ignore[misc]  # persist-queue is checked 
         """
         with self.reading() as connection:
             after = max(after, self.first - 1)
-            kept = events.Kept(self.last, self._unsummed)
-            found, is_well = events.read(connection, kept, after, limit, max_bytes)
+            found, is_well = events.read(connection, self.last, after, limit, max_bytes)
             if not is_well:
                 self._set_aside(after + 1)
-                found, is_well = events.read(connection, kept, after, limit, max_bytes)
+                found, is_well = events.read(connection, self.last, after, limit, max_bytes)
             if not is_well:
                 raise damaged(self._file, f"event {after + 1} cannot be replaced")
         return found

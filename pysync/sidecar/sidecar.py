@@ -291,8 +291,7 @@ class Sidecar:
             return 0
 
     def _bridge(self, token: str, reception: Reception) -> Bridge:
-        settings = self._config.bridge
-        return Bridge(reception, settings.port, token, self._bridge_ended, old_listeners=settings.old_listeners)
+        return Bridge(reception, self._config.bridge.port, token, self._bridge_ended)
 
     def _bootstrapper_of(
         self, translated: Sequence[tuple[TargetSettings, Translator]], refreshes: Refreshes

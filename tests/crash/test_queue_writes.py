@@ -1,7 +1,7 @@
 """Every prefix of what the queue writes, recorded from a real run: it opens, and holds all that was answered by then.
 
 Run as a program it is what is recorded: appends, two targets, parking, trimming, gaps, ends in order and a kill; in a
-new file, and in one of format 1.
+new file.
 """
 
 from __future__ import annotations
@@ -18,7 +18,6 @@ from pathlib import Path
 import pytest
 
 from pysync.queue import Entry, EventQueue
-from tests.support import format1
 from tests.support.queues import park
 from tests.support.recorder import NOTES, CannotRecord, crashes, lay_out, steps, strace
 
@@ -31,17 +30,15 @@ def data_of(number: int) -> bytes:
     return b"event %d " % number * (number * 53 % 900)
 
 
-def record(directory: Path, old: int) -> None:
-    """What is recorded; each answer is noted as soon as it is there. It begins with `old` events of format 1."""
+def record(directory: Path) -> None:
+    """What is recorded; each answer is noted as soon as it is there."""
     notes = os.open(directory / NOTES, os.O_CREAT | os.O_APPEND | os.O_WRONLY, 0o600)
-    if old:
-        format1.write(directory / "queue.db", old)
-    os.write(notes, b"".join(b"event %d\n" % number for number in range(1, old + 1)) + b"begun 1\n")
-    for number in range(old + 1, old + EVENTS + 1, 8):
+    os.write(notes, b"begun 1\n")
+    for number in range(1, EVENTS + 1, 8):
         with EventQueue(directory, min_free_bytes=0) as queue:
             session(queue, notes, number, number + 8)
     queue = EventQueue(directory, min_free_bytes=0)
-    session(queue, notes, old + EVENTS + 1, old + EVENTS + 5)
+    session(queue, notes, EVENTS + 1, EVENTS + 5)
     os.kill(os.getpid(), signal.SIGKILL)
 
 
@@ -63,10 +60,10 @@ def lost(directory: Path, noted: bytes) -> list[str]:
     """What was answered and is not there. Raises what keeps the queue from opening."""
     with EventQueue(directory, min_free_bytes=0, lock_timeout=0) as queue:
         there = {event.position: event.data for event in queue.events(0, 10**6, 10**9)}
-        assert all(data in (data_of(at), b"%d" % at) for at, data in there.items())
+        assert all(data == data_of(at) for at, data in there.items())
         done = min(queue.positions().values(), default=0)
         gaps = {gap.key for gap in queue.gaps.latest()}
-        false = [gap for gap in gaps if not gap.startswith(("gap ", "ended:old:"))]
+        false = [gap for gap in gaps if not gap.startswith("gap ")]
         parked = {it.position for it in queue.target("dr").parked.events()} if "dr" in queue.positions() else set()
         assert queue.intake.append("after", 1, "onprem", b"goes on")
     missing = [f"a gap that is none: {it}" for it in false]
@@ -77,8 +74,8 @@ def lost(directory: Path, noted: bytes) -> list[str]:
     return missing
 
 
-@pytest.fixture(params=[0, 5], ids=["new", "of format 1"])
-def recorded(tmp_path, request):
+@pytest.fixture
+def recorded(tmp_path):
     directory = tmp_path / "queue"
     directory.mkdir(mode=0o700)
     try:
@@ -86,7 +83,7 @@ def recorded(tmp_path, request):
     except CannotRecord as error:
         pytest.skip(str(error))
     environment = {**os.environ, "PYTHONPATH": str(Path(__file__).parents[2])}
-    command += [sys.executable, __file__, str(directory), str(request.param)]
+    command += [sys.executable, __file__, str(directory)]
     done = subprocess.run(command, env=environment, check=False, capture_output=True)
     assert done.returncode == -signal.SIGKILL, done.stderr
     return steps(tmp_path / "record", directory)
@@ -120,4 +117,4 @@ def test_every_prefix_of_the_writes_opens_and_has_lost_nothing_that_was_answered
 
 
 if __name__ == "__main__":
-    record(Path(sys.argv[1]), int(sys.argv[2]))
+    record(Path(sys.argv[1]))

@@ -27,7 +27,7 @@ from pysync.errors import PysyncError
 from pysync.model.wire import encode_event
 from pysync.queue import EventQueue
 from tests.support import wait_until
-from tests.support.callers import TOKEN, Caller, OldCaller
+from tests.support.callers import TOKEN, Caller
 from tests.support.events import create_table
 
 UNLOGGED = "payload-that-must-not-be-logged"
@@ -163,26 +163,6 @@ def test_a_wrong_token_is_refused_and_nothing_of_the_caller_is_heard(stand, toke
     assert stand.events() == 0
     wait_until(lambda: stand.bridge.status()["refused_connections"] == 1, what="counting the refusal")
     stand.check_well()
-
-
-def test_a_listener_of_an_older_release_is_refused_unless_it_may(stand):
-    """It sends the token itself; docs/security.md says how to upgrade."""
-    with closing(OldCaller(stand.port)) as old:
-        assert not old.let_in
-        assert old.call("append", f"s{payload(1)}") == ""
-    assert stand.bridge.status()["refused_connections"] == 1
-    assert stand.events() == 0
-    bridge = Bridge(reception(stand.queue), 0, TOKEN, lambda: None, old_listeners=True)
-    with closing(OldCaller(bridge.start())) as again:
-        assert again.append(payload(1)) == "queued"
-        port = again.plain.getpeername()[1]
-    for token in ("", "wrong", TOKEN[:-1], "é" * 64):
-        with closing(OldCaller(port, token)) as wrong:
-            assert not wrong.let_in
-    with closing(Caller(port)) as new:
-        assert new.append(payload(2)) == "queued"
-    bridge.stop()
-    assert stand.events() == 2
 
 
 def test_without_a_token_nothing_can_be_called(stand):

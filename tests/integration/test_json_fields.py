@@ -9,8 +9,8 @@ from typing import Any
 
 import pytest
 
+from tests.support.docpages import ROOT, rows, sections, words
 from tests.support.drains import create, create_database, drop
-from tests.support.promises import ROOT, rows, sections, words
 from tests.support.sidecars import FaultyPlace, Sidecar, send, sidecar, wait_for
 
 PAGE = "status.md"

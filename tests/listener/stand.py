@@ -94,12 +94,9 @@ class Bridge:
         self._lock = threading.Lock()
         self._server: Server | None = None
 
-    def start(self, token: str = TOKEN, *, old: bool = False, old_listeners: bool = False) -> Bridge:
-        """An `old` one knows no reports."""
+    def start(self, token: str = TOKEN) -> Bridge:
         methods: dict[str, Callable[..., str]] = {"append": self.append, "ping": self.ping, "report": self.report}
-        if old:
-            del methods["report"]
-        self._server = Server(Door(token.encode(), methods, old_listeners), self.port)
+        self._server = Server(Door(token.encode(), methods), self.port)
         self._server.start()
         return self
 

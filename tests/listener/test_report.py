@@ -116,25 +116,6 @@ def test_it_tells_of_what_waits_while_the_sidecar_refuses_it(place: Place) -> No
     wait_for_report(place, sequence=1, waiting=0)
 
 
-def test_a_sidecar_that_does_not_know_it(place: Place) -> None:
-    """One of an older release: nothing is spooled for that, and nothing logged."""
-    place.bridge.start(old=True)
-    driver = place.driver()
-    place.wait_for_direct()
-    lines = len(place.log_lines())
-    end = time.monotonic() + 2 * PERIOD + 0.5
-    number = 0
-    while time.monotonic() < end:
-        driver.create(f"d{number}")
-        number += 1
-        time.sleep(0.05)
-    place.wait_for_count(number)
-    assert [event.sequence for event in place.bridge.events] == list(range(1, number + 1))
-    assert place.files() == []
-    assert len(place.log_lines()) == lines
-    assert place.bridge.reports == []
-
-
 @pytest.mark.crash
 def test_a_report_that_fails_or_hangs(place: Place) -> None:
     go_on = threading.Event()

@@ -56,10 +56,3 @@ class Caller:
         """End it."""
         self.lines.close()
         self.plain.close()
-
-
-class OldCaller(Caller):
-    """As the listener of an older release: the token itself, in py4j's own words, and nothing sealed."""
-
-    def _prove(self, token: str) -> bool:
-        return self.send(f"A\n{token}\ne\n") == "!yv"

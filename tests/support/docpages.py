@@ -114,3 +114,25 @@ def _session(block: str) -> Iterator[tuple[str, tuple[str, ...]]]:
     for part in re.split(r"^\$ ", block, flags=re.MULTILINE)[1:]:
         command, *output = part.rstrip().splitlines()
         yield command, tuple(output)
+
+
+def rows(page: str, section: str = "") -> list[list[str]]:
+    """The rows of a page's tables that begin with code, or of one of its sections."""
+    text = (ROOT / "docs" / page).read_text()
+    text = sections(text)[section] if section else text
+    found = [line.strip("|") for line in text.splitlines() if line.startswith("| `")]
+    return [[cell.strip() for cell in re.split(r"(?<!\\)\|", line)] for line in found]
+
+
+def sections(text: str) -> dict[str, str]:
+    """The parts of a page by their headings, without the code in blocks: commands, which other tests run."""
+    parts = re.split(
+        r"^## (.*)$", re.sub(r"^```.*?^```$", "", text, flags=re.MULTILINE | re.DOTALL), flags=re.MULTILINE
+    )
+    return dict(zip(parts[1::2], parts[2::2], strict=True))
+
+
+def words(text: str) -> str:
+    """Those that are marked as code, once each, in order."""
+    found = re.findall(r"`\.?([a-z]\w*(?:\[\])?)`|\"(\w+)\":", text)
+    return "".join(f" {word}" for word in dict.fromkeys(name or key for name, key in found))

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Sequence
 from contextlib import closing
 from pathlib import Path
@@ -18,7 +17,7 @@ from pysync.copy.requests import Difference, File, Pair, decode, encode
 from pysync.copy.run import Copied
 from pysync.dump.data import DATA, FileLine, PageLine, check, last_page, lines_of, place_of, stored, to_bytes
 from pysync.dump.index import FILES, Dump, not_taken
-from pysync.dump.manifest import Counts, Manifest, read_manifest
+from pysync.dump.manifest import Counts, Manifest
 from pysync.dump.pieces import opened
 from pysync.dump.record import DumpDamaged
 from pysync.errors import PysyncError, UsageError
@@ -99,15 +98,6 @@ def test_a_line_that_leads_out_of_the_dump_is_refused(tmp_path: Path) -> None:
     line = FileLine("db", "t", "p", 1, 0, "data/../../secret", "ab")
     with pytest.raises(DumpDamaged, match="is outside of the dump"):
         check(tmp_path / "dump", [line], lambda _: None)
-
-
-def test_a_dump_of_before_is_read_and_one_with_data_files_says_that_it_is_newer() -> None:
-    before = ASKED.to_bytes()
-    assert b"data_bytes" not in before
-    assert read_manifest(before) == ASKED
-    with_files = ASKED.model_copy(update={"version": 2, "files": "copy"})
-    assert json.loads(with_files.to_bytes())["version"] == 2
-    assert read_manifest(with_files.to_bytes()) == with_files
 
 
 class Copier:
@@ -209,7 +199,7 @@ def test_what_is_loaded_comes_from_the_dump(tmp_path: Path) -> None:
 
 
 def test_a_target_that_takes_no_files_gets_no_metadata_without_them(tmp_path: Path) -> None:
-    dump = Dump(tmp_path, ASKED.model_copy(update={"version": 2, "files": "copy"}))
+    dump = Dump(tmp_path, ASKED.model_copy(update={"files": "copy"}))
     config = Config(source=SourceConfig(name="onprem"), targets=(TargetSettings(name="dr", kind="hms"),))
     with pytest.raises(UsageError, match="target dr does not copy files"):
         load_once(config, dump, ["dr"], lambda _: None)
@@ -232,7 +222,7 @@ def test_a_manifest_of_data_files_keeps_its_counts() -> None:
 
 
 def test_what_was_not_taken_is_named_in_the_summary(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    manifest = ASKED.model_copy(update={"version": 2, "files": "copy", "data_under": ("hdfs://other",)})
+    manifest = ASKED.model_copy(update={"files": "copy", "data_under": ("hdfs://other",)})
     with opened(tmp_path / "it", manifest) as pieces:
         parts = Into(Copier({}), tmp_path / "it", manifest.data_under).parts(Source(), iter([T]), None, print)  # type: ignore[arg-type]
         pieces.write(FILES, "jsonl", b"", parts)

@@ -27,7 +27,7 @@ LOCATION = "hdfs://nn/plain"
 
 def with_files(directory: Path) -> Path:
     """A finished dump with one data file; returns its place."""
-    with opened(directory, ASKED.model_copy(update={"version": 2, "files": "copy"})) as pieces:
+    with opened(directory, ASKED.model_copy(update={"files": "copy"})) as pieces:
         pieces.write(KIND, SUFFIX, HEAD, Writing(filled(), Selection(EVERYTHING)).parts(lambda *_: None))
         place = place_of(directory, LOCATION)
         place.mkdir(parents=True)

@@ -8,8 +8,7 @@ import sqlite3
 import pytest
 from structlog.testing import capture_logs
 
-from pysync.queue import Entry, EventQueue, migration, schema
-from tests.support import format1
+from pysync.queue import Entry, EventQueue, schema
 from tests.support.queues import fill, numbered, park, seen
 
 SEALED = {
@@ -237,71 +236,10 @@ def test_the_newest_numbers_of_a_listener_are_remembered(reopen, monkeypatch):
     assert [gap.key for gap in queue.gaps.unclosed()] == ["differs:jvm:5"]
 
 
-# --- a file of format 1
-
-
-def test_a_file_of_format_1_is_brought_to_the_present_one(reopen, tmp_path):
-    format1.write(tmp_path / "queue.db", 5)
-    for _ in range(2):
-        queue = reopen()
-        assert seen(queue, "dr") == numbered(3, 5)
-        assert queue.epoch == 1234567
-        assert [it.data for it in queue.target("dr").parked.events()] == [b"2"]
-        assert queue.target("dr").paused().reason == "by hand"
-        assert [gap.key for gap in queue.gaps.unclosed()] == ["ended:old:3"]
-        assert queue.notes.get("living") == "77"
-        assert queue.intake.append("jvm", 5, "onprem", b"5") is False
-        assert queue.intake.unreadable() == []
-    assert queue.intake.append("jvm", 6, "onprem", b"6")
-    queue.close()
-    edit(tmp_path, "UPDATE queue_events SET crc = NULL WHERE _id = 6", "UPDATE targets SET position = 4")
-    assert [it.key.split(":")[1] for it in reopen().gaps.unclosed()] == ["old", "targets"]
-    assert reopen().events(5, 9, 99)[0].data == b""
-
-
-def test_a_file_of_format_1_without_its_table_of_events_is_brought_along_too(reopen, tmp_path):
-    format1.write(tmp_path / "queue.db", 2)
-    edit(tmp_path, "DROP TABLE queue_events", "DELETE FROM targets", "DELETE FROM instances")
-    queue = reopen()
-    queue.target("dr").register()
-    fill(queue, 1, 2)
-    assert seen(queue, "dr") == numbered(1, 2)
-
-
-@pytest.mark.parametrize("stop", range(1, 25))
-def test_a_migration_that_is_cut_short_has_done_nothing(reopen, tmp_path, monkeypatch, stop):
-    """As a crash, at each of its statements: the next start finds the file as it was."""
-    format1.write(tmp_path / "queue.db", 5)
-
-    class Cut:
-        def __init__(self, connection):
-            self.connection, self.left = connection, stop
-
-        def __getattr__(self, name):
-            return getattr(self.connection, name)
-
-        def execute(self, *args):
-            self.left -= 1
-            if not self.left:
-                raise sqlite3.OperationalError("cut short")
-            return self.connection.execute(*args)
-
-    whole = migration.migrate
-    monkeypatch.setattr(migration, "migrate", lambda connection, version: whole(Cut(connection), version))
-    with pytest.raises(schema.QueueFailed, match="cut short"):
-        reopen()
-    connection = sqlite3.connect(tmp_path / "queue.db")
-    assert connection.execute("PRAGMA user_version").fetchone() == (1,)
-    connection.close()
-    monkeypatch.setattr(migration, "migrate", whole)
-    assert seen(reopen(), "dr") == numbered(3, 5)
-
-
-def test_a_file_of_a_newer_format_is_refused_in_one_line(queue, reopen, tmp_path, monkeypatch):
-    """As the release of format 1 does with a file of format 2."""
+def test_a_file_of_another_format_is_refused_in_one_line(queue, reopen, tmp_path, monkeypatch):
     queue.close()
     monkeypatch.setattr(schema, "VERSION", 1)
     with pytest.raises(
-        schema.QueueFailed, match="has queue format 2, this pysync reads format 1; a newer pysync wrote"
+        schema.QueueFailed, match="has queue format 2, this pysync reads format 1; another version of pysync wrote"
     ):
         reopen()
