@@ -20,10 +20,7 @@ _MOST = 1000  # listeners; whoever has the token can make names up
 
 @dataclass(frozen=True, slots=True)
 class Answered:
-    """The newest roll call that a listener has heard, and the last number that it had given to an event since then.
-
-    `call` is -1 for a listener of an older release, which does not tell.
-    """
+    """The newest roll call that a listener has heard, and the last number that it had given to an event since then."""
 
     call: int
     sequence: int
@@ -47,30 +44,23 @@ class RollCalls:
     def told(self, instance: str, sequence: int, report: Mapping[str, Any]) -> str:
         """Note a report of a listener; returns what to answer.
 
-        `ok`, and for a listener that can hear it the newest roll call, with `soon` if it has not heard of that before.
+        `ok`, and to a report of every two seconds the newest roll call, with `soon` if it has not heard of that before.
         """
         heard = report.get("heard")
-        if report.get("waiting") != 0:  # sent before what waits there: it says nothing of what has come
+        # A report with events still waiting was sent before them: it says nothing of what has come.
+        if report.get("waiting") != 0 or not isinstance(heard, str):
             return "ok"
-        call = self._heard(heard) if isinstance(heard, str) else -1
+        call = self._heard(heard)
         with self._lock:
-            known = self._answers.get(instance)
-            # One that can hear also sends reports of another kind, which do not tell.
-            if known is None or call >= 0:
-                self._note(instance, Answered(call, sequence))
+            if len(self._answers) < _MOST or instance in self._answers:
+                self._answers[instance] = Answered(call, sequence)
             newest = self._newest
-        if call < 0:
-            return "ok"
         return f"ok {self._process}-{newest}" + (" soon" if call < newest else "")
 
     def answered(self, instance: str) -> Answered | None:
         """What a listener has answered last; None if it has not reported to this process."""
         with self._lock:
             return self._answers.get(instance)
-
-    def _note(self, instance: str, answered: Answered) -> None:
-        if len(self._answers) < _MOST or instance in self._answers:
-            self._answers[instance] = answered
 
     def _heard(self, text: str) -> int:
         found = _HEARD.fullmatch(text)

@@ -277,7 +277,7 @@ def of_another(segment: Path, instance: str, name: str) -> bytes:
 
 
 def test_segments_and_files_of_earlier_processes_come_in_order(place: Place) -> None:
-    """By the instance that wrote first; an older release's file has no number and stands before any."""
+    """By the instance that wrote first; a file without a number, which is not ours, stands before any."""
     segments = filled(place)
     for age, segment in enumerate(segments):
         os.utime(segment, (2_000_000 - age, 2_000_000 - age))  # within an instance the number counts, not the time

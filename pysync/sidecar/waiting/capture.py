@@ -61,13 +61,10 @@ class Capture:
     def _missing_of(self, instance: str, state: str, call: int) -> Verdict | None:
         if self.watch.has_come(instance, call):
             return None
-        answer, name = self.watch.calls.answered(instance), f"listener {instance}"
+        name = f"listener {instance}"
         if state != "heard":
             gone = f"{_STATUS}; if its metastore does not come back: pysync listener remove {instance}"
             return waits("listener", f"{name} does not report; what it holds is not known", gone)
-        if answer is not None and answer.call < 0:
-            older = f"{name} is of an older release, which cannot tell what has come"
-            return waits("older_listener", older, "give the metastore the jar of this release: pysync jar")
         return waits("listener", f"changes that {name} still holds have to come, or it has to report", _STATUS)
 
     def is_unsettled(self, upto: float, concerned: Concerns) -> bool:

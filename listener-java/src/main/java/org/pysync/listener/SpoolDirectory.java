@@ -17,8 +17,8 @@ import java.util.regex.Matcher;
 import java.util.regex.Pattern;
 
 /**
- * The names in the directory of the spool: {@code SOURCE~INSTANCE~000001.spool}, and {@code SOURCE~INSTANCE.spool}
- * of the releases that had one file for each instance; and {@code SOURCE~INSTANCE.alive}, an instance's {@link Marker}.
+ * The names in the directory of the spool: {@code SOURCE~INSTANCE~000001.spool}, and {@code SOURCE~INSTANCE.alive}, an
+ * instance's {@link Marker}.
  */
 final class SpoolDirectory {
     private static final String SUFFIX = ".spool";
