@@ -12,14 +12,18 @@ HISTORIES ?= 10000
 TOOLS := build/release/tools
 RUNTIME := build/release/runtime
 RELEASE := PYTHONPATH=.ci $(TOOLS)/bin/python -m release
-SUITES ?= test test-athena test-spark test-crash test-browser test-versions test-kerberos
+SUITE ?= quick
+SUITES := quick servers athena spark crash browser versions kerberos readme views container chaos aws
+SUITES_HERE := quick servers athena spark crash browser
+RELEASE_SUITES ?= quick servers athena spark crash browser versions kerberos
+PYTEST := $(BIN)/python -m pytest
 CONTAINER_TOOLS := build/container/tools
 
 EXTRAS := spark,aws,delta,hudi,web,embedded,embedded-aws,dev
 # Else every one of some hundred processes that a test starts compiles all of pysync anew.
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: help setup man jar dist demo test test-athena test-views test-aws test-spark test-crash test-readme test-browser test-all simulate test-versions test-kerberos chaos both-ways lint format bench compare-agents pictures clean doctor doctor-python doctor-build
+.PHONY: help doctor doctor-python doctor-build setup man jar dist demo test test-all simulate lint format bench compare-agents pictures clean
 
 help: ## show this help
 	@awk -F ':.*## ' '/^[a-zA-Z_%-]+:.*## / {printf "  %-14s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -57,7 +61,8 @@ $(ARCHIVE): $(SETUP)
 
 setup: doctor $(SETUP) ## make the virtual environment with all packages
 
-man: setup ## write docs/pysync.1, the manual page, from what `pysync --help` says
+# write docs/pysync.1, the manual page, from what `pysync --help` says
+man: setup
 	@$(BIN)/pysync man > docs/pysync.1
 
 jar: doctor-build $(JAR) ## build the listener: build/pysync-listener.jar (JDK 9 or newer)
@@ -70,63 +75,80 @@ dist: doctor-build $(PACKER_SETUP) ## wheel and sdist into dist/, the listener i
 demo: setup $(JAR) ## two real metastores, the sidecar killed half-way, the end states compared
 	@$(BIN)/pysync demo $(ARGS)
 
-test: setup $(JAR) $(ARCHIVE) ## the tests, on real servers; the suites below are beside them
-	@$(BIN)/python -m pytest -n 4 --dist loadfile --no-loadscope-reorder -m "not athena and not crash and not spark" $(ARGS)
+test: setup $(JAR) $(ARCHIVE) ## the tests; the suites beside them: make test SUITE=servers, athena, spark, crash, browser, versions, …
+	@case " $(SUITES) " in *" $(SUITE) "*) ;; *) echo "there is no suite $(SUITE): name one of $(SUITES)"; exit 2;; esac
+	@$(MAKE) --no-print-directory suite-$(SUITE)
 
-test-athena: setup $(JAR) $(ARCHIVE) ## the tests that need an Athena: real Hive executes their DDL
-	@$(BIN)/python -m pytest -n 2 --dist loadfile -m athena $(ARGS)
+test-all: lint ## lint, and the suites that need nothing but Debian's packages: an hour and a half
+	@for suite in $(SUITES_HERE); do $(MAKE) --no-print-directory test SUITE=$$suite ARGS= || exit 1; done
 
-test-views: setup $(JAR) ## views of Hive, translated for Athena: rows by Spark, rows by a real Trino (needs Maven and a JDK 24; brings 450 MB once)
-	@$(BIN)/python -m pytest -q -s --timeout=3600 tests/views $(ARGS)
+# Units, properties, histories, every kind of target but those of the suites below, and a smoke of each capability.
+suite-quick:
+	@$(PYTEST) -n 4 --dist loadfile --no-loadscope-reorder -m "not athena and not spark and not crash and (not servers or smoke)" $(ARGS)
 
-test-aws: setup $(JAR) ## the corpus of test-athena on an AWS account of yours (docs/aws.md)
-	@$(BIN)/python -m pytest -q tests/aws $(ARGS) || [ $$? -eq 5 ]  # 5: all of it was left out
+# Real metastores, the jar in them, and sidecars as processes: what is not in the smoke.
+suite-servers:
+	@$(PYTEST) -n 4 --dist loadfile --no-loadscope-reorder -m "servers and not smoke and not athena and not spark and not crash" $(ARGS)
 
-test-spark: setup $(JAR) $(ARCHIVE) ## the tests that need a Spark: copying behind a sidecar, the target kind spark, verify by executors
-	@$(BIN)/python -m pytest -m spark $(ARGS)
+# What needs an Athena: a real Hive executes its DDL.
+suite-athena:
+	@$(PYTEST) -n 2 --dist loadfile -m athena $(ARGS)
 
-test-crash: setup $(JAR) $(ARCHIVE) ## kills, outages and other long runs on real servers: some twenty minutes
-	@$(BIN)/python -m pytest -n 3 --dist loadfile -m crash $(ARGS)
+# What needs a Spark: copies behind a sidecar, the target kind spark, verify by executors.
+suite-spark:
+	@$(PYTEST) -m spark $(ARGS)
 
-test-all: lint test test-athena test-spark test-crash test-browser ## lint, test and the suites beside it: an hour
+# Kills, outages and other long runs on real servers: some twenty minutes.
+suite-crash:
+	@$(PYTEST) -n 3 --dist loadfile -m crash $(ARGS)
 
-test-readme: setup $(JAR) ## README's set-up and docs/quickstart.md, as they stand; the set-up in a fresh Debian (needs root, debootstrap, iproute2)
-	@$(BIN)/python -m pytest -s tests/readme $(ARGS)
-
-chaos: setup $(JAR) $(ARCHIVE) ## the long suite: streams of DDL against kills of everything, and properties with many examples
-	@$(BIN)/python -m tests.chaos
-	@PYSYNC_COPY_CHANGES=200 $(BIN)/python -m pytest -m spark tests/integration/test_copy_drain.py -k reader $(ARGS)
-	@PYSYNC_EXAMPLES=40 $(BIN)/python -m pytest --timeout=3600 tests/chaos tests/unit/test_properties.py tests/unit/test_refresh_properties.py $(ARGS)
-	@PYSYNC_ACTS=50 PYSYNC_BARRIERS=50 $(BIN)/python -m pytest --timeout=3600 -m crash tests/integration/test_targets_at_work.py tests/crash/test_consistent_points.py $(ARGS)
-	@PYSYNC_EXAMPLES=40 $(BIN)/python -m pytest tests/unit/test_arguments.py tests/unit/test_config_garbage.py $(ARGS)
-
-test-browser: setup $(JAR) $(ARCHIVE) ## the page in a real Chromium (Debian: chromium chromium-driver; as root they are installed)
+# The page in a real Chromium (Debian: chromium chromium-driver; as root they are installed).
+suite-browser:
 	@command -v chromium >/dev/null && command -v chromedriver >/dev/null || { \
 		[ "$$(id -u)" = 0 ] && command -v apt-get >/dev/null && echo "installing chromium and chromium-driver (once; a minute)" && \
 		apt-get update --quiet --quiet && \
 		apt-get install --yes --quiet --quiet --no-install-recommends chromium chromium-driver fonts-dejavu-core >/dev/null; } || \
 		{ echo "the page is tested in Chromium: install it (Debian: apt-get install chromium chromium-driver)"; exit 2; }
-	@$(BIN)/python -m pytest tests/browser $(ARGS)
+	@$(PYTEST) tests/browser $(ARGS)
 
-simulate: setup ## histories on a clock of their own, one seed each (HISTORIES of each topology; docs/simulation.md)
-	@$(BIN)/python -m tests.simulation --histories $(HISTORIES) $(ARGS)
-
-both-ways: setup $(JAR) $(ARCHIVE) ## two clusters, and a ring of three, that change the same names under kills: three rounds of three minutes
-	@PYSYNC_ROUNDS=3 PYSYNC_SECONDS=180 $(BIN)/python -m pytest -s tests/chaos/test_both_ways.py $(ARGS)
-
-test-versions: setup $(JAR) ## every pair of Hive versions, PostgreSQL, HDFS, s3a, chaos on 3.1 and 4.1, the Maven build (needs Maven)
-	@$(BIN)/python -m pytest --timeout=900 tests/versions $(ARGS)
-	@for v in 3.1.3 4.1.0; do PYSYNC_TEST_HIVE=$$v $(BIN)/python -m pytest tests/conformance tests/integration/test_statistics.py -k "hms or statistics" -m "not spark" || exit 1; done
+# Every pair of Hive versions, PostgreSQL, HDFS, s3a, chaos on 3.1 and 4.1, the Maven build (needs Maven).
+suite-versions:
+	@$(PYTEST) --timeout=900 tests/versions $(ARGS)
+	@for v in 3.1.3 4.1.0; do PYSYNC_TEST_HIVE=$$v $(PYTEST) tests/conformance tests/integration/test_statistics.py -k "hms or statistics" -m "not spark" || exit 1; done
 	@for v in 3.1.3 4.1.0; do $(BIN)/python -m tests.chaos --source $$v --target $$v --rounds 2 --only "killed at random" || exit 1; done
 
-test-kerberos: setup $(JAR) ## the login by Kerberos, against a real KDC (Debian: krb5-kdc krb5-admin-server krb5-user libkrb5-dev gcc)
+# The login by Kerberos, against a real KDC (Debian: krb5-kdc krb5-admin-server krb5-user libkrb5-dev gcc).
+suite-kerberos:
 	@$(BIN)/python -c 'import gssapi' 2>/dev/null || $(BIN)/python -m pip install --quiet -c .ci/constraints.txt gssapi >/dev/null 2>&1 || true
-	@$(BIN)/python -m pytest --timeout=600 tests/versions/test_kerberos.py $(ARGS)
+	@$(PYTEST) --timeout=600 tests/versions/test_kerberos.py $(ARGS)
 
-CONTAINER_TOOLS := build/container/tools
+# README's set-up and docs/quickstart.md, as they stand; the set-up in a fresh Debian (needs root, debootstrap, iproute2).
+suite-readme:
+	@$(PYTEST) -s tests/readme $(ARGS)
+
+# Views of Hive, translated for Athena: rows by Spark, rows by a real Trino (needs Maven and a JDK 24; brings 450 MB once).
+suite-views:
+	@$(PYTEST) -q -s --timeout=3600 tests/views $(ARGS)
+
+# The corpus of the suite athena on an AWS account of yours (docs/aws.md).
+suite-aws:
+	@$(PYTEST) -q tests/aws $(ARGS) || [ $$? -eq 5 ]  # 5: all of it was left out
+
+# The images, built by buildah and run as the pod of conf/kubernetes (root on a Debian; a quarter of an hour).
+suite-container: $(CONTAINER_TOOLS)/.setup
+	@$(PYTEST) -s --timeout=1800 tests/container $(ARGS)
+
+# Streams of DDL against kills of everything, and properties with many examples: hours.
+suite-chaos:
+	@$(BIN)/python -m tests.chaos
+	@PYSYNC_COPY_CHANGES=200 $(PYTEST) -m spark tests/integration/test_copy_drain.py -k reader $(ARGS)
+	@PYSYNC_EXAMPLES=40 $(PYTEST) --timeout=3600 tests/chaos tests/unit/test_properties.py tests/unit/test_refresh_properties.py $(ARGS)
+	@PYSYNC_ACTS=50 PYSYNC_BARRIERS=50 $(PYTEST) --timeout=3600 -m crash tests/integration/test_targets_at_work.py tests/crash/test_consistent_points.py $(ARGS)
+	@PYSYNC_EXAMPLES=40 $(PYTEST) tests/unit/test_arguments.py tests/unit/test_config_garbage.py $(ARGS)
+	@PYSYNC_ROUNDS=3 PYSYNC_SECONDS=180 $(PYTEST) -s tests/chaos/test_both_ways.py $(ARGS)
 
 $(CONTAINER_TOOLS)/.setup: tests/container/requirements.txt
-	@[ "$$(id -u)" = 0 ] || { echo "the images are built and run as root: sudo make test-container"; exit 2; }
+	@[ "$$(id -u)" = 0 ] || { echo "the images are built and run as root: sudo make test SUITE=container"; exit 2; }
 	@command -v apt-get >/dev/null || { echo "the base of the images is made from Debian's packages: this needs a Debian"; exit 2; }
 	@echo "installing buildah, debootstrap and iproute2, and the checkers of tests/container/requirements.txt"
 	@apt-get install --yes --quiet --quiet --no-install-recommends buildah debootstrap iproute2
@@ -134,9 +156,8 @@ $(CONTAINER_TOOLS)/.setup: tests/container/requirements.txt
 	@$(CONTAINER_TOOLS)/bin/python -m pip install --quiet -c .ci/constraints.txt -r tests/container/requirements.txt
 	@touch $@
 
-.PHONY: test-container
-test-container: setup $(CONTAINER_TOOLS)/.setup ## the images, built by buildah and run as the pod of conf/kubernetes (root on a Debian; a quarter of an hour)
-	@$(BIN)/python -m pytest -s --timeout=1800 tests/container $(ARGS)
+simulate: setup ## histories on a clock of their own, one seed each (HISTORIES of each topology; docs/simulation.md)
+	@$(BIN)/python -m tests.simulation --histories $(HISTORIES) $(ARGS)
 
 lint: setup ## ruff and mypy --strict
 	@$(BIN)/ruff format --check .
@@ -149,7 +170,8 @@ format: setup ## write the code as ruff would
 
 .PHONY: pins sbom licences audit release
 
-pictures: setup $(JAR) ## draw the pictures of README anew, from real runs
+# draw the pictures of README anew, from real runs
+pictures: setup $(JAR)
 	@$(BIN)/python -m tests.pictures
 
 $(TOOLS)/.setup: pyproject.toml .ci/constraints.txt
@@ -169,16 +191,20 @@ $(RUNTIME)/.setup: .ci/requirements.txt | $(TOOLS)/.setup
 		{ echo "if it is gssapi that fails: it is compiled, and needs gcc and MIT's library (Debian: apt-get install gcc libkrb5-dev)"; exit 2; }
 	@touch $@
 
-pins: $(TOOLS)/.setup ## write .ci/constraints.txt and .ci/requirements.txt anew; lines that were deleted get the newest version
+# write .ci/constraints.txt and .ci/requirements.txt anew; lines that were deleted get the newest version
+pins: $(TOOLS)/.setup
 	@$(RELEASE) pins
 
-sbom: $(RUNTIME)/.setup $(JAR) ## what users install, as CycloneDX: dist/pysync-VERSION.cdx.json (needs gcc, libkrb5-dev)
+# what users install, as CycloneDX: dist/pysync-VERSION.cdx.json (needs gcc, libkrb5-dev)
+sbom: $(RUNTIME)/.setup $(JAR)
 	@$(RELEASE) sbom $(RUNTIME)/bin/python
 
-licences: $(RUNTIME)/.setup ## the licences of what users install; one that is not allowed is an error (needs gcc, libkrb5-dev)
+# the licences of what users install; one that is not allowed is an error (needs gcc, libkrb5-dev)
+licences: $(RUNTIME)/.setup
 	@$(RELEASE) licences $(RUNTIME)/bin/python
 
-audit: $(TOOLS)/.setup ## whether vulnerabilities are known of what users install: asks PyPI (ARGS='-s osv': another service)
+# whether vulnerabilities are known of what users install: asks PyPI (ARGS='-s osv': another service)
+audit: $(TOOLS)/.setup
 	@$(RELEASE) audit $(ARGS)
 
 release: setup $(TOOLS)/.setup ## everything that a release needs, in dist/; publishes nothing (docs/releasing.md)
@@ -186,10 +212,10 @@ release: setup $(TOOLS)/.setup ## everything that a release needs, in dist/; pub
 	@rm -rf dist
 	@$(MAKE) --no-print-directory audit ARGS="$(AUDIT)"
 	@$(MAKE) --no-print-directory licences lint
-	@for suite in $(SUITES); do $(MAKE) --no-print-directory $$suite ARGS= || exit 1; done
+	@for suite in $(RELEASE_SUITES); do $(MAKE) --no-print-directory test SUITE=$$suite ARGS= || exit 1; done
 	@$(MAKE) --no-print-directory dist
 	@$(MAKE) --no-print-directory sbom
-	@$(RELEASE) finish $(SUITES)
+	@$(RELEASE) finish $(RELEASE_SUITES)
 
 bench: setup $(JAR) ## all benchmarks; `make bench-main` runs one
 	@$(BIN)/python -m tests.bench
@@ -197,7 +223,8 @@ bench: setup $(JAR) ## all benchmarks; `make bench-main` runs one
 bench-%: setup $(JAR)
 	@$(BIN)/python -m tests.bench $*
 
-compare-agents: setup $(JAR) ## pysync and AWS's two sync agents, the same DDL: V1=DIR V2=DIR, checkouts of their source (docs/comparison.md; needs Maven; half an hour)
+# pysync and AWS's two sync agents, the same DDL: V1=DIR V2=DIR, checkouts of their source (docs/comparison.md; needs Maven; half an hour)
+compare-agents: setup $(JAR)
 	@$(BIN)/python -m tests.compare $(if $(V1),--v1 $(V1)) $(if $(V2),--v2 $(V2)) $(ARGS)
 
 clean: ## remove what was built (the virtual environment too)

@@ -26,9 +26,18 @@ from tests.support.queues import Disk, Reopener
 from tests.versions.server import metastore_of
 
 _MOST_WORKERS = 8
+_SERVERS = {Path(__file__).parent / name for name in ("integration", "listener")}
 
 hypothesis_settings.register_profile("pysync", deadline=None)  # no test is about speed, and machines are busy
 hypothesis_settings.load_profile("pysync")
+
+
+@pytest.hookimpl(tryfirst=True)  # before -m chooses
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Mark the tests on real servers by their directory."""
+    for item in items:
+        if item.path.parent in _SERVERS:
+            item.add_marker("servers")
 
 
 class Metastores:

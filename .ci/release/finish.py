@@ -12,7 +12,7 @@ from release.project import DIST, REQUIREMENTS, ReleaseError, artifact, version
 SUMS = "SHA256SUMS"
 _IN_WHEEL = "pysync/jars/pysync-listener.jar"
 _ENDINGS = ("-py3-none-any.whl", ".tar.gz", ".cdx.json", "-licences.json", "-licences.txt", "-audit.json")
-SUITES = ("test", "test-athena", "test-spark", "test-crash", "test-browser", "test-versions", "test-kerberos")
+SUITES = ("quick", "servers", "athena", "spark", "crash", "browser", "versions", "kerberos")
 
 
 def finish(jar: Path, suites: Sequence[str]) -> str:
@@ -52,7 +52,7 @@ def _next(packages: Sequence[Path], suites: Sequence[str]) -> str:
     left_out = [it for it in SUITES if it not in suites]
     tests = f"tests that passed: {', '.join(suites) or 'none'}"
     if left_out:
-        tests += f"\nNOT RUN: {', '.join(left_out)} (run `make release` without SUITES=…)"
+        tests += f"\nNOT RUN: {', '.join(left_out)} (run `make release` without RELEASE_SUITES=…)"
     pins = artifact("-requirements.txt")
     names = " ".join(f"dist/{file.name}" for file in packages)
     return f"""{tests}

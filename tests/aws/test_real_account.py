@@ -1,4 +1,4 @@
-"""`make test-aws`: the corpus on an AWS account of yours. It is left out unless the account is named, see docs/aws.md.
+"""`make test SUITE=aws`: the corpus on an AWS account of yours, if it is named (docs/aws.md).
 
 All that it makes are databases with the prefix, and the results of statements below the place; it drops the databases
 before and after.

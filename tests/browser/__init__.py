@@ -1,1 +1,1 @@
-"""The page in a real Chromium: `make test-browser`."""
+"""The page in a real Chromium: `make test SUITE=browser`."""

@@ -1,7 +1,7 @@
 """Eight clients at each of several clusters, all on the same names, while sidecars are killed: rest, and equal ends.
 
-PYSYNC_ROUNDS and PYSYNC_SECONDS: how many rounds, and how long the clients work in each. `make both-ways` does three of
-three minutes.
+PYSYNC_ROUNDS and PYSYNC_SECONDS: how many rounds, and how long the clients work in each. `make test SUITE=chaos` does
+three of three minutes.
 """
 
 from __future__ import annotations

@@ -142,6 +142,6 @@ def _lines(log: Path) -> list[str]:
 
 def assert_able() -> None:
     """Fail, and say why, where this machine cannot build: it has to be Debian, and we root on it."""
-    assert os.geteuid() == 0, "the images are built as root: sudo make test-container"
+    assert os.geteuid() == 0, "the images are built as root: sudo make test SUITE=container"
     for program in ("buildah", "debootstrap", "ip", "nsenter"):
-        assert shutil.which(program), f"{program} is missing (Debian: make test-container installs it)"
+        assert shutil.which(program), f"{program} is missing (Debian: make test SUITE=container installs it)"

@@ -21,7 +21,7 @@ _PARSE = "import sys; from compose_spec import PyCompose; PyCompose.from_yaml(sy
 def tool(name: str, *arguments: object, text: str | None = None) -> tuple[int, str]:
     """The exit code of a tool, and what it says."""
     program = TOOLS / name
-    assert program.exists(), f"{program} is missing: make test-container installs it"
+    assert program.exists(), f"{program} is missing: make test SUITE=container installs it"
     done = subprocess.run(
         [program, *map(str, arguments)], capture_output=True, text=True, input=text, check=False, timeout=120
     )

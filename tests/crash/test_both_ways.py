@@ -1,4 +1,4 @@
-"""Two clusters that change the same names, and whose sidecars are killed; `make both-ways` is longer, and has three."""
+"""Two clusters that change the same names, and whose sidecars are killed; the suite chaos is longer, and has three."""
 
 from __future__ import annotations
 

@@ -31,7 +31,7 @@ from tests.support.waiting import release, waited
 pytestmark = [pytest.mark.crash, pytest.mark.timeout(3600)]
 
 DATABASES = ("one", "two", "three", "four")
-BARRIERS = int(os.environ.get("PYSYNC_BARRIERS", "10"))  # of each; 50 in `make chaos`
+BARRIERS = int(os.environ.get("PYSYNC_BARRIERS", "10"))  # of each; 50 in `make test SUITE=chaos`
 REFRESHED = 15
 TABLES = 10
 KEPT = 3

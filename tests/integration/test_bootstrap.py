@@ -22,6 +22,8 @@ from tests.support.hanging import stopped
 from tests.support.sidecars import Place, assert_one_line, command, pysync
 from tests.support.stages import assert_converges, ddl_stream, unequal
 
+pytestmark = pytest.mark.smoke
+
 DAY = [("day", "string")]
 SECONDS = 120.0
 PAGES = 520

@@ -30,6 +30,8 @@ from tests.support import wait_until
 from tests.support.callers import TOKEN, Caller
 from tests.support.events import create_table
 
+pytestmark = pytest.mark.smoke
+
 UNLOGGED = "payload-that-must-not-be-logged"
 
 

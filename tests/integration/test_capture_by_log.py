@@ -15,6 +15,8 @@ from tests.support.logged import LoggedMetastore
 from tests.support.notifications import ServedLog, recorded, row, served
 from tests.support.sidecars import FaultyPlace, assert_one_line, pysync, send, sidecar, wait_for
 
+pytestmark = pytest.mark.smoke
+
 
 class LogPlace(FaultyPlace):
     """Its source is polled at `uri`; there is no token file. `include` is what the target takes."""

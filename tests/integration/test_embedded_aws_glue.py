@@ -11,6 +11,8 @@ from botocore.exceptions import ClientError
 
 from pysync.embedded.aws import EmbeddedAws
 
+pytestmark = pytest.mark.smoke
+
 LONG_NAME = "n" * 256
 EMOJI = "\U0001f41d bee"
 

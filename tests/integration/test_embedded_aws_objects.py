@@ -11,6 +11,8 @@ from botocore.exceptions import ClientError
 
 from pysync.embedded.aws import EmbeddedAws
 
+pytestmark = pytest.mark.smoke
+
 
 @pytest.fixture(scope="module")
 def aws() -> Iterator[EmbeddedAws]:

@@ -17,6 +17,8 @@ from tests.support import table, wait_until
 from tests.support.events import database, event
 from tests.support.glue_drains import Drains, catalog, drains, history, of, renamed
 
+pytestmark = pytest.mark.smoke
+
 _NUMBERS = count(1)
 
 

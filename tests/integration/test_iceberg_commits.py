@@ -18,6 +18,8 @@ from pysync.targets.hms.store import HmsStore
 from tests.conformance.objects import Source, table
 from tests.support import new_database
 
+pytestmark = pytest.mark.smoke
+
 PLACE = "file:/tmp/iceberg/t"
 
 

@@ -24,6 +24,8 @@ from tests.support.hive_sites import OTHER
 from tests.support.installs import ME
 from tests.support.sidecars import command, pysync
 
+pytestmark = pytest.mark.smoke
+
 HEAD = '<?xml version="1.0" encoding="UTF-8"?>\r\n<!-- An administrator wrote this. -->\r\n'
 
 

@@ -24,6 +24,8 @@ from tests.conftest import Metastores
 from tests.support import new_database, partition, table
 from tests.support.hanging import stopped
 
+pytestmark = pytest.mark.smoke
+
 
 @pytest.fixture
 def metastore(shared_metastore: EmbeddedMetastore) -> Iterator[Metastore]:

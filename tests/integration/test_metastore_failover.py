@@ -18,6 +18,8 @@ from tests.support import new_database
 from tests.support.proxy import Proxy
 from tests.support.sidecars import unused_port
 
+pytestmark = pytest.mark.smoke
+
 
 @pytest.fixture
 def ways(shared_metastore: EmbeddedMetastore) -> Iterator[list[Proxy]]:

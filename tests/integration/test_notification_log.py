@@ -30,6 +30,8 @@ from pysync.queue import EventQueue
 from tests.support import new_database, wait_until
 from tests.support.notifications import VERSIONS, ServedLog, recorded, row, served
 
+pytestmark = pytest.mark.smoke
+
 POLL_SECONDS = 0.02
 
 

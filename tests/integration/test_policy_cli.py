@@ -9,6 +9,8 @@ import pytest
 
 from tests.support.sidecars import assert_one_line, pysync
 
+pytestmark = pytest.mark.smoke
+
 CONFIG = """\
 [source]
 name = "onprem"

@@ -14,6 +14,8 @@ from tests.support import new_database, table, wait_until
 from tests.support.sidecars import assert_one_line, pysync
 from tests.support.stages import wait_until_compared
 
+pytestmark = pytest.mark.smoke
+
 
 @pytest.fixture(scope="module")
 def stage(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Stage]:

@@ -14,6 +14,8 @@ from pysync.jobs.loading import load_once
 from pysync.sidecar.shutdown import Shutdown
 from tests.support.repls import NEWEST, Repl, tables_of
 
+pytestmark = pytest.mark.smoke
+
 LONG = pytest.mark.crash
 """All but a few: together they take longer than `make test` has."""
 ALL = ["orders", "q4", "q5", "stores", "t3", "t400"]

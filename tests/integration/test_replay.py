@@ -19,6 +19,8 @@ from tests.support import new_database, partition, table, wait_until
 from tests.support.sidecars import assert_one_line, command, pysync
 from tests.support.stages import assert_converges, unequal, wait_until_compared
 
+pytestmark = pytest.mark.smoke
+
 DAY = [("day", "string")]
 
 

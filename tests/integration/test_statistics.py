@@ -27,6 +27,8 @@ from pysync.targets.target import StoreTarget
 from tests.support import new_database, partition, table
 from tests.support.statistics import columns, delete, of_columns, plain, read, write
 
+pytestmark = pytest.mark.smoke
+
 FIRST, SECOND = "k=1", "k=a%2Fb"
 
 

@@ -101,7 +101,7 @@ def rests(stage: Stage) -> bool:
 @pytest.mark.crash
 @pytest.mark.timeout(3000)
 def test_nothing_is_lost_while_targets_come_change_and_go(tmp_path: Path) -> None:
-    """Ten acts beside eight clients, fifty in `make chaos`; each is a command line, and each reloads the sidecar."""
+    """Ten acts beside eight clients, fifty in the suite chaos; each is a command line, and each reloads the sidecar."""
     with Stage(tmp_path, options=OPTIONS) as stage:
         stage.target.start()
         stage.source.start()

@@ -18,6 +18,8 @@ from tests.support import wait_until
 from tests.support.drains import create_database
 from tests.support.sidecars import FaultyPlace, Sidecar, assert_one_line, command, pysync, send, sidecar
 
+pytestmark = pytest.mark.smoke
+
 
 @pytest.fixture
 def place(tmp_path: Path) -> FaultyPlace:

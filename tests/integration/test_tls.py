@@ -26,6 +26,8 @@ from tests.support.proxy import Proxy
 from tests.support.sidecars import pysync
 from tests.support.tls_front import tls_front
 
+pytestmark = pytest.mark.smoke
+
 
 @pytest.fixture(scope="module")
 def directory(tmp_path_factory: pytest.TempPathFactory) -> Path:

@@ -11,6 +11,8 @@ from tests.support import wait_until
 from tests.support.drains import create, create_database, drop
 from tests.support.sidecars import FaultyPlace, assert_one_line, pysync, send, sidecar, wait_for
 
+pytestmark = pytest.mark.smoke
+
 
 @pytest.fixture
 def place(tmp_path: Path) -> FaultyPlace:

@@ -21,6 +21,8 @@ from tests.listener.stand import TOKEN, Event, Stand, decode, listening_ports
 from tests.support import partition, table
 from tests.support.listener_java import build
 
+pytestmark = pytest.mark.smoke
+
 OVERRIDES = {"pysync.synchronous": "true"}
 """So that an event is there when the call returns."""
 

@@ -1,4 +1,4 @@
-"""The table that `make test-versions` ends with."""
+"""The table that `make test SUITE=versions` ends with."""
 
 from __future__ import annotations
 

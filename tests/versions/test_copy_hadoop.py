@@ -1,6 +1,6 @@
 """Copying on a real HDFS and to s3a, with jars as a user would add them; the rest: tests/integration/test_copy.py.
 
-Run by `make test-versions`, which brings Hadoop's MiniDFSCluster and hadoop-aws from Maven Central.
+Run by `make test SUITE=versions`, which brings Hadoop's MiniDFSCluster and hadoop-aws from Maven Central.
 """
 
 from __future__ import annotations

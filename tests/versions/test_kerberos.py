@@ -1,4 +1,4 @@
-"""The login by Kerberos, against MIT's KDC and real metastores: `make test-kerberos`."""
+"""The login by Kerberos, against MIT's KDC and real metastores: `make test SUITE=kerberos`."""
 
 from __future__ import annotations
 

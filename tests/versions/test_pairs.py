@@ -1,7 +1,7 @@
 """Every pair of versions: the same body of DDL at the source, a real sidecar between, and the target ends equal.
 
 The source's listener is the very same jar in each. What a target cannot hold is listed in tests/versions/equal.py and
-docs/versions.md. Run by `make test-versions`: it brings the releases from Maven Central.
+docs/versions.md. Run by `make test SUITE=versions`: it brings the releases from Maven Central.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """Column statistics between released metastores: by the events of Hive 4, and by refreshes where there are none.
 
-What is written and left out is in tests/integration/test_statistics.py, which `make test-versions` runs on these, too.
+What is written and left out is in tests/integration/test_statistics.py, which the suite versions runs on these, too.
 """
 
 from __future__ import annotations
