@@ -56,7 +56,7 @@ def dumped(directory: Path, home: Path) -> Path:
         made = source.add(name)
         made.sd.location, made.partitionKeys = location, DAY
     under = ("file:/here", f"file:{home}")
-    wanted = ASKED.model_copy(update={"version": 2, "files": "copy", "data_under": under})
+    wanted = ASKED.model_copy(update={"files": "copy", "data_under": under})
     with opened(directory, wanted) as pieces:
         pieces.write(KIND, SUFFIX, HEAD, Writing(source, Selection(EVERYTHING)).parts(lambda *_: None))
         tables = indexed(directory, pieces.manifest).tables()
