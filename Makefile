@@ -57,7 +57,7 @@ $(JAR): $(PACKER_SETUP) pyproject.toml $(wildcard listener-java/*.py) listener-j
 
 $(ARCHIVE): $(SETUP)
 	@echo "keeping the classes of the embedded metastore (once; a third of each of its starts)"
-	@$(BIN)/python -m pysync.embedded.archive || echo "none kept: the tests take longer"
+	@$(BIN)/python -m pysync.lab.archive || echo "none kept: the tests take longer"
 
 setup: doctor $(SETUP) ## make the virtual environment with all packages
 

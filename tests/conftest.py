@@ -19,8 +19,8 @@ import pytest
 import structlog
 from hypothesis import settings as hypothesis_settings
 
-from pysync.embedded import EmbeddedMetastore, ports
-from pysync.embedded.aws import EmbeddedAws
+from pysync.lab import EmbeddedMetastore, ports
+from pysync.lab.aws import EmbeddedAws
 from tests.support.drains import Bench, shorten_waits
 from tests.support.queues import Disk, Reopener
 from tests.versions.server import metastore_of

@@ -14,13 +14,13 @@ from rich.console import Console
 from pysync.cli.arguments import Setting, choice, number, path
 from pysync.cli.arguments import setting as parsed_setting
 from pysync.cli.output import AsJson, print_json, print_table, say
-from pysync.demo.lake import Lake
-from pysync.demo.show import Result, Show
-from pysync.demo.stage import Stage
-from pysync.embedded import EmbeddedMetastore
-from pysync.embedded.aws import EmbeddedAws
 from pysync.errors import UsageError
 from pysync.hive_site.document import parse
+from pysync.lab import EmbeddedMetastore
+from pysync.lab.aws import EmbeddedAws
+from pysync.lab.demo.lake import Lake
+from pysync.lab.demo.show import Result, Show
+from pysync.lab.demo.stage import Stage
 from pysync.sidecar.shutdown import Shutdown
 from pysync.text import count
 from pysync.verify.compare import EQUAL

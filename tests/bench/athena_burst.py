@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from unittest import mock
 
-from pysync.embedded.aws import EmbeddedAws
+from pysync.lab.aws import EmbeddedAws
 from pysync.model.event import Event
 from pysync.queue import EventQueue
 from pysync.replay.drain import Drain

@@ -28,8 +28,8 @@ from hmsclient.genthrift.hive_metastore import ttypes as hive
 
 from pysync.config import Config, load_config
 from pysync.control.client import ask
-from pysync.embedded import EmbeddedMetastore
 from pysync.errors import PysyncError
+from pysync.lab import EmbeddedMetastore
 from pysync.metastore.client import Metastore
 from pysync.targets.kinds import target_kind
 from pysync.verify.compare import Comparison

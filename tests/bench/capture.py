@@ -26,8 +26,8 @@ from pathlib import Path
 from statistics import median
 from typing import Any, TypeVar
 
-from pysync.embedded import EmbeddedMetastore
 from pysync.install import listener_jar
+from pysync.lab import EmbeddedMetastore
 from pysync.metastore.client import Metastore
 from tests.bench.frame import Row, Say, percentile
 from tests.listener.driver import Driver, Place, compile_driver

@@ -19,8 +19,8 @@ from pathlib import Path
 from pysync.copy.copier import Copier
 from pysync.copy.requests import Pair
 from pysync.copy.spark import SparkWorkers
-from pysync.embedded.java import find_java, find_spark_jars
 from pysync.install import listener_jar
+from pysync.lab.java import find_java, find_spark_jars
 from pysync.targets.settings import CopySettings
 from tests.bench.frame import Row, Say
 

@@ -21,7 +21,7 @@ from pathlib import Path
 from typing import Any
 from unittest import mock
 
-from pysync.embedded.aws import EmbeddedAws
+from pysync.lab.aws import EmbeddedAws
 from pysync.queue import EventQueue
 from pysync.replay.drain import Drain
 from pysync.replay.translate import Translator

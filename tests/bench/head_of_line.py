@@ -17,7 +17,7 @@ from typing import Protocol
 
 from hmsclient.genthrift.hive_metastore import ttypes as hive
 
-from pysync.embedded import EmbeddedMetastore
+from pysync.lab import EmbeddedMetastore
 from pysync.metastore.client import PARTITIONS_PER_CALL, Metastore
 from pysync.model.event import Event
 from pysync.model.wire import encode_event

@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Any
 
 from pysync.control.client import ask
-from pysync.demo.stage import Stage
+from pysync.lab.demo.stage import Stage
 from pysync.metastore.client import Metastore
 from tests.bench.frame import Row, Say, percentile
 from tests.support import new_database, table

@@ -24,7 +24,7 @@ from unittest import mock
 
 from hmsclient.genthrift.hive_metastore import ttypes as hive
 
-from pysync.embedded import EmbeddedMetastore
+from pysync.lab import EmbeddedMetastore
 from pysync.metastore.client import Metastore
 from pysync.model.event import Event
 from pysync.model.wire import encode_event

@@ -12,7 +12,7 @@ import urllib.request
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
-from pysync.embedded import free_port
+from pysync.lab import free_port
 from tests.bench.frame import Row, Say
 from tests.support.drains import create, create_database
 from tests.support.sidecars import FaultyPlace, send, sidecar

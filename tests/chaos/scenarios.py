@@ -10,7 +10,7 @@ from dataclasses import dataclass
 
 from pysync.control.client import ask
 from pysync.crashpoints import POINTS
-from pysync.embedded import EmbeddedMetastore
+from pysync.lab import EmbeddedMetastore
 from pysync.metastore.client import Metastore
 from pysync.model.mark import Mark
 from tests.chaos.stand import Stand, Tally

@@ -13,8 +13,8 @@ from functools import partial
 from pathlib import Path
 from typing import Any, Literal
 
-from pysync.demo.stage import Stage
-from pysync.embedded import EmbeddedMetastore
+from pysync.lab import EmbeddedMetastore
+from pysync.lab.demo.stage import Stage
 from pysync.metastore.client import Metastore
 from tests.support import new_database, wait_until
 from tests.support.crashes import start

@@ -13,7 +13,7 @@ from pathlib import Path
 
 import pytest
 
-from pysync.demo.stage import Stage
+from pysync.lab.demo.stage import Stage
 from pysync.metastore.client import Metastore
 from tests.support import wait_until
 from tests.support.crashes import start

@@ -9,8 +9,8 @@ from pathlib import Path
 import pytest
 
 from pysync.control.client import ask
-from pysync.demo.show import compare
-from pysync.demo.stage import Stage
+from pysync.lab.demo.show import compare
+from pysync.lab.demo.stage import Stage
 from pysync.metastore.client import Metastore
 from pysync.model.change import Change
 from tests.support import wait_until

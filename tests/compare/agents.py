@@ -12,8 +12,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from unittest import mock
 
-from pysync.embedded import EmbeddedMetastore
-from pysync.embedded.aws import EmbeddedAws
+from pysync.lab import EmbeddedMetastore
+from pysync.lab.aws import EmbeddedAws
 from pysync.metastore.client import Metastore
 from tests.compare.driver import driver_jar
 from tests.compare.source import s3_settings

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from contextlib import AbstractContextManager
 from typing import Protocol
 
-from pysync.embedded.aws import EmbeddedAws
+from pysync.lab.aws import EmbeddedAws
 from pysync.metastore.client import Metastore
 
 

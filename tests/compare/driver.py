@@ -9,7 +9,7 @@ import subprocess
 import zipfile
 from pathlib import Path
 
-from pysync.embedded import aws, java
+from pysync.lab import aws, java
 from tests.support.listener_java import build
 
 SOURCES = (Path(__file__).with_name("AthenaDriver.java"), Path(aws.__file__).parent / "java" / "LlapSigner.java")

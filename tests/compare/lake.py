@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any
 
-from pysync.embedded.aws import EmbeddedAws
+from pysync.lab.aws import EmbeddedAws
 from tests.compare.counting import Catalog, Seen, place
 from tests.compare.source import properties
 from tests.compare.stream import DATABASES

@@ -7,10 +7,10 @@ from contextlib import AbstractContextManager, contextmanager
 from pathlib import Path
 from typing import Any
 
-from pysync.demo.lake import Lake, LakeKind
-from pysync.demo.stage import Stage
-from pysync.embedded import EmbeddedMetastore
-from pysync.embedded.aws import EmbeddedAws
+from pysync.lab import EmbeddedMetastore
+from pysync.lab.aws import EmbeddedAws
+from pysync.lab.demo.lake import Lake, LakeKind
+from pysync.lab.demo.stage import Stage
 from pysync.metastore.client import Metastore
 from tests.compare.source import s3_settings
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
-from pysync.targets.faulty import KIND, FaultySettings
-from pysync.targets.memory import MemoryMetastore
+from pysync.lab.faulty import KIND, FaultySettings
+from pysync.lab.memory import MemoryMetastore
 from tests.conformance.harness import HmsHarness, record
 
 

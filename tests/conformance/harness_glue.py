@@ -9,7 +9,7 @@ from typing import Any
 
 from hmsclient.genthrift.hive_metastore import ttypes as hive
 
-from pysync.embedded.aws import EmbeddedAws
+from pysync.lab.aws import EmbeddedAws
 from pysync.model.names import TableName
 from pysync.targets.aws.session import client, provide
 from pysync.targets.aws.settings import AwsSettings

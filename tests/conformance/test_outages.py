@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from pysync.embedded import EmbeddedMetastore
+from pysync.lab import EmbeddedMetastore
 from pysync.model.names import TableName
 from pysync.targets.base import Outcome, OutcomeUnknown, Target, Unavailable
 from pysync.targets.hms import HmsSettings, hms_target

@@ -25,7 +25,7 @@ _HOSTS = f"127.0.0.1 localhost {socket.gethostname()}\n"  # a runtime tells a co
 _HIVE = """
 import glob, os, signal
 from pathlib import Path
-from pysync.embedded import EmbeddedMetastore
+from pysync.lab import EmbeddedMetastore
 signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGTERM})
 jars = glob.glob(os.environ.get("HADOOP_CLASSPATH", "") + ".jar")
 path = [*map(Path, jars), Path("/opt/hive/conf")]

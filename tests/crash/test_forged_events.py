@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 from hmsclient.genthrift.hive_metastore import ttypes as hive
 
-from pysync.demo.stage import Stage
+from pysync.lab.demo.stage import Stage
 from pysync.metastore.client import Metastore
 from pysync.model.event import Kind
 from pysync.model.wire import encode_event

@@ -8,8 +8,8 @@ from typing import Any
 
 import pytest
 
-from pysync.demo.stage import Stage
-from pysync.embedded import EmbeddedMetastore
+from pysync.lab import EmbeddedMetastore
+from pysync.lab.demo.stage import Stage
 from pysync.metastore.client import Metastore
 from tests.support import new_database, table, wait_until
 from tests.support.spools import spooled

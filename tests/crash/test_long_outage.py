@@ -11,7 +11,7 @@ import pytest
 from hmsclient.genthrift.hive_metastore import ttypes as hive
 
 from pysync.control.client import ask
-from pysync.demo.stage import Stage
+from pysync.lab.demo.stage import Stage
 from pysync.metastore.client import Metastore
 from tests.support import new_database, partition, table
 from tests.support.stages import assert_converges, assert_nothing_missing

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from pysync.demo.stage import Stage
+from pysync.lab.demo.stage import Stage
 from pysync.metastore.client import Metastore
 from pysync.queue import EventQueue
 from tests.support import table, wait_until

@@ -11,7 +11,7 @@ import pytest
 from hmsclient.genthrift.hive_metastore.ttypes import Database
 
 from pysync.control.client import ask
-from pysync.demo.stage import Stage
+from pysync.lab.demo.stage import Stage
 from pysync.metastore.client import Metastore
 from tests.support import table, wait_until
 from tests.support.stages import assert_converges, wait_until_compared

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from pysync.demo.stage import Stage
+from pysync.lab.demo.stage import Stage
 from tests.support.stages import assert_converges, assert_nothing_missing, ddl_stream
 
 KILLS = 20

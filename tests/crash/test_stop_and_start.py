@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from pysync.embedded.aws import EmbeddedAws
+from pysync.lab.aws import EmbeddedAws
 from pysync.model.event import Kind
 from pysync.model.wire import encode_event
 from pysync.queue import Entry, EventQueue

@@ -25,13 +25,13 @@ from urllib.parse import quote, unquote
 from hmsclient.genthrift.hive_metastore import ttypes as hive
 from pydantic import Field
 
+from pysync.lab.memory.columns import is_type
 from pysync.model.names import DEFAULT_PARTITION, TableName, partition_values
 from pysync.model.structs import filled
 from pysync.model.wire import decode, encode
 from pysync.targets.answers import Answer, answer
 from pysync.targets.base import Forbidden, MissingDatabase, OutcomeUnknown, Rejected, TargetKind, Unavailable
 from pysync.targets.hive import name_of
-from pysync.targets.memory.columns import is_type
 from pysync.targets.settings import TargetSettings
 from pysync.targets.store import Capability, Store, Written
 from pysync.targets.target import StoreTarget

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from pysync.embedded.aws import EmbeddedAws
+from pysync.lab.aws import EmbeddedAws
 from tests.support.corpus import Case, cases
 from tests.support.corpus.check import assert_case, assert_database_arrived
 from tests.support.corpus.run import Findings, Run

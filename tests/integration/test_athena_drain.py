@@ -12,7 +12,7 @@ from typing import Any
 
 import pytest
 
-from pysync.embedded.aws import EmbeddedAws
+from pysync.lab.aws import EmbeddedAws
 from pysync.model.event import Event
 from tests.bench.histories import History
 from tests.support import wait_until

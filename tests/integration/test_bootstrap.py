@@ -15,7 +15,7 @@ import pytest
 from hmsclient.genthrift.hive_metastore import ttypes as hive
 
 from pysync.crashpoints import VARIABLE
-from pysync.demo.stage import Stage
+from pysync.lab.demo.stage import Stage
 from pysync.metastore.client import Metastore
 from tests.support import new_database, partition, table, wait_until
 from tests.support.hanging import stopped

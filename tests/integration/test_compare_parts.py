@@ -11,8 +11,8 @@ import pytest
 from py4j.java_gateway import GatewayParameters, JavaGateway, launch_gateway
 from py4j.protocol import Py4JJavaError
 
-from pysync.embedded import java
-from pysync.embedded.aws import EmbeddedAws
+from pysync.lab import java
+from pysync.lab.aws import EmbeddedAws
 from tests.compare.driver import driver_jar
 from tests.compare.lake import throttled
 from tests.compare.tls import HOST, tls_front

@@ -18,9 +18,9 @@ from xml.etree import ElementTree
 import pytest
 
 from pysync.config import load_config
-from pysync.embedded import EmbeddedMetastore
-from pysync.embedded.aws import EmbeddedAws
 from pysync.hive_site import to_xml
+from pysync.lab import EmbeddedMetastore
+from pysync.lab.aws import EmbeddedAws
 from pysync.migration.agent import LISTENER
 from tests.support import docgroups, wait_until
 from tests.support.certificates import Authority

@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from pysync.demo.stage import Stage
+from pysync.lab.demo.stage import Stage
 from pysync.metastore.client import Metastore
 from tests.support import new_database, table, wait_until
 from tests.support.sidecars import pysync

@@ -8,7 +8,7 @@ from contextlib import closing
 import pytest
 from hmsclient.genthrift.hive_metastore import ttypes as hive
 
-from pysync.demo.stage import Stage
+from pysync.lab.demo.stage import Stage
 from pysync.metastore.client import Metastore
 from tests.support import new_database, partition, table, wait_until
 

@@ -12,9 +12,9 @@ import pytest
 from hmsclient.genthrift.hive_metastore import ttypes
 
 from pysync import hive_site
-from pysync.embedded import EmbeddedMetastore, archive, java
 from pysync.errors import PysyncError, UsageError
 from pysync.hive_site.document import parse
+from pysync.lab import EmbeddedMetastore, archive, java
 from pysync.metastore.client import Metastore
 from pysync.metastore.errors import MetastoreUnavailable
 from tests.conftest import Metastores
@@ -66,7 +66,7 @@ def test_on_disk_it_keeps_its_data_over_a_kill_and_a_restart(metastores: Metasto
 def test_a_second_start_is_refused_a_second_stop_is_not_and_a_hung_process_is_ended(
     metastores: Metastores, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("pysync.embedded.server._PATIENCE", 0.2)
+    monkeypatch.setattr("pysync.lab.server._PATIENCE", 0.2)
     server = metastores("a")
     pid = server.pid
     with pytest.raises(PysyncError, match="is already running"):
@@ -113,7 +113,7 @@ def test_a_port_in_use_is_refused(metastores: Metastores) -> None:
 PARENT = """
 import sys, threading, time
 from pathlib import Path
-from pysync.embedded import EmbeddedMetastore
+from pysync.lab import EmbeddedMetastore
 server = EmbeddedMetastore(Path(sys.argv[1]))
 starter = threading.Thread(target=server.start)
 starter.start()

@@ -18,7 +18,7 @@ import pyathena
 import pytest
 from pyathena.error import OperationalError
 
-from pysync.embedded.aws import EmbeddedAws
+from pysync.lab.aws import EmbeddedAws
 
 pytestmark = pytest.mark.athena
 

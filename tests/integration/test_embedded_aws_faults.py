@@ -17,8 +17,8 @@ import boto3
 import pytest
 from botocore.exceptions import ClientError, ConnectionClosedError
 
-from pysync.embedded.aws import EmbeddedAws
 from pysync.errors import PysyncError
+from pysync.lab.aws import EmbeddedAws
 from tests.support import process_is_gone, wait_until
 
 
@@ -198,7 +198,7 @@ def test_a_port_that_is_in_use_is_said(aws: EmbeddedAws, tmp_path: Path) -> None
 
 def test_it_ends_with_the_process_that_started_it(tmp_path: Path) -> None:
     program = (
-        "import pathlib, sys, time; from pysync.embedded.aws import EmbeddedAws; "
+        "import pathlib, sys, time; from pysync.lab.aws import EmbeddedAws; "
         "aws = EmbeddedAws(pathlib.Path(sys.argv[1]), athena=False).start(); print(aws.pid, flush=True); time.sleep(60)"
     )
     with subprocess.Popen([sys.executable, "-c", program, str(tmp_path)], stdout=subprocess.PIPE, text=True) as parent:

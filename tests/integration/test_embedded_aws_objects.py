@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 from botocore.exceptions import ClientError
 
-from pysync.embedded.aws import EmbeddedAws
+from pysync.lab.aws import EmbeddedAws
 
 pytestmark = pytest.mark.smoke
 

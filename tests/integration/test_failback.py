@@ -10,8 +10,8 @@ from typing import Any
 import pytest
 
 from pysync.config import load_config
-from pysync.demo.show import compare
-from pysync.embedded import EmbeddedMetastore
+from pysync.lab import EmbeddedMetastore
+from pysync.lab.demo.show import compare
 from pysync.metastore.client import Metastore
 from pysync.verify.compare import EQUAL, FOREIGN
 from tests.support.dumps import Ends, fill

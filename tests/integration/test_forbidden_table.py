@@ -8,8 +8,8 @@ from pathlib import Path
 import pytest
 from hmsclient.genthrift.hive_metastore import ttypes as hive
 
-from pysync.demo.stage import Stage
-from pysync.embedded import EmbeddedMetastore
+from pysync.lab import EmbeddedMetastore
+from pysync.lab.demo.stage import Stage
 from pysync.metastore.client import Metastore
 from tests.support import table, wait_until
 from tests.support.stages import assert_converges

@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from pysync.embedded.aws import EmbeddedAws
+from pysync.lab.aws import EmbeddedAws
 from pysync.model.event import Kind
 from pysync.views.presto import decoded
 from tests.support import table, wait_until

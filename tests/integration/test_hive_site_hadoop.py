@@ -6,9 +6,9 @@ import subprocess
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
-from pysync.embedded import java
 from pysync.hive_site.document import parse
 from pysync.hive_site.merge import merge, unmerge
+from pysync.lab import java
 from tests.support.hive_sites import FORMS
 
 LISTENER = "org.pysync.listener.SidecarListener"

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from pysync.embedded import EmbeddedMetastore
+from pysync.lab import EmbeddedMetastore
 from pysync.metastore.client import Metastore
 from pysync.model.iceberg import pointer
 from pysync.model.names import TableName

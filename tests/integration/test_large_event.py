@@ -11,8 +11,8 @@ from typing import Any
 import pytest
 from hmsclient.genthrift.hive_metastore import ttypes as hive
 
-from pysync.demo.stage import Stage
-from pysync.embedded import EmbeddedMetastore
+from pysync.lab import EmbeddedMetastore
+from pysync.lab.demo.stage import Stage
 from pysync.metastore.client import Metastore
 from pysync.model.event import Event, Kind
 from pysync.model.wire import encode, encode_event

@@ -11,8 +11,8 @@ from pathlib import Path
 import pytest
 from hmsclient.genthrift.hive_metastore import ttypes as hive
 
-from pysync.embedded import EmbeddedMetastore, free_port
 from pysync.install import listener_jar
+from pysync.lab import EmbeddedMetastore, free_port
 from pysync.metastore.client import Metastore
 from tests.support import wait_until
 from tests.support.callers import TOKEN

@@ -11,7 +11,7 @@ from contextlib import contextmanager, suppress
 import pytest
 from hmsclient.genthrift.hive_metastore import ttypes
 
-from pysync.embedded import EmbeddedMetastore
+from pysync.lab import EmbeddedMetastore
 from pysync.metastore.access import MetastoreAccess
 from pysync.metastore.client import Metastore
 from pysync.metastore.errors import (

@@ -7,7 +7,7 @@ from contextlib import ExitStack, closing
 
 import pytest
 
-from pysync.embedded import EmbeddedMetastore
+from pysync.lab import EmbeddedMetastore
 from pysync.metastore.access import MetastoreAccess
 from pysync.metastore.client import Metastore
 from pysync.metastore.errors import MetastoreCallFailed, MetastoreUnavailable

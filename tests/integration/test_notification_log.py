@@ -20,7 +20,7 @@ from pysync.capture.notifications import (
     reaches,
     touched,
 )
-from pysync.embedded import EmbeddedMetastore
+from pysync.lab import EmbeddedMetastore
 from pysync.metastore.client import Metastore
 from pysync.metastore.errors import MetastoreUnavailable
 from pysync.model.change import Change, decode_change

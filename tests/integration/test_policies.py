@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from pysync.demo.stage import Stage
+from pysync.lab.demo.stage import Stage
 from pysync.metastore.client import Metastore
 from tests.integration.test_rename_patterns import drift
 from tests.integration.test_rename_scope import move

@@ -14,8 +14,8 @@ from typing import Any
 import pytest
 
 from pysync.control.client import ask
-from pysync.demo.stage import Stage
 from pysync.errors import UsageError
+from pysync.lab.demo.stage import Stage
 from pysync.metastore.client import Metastore
 from tests.support import new_database, table, wait_until
 from tests.support.drains import create_database

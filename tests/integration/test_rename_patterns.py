@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from pysync.demo.stage import Stage
+from pysync.lab.demo.stage import Stage
 from pysync.metastore.client import Metastore
 from tests.integration.test_rename_scope import move
 from tests.integration.test_scope import days, held, make, write

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from pysync.demo.stage import Stage
+from pysync.lab.demo.stage import Stage
 from pysync.metastore.client import Metastore
 from tests.support import new_database, partition, table, wait_until
 

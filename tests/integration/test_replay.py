@@ -13,7 +13,7 @@ from typing import Any
 import pytest
 
 from pysync.crashpoints import VARIABLE
-from pysync.demo.stage import Stage
+from pysync.lab.demo.stage import Stage
 from pysync.metastore.client import Metastore
 from tests.support import new_database, partition, table, wait_until
 from tests.support.sidecars import assert_one_line, command, pysync

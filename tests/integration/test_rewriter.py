@@ -11,8 +11,8 @@ from urllib.parse import unquote, urlsplit
 import pytest
 from hmsclient.genthrift.hive_metastore import ttypes as hive
 
-from pysync.demo.rows import rows_at
-from pysync.demo.stage import Stage
+from pysync.lab.demo.rows import rows_at
+from pysync.lab.demo.stage import Stage
 from pysync.metastore.client import Metastore
 from tests.support import new_database, partition, table, wait_until
 from tests.support.sidecars import assert_one_line, pysync

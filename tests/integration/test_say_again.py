@@ -6,7 +6,7 @@ from concurrent.futures import ThreadPoolExecutor
 from contextlib import closing
 from pathlib import Path
 
-from pysync.embedded import EmbeddedMetastore
+from pysync.lab import EmbeddedMetastore
 from pysync.metastore.client import Metastore
 from pysync.model.again import PLACE, Again
 from pysync.model.mark import Mark

@@ -24,9 +24,9 @@ from hmsclient.genthrift.hive_metastore import ttypes as hive
 from pysync.capture import connections
 from pysync.capture.handshake import ListenerSide
 from pysync.capture.sealed import SealedInput, Sealer
-from pysync.demo.stage import Stage
-from pysync.embedded import EmbeddedMetastore, free_port
 from pysync.install import listener_jar
+from pysync.lab import EmbeddedMetastore, free_port
+from pysync.lab.demo.stage import Stage
 from pysync.metastore.client import Metastore
 from pysync.model.wire import encode_event
 from tests.integration.test_bridge import Stand

@@ -15,9 +15,9 @@ import pytest
 from hmsclient.genthrift.hive_metastore import ttypes as hive
 from pyspark import SparkContext
 
-from pysync.demo.rows import rows_at
-from pysync.demo.stage import Stage
-from pysync.embedded import EmbeddedMetastore
+from pysync.lab import EmbeddedMetastore
+from pysync.lab.demo.rows import rows_at
+from pysync.lab.demo.stage import Stage
 from pysync.model.names import TableName
 from pysync.targets.base import Outcome, OutcomeUnknown, Rejected, Unavailable
 from pysync.targets.spark import SparkSettings, spark_target

@@ -13,8 +13,8 @@ from typing import Any
 
 import pytest
 
-from pysync.embedded import EmbeddedMetastore
 from pysync.errors import PysyncError
+from pysync.lab import EmbeddedMetastore
 from pysync.metastore.client import Metastore
 from pysync.model.mark import Mark
 from pysync.model.names import TableName

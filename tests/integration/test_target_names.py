@@ -10,7 +10,7 @@ from contextlib import closing
 import pytest
 
 from pysync.control.client import ask
-from pysync.demo.stage import Stage
+from pysync.lab.demo.stage import Stage
 from pysync.metastore.client import Metastore
 from tests.support import new_database, table, wait_until
 from tests.support.sidecars import FaultyPlace, assert_one_line, pysync, sidecar

@@ -13,7 +13,7 @@ from typing import Any
 
 import pytest
 
-from pysync.demo.stage import Stage
+from pysync.lab.demo.stage import Stage
 from pysync.metastore.client import Metastore
 from tests.integration.test_verify import DAYS, Ends, add, alter, create, fill, setting
 from tests.support import partition

@@ -10,7 +10,7 @@ from collections.abc import Callable, Mapping
 from contextlib import suppress
 from pathlib import Path
 
-from pysync.embedded import free_port, java
+from pysync.lab import free_port, java
 from tests.listener.stand import DEADLINE, ROOT, SPOOL_HEADER, TOKEN, Bridge, Event, records
 from tests.support import wait_until
 from tests.support.hanging import hang

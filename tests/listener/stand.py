@@ -23,7 +23,7 @@ from thrift.Thrift import TType
 from thrift.transport.TTransport import TMemoryBuffer
 
 from pysync.capture.connections import Door, Server
-from pysync.embedded import EmbeddedMetastore, free_port
+from pysync.lab import EmbeddedMetastore, free_port
 from pysync.metastore.client import Metastore
 from tests.support import wait_until
 

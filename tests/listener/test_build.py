@@ -13,7 +13,7 @@ from pathlib import Path
 
 import pytest
 
-from pysync.embedded import java
+from pysync.lab import java
 from tests.listener.stand import BUILD, ROOT
 from tests.support.listener_java import build
 

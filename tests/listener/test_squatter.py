@@ -13,7 +13,7 @@ from pathlib import Path
 
 import pytest
 
-from pysync.embedded import free_port
+from pysync.lab import free_port
 from tests.listener.driver import Place
 from tests.listener.stand import TOKEN, database_in
 from tests.support import wait_until

@@ -9,8 +9,8 @@ from typing import Any
 from hmsclient.genthrift.hive_metastore import ttypes as hive
 from thrift.Thrift import TException
 
+from pysync.lab.memory import MemoryMetastore
 from pysync.model.names import TableName, partition_name
-from pysync.targets.memory import MemoryMetastore
 from tests.support import partition, table
 
 DATABASES = ("a", "b")

@@ -7,7 +7,7 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import TypeVar
 
-from pysync.targets.memory import MemoryMetastore, Store
+from pysync.lab.memory import MemoryMetastore, Store
 from pysync.targets.settings import TargetSettings
 from tests.simulation.clients import Client
 from tests.simulation.clock import Clock

@@ -6,8 +6,8 @@ from copy import copy
 from dataclasses import dataclass
 
 from pysync.dump.manifest import Manifest
+from pysync.lab.memory import MemoryMetastore, Store
 from pysync.metastore.client import Metastore
-from pysync.targets.memory import MemoryMetastore, Store
 
 
 @dataclass(frozen=True, slots=True)

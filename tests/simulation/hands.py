@@ -11,9 +11,9 @@ from hmsclient.genthrift.hive_metastore import ttypes as hive
 
 from pysync.jobs.load_guard import Survey
 from pysync.jobs.loading import older
+from pysync.lab.memory import MemoryMetastore, MemoryTarget
 from pysync.replay.translate import Translator
 from pysync.resync.refreshes import Refreshes, everything
-from pysync.targets.memory import MemoryMetastore, MemoryTarget
 from tests.simulation.clients import DATABASES, TABLES
 from tests.simulation.cluster import Cluster
 from tests.simulation.dumps import Dumped

@@ -7,10 +7,10 @@ from dataclasses import dataclass
 from functools import partial
 from typing import Any, TypeVar
 
+from pysync.lab.memory import MemoryMetastore, Store
 from pysync.metastore.errors import MetastoreCallFailed, MetastoreUnavailable
 from pysync.targets.hms import HmsStore
 from pysync.targets.hms.connections import Connections
-from pysync.targets.memory import MemoryMetastore, Store
 from pysync.targets.settings import TargetSettings
 from pysync.targets.target import StoreTarget
 

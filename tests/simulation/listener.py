@@ -11,9 +11,9 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Protocol
 
+from pysync.lab.memory import Told
 from pysync.model.event import Event
 from pysync.model.wire import encode, encode_event
-from pysync.targets.memory import Told
 
 TOGETHER = 256
 """Events in one call, at most."""

@@ -11,12 +11,12 @@ from typing import Any
 from pysync.capture.bridge import Reception
 from pysync.capture.gaps import GapWatch
 from pysync.capture.overlaps import Overlaps
+from pysync.lab.memory import Store
 from pysync.queue import EventQueue, Gap
 from pysync.replay.translate import Translator
 from pysync.resync.healing import Healer
 from pysync.resync.refreshes import Refreshes
 from pysync.resync.rescoping import Rescoper, compare_scope
-from pysync.targets.memory import Store
 from pysync.targets.settings import TargetSettings
 from tests.simulation.clock import Clock
 from tests.simulation.dumps import Dumped

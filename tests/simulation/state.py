@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
+from pysync.lab.memory import Store
 from pysync.model.definition import definition
-from pysync.targets.memory import Store
 
 State = dict[str, dict[str, Any]]
 

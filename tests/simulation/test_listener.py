@@ -8,9 +8,9 @@ import json
 import pytest
 from hmsclient.genthrift.hive_metastore import ttypes as hive
 
+from pysync.lab.memory import Told
 from pysync.model.event import Kind
 from pysync.model.wire import decode, decode_event
-from pysync.targets.memory import Told
 from tests.simulation.listener import Listener, Unanswered
 from tests.simulation.listener_cases import Case, Seen, cases
 

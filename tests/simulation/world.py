@@ -9,8 +9,8 @@ from pathlib import Path
 from typing import Any
 
 from pysync.errors import PysyncError
+from pysync.lab.faulty import FaultySettings
 from pysync.queue import EventQueue
-from pysync.targets.faulty import FaultySettings
 from pysync.targets.settings import TargetSettings
 from tests.simulation import rounds
 from tests.simulation.clock import Clock

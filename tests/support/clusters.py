@@ -9,8 +9,8 @@ from pathlib import Path
 from typing import Any
 
 from pysync.config import Config, load_config
-from pysync.embedded import EmbeddedMetastore, free_port
 from pysync.install import listener_jar, listener_settings
+from pysync.lab import EmbeddedMetastore, free_port
 from pysync.metastore.client import Metastore
 from pysync.model.definition import definition
 from pysync.sidecar.sidecar import Sidecar

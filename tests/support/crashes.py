@@ -8,8 +8,8 @@ import signal
 import pytest
 
 from pysync.crashpoints import VARIABLE
-from pysync.demo.stage import Stage
 from pysync.errors import PysyncError
+from pysync.lab.demo.stage import Stage
 from tests.support import wait_until
 
 PATIENCE_SECONDS = 120.0

@@ -16,8 +16,8 @@ from typing import Any
 from hmsclient.genthrift.hive_metastore import ttypes as hive
 
 from pysync.control.client import ask
-from pysync.demo.stage import Stage
-from pysync.embedded import free_port
+from pysync.lab import free_port
+from pysync.lab.demo.stage import Stage
 from pysync.metastore.client import Metastore
 from pysync.queue import EventQueue
 from pysync.token import write_token

@@ -14,8 +14,8 @@ from typing import Any
 from hmsclient.genthrift.hive_metastore import ttypes as hive
 
 from pysync.config import Config, load_config
-from pysync.demo.show import compare
-from pysync.embedded import EmbeddedMetastore
+from pysync.lab import EmbeddedMetastore
+from pysync.lab.demo.show import compare
 from pysync.metastore.client import Metastore
 from pysync.verify.compare import EQUAL
 from tests.support import partition, table

@@ -12,9 +12,9 @@ from typing import Any
 
 from pysync.config import load_config
 from pysync.control.client import ask
-from pysync.embedded import EmbeddedMetastore, free_port
 from pysync.errors import PysyncError
 from pysync.install import listener_jar, listener_settings
+from pysync.lab import EmbeddedMetastore, free_port
 from pysync.metastore.client import Metastore
 from pysync.model.definition import definition
 from pysync.model.definition import differences as definition_differences

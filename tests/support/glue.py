@@ -14,8 +14,8 @@ from typing import Any
 import botocore.session
 from botocore.exceptions import ClientError, ConnectionClosedError
 
-from pysync.embedded.aws.glue import Glue
-from pysync.embedded.aws.refusal import Refusal
+from pysync.lab.aws.glue import Glue
+from pysync.lab.aws.refusal import Refusal
 from pysync.targets.aws.session import provide
 from pysync.targets.glue import GlueSettings, GlueStore, glue_target
 from pysync.targets.target import StoreTarget

@@ -10,8 +10,8 @@ import subprocess
 import sys
 from pathlib import Path
 
-from pysync.demo.spark import spark_session
-from pysync.demo.stage import Stage
+from pysync.lab.demo.spark import spark_session
+from pysync.lab.demo.stage import Stage
 
 _LONGEST_SECONDS = 240
 

@@ -8,10 +8,10 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
-from pysync.demo.show import compare
-from pysync.demo.stage import Stage
-from pysync.embedded import EmbeddedMetastore
 from pysync.errors import PysyncError
+from pysync.lab import EmbeddedMetastore
+from pysync.lab.demo.show import compare
+from pysync.lab.demo.stage import Stage
 from pysync.verify.compare import DIFFERENT, EQUAL, Compared
 from tests.support import wait_until
 from tests.support.ddl import DdlClient

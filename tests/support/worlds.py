@@ -12,6 +12,8 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import Any
 
+from pysync.lab.faulty import FaultySettings
+from pysync.lab.memory import MemoryMetastore, MemoryTarget, Store, Told
 from pysync.model.definition import definition
 from pysync.model.event import USER, Event
 from pysync.model.mark import Writer
@@ -29,8 +31,6 @@ from pysync.replay.refresh import Refresher
 from pysync.replay.translate import Translator
 from pysync.replay.unfinished import Unfinished
 from pysync.replay.visible import Visible, same_clock
-from pysync.targets.faulty import FaultySettings
-from pysync.targets.memory import MemoryMetastore, MemoryTarget, Store, Told
 
 
 class Clock:

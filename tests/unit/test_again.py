@@ -8,6 +8,8 @@ from typing import Any
 import pytest
 from hmsclient.genthrift.hive_metastore import ttypes as hive
 
+from pysync.lab.memory import MemoryMetastore
+from pysync.lab.memory.store import Store
 from pysync.metastore.client import Metastore
 from pysync.model.again import Again, again_of, is_word, says_again
 from pysync.model.change import decode_change
@@ -15,8 +17,6 @@ from pysync.model.event import Event, Kind
 from pysync.model.wire import UnreadableEvent, encode, encode_event
 from pysync.replay.translate import Translator
 from pysync.targets.hms import HmsSettings
-from pysync.targets.memory import MemoryMetastore
-from pysync.targets.memory.store import Store
 
 SAID = Again("shop", "items", home="east", path=("north", "east"))
 

@@ -7,13 +7,13 @@ from typing import Any
 import pytest
 from hmsclient.genthrift.hive_metastore import ttypes as hive
 
+from pysync.lab.faulty import FaultySettings
+from pysync.lab.memory import MemoryTarget, Store
 from pysync.model.mark import Mark
 from pysync.model.names import TableName
 from pysync.model.operation import Operation, PutDatabase, PutPartitions, PutTable
 from pysync.targets.base import Outcome, Rejected
-from pysync.targets.faulty import FaultySettings
 from pysync.targets.hms.store import HmsStore
-from pysync.targets.memory import MemoryTarget, Store
 from pysync.targets.store import Refused, Written
 from tests.support import partition, table
 

@@ -14,10 +14,10 @@ from pysync.config import load_config, load_partial
 from pysync.errors import PysyncError, UsageError
 from pysync.health import problems
 from pysync.jobs import check
+from pysync.lab.faulty import FaultySettings
 from pysync.queue import EventQueue
 from pysync.resync.rescoping import compare_scope, kept_scope
 from pysync.sidecar.status import _gap
-from pysync.targets.faulty import FaultySettings
 from pysync.web.views.overview import state_of
 from pysync.web.views.tones import IDLE, of_target
 from tests.support.drains import create, create_database

@@ -14,6 +14,7 @@ from pydantic import BaseModel
 from pysync.cli.app import app
 from pysync.cli.commands import SECTIONS
 from pysync.config import load_config
+from pysync.lab.faulty import Fault
 from pysync.metastore.settings import KerberosSettings, LoginSettings, TlsSettings
 from pysync.sections import (
     BridgeConfig,
@@ -27,7 +28,6 @@ from pysync.sections import (
     WebConfig,
 )
 from pysync.targets.aws.settings import AssumeRole
-from pysync.targets.faulty import Fault
 from pysync.targets.hms import HmsSettings
 from pysync.targets.kinds import GROUP
 from pysync.targets.settings import CopySettings, TargetSettings

@@ -10,6 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from pysync.lab.faulty import FaultySettings
 from pysync.model.again import Again
 from pysync.model.event import Kind
 from pysync.model.mark import Writer
@@ -19,7 +20,6 @@ from pysync.replay import draft as draft_module
 from pysync.replay.blocks import Blocks
 from pysync.replay.draft import Draft, draft
 from pysync.replay.translate import Translator
-from pysync.targets.faulty import FaultySettings
 from tests.support.drains import create, rename
 from tests.support.events import create_table, event, one_of_each_kind, settings
 

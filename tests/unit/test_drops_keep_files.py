@@ -8,6 +8,9 @@ from typing import Any
 import pytest
 from structlog.testing import capture_logs
 
+from pysync.lab.faulty import FaultySettings
+from pysync.lab.memory import MemoryTarget, Store
+from pysync.lab.memory.store import Told
 from pysync.model.event import Kind
 from pysync.model.mark import Mark
 from pysync.model.names import TableName
@@ -21,9 +24,6 @@ from pysync.model.operation import (
     PutTable,
 )
 from pysync.targets.base import Outcome
-from pysync.targets.faulty import FaultySettings
-from pysync.targets.memory import MemoryTarget, Store
-from pysync.targets.memory.store import Told
 from tests.support import partition, table
 from tests.support.events import database
 

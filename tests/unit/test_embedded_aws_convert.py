@@ -7,8 +7,8 @@ from typing import Any
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pysync.embedded.aws import convert
-from pysync.embedded.aws.mirror import _changed
+from pysync.lab.aws import convert
+from pysync.lab.aws.mirror import _changed
 from pysync.model.wire import decode, encode
 
 NAMES = st.text(min_size=1, max_size=8)

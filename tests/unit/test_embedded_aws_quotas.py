@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import pytest
 
-from pysync.embedded.aws.athena import Athena
-from pysync.embedded.aws.faults import Faults
-from pysync.embedded.aws.quotas import ACTIVE_DDL, CALLS, Quotas, Rate
-from pysync.embedded.aws.refusal import Refusal
+from pysync.lab.aws.athena import Athena
+from pysync.lab.aws.faults import Faults
+from pysync.lab.aws.quotas import ACTIVE_DDL, CALLS, Quotas, Rate
+from pysync.lab.aws.refusal import Refusal
 
 
 def taken(quotas: Quotas, operation: str, count: int) -> int:

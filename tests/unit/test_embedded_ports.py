@@ -7,8 +7,8 @@ import threading
 
 import pytest
 
-from pysync.embedded import ports
 from pysync.errors import PysyncError
+from pysync.lab import ports
 
 
 @pytest.fixture

@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from pysync.embedded.aws import EmbeddedAws
+from pysync.lab.aws import EmbeddedAws
 from pysync.model.names import TableName
 from pysync.targets.aws.session import ATTEMPTS
 from pysync.targets.base import Outcome, OutcomeUnknown, Target, Unavailable

@@ -10,11 +10,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from pysync.lab.faulty import FaultySettings
 from pysync.model.event import VISITED, Kind
 from pysync.model.home import Stance, Whose, home_of, since, stance
 from pysync.model.mark import Mark
 from pysync.replay.homes import Homes, Told
-from pysync.targets.faulty import FaultySettings
 from tests.support import partition, table
 from tests.support.events import change, database, settings
 

@@ -8,6 +8,7 @@ import uuid
 import pytest
 from pydantic import ValidationError
 
+from pysync.lab.faulty import KIND, FaultySettings
 from pysync.model.event import Kind
 from pysync.model.mark import Mark
 from pysync.model.names import TableName
@@ -25,7 +26,6 @@ from pysync.model.operation import (
     RenameTable,
 )
 from pysync.targets.base import Missing, Outcome, OutcomeUnknown, Rejected, Unavailable
-from pysync.targets.faulty import KIND, FaultySettings
 from pysync.targets.kinds import target_kind
 from tests.support import partition, table
 from tests.support.events import database, one_of_each_kind

@@ -14,6 +14,7 @@ from hypothesis import strategies as st
 from pydantic import ValidationError
 
 from pysync.errors import PysyncError
+from pysync.lab.faulty import FaultySettings
 from pysync.model.event import Kind
 from pysync.model.mark import Mark
 from pysync.model.names import TableName
@@ -22,7 +23,6 @@ from pysync.replay.scope import scope_of
 from pysync.sidecar import trash as trash_module
 from pysync.sidecar.trash import Sweeper, Trash
 from pysync.targets.apply.trash import _name
-from pysync.targets.faulty import FaultySettings
 from pysync.targets.glue.settings import GlueSettings
 from pysync.targets.hms import HmsSettings
 from pysync.worker import Finished

@@ -10,6 +10,8 @@ from typing import Any
 import pytest
 from hmsclient.genthrift.hive_metastore import ttypes as hive
 
+from pysync.lab.faulty import FaultySettings
+from pysync.lab.memory import MemoryMetastore, MemoryTarget, Store
 from pysync.model.mark import Mark, Writer
 from pysync.model.names import TableName
 from pysync.model.operation import DropTable, Operation, PutPartitions, Refresh
@@ -25,8 +27,6 @@ from pysync.replay.translate import Translator
 from pysync.replay.unfinished import Unfinished
 from pysync.replay.visible import Visible, same_clock
 from pysync.targets.base import Outcome, Unavailable
-from pysync.targets.faulty import FaultySettings
-from pysync.targets.memory import MemoryMetastore, MemoryTarget, Store
 from tests.support import partition, table
 from tests.support.worlds import Clock, Cluster
 

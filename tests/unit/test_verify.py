@@ -13,6 +13,7 @@ import pytest
 from hmsclient.genthrift.hive_metastore import ttypes as hive
 
 from pysync.errors import PysyncError, UsageError
+from pysync.lab.faulty import KIND, FaultySettings
 from pysync.metastore.client import PARTITIONS_PER_CALL
 from pysync.metastore.errors import MetastoreUnavailable
 from pysync.model.mark import Mark
@@ -21,7 +22,6 @@ from pysync.model.operation import DropTable, PutDatabase, PutFunction, PutParti
 from pysync.replay.mapping import NameMapping
 from pysync.sidecar.verifying import persisting
 from pysync.targets.base import Rejected, Unavailable
-from pysync.targets.faulty import KIND, FaultySettings
 from pysync.verify import pool
 from pysync.verify.compare import DIFFERENT, EQUAL, EXTRA, FOREIGN, MISSING, Compared, Comparison, Selection
 from pysync.verify.partitions import FEW

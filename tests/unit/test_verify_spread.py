@@ -17,12 +17,12 @@ from pysync.jobs import executor as spread_task
 from pysync.jobs import verifying_on_spark as spreading
 from pysync.jobs.executor import Answer, ItemText, Job, Work, look
 from pysync.jobs.verifying_on_spark import Spread, _explained, _wish
+from pysync.lab.faulty import KIND
 from pysync.metastore.errors import MetastoreUnavailable
 from pysync.model.names import TableName
 from pysync.model.operation import DropPartitions, DropTable
 from pysync.sections import SourceConfig, SparkConfig
 from pysync.targets.base import Unavailable
-from pysync.targets.faulty import KIND
 from pysync.targets.settings import CopySettings, TargetSettings
 from pysync.verify import pool
 from pysync.verify.comparator import DatabaseItem, ExtraDatabaseItem, TableItem

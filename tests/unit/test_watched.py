@@ -14,6 +14,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from pysync.journal.masking import LONGEST_REASON, LONGEST_VALUE, MOST_FIELDS, reason_of, told
+from pysync.lab.faulty import FaultySettings
+from pysync.lab.memory.store import Store
+from pysync.lab.memory.target import MemoryTarget
 from pysync.masking import masked
 from pysync.model.difference import Difference
 from pysync.model.mark import Mark
@@ -33,9 +36,6 @@ from pysync.model.operation import (
 )
 from pysync.targets import store as base
 from pysync.targets.base import Outcome
-from pysync.targets.faulty import FaultySettings
-from pysync.targets.memory.store import Store
-from pysync.targets.memory.target import MemoryTarget
 from pysync.targets.watched import MOST, Changes, _Watched
 from tests.support import partition, table
 from tests.support.events import database

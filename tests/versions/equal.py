@@ -9,8 +9,8 @@ from typing import Any
 
 from hmsclient.genthrift.hive_metastore import ttypes as hive
 
-from pysync.demo.show import compare
-from pysync.demo.stage import Stage
+from pysync.lab.demo.show import compare
+from pysync.lab.demo.stage import Stage
 from pysync.metastore.client import Metastore
 from pysync.metastore.errors import MetastoreUnsupported
 from pysync.model import idl

@@ -14,8 +14,8 @@ from types import TracebackType
 from typing import Any
 
 from pysync import hive_site
-from pysync.embedded import EmbeddedMetastore
-from pysync.embedded.process import BoundProcess
+from pysync.lab import EmbeddedMetastore
+from pysync.lab.process import BoundProcess
 from pysync.metastore.settings import KerberosSettings
 from tests.support import wait_until
 from tests.support.sidecars import unused_port

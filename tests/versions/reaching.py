@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from pysync.embedded import EmbeddedMetastore
+from pysync.lab import EmbeddedMetastore
 from pysync.metastore.access import MetastoreAccess, Where
 from pysync.metastore.client import Metastore
 from pysync.metastore.errors import MetastoreError, MetastoreUnavailable

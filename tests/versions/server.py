@@ -9,8 +9,8 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-from pysync.embedded import EmbeddedMetastore
-from pysync.embedded.server import HOST
+from pysync.lab import EmbeddedMetastore
+from pysync.lab.server import HOST
 from pysync.metastore.access import MetastoreAccess
 from pysync.metastore.addresses import DEFAULT_PORT, MetastoreUri
 from pysync.metastore.settings import LoginSettings

@@ -14,7 +14,7 @@ import pytest
 from hmsclient.genthrift.hive_metastore import ttypes as hive
 from thrift.Thrift import TType
 
-from pysync.demo.stage import Stage
+from pysync.lab.demo.stage import Stage
 from pysync.metastore.client import CAPABILITIES, Metastore
 from pysync.model import idl
 from pysync.model.definition import definition

@@ -18,8 +18,8 @@ from pyspark import SparkContext
 from pysync.copy.copier import Copier
 from pysync.copy.requests import Pair
 from pysync.copy.spark import SparkWorkers
-from pysync.embedded.aws.server import EmbeddedAws
 from pysync.install import listener_jar
+from pysync.lab.aws.server import EmbeddedAws
 from pysync.targets.base import Rejected, Unavailable
 from pysync.targets.settings import CopySettings
 from tests.support import wait_until

@@ -12,7 +12,7 @@ import pytest
 from cryptography.hazmat.primitives import hashes
 from cryptography.hazmat.primitives.asymmetric import padding, rsa
 
-from pysync.embedded import EmbeddedMetastore
+from pysync.lab import EmbeddedMetastore
 from pysync.metastore.client import Metastore
 from pysync.metastore.settings import LoginSettings, TlsSettings
 from pysync.targets.hms import hms_target

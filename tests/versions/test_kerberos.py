@@ -15,8 +15,8 @@ from typing import Any
 
 import pytest
 
-from pysync.demo.stage import Stage
-from pysync.embedded import EmbeddedMetastore
+from pysync.lab import EmbeddedMetastore
+from pysync.lab.demo.stage import Stage
 from pysync.metastore.access import MetastoreAccess
 from pysync.metastore.channel import SocketChannel
 from pysync.metastore.client import Metastore

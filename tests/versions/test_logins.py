@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from pysync.embedded import EmbeddedMetastore
+from pysync.lab import EmbeddedMetastore
 from pysync.metastore.settings import LoginSettings
 from pysync.targets.base import Outcome, Unavailable
 from pysync.targets.hms import hms_target

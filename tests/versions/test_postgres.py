@@ -12,8 +12,8 @@ from typing import Any
 
 import pytest
 
-from pysync.demo.stage import Stage
-from pysync.embedded import EmbeddedMetastore
+from pysync.lab import EmbeddedMetastore
+from pysync.lab.demo.stage import Stage
 from pysync.metastore.client import Metastore
 from tests.versions.body import Body, version_of
 from tests.versions.conftest import Report, Row

@@ -14,7 +14,7 @@ from typing import Any
 import pytest
 
 from pysync.control.client import ask
-from pysync.demo.stage import Stage
+from pysync.lab.demo.stage import Stage
 from pysync.metastore.client import Metastore
 from pysync.model.names import TableName
 from tests.support import new_database, partition, table, wait_until

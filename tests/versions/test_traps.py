@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 from hmsclient.genthrift.hive_metastore import ttypes as hive
 
-from pysync.embedded import EmbeddedMetastore
+from pysync.lab import EmbeddedMetastore
 from pysync.metastore.client import Metastore
 from pysync.metastore.errors import MetastoreUnsupported
 from pysync.model import idl

@@ -12,8 +12,8 @@ from pathlib import Path
 from types import TracebackType
 from typing import Any
 
-from pysync.embedded import free_port
-from pysync.embedded.process import BoundProcess, tail
+from pysync.lab import free_port
+from pysync.lab.process import BoundProcess, tail
 from tests.views.bring import find_java
 
 CATALOG = "awsdatacatalog"

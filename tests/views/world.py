@@ -15,8 +15,8 @@ from unittest.mock import patch
 from hmsclient.genthrift.hive_metastore import ttypes as hive
 from pyspark.sql import SparkSession
 
-from pysync.embedded.aws import EmbeddedAws
-from pysync.embedded.aws.hive import Hive, Refused
+from pysync.lab.aws import EmbeddedAws
+from pysync.lab.aws.hive import Hive, Refused
 from pysync.model.names import TableName
 from pysync.targets.glue import GlueSettings, GlueStore
 from pysync.views.presto import is_presto

@@ -8,8 +8,8 @@ import time
 from pathlib import Path
 from types import TracebackType
 
-from pysync.embedded.java import find_java
-from pysync.embedded.process import BoundProcess, tail
+from pysync.lab.java import find_java
+from pysync.lab.process import BoundProcess, tail
 from tests.versions.hadoop.jars import HadoopJars
 
 _MAIN = "org.apache.hadoop.test.MiniDFSClusterManager"

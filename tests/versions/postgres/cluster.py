@@ -18,8 +18,8 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from pysync import hive_site
-from pysync.embedded import free_port
-from pysync.embedded.server import HOST
+from pysync.lab import free_port
+from pysync.lab.server import HOST
 from tests.support import wait_until
 from tests.versions.releases import CACHE, Release, run_maven, run_schema_tool
 
