@@ -25,7 +25,7 @@ from urllib.parse import quote, unquote
 from hmsclient.genthrift.hive_metastore import ttypes as hive
 from pydantic import Field
 
-from pysync.lab.memory.columns import is_type
+from pysync.lab.memory.objects import is_type
 from pysync.model.names import DEFAULT_PARTITION, TableName, partition_values
 from pysync.model.structs import filled
 from pysync.model.wire import decode, encode

@@ -14,7 +14,7 @@ from hmsclient.genthrift.hive_metastore import ttypes
 from pysync import hive_site
 from pysync.errors import PysyncError, UsageError
 from pysync.hive_site.document import parse
-from pysync.lab import EmbeddedMetastore, archive, java
+from pysync.lab import EmbeddedMetastore, archive, metastore
 from pysync.metastore.client import Metastore
 from pysync.metastore.errors import MetastoreUnavailable
 from tests.conftest import Metastores
@@ -66,7 +66,7 @@ def test_on_disk_it_keeps_its_data_over_a_kill_and_a_restart(metastores: Metasto
 def test_a_second_start_is_refused_a_second_stop_is_not_and_a_hung_process_is_ended(
     metastores: Metastores, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("pysync.lab.server._PATIENCE", 0.2)
+    monkeypatch.setattr("pysync.lab.metastore._PATIENCE", 0.2)
     server = metastores("a")
     pid = server.pid
     with pytest.raises(PysyncError, match="is already running"):
@@ -136,7 +136,7 @@ def test_dies_with_its_parent_but_not_with_the_thread_that_started_it(tmp_path: 
 
 
 def test_the_launcher_does_not_start_an_orphan() -> None:
-    launcher = Path(java.__file__).with_name("bound_exec.py")
+    launcher = Path(metastore.__file__).with_name("bound_exec.py")
     not_our_pid = os.getppid()
     command = [sys.executable, "-I", "-S", str(launcher), str(not_our_pid), "/bin/echo", "started"]
     done = subprocess.run(command, capture_output=True, text=True, check=False)
@@ -147,11 +147,11 @@ def test_the_launcher_does_not_start_an_orphan() -> None:
 @pytest.fixture
 def made(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """A class archive: that of the environment, where `make test` has made one."""
-    if not java.class_archive().exists():
-        monkeypatch.setattr(java, "class_archive", lambda: tmp_path / "share" / "metastore.jsa")
+    if not metastore.class_archive().exists():
+        monkeypatch.setattr(metastore, "class_archive", lambda: tmp_path / "share" / "metastore.jsa")
         assert archive.make().exists()
         assert len(list((tmp_path / "share").iterdir())) == 1, "what it was made with is left behind"
-    return java.class_archive()
+    return metastore.class_archive()
 
 
 def test_classes_come_from_the_archive(made: Path, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
@@ -168,9 +168,9 @@ def test_classes_come_from_the_archive(made: Path, monkeypatch: pytest.MonkeyPat
 def test_an_archive_that_is_none_keeps_nobody_from_starting(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     damaged = tmp_path / "metastore.jsa"
     damaged.write_bytes(b"no archive" * 1000)
-    monkeypatch.setattr(java, "class_archive", lambda: damaged)
-    with EmbeddedMetastore(tmp_path / "a") as server, Metastore(server.uri) as metastore:
-        assert metastore.databases() == ["default"]
+    monkeypatch.setattr(metastore, "class_archive", lambda: damaged)
+    with EmbeddedMetastore(tmp_path / "a") as server, Metastore(server.uri) as client:
+        assert client.databases() == ["default"]
 
 
 def test_says_that_java_is_missing(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:

@@ -15,8 +15,7 @@ from hypothesis import strategies as st
 
 from pysync.journal.masking import LONGEST_REASON, LONGEST_VALUE, MOST_FIELDS, reason_of, told
 from pysync.lab.faulty import FaultySettings
-from pysync.lab.memory.store import Store
-from pysync.lab.memory.target import MemoryTarget
+from pysync.lab.memory import MemoryTarget, Store
 from pysync.masking import masked
 from pysync.model.difference import Difference
 from pysync.model.mark import Mark

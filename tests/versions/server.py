@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from pysync.lab import EmbeddedMetastore
-from pysync.lab.server import HOST
+from pysync.lab.metastore import HOST
 from pysync.metastore.access import MetastoreAccess
 from pysync.metastore.addresses import DEFAULT_PORT, MetastoreUri
 from pysync.metastore.settings import LoginSettings

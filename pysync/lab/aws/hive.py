@@ -18,7 +18,7 @@ from py4j.protocol import Py4JJavaError
 
 from pysync import hive_site
 from pysync.errors import PysyncError
-from pysync.lab import java
+from pysync.lab.metastore import class_path, find_java, find_spark_jars
 from pysync.model.wire import decode, encode
 
 _SOURCES = Path(__file__).with_name("java")
@@ -114,7 +114,7 @@ class Hive:
 
 
 def _launch(directory: Path, classes: Path, log: IO[str]) -> tuple[Any, Any]:
-    java_path, jars = str(java.find_java()), java.find_spark_jars()
+    java_path, jars = str(find_java()), find_spark_jars()
     # As the embedded metastore: a short life, mostly of class loading.
     options = ["-XX:+UseSerialGC", "-XX:TieredStopAtLevel=1", "-Xshare:auto", "-Xmx512m"]
     options += [f"--add-opens=java.base/{package}=ALL-UNNAMED" for package in _OPENED]
@@ -122,7 +122,7 @@ def _launch(directory: Path, classes: Path, log: IO[str]) -> tuple[Any, Any]:
     options += [f"-Dderby.stream.error.file={directory / 'derby.log'}", "-Dderby.system.durability=test"]
     port, token, process = launch_gateway(
         jarpath=str(next(jars.glob("py4j-*.jar"))),
-        classpath=java.class_path([directory, classes], jars),
+        classpath=class_path([directory, classes], jars),
         javaopts=options,
         java_path=java_path,
         die_on_exit=True,
@@ -139,7 +139,7 @@ def _launch(directory: Path, classes: Path, log: IO[str]) -> tuple[Any, Any]:
 
 def _compiled(directory: Path) -> Path:
     """The directory of our classes."""
-    javac = shutil.which("javac", path=str(java.find_java().parent)) or shutil.which("javac")
+    javac = shutil.which("javac", path=str(find_java().parent)) or shutil.which("javac")
     if javac is None:
         raise PysyncError(
             "the embedded Athena needs a Java compiler, but there is no javac", "install a JDK, or use Glue only"
@@ -156,7 +156,7 @@ def _compiled(directory: Path) -> Path:
         "-encoding",
         "UTF-8",
     ]
-    command += ["-cp", f"{java.find_spark_jars()}/*", "-d", str(classes), *files]
+    command += ["-cp", f"{find_spark_jars()}/*", "-d", str(classes), *files]
     done = subprocess.run(command, capture_output=True, text=True, check=False)
     if done.returncode:
         raise PysyncError("the embedded Athena cannot start: javac failed", f"{done.stdout}{done.stderr}")

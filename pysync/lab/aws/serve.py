@@ -11,11 +11,10 @@ from werkzeug.serving import make_server
 
 from pysync.lab.aws.athena import Athena
 from pysync.lab.aws.ddl import Ddl
-from pysync.lab.aws.faults import Calls, Faults
 from pysync.lab.aws.glue import Glue
 from pysync.lab.aws.hive import Hive
-from pysync.lab.aws.quotas import Quotas
-from pysync.lab.aws.web import Application, Service
+from pysync.lab.aws.rules import Calls, Faults, Quotas
+from pysync.lab.aws.server import Application, Service
 
 HOST = "127.0.0.1"
 URL_FILE = "url"

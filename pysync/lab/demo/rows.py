@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from pysync.errors import PysyncError
-from pysync.lab.demo.spark import spark_session
+from pysync.lab.demo.show import spark_session
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession

@@ -7,8 +7,7 @@ from typing import Any
 
 from hmsclient.genthrift.hive_metastore import ttypes as hive
 
-from pysync.lab.memory.calls import Calls
-from pysync.lab.memory.store import HeldTable
+from pysync.lab.memory.store import Calls, HeldTable
 from pysync.model.constraints import name_of
 from pysync.model.names import normalized
 from pysync.model.structs import copied

@@ -1,4 +1,4 @@
-"""The target kind `hms` on a metastore in memory."""
+"""The target kind `hms` on a metastore in memory, and the thrift client in between."""
 
 from __future__ import annotations
 
@@ -6,13 +6,24 @@ from collections.abc import Callable
 from functools import partial
 from typing import Any, TypeVar
 
-from pysync.lab.memory.client import Client
+from pysync.lab.memory.constraints import ConstraintCalls
+from pysync.lab.memory.objects import DatabaseCalls, PartitionCalls, TableCalls
 from pysync.lab.memory.store import Store
 from pysync.metastore.client import Metastore
 from pysync.targets.hms.connections import Connections
 from pysync.targets.hms.store import HmsStore
 from pysync.targets.settings import TargetSettings
 from pysync.targets.target import StoreTarget
+
+
+class Client(DatabaseCalls, TableCalls, PartitionCalls, ConstraintCalls):
+    """One connection: the calls of `ThriftHiveMetastore.Client` that pysync makes, and those that fire events.
+
+    Arguments are kept, and answers given, as copies. Not to be called outside of the store's lock.
+    """
+
+
+# --- The target kind `hms` on a metastore in memory
 
 T = TypeVar("T")
 

@@ -8,8 +8,7 @@ import time
 from pathlib import Path
 from types import TracebackType
 
-from pysync.lab.java import find_java
-from pysync.lab.process import BoundProcess, tail
+from pysync.lab.metastore import BoundProcess, find_java, tail
 from tests.versions.hadoop.jars import HadoopJars
 
 _MAIN = "org.apache.hadoop.test.MiniDFSClusterManager"

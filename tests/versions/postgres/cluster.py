@@ -19,7 +19,7 @@ from pathlib import Path
 
 from pysync import hive_site
 from pysync.lab import free_port
-from pysync.lab.server import HOST
+from pysync.lab.metastore import HOST
 from tests.support import wait_until
 from tests.versions.releases import CACHE, Release, run_maven, run_schema_tool
 
