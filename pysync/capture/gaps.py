@@ -13,9 +13,7 @@ import threading
 from dataclasses import dataclass, field
 from typing import Any
 
-from pysync.capture.clocks import Clocks
-from pysync.capture.roll import Roll
-from pysync.capture.rollcall import RollCalls
+from pysync.capture.roll import Clocks, Roll, RollCalls
 from pysync.model.event import SIDECAR, Event
 from pysync.queue import EventQueue, Instance
 from pysync.text import span
@@ -66,7 +64,7 @@ class GapWatch:
         self.roll = Roll(self.queue, self.silence_seconds)
 
     def report(self, payload: str) -> str:
-        """Note what a listener tells of itself; returns what to answer (see pysync.capture.rollcall).
+        """Note what a listener tells of itself; returns what to answer (see pysync.capture.roll).
 
         Nothing ("") if the report cannot be read, or the listener is one too many.
 

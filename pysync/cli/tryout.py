@@ -18,8 +18,8 @@ from pysync.errors import UsageError
 from pysync.hive_site.document import parse
 from pysync.lab import EmbeddedMetastore
 from pysync.lab.aws import EmbeddedAws
-from pysync.lab.demo.show import Lake, Result, Show
-from pysync.lab.demo.stage import Stage
+from pysync.lab.demo.show import Result, Show
+from pysync.lab.demo.stage import Lake, Stage
 from pysync.sidecar.shutdown import Shutdown
 from pysync.text import count
 from pysync.verify.compare import EQUAL

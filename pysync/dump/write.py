@@ -13,15 +13,8 @@ from typing import Any
 
 from hmsclient.genthrift.hive_metastore import ttypes as hive
 
-from pysync.capture.notifications import (
-    Notification,
-    NotificationLog,
-    NotificationLogRefused,
-    named,
-    reaches,
-    touched,
-)
-from pysync.capture.notifications.reader import LOOK_BACK
+from pysync.capture.notifications import Notification, NotificationLog, NotificationLogRefused, named, reaches, touched
+from pysync.capture.notifications.rows import LOOK_BACK
 from pysync.dump.manifest import Counts
 from pysync.dump.record import Record, Reply, What, framed
 from pysync.dump.replies import Recorder

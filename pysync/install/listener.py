@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from pysync.capture.connections import HOST
+from pysync.capture.bridge import HOST
 from pysync.config import Config
 from pysync.errors import PysyncError
 

@@ -11,8 +11,8 @@ import structlog
 
 from pysync.model.definition import VIEWS
 from pysync.model.names import TableName
-from pysync.views.refusal import CannotTranslate
 from pysync.views.spark import DATABASE, database_of
+from pysync.views.types import CannotTranslate
 
 _PRESTO = "/* Presto "
 _NAME = re.compile(r"(?:`?(\w+)`?\s*\.\s*)?`?(\w+)`?")
@@ -60,7 +60,7 @@ def _renamed(text: str | None, old: str, new: str, rename: Callable[[TableName],
     if text.startswith(_PRESTO):
         raise CannotTranslate("the text is encoded, as Presto, Trino and Athena do")
     try:
-        from pysync.views.renaming import renamed  # noqa: PLC0415 - an extra
+        from pysync.views.translation import with_new_names  # noqa: PLC0415 - an extra
     except ImportError:
         raise CannotTranslate("sqlglot is not installed: pip install 'pysync[aws]'") from None
-    return renamed(text, old, new, rename)
+    return with_new_names(text, old, new, rename)

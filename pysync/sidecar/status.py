@@ -8,8 +8,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from pysync import __version__
-from pysync.capture.clocks import Clocks
-from pysync.capture.roll import Roll
+from pysync.capture.roll import Clocks, Roll
 from pysync.config import Config
 from pysync.health import problems
 from pysync.journal import Journal

@@ -1,4 +1,4 @@
-"""Expressions: each kind of node of the tree that is known has a rule here; any other is refused."""
+"""Expressions of a view: each kind of node becomes Trino's, with its type, or is refused."""
 
 from __future__ import annotations
 
@@ -6,19 +6,44 @@ from collections.abc import Callable, Mapping, Sequence
 
 from sqlglot import exp
 
-from pysync.views.casts import cast, compared, unified
-from pysync.views.functions import call
-from pysync.views.functions.aggregates import AGGREGATES, WINDOWS
-from pysync.views.functions.collections import field_of, item_of
-from pysync.views.functions.conditions import chosen, is_null, truth
-from pysync.views.functions.strings import like, regexp_like
-from pysync.views.intervals import moved
-from pysync.views.operators import BITWISE, arithmetic, negative, whole_quotient
-from pysync.views.refusal import CannotTranslate
+from pysync.views.aggregates import AGGREGATES, WINDOWS, over
+from pysync.views.casts import BITWISE, arithmetic, cast, compared, negative, unified, whole_quotient
+from pysync.views.functions import call, chosen, field_of, is_null, item_of, like, regexp_like, truth
 from pysync.views.scopes import Scope
-from pysync.views.typed import Aggregate, Typed, condition, repeated, text
-from pysync.views.types import BIGINT, BOOLEAN, DOUBLE, INT, STRING, VOID, Columns, decimal, parse_type
-from pysync.views.windows import over
+from pysync.views.types import (
+    BIGINT,
+    BOOLEAN,
+    DATE,
+    DOUBLE,
+    INT,
+    STRING,
+    VOID,
+    Aggregate,
+    CannotTranslate,
+    Columns,
+    Typed,
+    condition,
+    decimal,
+    parse_type,
+    repeated,
+    text,
+)
+
+# --- Dates and intervals
+
+
+_UNITS = frozenset({"day", "month", "year"})
+
+
+def moved(value: Typed, interval: exp.Expression, sign: int) -> Typed:
+    """A date, that many days, months or years later; earlier if `sign` is -1. Raises CannotTranslate."""
+    count, unit = str(interval.name), str(interval.args.get("unit") or "").lower().removesuffix("s")
+    if value.type != DATE or unit not in _UNITS or not count.isdigit():
+        raise CannotTranslate(f"an interval beside {value.type}")
+    return Typed(f"date_add('{unit}', {sign * int(count)}, {value.sql})", DATE)
+
+
+# --- Expressions: each kind of node of the tree that is known has a rule here; any other is refused
 
 Subquery = Callable[[exp.Query, Scope], tuple[str, Columns]]
 """Translates a query within an expression: its text, and its columns."""

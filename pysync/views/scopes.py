@@ -6,10 +6,8 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from pysync.model.names import TableName
-from pysync.views.refusal import CannotTranslate
 from pysync.views.spark import HIVE, HiveRules
-from pysync.views.typed import Typed, quoted
-from pysync.views.types import Columns
+from pysync.views.types import CannotTranslate, Columns, Typed, quoted
 
 ColumnsOf = Callable[[TableName], Columns]
 """The columns of a table, partition keys behind the others. Raises CannotTranslate if they are not known."""

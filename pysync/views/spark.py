@@ -6,9 +6,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from pysync.views.casts import is_day
-from pysync.views.refusal import CannotTranslate
-from pysync.views.typed import Typed
-from pysync.views.types import DATE, STRING, TIMESTAMP, VOID, HiveType
+from pysync.views.types import DATE, STRING, TIMESTAMP, VOID, CannotTranslate, HiveType, Typed
 
 _PARTS = "view.catalogAndNamespace.numParts"
 DATABASE = "view.catalogAndNamespace.part.1"

@@ -1,12 +1,19 @@
-"""Types of Hive, as a metastore writes them, and their names in Trino. Pure."""
+"""Types of Hive's columns and of Trino's, typed expressions, and the refusal of what is not known to be equal."""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
-from pysync.views.refusal import CannotTranslate
+# --- What the translation says when it cannot promise the same rows
+
+
+class CannotTranslate(Exception):
+    """Why a view keeps its HiveQL: a few words for people, which name the part of the query."""
+
+
+# --- Types of Hive, as a metastore writes them, and their names in Trino. Pure
 
 _TOKEN = re.compile(r"\s*([a-z_][a-z0-9_$]*|`[^`]*`|[0-9]+|[<>(),:])", re.IGNORECASE)
 _SYNONYMS = {"integer": "int", "numeric": "decimal", "dec": "decimal", "double precision": "double", "real": "float"}
@@ -169,3 +176,52 @@ def _nested(name: str, tokens: list[str]) -> HiveType:
 def _expect(tokens: list[str], token: str) -> None:
     if tokens.pop(0) != token:
         raise ValueError(token)
+
+
+# --- Typed: an expression in Trino's language, with the type that Hive gives it
+
+
+@dataclass(frozen=True, slots=True)
+class Typed:
+    """An expression that can be put anywhere: it is in parentheses if it needs them. `literal` is its value, if it is
+    written there as a number or a string.
+    """
+
+    sql: str
+    type: HiveType
+    literal: str | int | None = None
+
+    @property
+    def is_constant(self) -> bool:
+        """Whether it is an integer that is written there."""
+        return isinstance(self.literal, int)
+
+
+MOST = 250_000
+"""Characters of a query. Some rules repeat an operand: nested, they would make a text without end."""
+
+
+def repeated(value: Typed, times: int) -> Typed:
+    """The value, which a rule is about to repeat. Raises CannotTranslate if the text gets too long."""
+    if len(value.sql) * times > MOST:
+        raise CannotTranslate("a query that gets too long")
+    return value
+
+
+Aggregate = Callable[[str], Typed]
+"""An aggregate function with its arguments; the string is what follows each call: a FILTER, an OVER, or nothing."""
+
+
+def quoted(name: str) -> str:
+    """An identifier of Trino."""
+    return '"' + name.replace('"', '""') + '"'
+
+
+def text(value: str) -> str:
+    """A string of Trino."""
+    return "'" + value.replace("'", "''") + "'"
+
+
+def condition(sql: str) -> Typed:
+    """A boolean expression."""
+    return Typed(f"({sql})", BOOLEAN)

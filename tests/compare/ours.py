@@ -9,8 +9,7 @@ from typing import Any
 
 from pysync.lab import EmbeddedMetastore
 from pysync.lab.aws import EmbeddedAws
-from pysync.lab.demo.show import Lake, LakeKind
-from pysync.lab.demo.stage import Stage
+from pysync.lab.demo.stage import Lake, LakeKind, Stage
 from pysync.metastore.client import Metastore
 from tests.compare.source import s3_settings
 

@@ -18,9 +18,8 @@ from hypothesis import settings as hypothesis_settings
 from hypothesis import strategies as st
 
 from pysync import logs
-from pysync.capture import connections
-from pysync.capture.bridge import Bridge, Reception
-from pysync.capture.connections import HOST
+from pysync.capture import bridge as connections
+from pysync.capture.bridge import HOST, Bridge, Reception
 from pysync.capture.gaps import GapWatch
 from pysync.capture.overlaps import Overlaps
 from pysync.errors import PysyncError

@@ -12,7 +12,7 @@ import pytest
 
 from pysync.lab.aws import EmbeddedAws
 from pysync.model.event import Kind
-from pysync.views.presto import decoded
+from pysync.views.translation import decoded
 from tests.support import table, wait_until
 from tests.support.events import database, event
 from tests.support.glue_drains import Drains, catalog, drains, history, of, renamed

@@ -240,7 +240,7 @@ def test_a_queue_of_a_later_pysync_is_refused(place):
     EventQueue(place.queue, min_free_bytes=0).close()
     with closing(sqlite3.connect(place.queue / "queue.db")) as file:
         file.execute("PRAGMA user_version = 99")
-    assert_one_line(pysync("run", "-c", place.file), 1, "queue format 99", "a newer pysync wrote the file")
+    assert_one_line(pysync("run", "-c", place.file), 1, "queue format 99", "another version of pysync wrote the file")
 
 
 def test_a_queue_that_cannot_be_there_is_refused(place):

@@ -10,13 +10,12 @@ from typing import Any
 import pytest
 from hmsclient.genthrift.hive_metastore import ttypes as hive
 
-from pysync.lab.demo.show import Lake
-from pysync.lab.demo.stage import Stage
+from pysync.lab.demo.stage import Lake, Stage
 from pysync.metastore.client import Metastore
 from pysync.model.names import TableName
 from pysync.sidecar.verifying import comparison
 from pysync.verify.findings import Compared
-from pysync.views.presto import decoded
+from pysync.views.translation import decoded
 from tests.conformance.objects import columns, table, view
 from tests.support import wait_until
 

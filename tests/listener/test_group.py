@@ -12,8 +12,7 @@ from typing import cast
 
 import pytest
 
-from pysync.capture.handshake import SidecarSide
-from pysync.capture.sealed import SealedInput, Sealer
+from pysync.capture.handshake import SealedInput, Sealer, SidecarSide
 from tests.listener.driver import MIB, Place
 from tests.listener.stand import DEADLINE, TOKEN, Event, database_in
 

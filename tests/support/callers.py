@@ -5,9 +5,8 @@ from __future__ import annotations
 import io
 import socket
 
-from pysync.capture.connections import HOST
-from pysync.capture.handshake import ListenerSide, Unproven
-from pysync.capture.sealed import SealedInput, SealedSocket
+from pysync.capture.bridge import HOST
+from pysync.capture.handshake import ListenerSide, SealedInput, SealedSocket, Unproven
 
 TOKEN = "0123456789abcdef" * 4
 

@@ -10,12 +10,11 @@ import pytest
 from hmsclient.genthrift.hive_metastore import ttypes as hive
 
 from pysync.model.names import TableName
-from pysync.views.queries import query
-from pysync.views.refusal import CannotTranslate
 from pysync.views.scopes import Scope
+from pysync.views.sources import query
 from pysync.views.text import understood
 from pysync.views.translation import Translation, translate
-from pysync.views.types import Columns, parse_type
+from pysync.views.types import CannotTranslate, Columns, parse_type
 
 _COLUMN = re.compile(r'"t"\."(\w+)"')
 

@@ -10,7 +10,7 @@ import subprocess
 import sys
 from pathlib import Path
 
-from pysync.lab.demo.show import spark_session
+from pysync.lab.demo.rows import spark_session
 from pysync.lab.demo.stage import Stage
 
 _LONGEST_SECONDS = 240

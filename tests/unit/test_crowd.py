@@ -10,7 +10,7 @@ from contextlib import ExitStack
 
 import pytest
 
-from pysync.capture.crowd import Crowd
+from pysync.capture.handshake import Crowd
 
 
 class Room:

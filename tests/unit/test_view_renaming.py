@@ -19,8 +19,8 @@ from pysync.replay.mapping import NameMapping
 from pysync.replay.order import Order
 from pysync.replay.plan import plan
 from pysync.replay.renames import Renames
-from pysync.views.refusal import CannotTranslate
-from pysync.views.renaming import renamed
+from pysync.views.translation import with_new_names
+from pysync.views.types import CannotTranslate
 from tests.support.events import change
 from tests.support.hive_views import view
 
@@ -28,7 +28,7 @@ MAPPING = NameMapping(renames=Renames.of({"db": "lake"}, {"db.t": "lake.orders"}
 
 
 def with_names(text: str) -> str:
-    return renamed(text, "db", "lake", MAPPING.table)
+    return with_new_names(text, "db", "lake", MAPPING.table)
 
 
 @pytest.mark.parametrize(
@@ -88,9 +88,9 @@ def test_the_way_back_leads_to_the_same_text(database: str, table: str, other: s
     text = f"select {literal}, x.a from {quoted(database)}.{quoted(table)} x where x.b = {literal}"
     there = {TableName.of(database, table): TableName.of(other, table + "2")}
     back = {new: old for old, new in there.items()}
-    once = renamed(text, database, other, lambda it: there.get(it, it))
+    once = with_new_names(text, database, other, lambda it: there.get(it, it))
     assert once != text
-    assert renamed(once, other, database, lambda it: back.get(it, it)) == text
+    assert with_new_names(once, other, database, lambda it: back.get(it, it)) == text
 
 
 @given(st.text("selctfromdb.tu`'\"\\()*-/, \n", max_size=60))
@@ -135,7 +135,7 @@ def test_a_text_that_cannot_be_read_stays_and_the_log_says_so(text: str) -> None
 
 
 def test_without_sqlglot_the_text_stays_and_the_log_says_so(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setitem(__import__("sys").modules, "pysync.views.renaming", None)
+    monkeypatch.setitem(__import__("sys").modules, "pysync.views.translation", None)
     with capture_logs() as logs:
         found = mapped(view("select a from db.u", {"a": "int"}))
     assert found.viewExpandedText == "select a from db.u"

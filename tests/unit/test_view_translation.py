@@ -9,8 +9,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pysync.views.refusal import CannotTranslate
 from pysync.views.translation import translate
+from pysync.views.types import CannotTranslate
 from tests.support.hive_views import columns_of, translated, view
 
 

@@ -11,10 +11,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pysync.views.patterns import translated_pattern
-from pysync.views.presto import decoded, encoded, is_presto
-from pysync.views.refusal import CannotTranslate
-from pysync.views.types import HiveType, parse_type
+from pysync.views.text import translated_pattern
+from pysync.views.translation import decoded, encoded, is_presto
+from pysync.views.types import CannotTranslate, HiveType, parse_type
 
 
 @pytest.mark.parametrize(

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable
 
-from pysync.views.presto import decoded
+from pysync.views.translation import decoded
 from tests.views.world import Outcome
 
 

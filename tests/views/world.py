@@ -19,7 +19,7 @@ from pysync.lab.aws import EmbeddedAws
 from pysync.lab.aws.hive import Hive, Refused
 from pysync.model.names import TableName
 from pysync.targets.glue import GlueSettings, GlueStore
-from pysync.views.presto import is_presto
+from pysync.views.translation import is_presto
 from tests.views.equal import difference
 from tests.views.trino import CATALOG, Failed, Trino
 

@@ -3,17 +3,25 @@
 `Poller` takes them into the queue; `touched` names the objects that they are about. See docs/notification-log.md.
 """
 
-from pysync.capture.notifications.kinds import LEFT_OUT, REPLAYED
 from pysync.capture.notifications.log import (
+    LEFT_OUT,
+    REPLAYED,
     Notification,
     NotificationLog,
     NotificationLogEmpty,
     NotificationLogRefused,
 )
-from pysync.capture.notifications.messages import Stamp, UndecodableMessage, decode_notification
+from pysync.capture.notifications.messages import (
+    Stamp,
+    Touched,
+    UndecodableMessage,
+    decode_notification,
+    named,
+    reaches,
+    touched,
+)
 from pysync.capture.notifications.poller import Poller, instance_of
-from pysync.capture.notifications.reader import Batch, Position, begin, read
-from pysync.capture.notifications.touched import Touched, named, reaches, touched
+from pysync.capture.notifications.rows import Batch, Position, begin, read
 
 __all__ = [
     "LEFT_OUT",

@@ -25,8 +25,7 @@ from tenacity import (
 from thrift.Thrift import TException
 
 from pysync.capture.notifications.log import PAGE, NotificationLog, NotificationLogEmpty, NotificationLogRefused
-from pysync.capture.notifications.reader import Batch, Position, begin, read
-from pysync.capture.notifications.rows import Rows
+from pysync.capture.notifications.rows import Batch, Position, Rows, begin, read
 from pysync.metastore.access import Where
 from pysync.metastore.client import Metastore
 from pysync.metastore.errors import MetastoreCallFailed, MetastoreError

@@ -1,22 +1,68 @@
-"""The rows that a Spark session finds in the tables of a metastore; as a process of its own it knows nothing else.
-
-`python -m pysync.lab.demo.rows METASTORE WAREHOUSE DIRECTORY` prints them as JSON.
-"""
+"""Rows by Spark: a session on a metastore, and the rows that it finds; as a process of its own it knows nothing else."""
 
 from __future__ import annotations
 
 import json
 import subprocess
 import sys
+import warnings
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from pysync.errors import PysyncError
-from pysync.lab.demo.show import spark_session
+from pysync.targets.spark.session import log_settings
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
+
+
+# --- A Spark session on a metastore of the demo
+
+
+@contextmanager
+def spark_session(metastore: str, warehouse: Path, directory: Path) -> Iterator[SparkSession]:
+    """A local Spark that uses the metastore at that address; its log goes to `directory`/spark.log.
+
+    Raises PysyncError when pyspark is not installed.
+    """
+    try:
+        from pyspark.sql import SparkSession  # noqa: PLC0415 - an extra: only who uses Spark needs it
+    except ImportError:
+        raise PysyncError("the demo needs pyspark", "pip install 'pysync[spark]'") from None
+    settings = log_settings(directory)
+    builder = (
+        SparkSession.builder.master("local[2]")
+        .appName("pysync")
+        .config("spark.sql.catalogImplementation", "hive")
+        .config("spark.hadoop.hive.metastore.uris", metastore)
+        .config("spark.sql.warehouse.dir", f"file:{warehouse}")
+        .config("spark.sql.shuffle.partitions", "2")
+        .config("spark.hadoop.hive.exec.dynamic.partition.mode", "nonstrict")
+        .config("spark.driver.bindAddress", "127.0.0.1")
+        .config("spark.driver.host", "127.0.0.1")
+        .config("spark.ui.enabled", "false")
+        .config("spark.ui.showConsoleProgress", "false")
+        .config(
+            "spark.driver.extraJavaOptions",
+            f"-Dlog4j2.configurationFile=file:{settings} -Dderby.system.home={directory}",
+        )
+    )
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", ResourceWarning)  # pyspark leaves its launcher's pipes open
+        session = builder.getOrCreate()
+    try:
+        yield session
+    finally:
+        session.stop()
+
+
+# --- The rows that a Spark session finds in the tables of a metastore; as a process of its own it knows nothing
+# else.
+#
+# `python -m pysync.lab.demo.rows METASTORE WAREHOUSE DIRECTORY` prints them as JSON.
 
 Rows = dict[str, list[str]]
 """The rows of each table, sorted; of one that cannot be read the error."""

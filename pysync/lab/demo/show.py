@@ -1,125 +1,19 @@
-"""The demo's show: the steps that `pysync demo` prints, also with Glue, Athena or Spark as the target."""
+"""The show: the acts of the demo in order, with their timings, and the comparison at the end."""
 
 from __future__ import annotations
 
-import os
-import warnings
-from collections.abc import Iterator
-from contextlib import contextmanager
-from pathlib import Path
-from typing import TYPE_CHECKING, Literal
-
-from pysync.errors import PysyncError
-from pysync.lab import free_port
-from pysync.lab.aws import EmbeddedAws
-from pysync.targets.settings import TargetSettings
-from pysync.targets.spark.session import log_settings
-
-if TYPE_CHECKING:
-    from pyspark.sql import SparkSession
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import Any
 
+from pysync.errors import PysyncError
 from pysync.lab.demo.ends import compared, compared_apart
-from pysync.lab.demo.rows import RowsCompared, compare_rows, rows_at
+from pysync.lab.demo.rows import RowsCompared, compare_rows, rows_at, spark_session
 from pysync.lab.demo.stage import ACTS, SOURCE, Act, Stage
+from pysync.targets.settings import TargetSettings
 from pysync.verify.compare import EQUAL, Compared
-
-# --- The demo's other kind of target: a Glue Data Catalog on this machine
-
-LakeKind = Literal["glue", "athena"]
-
-_TARGET = """\
-name = "replica"
-kind = "{kind}"
-region = "{region}"
-endpoint_url = "{url}"
-locations = {{ "file:{warehouse}" = "s3://pysync-demo/warehouse" }}
-"""
-_ATHENA = """\
-staging = "s3://pysync-demo/athena/"
-poll_seconds = 0.1
-"""
-
-
-class Lake:
-    """An embedded Glue, with an Athena that runs DDL if the target is of that kind."""
-
-    def __init__(self, directory: Path, kind: LakeKind) -> None:
-        port = free_port()
-        self.kind = kind
-        self.aws = EmbeddedAws(directory, port=port, athena=kind == "athena")
-        self._url = f"http://127.0.0.1:{port}"
-
-    def start(self) -> None:
-        """Start it."""
-        self.aws.start()
-
-    def stop(self) -> None:
-        """End it; it forgets everything. Harmless if it does not run."""
-        self.aws.stop()
-
-    def lines(self, warehouse: Path) -> str:
-        """The lines of the `[[targets]]` table, for a source whose warehouse is there."""
-        text = _TARGET.format(kind=self.kind, region=self.aws.region, url=self._url, warehouse=warehouse)
-        return text + (_ATHENA if self.kind == "athena" else "")
-
-    def environment(self) -> dict[str, str]:
-        """The environment in which the sidecar finds its credentials, and none of the user's own."""
-        own = {name: value for name, value in os.environ.items() if not name.startswith("AWS_")}
-        return {**own, **self.aws.environment()}
-
-    def reached(self, settings: TargetSettings) -> TargetSettings:
-        """The same settings, able to reach the catalog from this process, whose environment has no credentials."""
-        from pysync.targets.aws.session import provide  # noqa: PLC0415, an extra
-
-        provide(settings, glue=self.aws.client("glue"))
-        return settings
-
-
-# --- A Spark session on a metastore of the demo
-
-
-@contextmanager
-def spark_session(metastore: str, warehouse: Path, directory: Path) -> Iterator[SparkSession]:
-    """A local Spark that uses the metastore at that address; its log goes to `directory`/spark.log.
-
-    Raises PysyncError when pyspark is not installed.
-    """
-    try:
-        from pyspark.sql import SparkSession  # noqa: PLC0415 - an extra: only who uses Spark needs it
-    except ImportError:
-        raise PysyncError("the demo needs pyspark", "pip install 'pysync[spark]'") from None
-    settings = log_settings(directory)
-    builder = (
-        SparkSession.builder.master("local[2]")
-        .appName("pysync")
-        .config("spark.sql.catalogImplementation", "hive")
-        .config("spark.hadoop.hive.metastore.uris", metastore)
-        .config("spark.sql.warehouse.dir", f"file:{warehouse}")
-        .config("spark.sql.shuffle.partitions", "2")
-        .config("spark.hadoop.hive.exec.dynamic.partition.mode", "nonstrict")
-        .config("spark.driver.bindAddress", "127.0.0.1")
-        .config("spark.driver.host", "127.0.0.1")
-        .config("spark.ui.enabled", "false")
-        .config("spark.ui.showConsoleProgress", "false")
-        .config(
-            "spark.driver.extraJavaOptions",
-            f"-Dlog4j2.configurationFile=file:{settings} -Dderby.system.home={directory}",
-        )
-    )
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", ResourceWarning)  # pyspark leaves its launcher's pipes open
-        session = builder.getOrCreate()
-    try:
-        yield session
-    finally:
-        session.stop()
-
-
-# --- The show: the acts of the demo in order, with their timings, and the comparison at the end
 
 _CONVERGE_SECONDS = 180.0
 _POLL_SECONDS = 0.25

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from pysync.capture.clocks import Clocks
 from pysync.capture.overlaps import CLOSE_SECONDS
+from pysync.capture.roll import Clocks
 from pysync.errors import PysyncError
 from pysync.model.event import SIDECAR, Event, Kind
 from pysync.model.named import objects_of

@@ -18,9 +18,8 @@ from pysync.targets.aws.errors import code
 from pysync.targets.aws.limits import VIEW_TEXT
 from pysync.targets.base import Rejected
 from pysync.targets.hive import name_of
-from pysync.views.presto import MARKS, encoded, is_presto
-from pysync.views.refusal import CannotTranslate
-from pysync.views.types import Columns, parse_type
+from pysync.views.translation import MARKS, encoded, is_presto
+from pysync.views.types import CannotTranslate, Columns, parse_type
 
 _DENIED = "AccessDeniedException"
 _OTHER_FORMATS = frozenset({"iceberg", "delta"})
