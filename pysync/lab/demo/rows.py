@@ -1,4 +1,4 @@
-"""Rows by Spark: a session on a metastore, and the rows that it finds; as a process of its own it knows nothing else."""
+"""Rows that a Spark session finds at a metastore; as a process of its own this module knows nothing else."""
 
 from __future__ import annotations
 
