@@ -33,7 +33,7 @@ PAGES = 520
 @pytest.fixture(scope="module")
 def stage(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Stage]:
     """Two metastores; no sidecar runs yet. Small windows, that the position moves on before all is done."""
-    with Stage(tmp_path_factory.mktemp("bootstrap"), options="window = 2\n") as made:
+    with Stage(tmp_path_factory.mktemp("bootstrap"), options="window = 2\nmax_drop_share = 0.0\n") as made:
         made.target.start()
         made.source.start()
         yield made
