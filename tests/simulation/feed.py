@@ -5,6 +5,8 @@ from __future__ import annotations
 import random
 import threading
 from collections.abc import Callable
+from functools import partial
+from typing import cast
 
 from pysync.queue import EventQueue
 from pysync.replay.progress import Progress
@@ -15,6 +17,7 @@ from pysync.targets.base import Target
 from pysync.targets.settings import TargetSettings
 from tests.simulation.clock import Clock
 from tests.simulation.lanes import OneByOne
+from tests.simulation.links import Link
 
 _RETRY_FIRST_SECONDS = 2.0
 _IN_HAND, _RESTING = 2, 32
@@ -33,6 +36,7 @@ class Feed:
         *,
         clock: Clock,
         dice: random.Random,
+        link: Link,
     ) -> None:
         self.name = settings.name
         self._queue, self._settings, self._clock = queue, settings, clock
@@ -47,9 +51,10 @@ class Feed:
             source=source,
             clock=clock.monotonic,
             chance=dice.random,
+            open_lanes=partial(OneByOne, dice=dice, link=link),
         )
         self._dice = dice
-        self._lanes = OneByOne(settings.lanes, open_target, self._replayer._applier.apply, dice)
+        self._lanes = cast(OneByOne, self._replayer.lanes(open_target))
         self._retry_at = self._retry_wait = 0.0
 
     @property
@@ -82,9 +87,10 @@ class Feed:
         self._check_bounds()
         return True
 
-    def hang(self, *keys: str, failing: bool = False) -> None:
-        """From now on works of these keys hang, or fail, and no others do."""
-        self._lanes.hanging, self._lanes.failing = frozenset(keys), failing
+    @property
+    def refuses(self) -> bool:
+        """Whether an event was refused that is parked only when the position passes it."""
+        return any(leg.refused for leg in self._replayer._windows)
 
     @property
     def is_full(self) -> bool:
