@@ -6,20 +6,22 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Any, Protocol, cast
 
 from pysync.copy.requests import Pair
-from pysync.copy.run import Copied
+from pysync.copy.run import Copied, Removed
+from pysync.model.difference import Difference
 from pysync.model.files import SourceFiles
-from pysync.model.operation import Operation, PutPartitions, PutTable, RenameTable, TableOperation
+from pysync.model.operation import Operation, PutPartitions, PutTable, Refresh, RenameTable, TableOperation
 from pysync.model.places import directories_of, is_below, shared_at
 from pysync.model.table_formats import data_location
 from pysync.targets.apply.ownership import may_write
 from pysync.targets.base import Outcome, Rejected, Target
 from pysync.targets.settings import TargetSettings
+from pysync.text import count
 
 
 class Copying(Protocol):
     """Copies files: a Copier, a Reencoder, or what takes the files of a source from another place."""
 
-    def copy(self, pairs: Sequence[Pair], *, delete: bool) -> Copied:
+    def copy(self, pairs: Sequence[Pair], *, delete: bool, removed: Removed = ...) -> Copied:
         """As `Copier.copy`."""
 
 
@@ -35,6 +37,7 @@ class FilesFirst:
         self._copier = copier
         self._settings = settings
         self._of_dump = of_dump
+        self._removed: list[tuple[int, str]] = []
 
     @classmethod
     def opener(
@@ -62,7 +65,15 @@ class FilesFirst:
             return
         refuse_shared(self._target, self._settings, operation.table.database, [it.target for it in pairs])
         whole = isinstance(operation, RenameTable)
-        self._copier.copy(pairs, delete=self._settings.drops != "suppress" and not whole)
+        delete = self._settings.drops != "suppress" and not whole
+        self._copier.copy(pairs, delete=delete, removed=lambda *some: self._removed.append(some))
+
+    def take_differences(self) -> list[Difference]:
+        """What `apply` has changed since the last call (see Tells); also what it has removed before it failed."""
+        removed, self._removed = self._removed, []
+        files, take = sum(number for number, _ in removed), getattr(self._target, "take_differences", tuple)
+        told = [Difference(count(files, "data file"), None, f"removed, the first: {removed[0][1]}")] if files else []
+        return [*told, *take()]
 
     def _wanted(self, operation: Operation) -> Iterator[Pair]:
         """What to copy. For a renamed table whose partitions are rewritten that is what the target has of them."""
@@ -86,6 +97,16 @@ class FilesFirst:
         """Whether the target will take it: nothing is copied over files of somebody else's or a newer table."""
         name = operation.new_name if isinstance(operation, RenameTable) else operation.table
         return may_write(self._settings, operation, self._target.table(name))
+
+
+def may_remove_files(settings: TargetSettings, operation: Operation) -> bool:
+    """Whether copied files that the source no longer has are removed before the operation is applied."""
+    copies = settings.copy_files
+    if copies is None or settings.mode == "shadow" or not (settings.drops != "suppress" or copies.rewrite):
+        return False
+    if isinstance(operation, Refresh):
+        return operation.table is not None and not operation.statistics
+    return isinstance(operation, PutTable | PutPartitions) and any(_pairs(operation, shares=True))
 
 
 def refuse_shared(target: Target, settings: TargetSettings, database: str, directories: Iterable[str]) -> None:
