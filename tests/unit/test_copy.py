@@ -182,6 +182,18 @@ class Housed(Owner):
         return SimpleNamespace(locationUri="file:/there/d.db")
 
 
+class Neighbours(Housed):
+    """In d there are `theirs`, which is not ours; `ours`; and `moved`, which is not ours but elsewhere by now."""
+
+    def table(self, name):
+        own = Mark("here", 1, 3, 50).parameters()
+        places = {"theirs": ("theirs", None), "ours": ("ours", own), "moved": ("away", None)}
+        if name.table not in places:
+            return None
+        place, parameters = places[name.table]
+        return table("d", name.table, location=f"file:/there/d.db/{place}", parameters=parameters)
+
+
 @pytest.mark.parametrize(
     "location",
     ["file:/there/d.db", "file:///there//d.db/", "file:/there", "file:/there/d.db/t/..", "hdfs://a/home", "hdfs://a/"],
@@ -198,6 +210,33 @@ def test_nothing_is_copied_to_the_directory_of_a_database_or_to_a_mapped_prefix(
         first.apply(PutTable(table=TableName("d", "t"), definition=definition, sources=sources, mark=MARK))
     assert (copier.asked, target.applied) == ([], [])
     assert first.apply(put("file:/there/t")) is Outcome.APPLIED
+
+
+@pytest.mark.parametrize(
+    ("location", "of_others"),
+    [
+        ("file:/there/d.db/theirs", True),
+        ("file:/there/d.db/theirs/sub", True),
+        ("file:/there/d.db/ours", False),
+        ("file:/there/d.db/none", False),
+        ("file:/there/d.db/moved", False),
+        ("file:/there/d.db/t/theirs", False),
+        ("file:/elsewhere/theirs", False),
+    ],
+)
+def test_nothing_is_copied_to_the_directory_of_a_table_of_others(location, of_others):
+    target = Neighbours()
+    copier = Copier(target)
+    first = FilesFirst(target, copier, TargetSettings.model_validate({"name": "x", "kind": "hms"}))
+    definition, sources = table("d", "t", location=location), {location: SourceFiles("file:/here/t")}
+    operation = PutTable(table=TableName("d", "t"), definition=definition, sources=sources, mark=MARK)
+    if of_others:
+        with pytest.raises(Rejected, match=r"d\.theirs at the target, which pysync has not written for this source"):
+            first.apply(operation)
+        assert (copier.asked, target.applied) == ([], [])
+    else:
+        assert first.apply(operation) is Outcome.APPLIED
+        assert len(copier.asked) == 1
 
 
 @pytest.mark.parametrize("keys", [(), [("k", "string")]])
