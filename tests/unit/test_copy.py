@@ -281,7 +281,7 @@ def test_the_files_are_copied_before_the_operation_is_applied():
     assert asked(put()) == [([Pair("file:/here/t", "file:/there/t")], True, 0)]
 
 
-def test_removed_files_are_told_with_what_the_operation_has_changed_also_if_it_fails():
+def test_removed_files_are_among_the_differences_also_of_what_fails():
     target = Owner()
     first = FilesFirst(target, Copier(target, removes=3), TargetSettings.model_validate({"name": "x", "kind": "hms"}))
     target.rejects = {"d.t"}
@@ -292,7 +292,7 @@ def test_removed_files_are_told_with_what_the_operation_has_changed_also_if_it_f
 
 
 @pytest.mark.parametrize("publishes", [True, False])
-def test_every_removal_of_files_is_logged_and_told_also_one_that_fails_midway(publishes):
+def test_every_removal_of_files_is_told_also_one_that_fails_midway(publishes):
     def call(method, request):
         if method == "survey":
             return encode([("extra", 0, "old", 1), ("extra", 0, "older", 1), ("pair", 0, "true", "same", 0)])

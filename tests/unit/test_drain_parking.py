@@ -327,7 +327,7 @@ def test_a_table_that_cannot_be_reached_holds_the_position_for_a_while_only(benc
     assert [key for _, key, _ in bench.parked()] == ["db.slow"]
 
 
-def test_a_refused_event_is_parked_and_retried_though_a_table_before_it_cannot_be_reached(bench):
+def test_a_refused_event_is_retried_though_a_table_before_it_cannot_be_reached(bench):
     bench.target.unreachable, bench.target.rejects = {"db.slow"}, {"db.late"}
     bench.append(create("db.slow"), create("db.late"))
     bench.start()
