@@ -14,7 +14,7 @@ from pysync.model.operation import Operation, PutDatabase, PutPartitions, PutTab
 from pysync.targets.base import Outcome, Rejected
 from pysync.targets.faulty import FaultySettings
 from pysync.targets.hms.store import HmsStore
-from pysync.targets.memory import MemoryTarget, Store
+from pysync.targets.memory import MemoryMetastore, MemoryTarget, Store
 from pysync.targets.store import Refused, Written
 from tests.support import partition, table
 
@@ -66,6 +66,24 @@ def test_what_the_server_ignores_of_a_database_is_not_told_as_applied(both_ways:
 
     assert [described(at) for at in (2, 3, 3)] == [(Outcome.UNCHANGED, [])] * 3
     assert described(4, other="x") == (Outcome.APPLIED, [Difference("parameters.other", None, "x")])
+
+
+@pytest.mark.parametrize("on_conflict", ["park", "adopt"])
+@pytest.mark.parametrize("another", [True, False])
+def test_a_table_born_at_both_ends_is_parked_with_a_hint_that_helps(on_conflict: str, another: bool) -> None:
+    """Of two tables of which no alter makes one, `adopt` takes none either."""
+    store = Store()
+    target = MemoryTarget(FaultySettings(name="west", kind="faulty", both_ways=True, on_conflict=on_conflict), store)
+    target.apply(put("database", 1))
+    keys = [] if another else [("day", "string")]
+    theirs = table("db", "t", partition_keys=keys, parameters={"value": "theirs"})
+    MemoryMetastore(store).call(lambda client: client.create_table(theirs))
+    if on_conflict == "adopt" and not another:
+        assert target.apply(put("table", 2)) is Outcome.APPLIED
+        return
+    with pytest.raises(Rejected, match="was created both at the source and at the target") as refused:
+        target.apply(put("table", 2))
+    assert ("on_conflict" in refused.value.hint) is not another
 
 
 def test_partitions_that_are_refused_are_told(target: MemoryTarget, monkeypatch: pytest.MonkeyPatch) -> None:
