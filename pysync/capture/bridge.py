@@ -230,7 +230,7 @@ def _place(error: Exception) -> str:
 # --- The bridge: the py4j endpoint that the listener calls, on 127.0.0.1, and what it answers.
 #
 # Only this side listens. What arrives is data: three methods can be called, with strings, by whoever knows the secret
-# (pysync.capture.connections). Answers and their meaning: docs/wire-format.md.
+# (pysync.capture.bridge). Answers and their meaning: docs/wire-format.md.
 
 PROTOCOL = "pysync 1"
 

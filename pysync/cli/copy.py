@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Annotated, Any
@@ -17,7 +17,7 @@ from pysync.cli.output import AsJson, ConfigFile, one_target, print_json, say
 from pysync.config import load_config
 from pysync.copy.run import Copied
 from pysync.errors import UsageError
-from pysync.jobs.copying import Wanted, copy_now
+from pysync.jobs.copying import Refused, Wanted, copy_now
 from pysync.model.names import TableName
 from pysync.text import count, meant, quoted
 
@@ -45,19 +45,20 @@ def copy(
 
     Only files that differ are copied. No metadata is written. For targets with copy = true the sidecar copies files
     itself before it writes metadata; use this command for the initial copy, and for changes that cause no event
-    (docs/copy.md). Exit code 1 if directories are missing at the source, or if symbolic links were skipped.
+    (docs/copy.md). Exit code 1 if directories are missing at the source, if symbolic links were skipped, or if tables
+    were refused: those that the target has from elsewhere, or whose directory there is not theirs alone.
     """
     loaded = load_config(config)
     name = _copying(config, [it.name for it in loaded.targets if it.copy_files is not None], target)
     wanted = Wanted(tables or [], delete=delete, dry_run=dry_run)
     logs.configure("error", loaded.log.format)
     with _progress() as tell:
-        done = copy_now(loaded, name, wanted, tell)
+        done, refused = copy_now(loaded, name, wanted, tell)
     if as_json:
-        print_json(_as_json(done))
+        print_json(_as_json(done, refused))
     else:
-        _print(done, dry_run)
-    if done.missing or done.links:
+        _print(done, refused, dry_run)
+    if done.missing or done.links or refused:
         raise typer.Exit(1)
 
 
@@ -90,7 +91,7 @@ def _progress() -> Iterator[Callable[[dict[str, Any]], None]]:
         yield tell
 
 
-def _as_json(done: Copied) -> dict[str, Any]:
+def _as_json(done: Copied, refused: Sequence[Refused]) -> dict[str, Any]:
     missing = [{"source": it.source, "target": it.target} for it in done.missing]
     return {
         "files": done.files,
@@ -100,10 +101,11 @@ def _as_json(done: Copied) -> dict[str, Any]:
         "missing": missing,
         "links": list(done.links),
         "foreign": list(done.foreign),
+        "refused": [{"table": str(it.table), "reason": str(it.reason)} for it in refused],
     }
 
 
-def _print(done: Copied, dry_run: bool) -> None:
+def _print(done: Copied, refused: Sequence[Refused], dry_run: bool) -> None:
     how = "to copy" if dry_run else "copied"
     say(f"{count(done.files, 'file')} {how} ({count(done.bytes, 'byte')}), {done.same:,} unchanged")
     if done.removed:
@@ -117,3 +119,5 @@ def _print(done: Copied, dry_run: bool) -> None:
         say(f"missing at the source: {pair.source}")
     for link in done.links:
         say(f"symbolic link, skipped: {link}")
+    for it in refused:
+        say(f"not copied: {it.table}: {it.reason}")

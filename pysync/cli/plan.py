@@ -157,6 +157,11 @@ def _print_plan(plan_: dict[str, Any]) -> None:
     if plan_["mode"] == "shadow":
         parts.append("shadow mode: operations are only logged")
     say("; ".join(parts))
+    if plan_["removes_files"]:
+        say(
+            "copied data files that the source no longer has are removed first; they are no drops: "
+            f"pysync copy --target {plan_['target']} --delete --dry-run"
+        )
     if plan_["brake"]:
         _print_held(plan_["target"], plan_["brake"])
         say(ways_out(plan_["target"]))

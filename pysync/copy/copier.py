@@ -23,7 +23,7 @@ from tenacity import Retrying, retry_if_exception_type, stop_after_attempt, wait
 from pysync.copy.pack import pack
 from pysync.copy.progress import CopyProgress
 from pysync.copy.requests import Difference, Failed, File, Pair, Refused, differences, encode, gone
-from pysync.copy.run import Copied, Round, Step
+from pysync.copy.run import Copied, Removed, Round, Step
 from pysync.copy.spark import Workers
 from pysync.targets.base import Rejected, Unavailable
 from pysync.targets.settings import CopySettings
@@ -69,11 +69,12 @@ class Copier:
         with classified():
             return self._survey(pairs, looks=True)
 
-    def copy(self, pairs: Sequence[Pair], *, delete: bool) -> Copied:
+    def copy(self, pairs: Sequence[Pair], *, delete: bool, removed: Removed = lambda *_: None) -> Copied:
         """Bring the second directory of each pair to what the first holds now.
 
         With `delete` files are removed that pysync copied and the first does not have any more; never where the
-        directory itself is not there. Files that pysync did not copy are neither removed nor replaced.
+        directory itself is not there. Files that pysync did not copy are neither removed nor replaced. `removed` is
+        told of each removal, also if this raises; of one that failed midway as if it had not.
         Raises Unavailable, also while the source does not come to rest, and Rejected where these files will not go.
         """
         _refuse_anew(pairs)
@@ -81,13 +82,13 @@ class Copier:
         left = list(dict.fromkeys(pairs))
         for _ in range(_ROUNDS):
             with classified():
-                done, left = self._round(left, delete)
+                done, left = self._round(left, delete, removed)
             total = total.plus(done)
             if not left:
                 return total
         raise Unavailable(f"{left[0].source} changes faster than pysync can copy it")
 
-    def _round(self, pairs: Sequence[Pair], delete: bool) -> tuple[Copied, list[Pair]]:
+    def _round(self, pairs: Sequence[Pair], delete: bool, removed: Removed) -> tuple[Copied, list[Pair]]:
         """Survey, copy and publish once; also returns the pairs to begin anew, as their source changed meanwhile."""
         began = time.monotonic()
         run = Round(self._survey(pairs), delete, f"{self._prefix}{next(self._rounds)}-")
@@ -96,16 +97,23 @@ class Copier:
         try:
             changed = self._copy(run)
             changed |= self._unsettled(run, changed, began)
-            changed |= self._publish(run, changed)
+            published = run.came_to(changed)
+            try:
+                changed |= self._publish(run, changed)
+            finally:
+                self.note_removed(published.removed, published.first_removed, removed)
         except Exception:
             with suppress(Exception):
                 self._steps(run.discards())
             raise
-        done = run.came_to(changed)
-        if done.removed:
-            log.info("files_removed", files=done.removed, first=done.first_removed)
-        self.tally.deleted(done.removed)
-        return done, [pair for pair in pairs if pair in changed]
+        return run.came_to(changed), [pair for pair in pairs if pair in changed]
+
+    def note_removed(self, files: int, first: str, removed: Removed) -> None:
+        """Count files that were removed, log them, and tell `removed`."""
+        if files:
+            log.info("files_removed", files=files, first=first)
+            self.tally.deleted(files)
+            removed(files, first)
 
     def _tell(self, run: Round) -> None:
         missing = [it.pair.source for it in run.found if not it.exists]

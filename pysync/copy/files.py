@@ -2,24 +2,32 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+import re
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from typing import Any, Protocol, cast
 
 from pysync.copy.requests import Pair
-from pysync.copy.run import Copied
+from pysync.copy.run import Copied, Removed
+from pysync.model.difference import Difference
 from pysync.model.files import SourceFiles
-from pysync.model.operation import Operation, PutPartitions, PutTable, RenameTable, TableOperation
-from pysync.model.places import directories_of, is_below, shared_at
+from pysync.model.mark import Mark
+from pysync.model.names import TableName
+from pysync.model.operation import Operation, PutPartitions, PutTable, Refresh, RenameTable, TableOperation
+from pysync.model.places import directories_of, is_below, name_below, overlap, shared_at
 from pysync.model.table_formats import data_location
-from pysync.targets.apply.ownership import may_write
+from pysync.targets.apply.ownership import Ownership, may_write, ownership_of
 from pysync.targets.base import Outcome, Rejected, Target
 from pysync.targets.settings import TargetSettings
+from pysync.text import count
+
+_NAME = re.compile(r"\w+", re.ASCII)
+"""What may be the name of a table."""
 
 
 class Copying(Protocol):
     """Copies files: a Copier, a Reencoder, or what takes the files of a source from another place."""
 
-    def copy(self, pairs: Sequence[Pair], *, delete: bool) -> Copied:
+    def copy(self, pairs: Sequence[Pair], *, delete: bool, removed: Removed = ...) -> Copied:
         """As `Copier.copy`."""
 
 
@@ -35,6 +43,7 @@ class FilesFirst:
         self._copier = copier
         self._settings = settings
         self._of_dump = of_dump
+        self._removed: list[tuple[int, str]] = []
 
     @classmethod
     def opener(
@@ -60,9 +69,17 @@ class FilesFirst:
     def _copy(self, operation: TableOperation, pairs: Sequence[Pair]) -> None:
         if not pairs:
             return
-        refuse_shared(self._target, self._settings, operation.table.database, [it.target for it in pairs])
-        whole = isinstance(operation, RenameTable)
-        self._copier.copy(pairs, delete=self._settings.drops != "suppress" and not whole)
+        name = _name_after(operation)
+        refuse_shared(self._target, self._settings, name, operation.mark, [it.target for it in pairs])
+        delete = self._settings.drops != "suppress" and not isinstance(operation, RenameTable)
+        self._copier.copy(pairs, delete=delete, removed=lambda *some: self._removed.append(some))
+
+    def take_differences(self) -> list[Difference]:
+        """What `apply` has changed since the last call (see Tells); also what it has removed before it failed."""
+        removed, self._removed = self._removed, []
+        files, take = sum(number for number, _ in removed), getattr(self._target, "take_differences", tuple)
+        told = [Difference(count(files, "data file"), None, f"removed, the first: {removed[0][1]}")] if files else []
+        return [*told, *take()]
 
     def _wanted(self, operation: Operation) -> Iterator[Pair]:
         """What to copy. For a renamed table whose partitions are rewritten that is what the target has of them."""
@@ -84,23 +101,56 @@ class FilesFirst:
 
     def _may(self, operation: TableOperation) -> bool:
         """Whether the target will take it: nothing is copied over files of somebody else's or a newer table."""
-        name = operation.new_name if isinstance(operation, RenameTable) else operation.table
-        return may_write(self._settings, operation, self._target.table(name))
+        return may_write(self._settings, operation, self._target.table(_name_after(operation)))
 
 
-def refuse_shared(target: Target, settings: TargetSettings, database: str, directories: Iterable[str]) -> None:
-    """Raise Rejected where one of these directories at the target cannot be that of one table of `database` alone.
+def may_remove_files(settings: TargetSettings, operation: Operation) -> bool:
+    """Whether copied files that the source no longer has are removed before the operation is applied."""
+    copies = settings.copy_files
+    if copies is None or settings.mode == "shadow" or not (settings.drops != "suppress" or copies.rewrite):
+        return False
+    if isinstance(operation, Refresh):
+        return operation.table is not None and not operation.statistics
+    return isinstance(operation, PutTable | PutPartitions) and any(_pairs(operation, shares=True))
+
+
+def refuse_shared(
+    target: Target, settings: TargetSettings, table: TableName, mark: Mark, directories: Collection[str]
+) -> None:
+    """Raise Rejected where one of these directories at the target cannot be that of `table` alone.
 
     It cannot if it is, or contains, the directory of the database, or a prefix that locations are mapped to: others
-    have their files there. `database` is a name at the target. Reads the database there, and nothing else.
+    have their files there. Nor can it if its way from the directory of the database begins with the name of another
+    table, which is there and not ours. `table` is a name at the target, `mark` what would be written to it. Reads the
+    database there, and tables of such names.
     """
-    shared = [*settings.mapped_prefixes, *directories_of(target.database(database))]
+    own = directories_of(target.database(table.database))
     for directory in directories:
-        if (other := shared_at(directory, shared)) is not None:
-            raise Rejected(
-                f"{directory} is not the directory of one table alone: {other} is there, with the files of others",
-                "give the table a directory of its own at the source, or map its location elsewhere (locations)",
-            )
+        if (other := shared_at(directory, [*settings.mapped_prefixes, *own])) is not None:
+            raise _shared(directory, f"{other} is there, with the files of others")
+    names = {(name, it) for it in directories for place in own if (name := name_below(it, place)) is not None}
+    for name, directory in sorted(names):
+        if name.lower() != table.table and _NAME.fullmatch(name):
+            _refuse_of_others(target, TableName.of(table.database, name), mark, directory)
+
+
+def _refuse_of_others(target: Target, name: TableName, mark: Mark, directory: str) -> None:
+    there = target.table(name)
+    if there is not None and ownership_of(True, there.parameters, mark) in {Ownership.FOREIGN, Ownership.RIVAL}:
+        location = data_location(there)
+        if location and overlap(directory, location):
+            raise _shared(directory, f"{name} at the target, which pysync has not written for this source, is there")
+
+
+def _shared(directory: str, why: str) -> Rejected:
+    return Rejected(
+        f"{directory} is not the directory of one table alone: {why}",
+        "give the table a directory of its own at the source, or map its location elsewhere (locations)",
+    )
+
+
+def _name_after(operation: TableOperation) -> TableName:
+    return operation.new_name if isinstance(operation, RenameTable) else operation.table
 
 
 def refuse_elsewhere(settings: TargetSettings, directories: Iterable[str]) -> None:

@@ -18,7 +18,7 @@ import structlog
 from pysync.copy.copier import Copier, classified
 from pysync.copy.reading import prepared, read
 from pysync.copy.requests import Difference, File, Pair, Refused, below, differences, encode, gone
-from pysync.copy.run import Copied, Step, is_hidden, notes
+from pysync.copy.run import Copied, Removed, Step, is_hidden, notes
 from pysync.copy.spark import SparkWorkers
 from pysync.model.files import Form
 from pysync.targets.base import Unavailable
@@ -110,8 +110,8 @@ class Reencoder:
         self._prefix = f"{_UNFINISHED}{uuid.uuid4().hex[:8]}-"
         self._jobs = itertools.count()
 
-    def copy(self, pairs: Sequence[Pair], *, delete: bool) -> Copied:
-        """Bring the second directory of each pair to the rows that the first holds now.
+    def copy(self, pairs: Sequence[Pair], *, delete: bool, removed: Removed = lambda *_: None) -> Copied:
+        """Bring the second directory of each pair to the rows that the first holds now; `removed` as for a copier.
 
         What an earlier job has written is replaced, whether `delete` or not: else its rows would be there twice.
         Idempotent. Raises Unavailable, also while the source does not come to rest, and Rejected for files that cannot
@@ -119,28 +119,27 @@ class Reencoder:
         """
         anew = [it for it in dict.fromkeys(pairs) if it.form is not None]
         plain = [it for it in pairs if it.form is None]
-        total = self._copier.copy(plain, delete=delete) if plain else Copied()
+        total = self._copier.copy(plain, delete=delete, removed=removed) if plain else Copied()
         for _ in range(_ROUNDS):
             if not anew:
                 return total
             with classified():
-                done, anew = self._round(anew, delete)
+                done, anew = self._round(anew, delete, removed)
             total = total.plus(done)
         raise Unavailable(f"{anew[0].source} changes faster than pysync can re-encode it")
 
-    def _round(self, pairs: Sequence[Pair], delete: bool) -> tuple[Copied, list[Pair]]:
+    def _round(self, pairs: Sequence[Pair], delete: bool, removed: Removed) -> tuple[Copied, list[Pair]]:
         """Rewrite every directory once; also returns those whose source changed meanwhile."""
         began = time.monotonic()
         batches = [pairs[at : at + _PAIRS_PER_CALL] for at in range(0, len(pairs), _PAIRS_PER_CALL)]
         jobs = list(itertools.chain.from_iterable(self._copier.each(self._look, batches)))
         missing = tuple(job.pair for job in jobs if not job.source.exists)
         there = [job for job in jobs if job.source.exists]
-        came = self._copier.each(lambda job: self._do(job, delete, began), there)
+        came = self._copier.each(lambda job: self._do(job, delete, began, removed), there)
         total = Copied(missing=missing)
         for done in came:
             total = total.plus(done or Copied())
         self._copier.tally.found(total.same, len(missing))
-        self._copier.tally.deleted(total.removed)
         return total, [job.pair for job, done in zip(there, came, strict=True) if done is None]
 
     def _look(self, pairs: Sequence[Pair]) -> list[Job]:
@@ -151,12 +150,12 @@ class Reencoder:
         halves = found[: len(pairs)], found[len(pairs) :]
         return [Job(form, *both) for form, *both in zip(forms, *halves, strict=True)]
 
-    def _do(self, job: Job, delete: bool, began: float) -> Copied | None:
+    def _do(self, job: Job, delete: bool, began: float, removed: Removed) -> Copied | None:
         """Write one directory anew if need be; None where its source changed meanwhile."""
         if job.is_done():
             ours = [it for it in job.files if job.is_ours(it.name)]
             old = job.superseded([*(it.name for it in ours), job.marker(ours)], delete)
-            self._publish(job.removals(old))
+            self._publish(job, [], old, removed)
             return _came_to(job, old, Copied(same=len(ours)))
         hidden = self._hidden(job.pair, str(next(self._jobs)))
         files = self._files(job.pair.source, hidden)
@@ -167,7 +166,7 @@ class Reencoder:
                 self._copier.tally.copied(len(files), size)
             if not self._is_settled(job, began):
                 return None
-            return self._place(job, hidden, delete)
+            return self._place(job, hidden, delete, removed)
         finally:
             # A survey that spares no unfinished files: it removes the hidden directory.
             self._survey([job.pair], f"{_UNFINISHED}none-")
@@ -204,7 +203,7 @@ class Reencoder:
         (again,) = self._survey([job.pair], self._prefix)
         return (again.exists, again.fingerprint) == (job.source.exists, job.source.fingerprint)
 
-    def _place(self, job: Job, hidden: str, delete: bool) -> Copied:
+    def _place(self, job: Job, hidden: str, delete: bool, removed: Removed) -> Copied:
         """Give the new files their names, then the marker its own, then remove the old: in one call."""
         out = f"{hidden}/out"
         # What was just written is looked for below the source, too: if it is there, both are one directory.
@@ -222,8 +221,7 @@ class Reencoder:
         steps: list[Step] = [("rename", it.source, below(top, names[it.name]), top) for it in data]
         steps.append(("rename", below(out, "_SUCCESS"), below(top, marker), top))
         old = job.superseded([*names.values(), marker], delete)
-        lost = self._publish([*steps, *job.removals(old)])
-        if lost:
+        if self._publish(job, steps, old, removed):
             raise Unavailable(
                 f"the re-encoded files of {job.pair.target} have disappeared",
                 "check whether another process deletes files there",
@@ -231,9 +229,13 @@ class Reencoder:
         size = sum(file.size for file in data)
         return _came_to(job, old, Copied(files=len(data), bytes=size))
 
-    def _publish(self, steps: Sequence[Step]) -> bool:
-        """Take the steps; returns whether a file that should get its name was not there."""
-        return any(gone(self._workers.call("publish", encode(steps)))) if steps else False
+    def _publish(self, job: Job, steps: Sequence[Step], old: Sequence[str], removed: Removed) -> bool:
+        """Take the steps, then remove `old`; returns whether a file that should get its name was not there."""
+        try:
+            steps = [*steps, *job.removals(old)]
+            return any(gone(self._workers.call("publish", encode(steps)))) if steps else False
+        finally:
+            self._copier.note_removed(len(old), _first(job, old), removed)
 
     def _survey(self, pairs: Sequence[Pair], spared: str) -> list[Difference]:
         """What there is; removes unfinished files at the second places, but those whose names begin with `spared`."""
@@ -245,14 +247,15 @@ class Reencoder:
 
 
 def _came_to(job: Job, old: Sequence[str], done: Copied) -> Copied:
-    """What a job came to, which has also removed `old`; tells the log."""
-    first = below(job.pair.target, old[0]) if old else ""
-    if old:
-        log.info("files_removed", files=len(old), first=first)
+    """What a job came to, which has also removed `old`; logs what is not its own."""
     if job.foreign:
         log.warning("foreign_files_left", files=len(job.foreign), first=job.foreign[0])
-    rest = Copied(removed=len(old), first_removed=first, links=tuple(job.links), foreign=job.foreign)
+    rest = Copied(removed=len(old), first_removed=_first(job, old), links=tuple(job.links), foreign=job.foreign)
     return done.plus(rest)
+
+
+def _first(job: Job, old: Sequence[str]) -> str:
+    return below(job.pair.target, old[0]) if old else ""
 
 
 def _digest(parts: Iterable[str]) -> str:

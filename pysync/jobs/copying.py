@@ -6,7 +6,7 @@ from collections.abc import Callable, Collection, Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
 from concurrent.futures import TimeoutError as FutureTimeout
 from contextlib import ExitStack, closing, contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any, TypeVar
@@ -22,10 +22,13 @@ from pysync.install import listener_jar
 from pysync.metastore.client import PARTITIONS_PER_CALL, Metastore
 from pysync.model.definition import is_index
 from pysync.model.files import SourceFiles
+from pysync.model.mark import Mark, Writer
 from pysync.model.names import TableName
 from pysync.replay.mapping import NameMapping
 from pysync.replay.translate import Translator
-from pysync.targets.base import Target
+from pysync.targets.apply.ownership import Ownership, ownership_for_drop
+from pysync.targets.apply.writing import taken
+from pysync.targets.base import Rejected, Target
 from pysync.targets.kinds import target_kind
 from pysync.targets.settings import TargetSettings
 
@@ -46,16 +49,25 @@ class Wanted:
     dry_run: bool = False
 
 
-def copy_now(config: Config, name: str, wanted: Wanted, tell: Tell) -> Copied:
+@dataclass(frozen=True, slots=True)
+class Refused:
+    """A table of the source whose files are not copied, and why."""
+
+    table: TableName
+    reason: Rejected
+
+
+def copy_now(config: Config, name: str, wanted: Wanted, tell: Tell) -> tuple[Copied, list[Refused]]:
     """Copy for one target; with `dry_run` only say what would be. Writes no metadata.
 
-    Raises UsageError for a target that copies nothing, Unavailable and Rejected as the copier does.
+    Refused are tables that the target has from elsewhere, unless it adopts them, and those whose directory there is not
+    theirs alone. Raises UsageError for a target that copies nothing, Unavailable and Rejected as the copier does.
     """
-    total = Copied()
+    total, refused = Copied(), list[Refused]()
     with _work(config, name) as work, closing(target_kind(work.settings.kind).open(work.settings)) as target:
-        for pairs in _batches(_own_pairs(work, target, wanted.tables)):
+        for pairs in _batches(_own_pairs(work, target, wanted.tables, refused)):
             total = total.plus(work.await_(_found if wanted.dry_run else _done, pairs, wanted.delete, tell=tell))
-    return total
+    return total, refused
 
 
 def survey_now(
@@ -74,9 +86,13 @@ def survey_now(
 
 @dataclass(frozen=True, slots=True)
 class _Work:
-    """What it takes to copy for a target. A thread copies while the caller is told how far it is."""
+    """What it takes to copy for a target. A thread copies while the caller is told how far it is.
+
+    `mark` is that of an object of the source which this target would write, at any time.
+    """
 
     source: Metastore
+    mark: Mark
     settings: TargetSettings
     translator: Translator
     copier: Copier
@@ -102,7 +118,9 @@ def _work(config: Config, name: str) -> Iterator[_Work]:
         thread = stack.enter_context(ThreadPoolExecutor(1))
         copies = Copies([settings], listener_jar, place)
         stack.enter_context(closing(copies))  # ends before the thread is awaited
-        yield _Work(source, settings, Translator.of(settings), copies.copiers[name], thread)
+        others = frozenset(it.name for it in config.targets) - {name}
+        mark = Mark(config.source.name, 0, 0, target=name, writer=Writer(0, target=name, others=others))
+        yield _Work(source, mark, settings, Translator.of(settings), copies.copiers[name], thread)
 
 
 def _ends(future: Future[Any]) -> bool:
@@ -140,13 +158,30 @@ def _found(copier: Copier, pairs: list[Pair], delete: bool) -> Copied:
     return total
 
 
-def _own_pairs(work: _Work, target: Target, tables: Collection[TableName]) -> Iterator[Pair]:
-    """As `_pairs`. Raises Rejected before the first of a table whose directory at the target others share."""
+def _own_pairs(work: _Work, target: Target, tables: Collection[TableName], refused: list[Refused]) -> Iterator[Pair]:
+    """As `_pairs`, without the tables that are added to `refused`."""
     for name, found in _definitions(work, tables):
-        database = work.translator.mapping.table(name).database
-        for pairs in _batches(_pairs_of(work, found)):
-            refuse_shared(target, work.settings, database, [it.target for it in pairs])
-            yield from pairs
+        there = work.translator.mapping.table(name)
+        mark = replace(work.mark, object=str(name))
+        try:
+            _refuse_of_others(work.settings, there, target.table(there), mark)
+            for pairs in _batches(_pairs_of(work, found)):
+                refuse_shared(target, work.settings, there, mark, [it.target for it in pairs])
+                yield from pairs
+        except Rejected as error:
+            refused.append(Refused(name, error))
+
+
+def _refuse_of_others(settings: TargetSettings, name: TableName, there: Any | None, mark: Mark) -> None:
+    """Raise Rejected where the target's table of that name is not the source's table, nor to be adopted."""
+    if there is None:
+        return
+    found = ownership_for_drop(True, there.parameters, mark)  # unlike that for a put it compares the names of objects
+    if found is Ownership.RIVAL:
+        raise taken(settings, f"table {name}", there, mark)
+    if found is Ownership.FOREIGN and settings.on_conflict != "adopt":
+        hint = "drop it at the target, or give the source's table another name there (databases, tables)"
+        raise Rejected(f"table {name} at the target {settings.name!r} is not from this source", hint)
 
 
 def _pairs(work: _Work, tables: Collection[TableName]) -> Iterator[Pair]:

@@ -11,7 +11,7 @@ from pathlib import Path
 from pysync.config import Config
 from pysync.copy.copier import Copier
 from pysync.copy.requests import Difference, Pair
-from pysync.copy.run import RECORD, Copied
+from pysync.copy.run import RECORD, Copied, Removed
 from pysync.dump.data import DATA, PART, PageLine, place_of, stored, to_bytes
 from pysync.dump.manifest import Counts
 from pysync.errors import PysyncError
@@ -103,14 +103,14 @@ class OutOf:
     under: Sequence[str]
     copier: Copier
 
-    def copy(self, pairs: Sequence[Pair], *, delete: bool) -> Copied:
+    def copy(self, pairs: Sequence[Pair], *, delete: bool, removed: Removed = lambda *_: None) -> Copied:
         """As `Copier.copy`. What was missing when the dump was made is missing here.
 
         Raises as it does, and Rejected for what the dump has left out: there would be a table without its rows.
         """
         refuse_not_taken((it.source for it in pairs), self.under)
         moved = [Pair(_location(place_of(self.directory, it.source)), it.target) for it in pairs]
-        done = self.copier.copy(moved, delete=delete)
+        done = self.copier.copy(moved, delete=delete, removed=removed)
         # Missing for Spark, but not for us: its executors have other disks.
         unseen = next((it for it in done.missing if _path(it.source).exists()), None)
         if unseen is not None:

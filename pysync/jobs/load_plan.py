@@ -66,6 +66,7 @@ def _refused(
     dump: Dump, reader: DumpReader, target: Target, translator: Translator, settings: TargetSettings
 ) -> Iterator[tuple[str, str]]:
     """The tables, named as at the target, whose files the load will not write where they would belong, and why."""
+    mark = Mark(dump.manifest.source, 0, 0)
     for name in filter(translator.policy.takes_table, dump.tables()):
         there, table = translator.mapping.table(name), reader.table(name.database, name.table)
         location = translator.mapping.rewriting(name).locations.map
@@ -76,7 +77,7 @@ def _refused(
                 refuse_not_taken(page, dump.manifest.data_under)
                 places = [location(it) or "" for it in page]
                 refuse_elsewhere(settings, places)
-                refuse_shared(target, settings, there.database, places)
+                refuse_shared(target, settings, there, mark, places)
         except Rejected as error:
             yield str(there), str(error)
 

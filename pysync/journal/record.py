@@ -13,7 +13,7 @@ MOST_PARTITIONS = 10
 
 OUTCOMES = (
     *("applied", "unchanged", "stale", "foreign", "conflict", "unsupported"),  # of pysync.targets.base.Outcome
-    *("parked", "waits", "held", "kept", "shadowed", "done", "refused"),
+    *("failed", "parked", "waits", "held", "kept", "shadowed", "done", "refused"),
 )
 """What a record says of how it ended. The last two are of what people do."""
 

@@ -32,6 +32,18 @@ def shared_at(location: str, shared: Iterable[str]) -> str | None:
     return next((it for it in shared if _contains(place, place_at(it))), None)
 
 
+def overlap(one: str, other: str) -> bool:
+    """Whether one of the two locations is the other, or below it."""
+    places = place_at(one), place_at(other)
+    return _contains(*places) or _contains(*reversed(places))
+
+
+def name_below(location: str, directory: str) -> str | None:
+    """The first name on the way from a directory down to a location; None if that is not below the directory."""
+    outer, inner = place_at(directory), place_at(location)
+    return inner[2][len(outer[2])] if _contains(outer, inner) and outer != inner else None
+
+
 def directories_of(database: Any) -> list[str]:
     """The directories of a `ttypes.Database`, in which its tables are; none of None."""
     found = () if database is None else (database.locationUri, getattr(database, "managedLocationUri", None))

@@ -85,10 +85,13 @@ class Applier:
         for operation in job.work.operations[job.done :]:
             if self._stop.is_set():
                 raise Stopped
-            lane.changes()  # what a try that failed has left
             crash_point("apply.begun")
             began = time.monotonic()
-            outcome = self._outcome(lane, job, operation)
+            try:
+                outcome = self._outcome(lane, job, operation)
+            except Exception as error:
+                self._failed(lane, job, operation, error)
+                raise
             crash_point("apply.done")
             seconds, changes = time.monotonic() - began, lane.changes()
             self._recorder.applied(job, operation, Done(outcome.value, seconds, job.tries + 1, changes, job.reason))
@@ -103,6 +106,12 @@ class Applier:
         if isinstance(error, Rejected):
             return "rejected", str(error)
         return "bug", str(error) if isinstance(error, PysyncError) else "".join(traceback.format_exception(error))
+
+    def _failed(self, lane: Lane, job: Job, operation: Operation, error: Exception) -> None:
+        """Record what a try that failed has changed, if anything: the next one finds nothing of it left to do."""
+        if changes := lane.changes():
+            why = str(error.__cause__ if isinstance(error, Again) else error)
+            self._recorder.applied(job, operation, Done("failed", None, max(job.tries, 1), changes, why))
 
     def _ended(self, job: Job, operation: Operation, outcome: Outcome) -> None:
         self._progress.count(outcome.value)

@@ -185,7 +185,7 @@ class Replayer:
     def pump(self, lanes: Lanes) -> int:
         """Note what has ended, and begin what may begin; does not wait. Returns how many events were parked."""
         self._scheduler.note(lanes)
-        if self._waits_for_all or self.taken - self.done >= self.reach:
+        if self._waits_for_all or self.taken - self.done >= self.reach or any(leg.refused for leg in self._windows):
             self._park_what_others_wait_for()
         parked = self._settle()
         self._go_on()
@@ -306,9 +306,10 @@ class Replayer:
             self._recorder.left_out(hold, through)
 
     def _park_what_others_wait_for(self) -> None:
-        """Park works that are tried again and again, if everything else waits for them and the target answers.
+        """Park works that are tried again and again, if something else waits for them and the target answers.
 
-        Nothing may wait for one object without end. Parked events are retried from time to time, too.
+        Nothing may wait for one object without end: not the next events, and not the retry of a refused event, which
+        is parked only when the position passes it. Parked events are retried from time to time, too.
         """
         jobs = self._scheduler.stuck(_STUCK_SECONDS)
         if jobs and self._probe.answers():

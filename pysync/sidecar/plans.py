@@ -6,6 +6,7 @@ import base64
 from collections.abc import Sequence
 from typing import Any
 
+from pysync.copy.files import may_remove_files
 from pysync.errors import PysyncError
 from pysync.model.describe import describe, partitions
 from pysync.model.wire import decode_event
@@ -36,6 +37,7 @@ def plan_of(drain: Drain, queued: int) -> dict[str, Any]:
         "max_drops_per_window": settings.max_drops_per_window,
         "max_drops": settings.max_drops,
         "max_drop_share": settings.max_drop_share,
+        "removes_files": any(may_remove_files(settings, it) for work in draft.works for it in work.operations),
         "operations": sum(len(work.operations) for work in draft.works),
         "works": [_work(work, settings.cascade) for work in draft.works],
     }

@@ -1,7 +1,8 @@
 """Watched: a store that notes what is written through it, field by field, for the journal.
 
 It stands between the room that decides (apply) and the store, so that none of the two has to know of it. It asks no
-server: what is written was read just before. It also says which tables come, go or get other columns (`Redefining`).
+server, as what is written was read just before. Only after the alter of a database it may look again, because places
+ignore parts of that. It also says which tables come, go or get other columns (`Redefining`).
 """
 
 from __future__ import annotations
@@ -12,6 +13,7 @@ from itertools import islice
 from typing import Any, cast
 
 from pysync.model.difference import Difference
+from pysync.model.mark import EVENT_KEY, Mark
 from pysync.model.names import TableName, partition_name
 from pysync.targets.diff import fields
 from pysync.targets.store import Store, Written
@@ -23,6 +25,8 @@ MOST = 20
 """Fields that are noted between two calls of `take`."""
 _MOST_PARTITIONS = 3
 """Changed partitions of a batch whose fields are noted."""
+_TAKEN_OF_DATABASES = ("parameters", "owner")
+"""How the names of fields of a database begin that every place alters. HMS 2.3 ignores others, and says nothing."""
 _FORMAT_KEYS = ("spark.sql.sources.provider", "table_type")
 
 Redefining = Callable[[Collection[TableName]], AbstractContextManager[None]]
@@ -79,9 +83,15 @@ class _Watched:
 
     def alter_database(self, wanted: Any, there: Any) -> bool:
         found = _fields(wanted, there)
-        written = self._store.alter_database(wanted, there)
-        self._changes.note(*found if written else ())
-        return written
+        if not self._store.alter_database(wanted, there):
+            return False
+        looks = any(not it.field.startswith(_TAKEN_OF_DATABASES) for it in found)
+        if looks and (now := self._store.database(there.name)) is not None:
+            found = _fields(now, there)
+            if not found and _whose(now) == _whose(there):
+                return False
+        self._changes.note(*found)
+        return True
 
     def drop_database(self, name: str, *, delete_data: bool) -> None:
         self._store.drop_database(name, delete_data=delete_data)
@@ -188,6 +198,12 @@ def _fields(wanted: Any, there: Any) -> list[Difference]:
         return fields(wanted, there)
     except Exception as error:  # noqa: BLE001 - the write is more than what is told of it
         return [Difference("fields", None, f"cannot be compared: {type(error).__name__}")]
+
+
+def _whose(database: Any) -> tuple[object, ...]:
+    """What a mark and other parameters of pysync say of a database, but for the event that wrote it last."""
+    parameters, mark = database.parameters or {}, Mark.read(database.parameters)
+    return {key: it for key, it in parameters.items() if key != EVENT_KEY}, mark and (mark.created, mark.born)
 
 
 def _name(table: Any) -> TableName:

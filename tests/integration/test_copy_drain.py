@@ -14,6 +14,7 @@ import time
 from collections.abc import Iterator
 from contextlib import closing
 from pathlib import Path
+from typing import Any
 from urllib.parse import unquote, urlsplit
 
 import pytest
@@ -68,6 +69,19 @@ def days(metastore: Metastore, database: str) -> list[str]:
 def files_in(directory: Path) -> dict[str, bytes]:
     """The files that a reader looks at."""
     return {it.name: it.read_bytes() for it in directory.iterdir() if not it.name.startswith((".", "_"))}
+
+
+def answer(stage: Stage, *command: str) -> Any:
+    """What a command says; of one with --json the value."""
+    done = pysync(*command, "-c", stage.config_file)
+    assert done.returncode == 0, done.stderr
+    return json.loads(done.stdout) if "--json" in command else done.stdout
+
+
+def removals(stage: Stage, name: str) -> list[str]:
+    """The removals of one data file that the journal has of a table."""
+    records = answer(stage, "actions", "--table", name, "--json")["records"]
+    return [it["new"] for record in records for it in record["differences"] if it["field"] == "1 data file"]
 
 
 def sealed(random_: random.Random) -> bytes:
@@ -217,10 +231,16 @@ def test_tables_their_overwrites_and_renames_come_with_their_files(
 
     (directory / "a").unlink()
     (directory / "b").write_bytes(b"22")
+    (there / "theirs").write_bytes(b"3")
     changed = source.table(database, "one")
     changed.parameters["numFiles"] = "2"
+    answer(stage, "pause", "replica")
     source.call(lambda c: c.alter_table(database, "one", changed))
-    wait_until(lambda: files_in(there) == {"b": b"22"}, seconds=120, what="the overwrite")
+    wait_until(lambda: answer(stage, "plan", "--json")["targets"][0]["removes_files"], what="the plan")
+    answer(stage, "resume", "replica")
+    wait_until(lambda: files_in(there) == {"b": b"22", "theirs": b"3"}, seconds=120, what="the overwrite")
+    wait_until(lambda: removals(stage, f"{database}.one") == [f"removed, the first: file:{there}/a"], what="the record")
+    (there / "theirs").unlink()
 
     moved = directory.with_name("two")
     directory.rename(moved)
@@ -305,3 +325,36 @@ def test_a_partition_whose_files_went_before_they_were_copied_is_no_error(
     writer.add("2")
     wait_until(lambda: days(target, database) == ["day=2"], seconds=120, what="the other partition")
     assert stage.status()["targets"][0]["parked"] == 0
+
+
+def test_a_table_at_a_directory_of_many_is_parked_and_costs_no_file_of_others(
+    stage: Stage, source: Metastore, target: Metastore
+) -> None:
+    """With `CREATE TABLE … LOCATION` at the mapped prefix, or at the directory of the database."""
+    database = new_database(source, "guests")
+    wait_until(lambda: target.database(database) is not None, seconds=120, what="the database")
+    theirs = [
+        stage.target.warehouse / "home/bob/thesis",
+        stage.target.warehouse / f"{database}.db/theirs/part-0",
+        stage.target.warehouse / f"{database}.db/part-0",
+    ]
+    for file in theirs:
+        file.parent.mkdir(parents=True, exist_ok=True)
+        file.write_bytes(b"theirs")
+    here = stage.source.warehouse / f"{database}.db"
+    here.mkdir(parents=True, exist_ok=True)
+    (here / "part-0").write_bytes(b"ours")
+    (here / "part-1").write_bytes(b"ours")
+    for name, location in (("prefix", stage.source.warehouse), ("all", here)):
+        made = table(database, name, location=f"file:{location}")
+        source.call(lambda c, made=made: c.create_table(made))
+    refused = {f"{database}.prefix", f"{database}.all"}
+    wait_until(
+        lambda: refused <= {it["table"] for it in answer(stage, "parked", "list", "replica", "--json")["tables"]},
+        seconds=120,
+        what="the parked tables",
+    )
+    assert [file.read_bytes() for file in theirs] == [b"theirs"] * 3
+    assert sorted(it.name for it in theirs[-1].parent.iterdir()) == ["part-0", "theirs"]
+    assert target.table(database, "prefix") is None
+    assert target.table(database, "all") is None

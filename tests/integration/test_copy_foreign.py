@@ -124,6 +124,7 @@ def test_a_kill_between_any_two_steps_costs_no_file_of_others(
         assert place.found()["thesis"] == b"theirs"
     monkeypatch.undo()
     # Another process spares no unfinished files of the one that died.
+    place.copier.close()
     place.copier = Copier(spark, CopySettings(settle_seconds=0))
     place.copy()
     assert place.found() == {"stays": b"1", "comes": b"2", "thesis": b"theirs"}

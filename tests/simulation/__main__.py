@@ -1,4 +1,4 @@
-"""`make simulate`: many histories of every topology, on all cores; each that goes wrong is told, as short as it gets.
+"""`make simulate`: many histories of every topology; each that goes wrong is told, as short as it gets.
 
 python -m tests.simulation --histories 10000 [--topology one-way] [--from 0]
 python -m tests.simulation --topology one-way --seed 775      one history, as it is and shrunk
@@ -31,6 +31,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser.add_argument("--topology", choices=sorted(TOPOLOGIES), action="append", help="this alone; may be repeated")
     parser.add_argument("--seed", type=int, help="this one history")
     parser.add_argument("--without", nargs="+", choices=FAULTS, default=[], help="faults that do not happen")
+    parser.add_argument("--processes", type=int, default=os.cpu_count() or 1, help="default: one for each core")
     parser.add_argument("--part", help=argparse.SUPPRESS)
     asked = parser.parse_args(arguments)
     names = asked.topology or sorted(TOPOLOGIES)
@@ -39,7 +40,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
             return max(_one(TOPOLOGIES[name], asked.seed, asked.without) for name in names)
         if asked.part:
             return _part(TOPOLOGIES[names[0]], range(*map(int, asked.part.split(","))), asked.without)
-    return max(_all(name, asked.first, asked.histories, asked.without) for name in names)
+    seeds = range(asked.first, asked.first + asked.histories)
+    return max(_all(name, seeds, asked.processes, asked.without) for name in names)
 
 
 def _one(topology: Topology, seed: int, without: Sequence[str]) -> int:
@@ -66,18 +68,20 @@ def _told(found: Found, without: Sequence[str]) -> str:
     return f"{shrunk(found).told()}\nagain: {again}\n"
 
 
-def _all(name: str, first: int, histories: int, without: Sequence[str]) -> int:
-    """The seeds are dealt out to the cores in turn; each core has a process of its own."""
-    cores, begun = os.cpu_count() or 1, time.monotonic()
-    parts = [f"{first + core},{first + histories},{cores}" for core in range(cores)]
+def _all(name: str, seeds: range, processes: int, without: Sequence[str]) -> int:
+    """The seeds are dealt out to the processes in turn."""
+    begun = time.monotonic()
+    parts = [f"{seeds.start + number},{seeds.stop},{processes}" for number in range(processes)]
     faults = ["--without", *without] if without else []
     command = [sys.executable, "-m", "tests.simulation", "--topology", name, *faults, "--part"]
     running = [subprocess.Popen([*command, part], stdout=subprocess.PIPE, text=True) for part in parts]
-    seeds = sorted(int(seed) for process in running for seed in process.communicate()[0].split())
-    seconds = time.monotonic() - begun
-    wrong = f"{len(seeds)} went wrong, seeds {' '.join(map(str, seeds[:_MOST_NAMED]))}" if seeds else "none went wrong"
-    print(f"{name}: {histories} histories, {histories / seconds:.0f} a second on {cores} cores, {wrong}", flush=True)
-    return int(bool(seeds) or any(process.returncode for process in running))
+    found = sorted(int(seed) for process in running for seed in process.communicate()[0].split())
+    per_second = len(seeds) / (time.monotonic() - begun)
+    if any(process.returncode for process in running):
+        return 1  # it has printed why
+    wrong = f"{len(found)} went wrong, seeds {' '.join(map(str, found[:_MOST_NAMED]))}" if found else "none went wrong"
+    print(f"{name}: {len(seeds)} histories, {per_second:.0f} a second with {processes} processes, {wrong}", flush=True)
+    return int(bool(found))
 
 
 if __name__ == "__main__":

@@ -5,18 +5,21 @@ from __future__ import annotations
 import random
 import threading
 from collections.abc import Callable
+from functools import partial
+from typing import cast
 
 from pysync.queue import EventQueue
 from pysync.replay.progress import Progress
 from pysync.replay.refresh import OpenSource
 from pysync.replay.replayer import Replayer
+from pysync.replay.retries import Retries
 from pysync.replay.translate import Translator
 from pysync.targets.base import Target
 from pysync.targets.settings import TargetSettings
 from tests.simulation.clock import Clock
 from tests.simulation.lanes import OneByOne
+from tests.simulation.links import Link
 
-_RETRY_FIRST_SECONDS = 2.0
 _IN_HAND, _RESTING = 2, 32
 """So many works may be in hand for each lane, and as many more that are tried again (docs/architecture.md)."""
 
@@ -33,6 +36,7 @@ class Feed:
         *,
         clock: Clock,
         dice: random.Random,
+        link: Link,
     ) -> None:
         self.name = settings.name
         self._queue, self._settings, self._clock = queue, settings, clock
@@ -47,10 +51,11 @@ class Feed:
             source=source,
             clock=clock.monotonic,
             chance=dice.random,
+            open_lanes=partial(OneByOne, dice=dice, link=link),
         )
         self._dice = dice
-        self._lanes = OneByOne(settings.lanes, open_target, self._replayer._applier.apply, dice)
-        self._retry_at = self._retry_wait = 0.0
+        self._lanes = cast(OneByOne, self._replayer.lanes(open_target))
+        self._retries = Retries(settings, clock.monotonic)
 
     @property
     def behind(self) -> int:
@@ -64,27 +69,26 @@ class Feed:
 
     def ask_for_retry(self) -> None:
         """What is parked is tried again at once, and soon again if it fails."""
-        self._retry_at = self._retry_wait = 0.0
+        self._retries = Retries(self._settings, self._clock.monotonic)
 
     def turn(self) -> bool:
         """What is parked, if it is time for that, or else the next window, or a step on with what is under way; False
         if there was nothing to do.
         """
-        if not self._replayer.busy and self.parked and self._clock.monotonic() >= self._retry_at:
-            self._replayer.begin_retry(attempts=1 if self._retry_wait else None)
-            self._retry_wait = min(2 * self._retry_wait or _RETRY_FIRST_SECONDS, self._settings.parked_retry_seconds)
-            self._retry_at = self._clock.monotonic() + self._retry_wait
-        elif not self._replayer.busy and not self.behind:
+        self._retry_in_time()
+        if not self._replayer.busy and not self.behind:
             return False
-        elif self._replayer.wants(self._lanes) and self._dice.random() < 0.5:
+        first = self._retries.first and self._replayer.retrying and not self._replayer.resting
+        if self._replayer.wants(self._lanes) and not first and self._dice.random() < 0.5:
             self._replayer.window(self._lanes)
         self._go_on()
         self._check_bounds()
         return True
 
-    def hang(self, *keys: str, failing: bool = False) -> None:
-        """From now on works of these keys hang, or fail, and no others do."""
-        self._lanes.hanging, self._lanes.failing = frozenset(keys), failing
+    @property
+    def refuses(self) -> bool:
+        """Whether an event was refused that is parked only when the position passes it."""
+        return any(leg.refused for leg in self._replayer._windows)
 
     @property
     def is_full(self) -> bool:
@@ -97,9 +101,15 @@ class Feed:
         assert ahead <= self._replayer.reach, f"{ahead} events are under way: they fill the memory"
         assert self._lanes.begun <= _IN_HAND * self._lanes.count + _RESTING, f"{self._lanes.begun} works are in hand"
 
+    def _retry_in_time(self) -> None:
+        if self._retries.begun and not self._replayer.retrying:
+            self._retries.ended()
+        elif self.parked and self._retries.due and not self._retries.begun:
+            self._retries.begun = True
+            self._replayer.begin_retry(attempts=None if self._retries.first else 1)
+
     def _go_on(self) -> None:
         if self._replayer.pump(self._lanes):
-            self._retry_wait = _RETRY_FIRST_SECONDS
-            self._retry_at = min(self._retry_at or 1e18, self._clock.monotonic() + self._retry_wait)
+            self._retries.soon()
         if not self._lanes.busy and self._replayer.resting:
             self._clock.sleep(self._replayer.patience(1e9))

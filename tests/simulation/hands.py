@@ -14,7 +14,9 @@ from pysync.jobs.loading import older
 from pysync.lab.memory import MemoryMetastore, MemoryTarget
 from pysync.replay.translate import Translator
 from pysync.resync.refreshes import Refreshes, everything
+from tests.simulation import rounds
 from tests.simulation.clients import DATABASES, TABLES
+from tests.simulation.clock import Clock
 from tests.simulation.cluster import Cluster
 from tests.simulation.dumps import Dumped
 from tests.simulation.history import Step
@@ -24,14 +26,16 @@ from tests.simulation.state import differences, state
 from tests.support import partition, table
 
 _TURNS = 10
+_ROUNDS, _ROUND_SECONDS = 120, 2.0
 _TRIM_POINTS = ("trim.written", "trim.committed")
 
 
 class Executor:
     """Those of one world; what is `own` at the target nobody else may touch."""
 
-    def __init__(self, source: Cluster, target: Cluster, rescoped: Callable[[Scope], None]) -> None:
+    def __init__(self, source: Cluster, target: Cluster, rescoped: Callable[[Scope], None], clock: Clock) -> None:
         self.source, self.target = source, target
+        self._clock = clock
         self.scope = EVERYTHING
         self.own: dict[tuple[str, str], Any] = {}
         self.databases: dict[str, bool] = {}
@@ -78,17 +82,29 @@ class Executor:
 
     def hang(self, step: Step) -> str:
         """Whatever is to be done to one table hangs from now on, or fails: until it is another's turn."""
+        link = self.source.links[self.target.name]
         self.hung = f"{DATABASES[step.b % 2]}.{TABLES[step.b // 2 % 3]}"
-        for feed in self.source.sidecar.feeds if self.source.sidecar else ():
-            feed.hang(self.hung, failing=bool(step.a % 2))
+        link.hanging, link.failing = frozenset({self.hung}), bool(step.a % 2)
         return f"{self.hung} {'fails' if step.a % 2 else 'hangs'} at {self.target.name}"
 
     def kept_waiting(self) -> str | None:
         """What does not become visible at the target though it has nothing to do with what hangs there; None if all
-        does, within a few turns for each event. What hangs goes on then.
+        does: within a few turns for each event, or within minutes if the source has to be compared or an event was
+        refused, as nothing hangs longer than its call may take. What hangs goes on then.
         """
-        if self.hung is None or self.source.sidecar is None:
+        if self.hung is None:
             return None
+        self.source.calm()
+        late = self._late_soon()
+        if late and self._needs_minutes():
+            late = self._late_in_minutes()
+        link = self.source.links[self.target.name]
+        link.hanging, link.failing = frozenset(), False
+        return f"it waits for {self.hung}, which hangs: {late}" if late else None
+
+    def _late_soon(self) -> list[str]:
+        """What is late after a few turns for each event."""
+        assert self.source.sidecar is not None
         while self.source.listener.spool:
             self.source.listener.ship(self.source)
         feed = self.source.sidecar.feeds[0]
@@ -98,8 +114,23 @@ class Executor:
                 feed.turn()
             if not (late := [] if feed.is_full else self._late()):
                 break
-        feed.hang()
-        return f"it waits for {self.hung}, which hangs: {late}" if late else None
+        return late
+
+    def _needs_minutes(self) -> bool:
+        sidecar = self.source.sidecar
+        assert sidecar is not None
+        return bool(self.source.listener.dead) or sidecar.compares or sidecar.feeds[0].refuses
+
+    def _late_in_minutes(self) -> list[str]:
+        self.source.links[self.target.name].failing = True
+        late = self._late()
+        for _ in range(_ROUNDS):
+            if not late:
+                break
+            rounds.take([self.source])
+            self._clock.seconds += _ROUND_SECONDS
+            late = self._late()
+        return late
 
     def _late(self) -> list[str]:
         """What is not yet as at the source, but for what hangs."""

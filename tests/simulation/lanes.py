@@ -8,22 +8,30 @@ from collections.abc import Callable
 from pysync.replay.lanes import Again, Apply, Ended, Lane
 from pysync.replay.legs import Job
 from pysync.targets.base import Target
+from tests.simulation.links import Link
 
 _AGAIN_SECONDS = 1.0
 
 
 class OneByOne:
-    """Of the works that were begun, any is the next, when one asks what has ended."""
+    """Of the works that were begun, any is the next, when one asks what has ended; `link` tells which hang."""
 
-    def __init__(self, count: int, open_target: Callable[[], Target], apply: Apply, dice: random.Random) -> None:
+    def __init__(
+        self,
+        count: int,
+        open_target: Callable[[], Target],
+        apply: Apply,
+        _wake: Callable[[], object],
+        *,
+        dice: random.Random,
+        link: Link,
+    ) -> None:
         self.count = count
         self._apply = apply
         self._lane = Lane(open_target)
         self._dice = dice
+        self._link = link
         self._begun: list[Job] = []
-        self.hanging = frozenset[str]()
-        """The keys of the works that hang in a lane, or (`failing`) find the target away, again and again."""
-        self.failing = False
 
     @property
     def busy(self) -> bool:
@@ -45,15 +53,19 @@ class OneByOne:
         self._begun.append(job)
 
     def ended(self) -> list[Ended]:
-        able = [job for job in self._begun if self.failing or self.hanging.isdisjoint(job.work.keys)]
+        able = [job for job in self._begun if self._link.failing or not self._hangs(job)]
         if not able:
             return []
         job = able[self._dice.randrange(len(able))]
         self._begun.remove(job)
-        if not self.hanging.isdisjoint(job.work.keys):
+        if self._hangs(job):
+            job.tries += 1
             return [(job, Again(_AGAIN_SECONDS))]
         try:
             self._apply(self._lane, job)
         except Exception as caught:
             return [(job, caught)]
         return [(job, None)]
+
+    def _hangs(self, job: Job) -> bool:
+        return not self._link.hanging.isdisjoint(job.work.keys)

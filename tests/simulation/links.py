@@ -19,12 +19,18 @@ T = TypeVar("T")
 
 @dataclass(slots=True)
 class Link:
-    """The way from one sidecar to one metastore: how many calls are yet to fail, and how."""
+    """The way from one sidecar to one metastore: how many calls are yet to fail, and how.
+
+    Works of the keys `hanging` do not end, or (`failing`) find the target away, again and again, whichever sidecar
+    makes them.
+    """
 
     before_call: Callable[[], None]
     away: int = 0
     undone: int = 0
     unanswered: int = 0
+    hanging: frozenset[str] = frozenset()
+    failing: bool = False
 
     def meet(self) -> None:
         """Before a call. Raises what it meets."""
@@ -43,7 +49,7 @@ class Link:
             raise MetastoreCallFailed("simulated: the answer got lost")
 
     def calm(self) -> None:
-        """No fault any more."""
+        """No fault any more, but for what hangs."""
         self.away = self.undone = self.unanswered = 0
 
 

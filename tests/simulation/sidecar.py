@@ -54,7 +54,7 @@ class Sidecar:
         self.reception = Reception(self.queue.intake, self.watch, self.overlaps, lost)
         source: Any = dumped.opened if dumped else self._source(wiring)
         self.feeds = [
-            Feed(self.queue, settings, _opener(settings, store, link), source, clock=clock, dice=dice)
+            Feed(self.queue, settings, _opener(settings, store, link), source, clock=clock, dice=dice, link=link)
             for settings, store, link in wiring.targets.values()
         ]
         refreshes = Refreshes(self.queue, wiring.source)
@@ -84,8 +84,12 @@ class Sidecar:
     @property
     def resting(self) -> bool:
         """Whether nothing is left to do, but for what is parked."""
-        asked = self.overlaps._new or self.overlaps._asked or self.healer._due
-        return not (asked or any(feed.behind for feed in self.feeds) or self.queue.gaps.unclosed())
+        return not (self.compares or any(feed.behind for feed in self.feeds))
+
+    @property
+    def compares(self) -> bool:
+        """Whether something has to be read at the source, as an event may be missing, or out of order."""
+        return bool(self.overlaps._new or self.overlaps._asked or self.healer._due or self.queue.gaps.unclosed())
 
     def end(self) -> None:
         """The process is gone, whatever it was at; its file is free."""

@@ -38,6 +38,12 @@ _LOADED_BEFORE_ITS_EVENTS: History = (
     Step("dump", 0, 217, 98, 222),
     Step("load", 0, 148, 74, 236),
 )
+_REFUSED_BEHIND_WHAT_FAILS: History = (
+    Step("client", 0, 0, 0, 136),
+    Step("client", 0, 16, 2, 173),
+    Step("late", 0, 25, 3, 174),
+    Step("hang", 0, 43, 254, 101),
+)
 FOUND: dict[str, tuple[str, int, History]] = {
     "what is parked is tried again while the comparison of everything is next": (
         "one-way",
@@ -49,6 +55,7 @@ FOUND: dict[str, tuple[str, int, History]] = {
         202994,
         _LOADED_BEFORE_ITS_EVENTS,
     ),
+    "a refused event waits to be parked behind a table that fails": ("hanging", 9, _REFUSED_BEHIND_WHAT_FAILS),
     "a table is dropped, created and dropped when the clock was set back": ("one-way", 1, _CLOCK_SET_BACK),
 }
 

@@ -43,7 +43,7 @@ _BUT_JUMPS = tuple(kind for kind in FAULTS if kind != "jump")  # the guard of a 
 LOADS = Topology("loads", ONE_WAY.targets, work=Workload(acts=("dump", "load"), kinds=_BUT_JUMPS))
 _OF_ONE_TABLE = numbers_of(*set(CHOICES) - {Client._drop_database, Client._rename})
 HANGING = Topology(  # 16 events may be under way
-    "hanging", ONE_WAY.targets, {"lanes": 2, "window": 1}, Workload(_OF_ONE_TABLE, most=40, faults=0.0, acts=("hang",))
+    "hanging", ONE_WAY.targets, {"lanes": 2, "window": 1}, Workload(_OF_ONE_TABLE, most=40, acts=("hang",))
 )
 PAIR = Topology("pair", {"east": ("west",), "west": ("east",)})
 MESH = Topology("mesh", {"east": ("west", "north"), "west": ("east", "north"), "north": ("east", "west")})

@@ -20,6 +20,9 @@ from tests.simulation.history import POINTS, Step
 from tests.simulation.scopes import EVERYTHING, Scope
 from tests.simulation.topologies import Topology
 
+_NO_BRAKE = {"max_drop_share": 0, "max_drops_per_window": 0}
+"""Nobody is there to decide about a hold."""
+
 
 class World:
     """The clusters, the clock, and the steps that happen; `story` tells what did, in words, if it is wanted."""
@@ -40,7 +43,7 @@ class World:
                 _new_queue(place, directory.parent / "empty-queue")
                 ends = {name: (_settings(topology, name), stores[name]) for name in targets}
                 cluster.connect(place, ends, self._before_call, self._dice)
-        self.hands = Executor(self.clusters[0], self.clusters[1], self._rescoped)
+        self.hands = Executor(self.clusters[0], self.clusters[1], self._rescoped, clock)
 
     def settle(self) -> bool:
         """Let everybody take turns until nothing is left to do; False where that does not come."""
@@ -217,9 +220,8 @@ class World:
 
 @lru_cache
 def _settings(topology: Topology, name: str, scope: Scope = EVERYTHING) -> TargetSettings:
-    return FaultySettings.model_validate(
-        {"name": name, "kind": "faulty", "retry_max_seconds": 1e-6, "lanes": 1, **topology.settings, **scope.settings}
-    )
+    values = {"name": name, "kind": "faulty", "retry_max_seconds": 1e-6, "lanes": 1, **topology.settings}
+    return FaultySettings.model_validate({**values, **_NO_BRAKE, **scope.settings})
 
 
 def _new_queue(place: Path, empty: Path) -> None:

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, cast
 
 import pytest
 from hmsclient.genthrift.hive_metastore import ttypes as hive
 
 from pysync.lab.faulty import FaultySettings
-from pysync.lab.memory import MemoryTarget, Store
+from pysync.lab.memory import MemoryMetastore, MemoryTarget, Store
+from pysync.model.difference import Difference
 from pysync.model.mark import Mark
 from pysync.model.names import TableName
 from pysync.model.operation import Operation, PutDatabase, PutPartitions, PutTable
@@ -48,6 +49,41 @@ def test_an_alter_that_wrote_nothing_is_told_as_unchanged(
     assert target.apply(put(what, 3)) is Outcome.APPLIED
     monkeypatch.setattr(HmsStore, f"alter_{what}", lambda *_, **__: False)
     assert target.apply(put(what, 4)) is Outcome.UNCHANGED
+
+
+@pytest.mark.parametrize("both_ways", [True, False])
+def test_what_the_server_ignores_of_a_database_is_not_told_as_applied(both_ways: bool) -> None:
+    """HMS 2.3 alters neither description nor location; each event has another mark all the same."""
+    target = MemoryTarget(FaultySettings(name="west", kind="faulty", both_ways=both_ways), Store())
+    target.apply(put("database", 1))
+
+    def described(position: int, **parameters: str) -> tuple[Outcome, list[Difference]]:
+        operation = cast(PutDatabase, put("database", position))
+        operation.definition.description = "new"
+        operation.definition.parameters = {"value": "1", **parameters}
+        target.take_differences()
+        return target.apply(operation), target.take_differences()
+
+    assert [described(at) for at in (2, 3, 3)] == [(Outcome.UNCHANGED, [])] * 3
+    assert described(4, other="x") == (Outcome.APPLIED, [Difference("parameters.other", None, "x")])
+
+
+@pytest.mark.parametrize("on_conflict", ["park", "adopt"])
+@pytest.mark.parametrize("another", [True, False])
+def test_a_table_born_at_both_ends_is_parked_with_a_hint_that_helps(on_conflict: str, another: bool) -> None:
+    """Of two tables of which no alter makes one, `adopt` takes none either."""
+    store = Store()
+    target = MemoryTarget(FaultySettings(name="west", kind="faulty", both_ways=True, on_conflict=on_conflict), store)
+    target.apply(put("database", 1))
+    keys = [] if another else [("day", "string")]
+    theirs = table("db", "t", partition_keys=keys, parameters={"value": "theirs"})
+    MemoryMetastore(store).call(lambda client: client.create_table(theirs))
+    if on_conflict == "adopt" and not another:
+        assert target.apply(put("table", 2)) is Outcome.APPLIED
+        return
+    with pytest.raises(Rejected, match="was created both at the source and at the target") as refused:
+        target.apply(put("table", 2))
+    assert ("on_conflict" in refused.value.hint) is not another
 
 
 def test_partitions_that_are_refused_are_told(target: MemoryTarget, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -2,19 +2,24 @@
 
 from __future__ import annotations
 
+from contextlib import nullcontext
 from types import SimpleNamespace
 
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from structlog.testing import capture_logs
 
 from pysync.config import load_config
+from pysync.copy.copier import Copier as FileCopier
 from pysync.copy.files import FilesFirst
 from pysync.copy.pack import pack
-from pysync.copy.requests import Difference, Failed, File, Pair, Refused, decode, differences, encode, gone
+from pysync.copy.requests import Difference as Survey
+from pysync.copy.requests import Failed, File, Pair, Refused, decode, differences, encode, gone
 from pysync.copy.run import Round
 from pysync.errors import UsageError
 from pysync.model.change import Change
+from pysync.model.difference import Difference
 from pysync.model.event import Event, Kind
 from pysync.model.files import SourceFiles
 from pysync.model.mark import Mark
@@ -22,8 +27,8 @@ from pysync.model.names import TableName
 from pysync.model.operation import DropTable, PutPartitions, PutTable, RenameTable
 from pysync.replay.inserts import as_refresh
 from pysync.replay.mapping import NameMapping
-from pysync.targets.base import Outcome, Rejected
-from pysync.targets.settings import TargetSettings
+from pysync.targets.base import Outcome, Rejected, Unavailable
+from pysync.targets.settings import CopySettings, TargetSettings
 from tests.support import partition, table
 from tests.support.targets import FakeTarget
 
@@ -97,7 +102,7 @@ def test_small_files_go_together_and_large_ones_alone():
 
 
 def test_new_files_come_before_old_ones_go_and_both_in_one_call():
-    found = Difference(
+    found = Survey(
         PAIR, exists=True, copies=[file("_SUCCESS"), file("b", replaces=True), file("a")], extras=[extra("z")]
     )
     run = Round([found], delete=True, prefix=".pysync-copy-x-")
@@ -110,7 +115,7 @@ def test_new_files_come_before_old_ones_go_and_both_in_one_call():
 
 
 def test_too_many_new_files_for_one_call_all_come_before_any_goes():
-    found = Difference(PAIR, exists=True, copies=[file(str(number)) for number in range(1200)], extras=[extra()])
+    found = Survey(PAIR, exists=True, copies=[file(str(number)) for number in range(1200)], extras=[extra()])
     records, first, then = Round([found], delete=True, prefix=".p").stages(())
     assert [[step[0] for step in call] for call in records] == [["record"]]
     assert [len(call) for call in first] == [500, 500, 200]
@@ -120,14 +125,14 @@ def test_too_many_new_files_for_one_call_all_come_before_any_goes():
 
 @pytest.mark.parametrize(("delete", "exists"), [(False, True), (True, False)])
 def test_nothing_is_removed_unasked_or_where_the_source_has_no_such_directory(delete, exists):
-    run = Round([Difference(PAIR, exists=exists, extras=[extra()])], delete=delete, prefix=".p")
+    run = Round([Survey(PAIR, exists=exists, extras=[extra()])], delete=delete, prefix=".p")
     assert run.stages(()) == []
     assert not run.takes_away(run.found[0])
 
 
 def test_what_changed_meanwhile_is_not_published_but_thrown_away():
     other = Pair("hdfs://a/u", "s3a://b/u")
-    found = [Difference(PAIR, exists=True, copies=[file()]), Difference(other, exists=True, copies=[file(pair=other)])]
+    found = [Survey(PAIR, exists=True, copies=[file()]), Survey(other, exists=True, copies=[file(pair=other)])]
     run = Round(found, delete=True, prefix=".p")
     ((call,),) = run.stages({PAIR})
     assert [step[2] for step in call if step[0] == "rename"] == ["s3a://b/u/f"]
@@ -139,14 +144,16 @@ def test_what_changed_meanwhile_is_not_published_but_thrown_away():
 
 
 class Copier:
-    """Notes what is asked of it; `before` is what the target had been asked by then."""
+    """Notes what is asked of it, and what the target had been asked by then; `removes` so many files each time."""
 
-    def __init__(self, target: FakeTarget) -> None:
+    def __init__(self, target: FakeTarget, removes: int = 0) -> None:
         self.asked = []
-        self._target = target
+        self._target, self._removes = target, removes
 
-    def copy(self, pairs, *, delete):
+    def copy(self, pairs, *, delete, removed):
         self.asked.append((list(pairs), delete, len(self._target.applied)))
+        if self._removes:
+            removed(self._removes, "file:/there/t/old")
 
 
 class Owner(FakeTarget):
@@ -175,6 +182,18 @@ class Housed(Owner):
         return SimpleNamespace(locationUri="file:/there/d.db")
 
 
+class Neighbours(Housed):
+    """In d there are `theirs`, which is not ours; `ours`; and `moved`, which is not ours but elsewhere by now."""
+
+    def table(self, name):
+        own = Mark("here", 1, 3, 50).parameters()
+        places = {"theirs": ("theirs", None), "ours": ("ours", own), "moved": ("away", None)}
+        if name.table not in places:
+            return None
+        place, parameters = places[name.table]
+        return table("d", name.table, location=f"file:/there/d.db/{place}", parameters=parameters)
+
+
 @pytest.mark.parametrize(
     "location",
     ["file:/there/d.db", "file:///there//d.db/", "file:/there", "file:/there/d.db/t/..", "hdfs://a/home", "hdfs://a/"],
@@ -191,6 +210,33 @@ def test_nothing_is_copied_to_the_directory_of_a_database_or_to_a_mapped_prefix(
         first.apply(PutTable(table=TableName("d", "t"), definition=definition, sources=sources, mark=MARK))
     assert (copier.asked, target.applied) == ([], [])
     assert first.apply(put("file:/there/t")) is Outcome.APPLIED
+
+
+@pytest.mark.parametrize(
+    ("location", "of_others"),
+    [
+        ("file:/there/d.db/theirs", True),
+        ("file:/there/d.db/theirs/sub", True),
+        ("file:/there/d.db/ours", False),
+        ("file:/there/d.db/none", False),
+        ("file:/there/d.db/moved", False),
+        ("file:/there/d.db/t/theirs", False),
+        ("file:/elsewhere/theirs", False),
+    ],
+)
+def test_nothing_is_copied_to_the_directory_of_a_table_of_others(location, of_others):
+    target = Neighbours()
+    copier = Copier(target)
+    first = FilesFirst(target, copier, TargetSettings.model_validate({"name": "x", "kind": "hms"}))
+    definition, sources = table("d", "t", location=location), {location: SourceFiles("file:/here/t")}
+    operation = PutTable(table=TableName("d", "t"), definition=definition, sources=sources, mark=MARK)
+    if of_others:
+        with pytest.raises(Rejected, match=r"d\.theirs at the target, which pysync has not written for this source"):
+            first.apply(operation)
+        assert (copier.asked, target.applied) == ([], [])
+    else:
+        assert first.apply(operation) is Outcome.APPLIED
+        assert len(copier.asked) == 1
 
 
 @pytest.mark.parametrize("keys", [(), [("k", "string")]])
@@ -233,6 +279,33 @@ def put(location="file:/there/t", **more):
 
 def test_the_files_are_copied_before_the_operation_is_applied():
     assert asked(put()) == [([Pair("file:/here/t", "file:/there/t")], True, 0)]
+
+
+def test_removed_files_are_among_the_differences_also_of_what_fails():
+    target = Owner()
+    first = FilesFirst(target, Copier(target, removes=3), TargetSettings.model_validate({"name": "x", "kind": "hms"}))
+    target.rejects = {"d.t"}
+    with pytest.raises(Rejected):
+        first.apply(put())
+    assert first.take_differences() == [Difference("3 data files", None, "removed, the first: file:/there/t/old")]
+    assert first.take_differences() == []
+
+
+@pytest.mark.parametrize("publishes", [True, False])
+def test_every_removal_of_files_is_told_also_one_that_fails_midway(publishes):
+    def call(method, request):
+        if method == "survey":
+            return encode([("extra", 0, "old", 1), ("extra", 0, "older", 1), ("pair", 0, "true", "same", 0)])
+        failed = ("failed", "failed", "the disk is full")
+        return encode([("done",) if publishes else failed for _ in decode(request)])
+
+    copier = FileCopier(SimpleNamespace(call=call), CopySettings(settle_seconds=0))
+    told = []
+    with capture_logs() as logs, nullcontext() if publishes else pytest.raises(Unavailable):
+        copier.copy([PAIR], delete=True, removed=lambda *some: told.append(some))
+    copier.close()
+    assert told == [(2, "s3a://b/t/old")]
+    assert [(it["event"], it["files"], it["first"]) for it in logs] == [("files_removed", *told[0])]
 
 
 def test_where_drops_are_suppressed_no_file_is_removed():

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from types import SimpleNamespace
 from typing import Any
 
@@ -12,12 +13,12 @@ from pysync.copy.requests import Pair
 from pysync.copy.run import Copied
 from pysync.jobs import copying
 from pysync.jobs.copying import Wanted, copy_now
+from pysync.model.mark import Mark
 from pysync.model.names import TableName
 from pysync.sections import SourceConfig
-from pysync.targets.base import Rejected
 from pysync.targets.settings import TargetSettings
 from tests.support import table
-from tests.support.refreshing import Target
+from tests.support.refreshing import Hms, Target
 
 
 class Housed(Target):
@@ -45,12 +46,16 @@ class Source:
 
 @pytest.fixture
 def copied(monkeypatch: pytest.MonkeyPatch) -> Any:
-    """Copies db.good and db.odd, which is at a location of the source; returns the pairs that were copied."""
+    """Copies db.good and db.odd, which is at a location of the source, to a target that has some tables.
 
-    def run(location: str, **values: Any) -> list[Pair]:
+    Returns the target locations that were copied to, and why tables were refused.
+    """
+
+    def run(location: str, there: Hms | None = None, **values: Any) -> tuple[list[str], dict[str, str]]:
         settings = {"name": "dr", "kind": "hms", "copy": True, "locations": {"file:/here": "file:/there"}, **values}
         target = TargetSettings.model_validate(settings)
-        config = Config(source=SourceConfig(name="onprem", metastore="thrift://here:1"), targets=(target,))
+        second = TargetSettings.model_validate({**settings, "name": "second", "databases": {"*": "second_*"}})
+        config = Config(source=SourceConfig(name="onprem", metastore="thrift://here:1"), targets=(target, second))
         pairs: list[Pair] = []
         copier = SimpleNamespace(
             copy=lambda some, *, delete: (pairs.extend(some), Copied(files=len(some)))[1],  # noqa: ARG005
@@ -59,24 +64,50 @@ def copied(monkeypatch: pytest.MonkeyPatch) -> Any:
         copies = SimpleNamespace(copiers={"dr": copier}, close=lambda: None)
         monkeypatch.setattr(copying, "Copies", lambda *_: copies)
         monkeypatch.setattr(copying, "Metastore", lambda _: Source(location))
-        monkeypatch.setattr(copying, "target_kind", lambda _: SimpleNamespace(open=lambda _: Housed()))
+        monkeypatch.setattr(copying, "target_kind", lambda _: SimpleNamespace(open=lambda _: Housed(there)))
         tables = [TableName("db", "good"), TableName("db", "odd")]
-        try:
-            copy_now(config, "dr", Wanted(tables), lambda _: None)
-        finally:
-            run.pairs = pairs  # type: ignore[attr-defined]
-        return pairs
+        _, refused = copy_now(config, "dr", Wanted(tables), lambda _: None)
+        return [it.target for it in pairs], {str(it.table): str(it.reason) for it in refused}
 
     return run
 
 
 @pytest.mark.parametrize("location", ["file:/here/new.db", "file:///here/new.db/", "file:/here"])
 def test_no_file_is_copied_by_hand_to_a_directory_that_other_tables_share(copied: Any, location: str) -> None:
-    with pytest.raises(Rejected, match="is not the directory of one table alone"):
-        copied(location, databases={"db": "new"})
-    assert copied.pairs == []
+    places, refused = copied(location, databases={"db": "new"})
+    assert places == ["file:/there/good"]
+    assert "is not the directory of one table alone" in refused["db.odd"]
 
 
 def test_other_tables_are_copied_by_hand(copied: Any) -> None:
-    found = copied("file:/here/odd")
-    assert [it.target for it in found] == ["file:/there/good", "file:/there/odd"]
+    assert copied("file:/here/odd") == (["file:/there/good", "file:/there/odd"], {})
+
+
+OURS = Mark("onprem", 5, 1, 100, object="db.odd", target="dr")
+
+
+@pytest.mark.parametrize(
+    ("mark", "reason"),
+    [
+        (OURS, None),
+        (replace(OURS, life=9, position=99), None),
+        (None, "is not from this source"),
+        (replace(OURS, source="elsewhere"), "is not from this source"),
+        (replace(OURS, object="db.other"), "is the copy of db.other"),
+        (replace(OURS, target="second"), "where the target 'second' has its copy of db.odd"),
+    ],
+)
+def test_no_file_is_copied_by_hand_over_those_of_a_table_that_is_not_this_one(
+    copied: Any, mark: Mark | None, reason: str | None
+) -> None:
+    there = Hms()
+    there.add("db.odd", parameters=mark.parameters() if mark else {})
+    places, refused = copied("file:/here/odd", there)
+    assert places == ["file:/there/good", "file:/there/odd"][: 1 if reason else 2]
+    assert refused == {} if reason is None else reason in refused["db.odd"]
+
+
+def test_a_table_of_others_that_is_adopted_gets_its_files_by_hand(copied: Any) -> None:
+    there = Hms()
+    there.add("db.odd", parameters={})
+    assert copied("file:/here/odd", there, on_conflict="adopt") == (["file:/there/good", "file:/there/odd"], {})

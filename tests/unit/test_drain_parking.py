@@ -327,6 +327,16 @@ def test_a_table_that_cannot_be_reached_holds_the_position_for_a_while_only(benc
     assert [key for _, key, _ in bench.parked()] == ["db.slow"]
 
 
+def test_a_refused_event_is_retried_though_a_table_before_it_cannot_be_reached(bench):
+    bench.target.unreachable, bench.target.rejects = {"db.slow"}, {"db.late"}
+    bench.append(create("db.slow"), create("db.late"))
+    bench.start()
+    wait_until(lambda: {key for _, key, _ in bench.parked()} == {"db.slow", "db.late"}, what="the parked events")
+    bench.target.rejects = set()
+    bench.drain.retry("db.late")
+    wait_until(lambda: bench.target.positions() == [2], what="the table that was refused")
+
+
 def test_while_the_whole_target_is_away_nothing_is_parked(bench):
     bench.target.unreachable = {"db.slow"}
     bench.target.is_away = True

@@ -109,7 +109,7 @@ class Copier:
         self.deletes: set[bool] = set()
         self.changes = 0
 
-    def copy(self, pairs: Sequence[Pair], *, delete: bool) -> Copied:
+    def copy(self, pairs: Sequence[Pair], *, delete: bool, removed: object = None) -> Copied:  # noqa: ARG002
         self.copied += pairs
         self.deletes.add(delete)
         for pair in pairs:

@@ -132,7 +132,7 @@ def test_a_state_or_outcome_that_is_not_known_is_no_alarm(word: str) -> None:
 
 
 def test_every_outcome_of_the_journal_can_be_chosen() -> None:
-    journal = "applied unchanged stale foreign conflict unsupported parked waits held kept shadowed done refused"
+    journal = "applied unchanged stale foreign conflict unsupported failed parked waits held kept shadowed done refused"
     assert set(OUTCOMES) == set(journal.split())
 
 

@@ -105,6 +105,7 @@ def test_an_event_that_cannot_be_read_makes_a_record(benches: Any) -> None:
     bench = benches()
     bench.append(lambda number: replace(event(Kind.CREATE_TABLE, sequence=number), after=(b"no table",)))
     bench.run()
+    wait_until(lambda: bench.records, what="the record, which is made after the position has moved")
     (found,) = bench.records
     assert (found.operation, found.outcome, found.object) == ("CREATE_TABLE", "parked", "")
     assert found.reason
@@ -142,11 +143,22 @@ def test_what_a_target_tells_of_its_changes_is_kept_without_secrets(tmp_path: An
     bench.append(create("db.t"))
     bench.run()
     bench.close()
-    (found,) = bench.records
-    assert found.differences == (
-        Difference("parameters.password", None, "***"),
-        Difference("comment", "5", "db.t"),
-    ), "and nothing of the tries that failed"
+    changes = (Difference("parameters.password", None, "***"), Difference("comment", "5", "db.t"))
+    assert [(it.outcome, it.attempts, it.differences) for it in bench.records] == [
+        ("failed", 1, changes),
+        ("failed", 2, changes),
+        ("applied", 3, changes),
+    ]
+    assert bench.records[0].reason == "the target is away"
+
+
+def test_what_was_changed_before_an_event_was_parked_is_recorded(tmp_path: Any) -> None:
+    bench = Bench(tmp_path, Telling(), lanes=1)
+    bench.target.rejects = {"db.t"}
+    bench.append(create("db.t"))
+    bench.run()
+    bench.close()
+    assert [(it.outcome, bool(it.differences)) for it in bench.records] == [("failed", True), ("parked", False)]
 
 
 def test_a_bug_in_recording_fails_no_operation(benches: Any, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -345,7 +345,7 @@ class Noting:
     def __init__(self):
         self.asked = []
 
-    def copy(self, pairs, *, delete):
+    def copy(self, pairs, *, delete, removed):  # noqa: ARG002
         self.asked.extend((pair, delete) for pair in pairs)
 
 

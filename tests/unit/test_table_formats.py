@@ -45,7 +45,7 @@ class Copier:
     def __init__(self) -> None:
         self.asked: list[tuple[str, str]] = []
 
-    def copy(self, pairs: Sequence[Pair], *, delete: bool) -> Copied:  # noqa: ARG002
+    def copy(self, pairs: Sequence[Pair], *, delete: bool, removed: object = None) -> Copied:  # noqa: ARG002
         self.asked += [(it.source, it.target) for it in pairs]
         return Copied()
 

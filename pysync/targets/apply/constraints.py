@@ -30,7 +30,7 @@ def put_constraint(store: Store, operation: PutConstraint) -> Outcome:
     if found is Ownership.NEWER:
         return Outcome.STALE
     if found is Ownership.RIVAL:
-        raise taken(store, f"table {operation.table}", table, operation.mark)
+        raise taken(store.settings, f"table {operation.table}", table, operation.mark)
     try:
         return total([_put(store, operation, table, found, columns) for columns in by_name(operation.columns)])
     except MetastoreUnsupported:

@@ -31,7 +31,7 @@ def put_partitions(store: Store, operation: PutPartitions) -> Outcome:
     if found is Ownership.NEWER:
         return Outcome.STALE
     if found is Ownership.RIVAL:
-        raise taken(store, f"table {operation.table}", table, operation.mark)
+        raise taken(store.settings, f"table {operation.table}", table, operation.mark)
     if found is Ownership.FOREIGN and store.is_link(table):
         return conflict(store, f"table {operation.table}", table) or Outcome.FOREIGN
     wanted, refused = as_kept(store, operation.table, table, operation.partitions)

@@ -94,7 +94,7 @@ def _rename_own(store: Store, operation: RenameTable, old: Any, new: Any) -> Out
     if _is_half_done(new, operation):
         return _rename(store, operation, old, new)
     if _ownership(new, operation) is Ownership.RIVAL:
-        raise taken(store, f"table {operation.new_name}", new, operation.mark)
+        raise taken(store.settings, f"table {operation.new_name}", new, operation.mark)
     if _ownership(new, operation) is Ownership.FOREIGN:
         if store.settings.on_conflict == "skip":
             return Outcome.FOREIGN

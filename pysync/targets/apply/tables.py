@@ -59,7 +59,7 @@ def bring_to(
     if found is Ownership.NEWER:
         return Outcome.STALE
     if found is Ownership.RIVAL:
-        raise taken(store, f"table {name}", there, operation.mark)
+        raise taken(store.settings, f"table {name}", there, operation.mark)
     settled = conflict(store, f"table {name}", there) if found is Ownership.FOREIGN else None
     if settled is not None:
         return settled

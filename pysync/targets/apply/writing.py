@@ -18,6 +18,7 @@ from pysync.model.places import directories_of, shared_at
 from pysync.model.structs import copied
 from pysync.targets.base import MissingDatabase, Outcome, Rejected
 from pysync.targets.diff import same
+from pysync.targets.settings import TargetSettings
 from pysync.targets.store import Store
 
 _MOST_TOLD = 10  # changes that one line of the log lists
@@ -66,17 +67,17 @@ def linked(store: Store, what: str) -> Rejected:
     )
 
 
-def taken(store: Store, name: object, there: Any, mark: Mark) -> Rejected:
+def taken(settings: TargetSettings, name: object, there: Any, mark: Mark) -> Rejected:
     """The refusal of an object whose name at the target is that of another object of the source."""
     its = Mark.read(there.parameters)
     if its is not None and mark.is_of_another_target_than(its):
         return Rejected(
-            f"{name} is where the target {its.target!r} has its copy of {its.object}; {store.settings.name!r} would "
+            f"{name} is where the target {its.target!r} has its copy of {its.object}; {settings.name!r} would "
             "overwrite it",
             "give it another name at one of the two targets (databases, tables), or exclude it from one",
         )
     return Rejected(
-        f"{name} at the target {store.settings.name!r} is the copy of {its.object if its else '?'}, and {mark.object} "
+        f"{name} at the target {settings.name!r} is the copy of {its.object if its else '?'}, and {mark.object} "
         "of the source would overwrite it",
         "give one of the two another name at the target (databases, tables), or exclude it",
     )

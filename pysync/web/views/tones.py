@@ -25,7 +25,7 @@ _STATES = {
 _OUTCOMES = {
     **dict.fromkeys(("applied", "done"), GOOD),
     **dict.fromkeys(("unchanged", "stale", "foreign", "shadowed", "unsupported", "kept"), IDLE),
-    **dict.fromkeys(("waits", "conflict", "held"), WARN),
+    **dict.fromkeys(("failed", "waits", "conflict", "held"), WARN),
     **dict.fromkeys(("parked", "refused"), BAD),
 }
 OUTCOMES = tuple(_OUTCOMES)

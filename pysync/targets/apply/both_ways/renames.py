@@ -40,7 +40,7 @@ def _as_told(store: Store, operation: RenameTable, old: Any, new: Any) -> Outcom
         return _rename(store, operation, old)
     verdict = judge.put(operation, operation.definition, new)
     if verdict is Verdict.PARK:
-        raise parked(store, f"table {operation.new_name}")
+        raise parked(store, operation.new_name)
     # If it is done, a crash or a replay has left the old table: only that has to go.
     if verdict is Verdict.DO and not _is_done(operation, new):
         store.drop_tables([new], delete_data=False)

@@ -18,7 +18,7 @@ from pysync.targets.apply.both_ways.verdicts import (
 from pysync.targets.apply.judging import Verdict
 from pysync.targets.apply.writing import drop_batches
 from pysync.targets.base import Incomplete, Outcome
-from pysync.targets.hive import is_another
+from pysync.targets.hive import is_another, name_of
 from pysync.targets.store import Store
 
 
@@ -38,6 +38,8 @@ def bring_to(store: Store, operation: Operation, definition: Any, there: Any, *,
     """Bring the table `there` (None if absent), which has the definition's name, to it, if that is allowed."""
     judge = judge_of(store)
     verdict = judge.put(operation, definition, there)
+    if verdict is Verdict.PARK:
+        raise parked(store, name_of(there), another=is_another(definition, there))
     if verdict is not Verdict.DO:
         return settled(store, operation, verdict, there)
     wanted = marked(judge, operation, definition, there)
@@ -95,13 +97,14 @@ def _verdict_of_birth(store: Store, operation: DropTable, there: Any) -> Verdict
         return Verdict.FOREIGN
     born = befores[-1]
     verdict = judge.put(operation, born, there)
-    if verdict is Verdict.PARK or (verdict is Verdict.DO and is_another(born, there)):
-        raise parked(store, f"table {operation.key}")
+    another = is_another(born, there)
+    if verdict is Verdict.PARK or (verdict is Verdict.DO and another):
+        raise parked(store, operation.key, another=another)
     return verdict if verdict is not Verdict.UNCHANGED else Verdict.FOREIGN
 
 
 def _drop_another(store: Store, operation: Operation, there: Any) -> None:
     """Drop a table that no alter turns into the wanted one. Only the table's home may do so."""
     if judge_of(store).home(there) != operation.mark.source:
-        raise parked(store, f"table {operation.key} (with other partition keys, or a view at one end)")
+        raise parked(store, operation.key, another=True)
     store.drop_tables([there], delete_data=False)

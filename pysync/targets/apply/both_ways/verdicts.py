@@ -37,15 +37,21 @@ def settled(store: Store, operation: Operation, verdict: Verdict, there: Any) ->
     if verdict is Verdict.CONFLICT:
         return ask_for_table(store, operation, there)
     if verdict is Verdict.PARK:
-        raise parked(store, f"table {operation.key}")
+        raise parked(store, operation.key)
     return _OUTCOMES[verdict]
 
 
-def parked(store: Store, what: str) -> Rejected:
-    """The error for an object that was born at both ends, so that a person has to decide."""
+def parked(store: Store, what: object, *, another: bool = False) -> Rejected:
+    """The error for a table that was born at both ends, so that a person has to decide.
+
+    `another`: no alter turns one into the other, so that `on_conflict` decides nothing.
+    """
+    how = " (with other partition keys, or a view at one end)" if another else ""
+    adopt = ', or set on_conflict = "adopt": then the one of the cluster with the smaller name wins'
     return Rejected(
-        f"{what} was created both at the source and at the target {store.settings.name!r}, and the two differ",
-        'drop it at one end, or set on_conflict = "adopt": then the one of the cluster with the smaller name wins',
+        f"table {what}{how} was created both at the source and at the target {store.settings.name!r}, and the two "
+        "differ",
+        f"drop it at one end{'' if another else adopt}",
     )
 
 
