@@ -28,7 +28,8 @@ from pysync.sections import (
     taken_targets,
 )
 from pysync.targets.kinds import target_kind
-from pysync.targets.settings import PolicySettings, SparkWish, TargetSettings
+from pysync.targets.settings import PolicySettings, TargetSettings
+from pysync.targets.spark_wish import SparkWish
 
 _ANY = "any_name"  # stands for whatever a pattern matches
 
@@ -193,6 +194,7 @@ def _uncopied(sections: Sections | None, targets: tuple[TargetSettings, ...], *,
     """What keeps files from being copied: inserts tell too little, and one sidecar has one Spark."""
     found = [target for target in targets if target.copy_files is not None]
     problems = _sparks([wish for target in targets if (wish := target.spark_wish())])
+    problems += _exposed(sections, targets)
     if lives and found and sections is not None and sections.source.metastore is None:
         problems.append(
             "source.metastore: missing; targets with copy read there which table or partition an insert changed"
@@ -214,6 +216,16 @@ def _sparks(wishes: list[SparkWish]) -> list[str]:
     if not catalogs and len(others) > 1:
         return ["targets.copy.master, .spark: these must be the same for all targets"]
     return []
+
+
+def _exposed(sections: Sections | None, targets: Sequence[TargetSettings]) -> list[str]:
+    """Why somebody without a secret could get into a Spark session."""
+    wishes = [target.spark_wish() for target in targets]
+    found = [f"targets.{'' if it.catalog else 'copy.'}spark: {it.exposure}" for it in wishes if it and it.exposure]
+    if sections is not None and (sections.spark.master or sections.spark.settings):
+        spread = [sections.spark.wish(it or SparkWish(None, ())) for it in wishes if not (it and it.catalog)]
+        found += [f"spark.settings: {it.exposure}" for it in spread if it.exposure]
+    return list(dict.fromkeys(found))
 
 
 def _meeting(targets: Sequence[TargetSettings]) -> list[str]:

@@ -13,7 +13,8 @@ from pydantic import AfterValidator, BaseModel, ConfigDict, Field, StringConstra
 from pysync.errors import UsageError
 from pysync.metastore.access import MetastoreAccess
 from pysync.metastore.settings import AddressList, KerberosSettings, LoginSettings, TlsSettings, assert_one_login
-from pysync.targets.settings import Name, SparkConf
+from pysync.targets.settings import Name
+from pysync.targets.spark_wish import SparkConf, SparkWish
 from pysync.text import quoted
 from pysync.toml_places import Place, fault, place_of, places
 from pysync.validation import Duration, Finite, HostName, Interval, PlainPath, Seconds, readable
@@ -208,6 +209,10 @@ class SparkConfig(_Section):
         description="yarn, spark://host:7077, … Default: the master of the target's `copy`, else local[*].",
     )
     settings: SparkConf = Field(default={}, description="More Spark properties. Default: those of `copy`.")
+
+    def wish(self, copying: SparkWish) -> SparkWish:
+        """The session: as said here, else as the target's files are copied, else all cores of this machine."""
+        return SparkWish(self.master or copying.master or "local[*]", tuple(self.settings.items()) or copying.settings)
 
 
 class LogConfig(_Section):

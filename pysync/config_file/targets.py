@@ -10,7 +10,7 @@ from pysync.config_file.edits import number_of, read, with_key, with_table, with
 from pysync.config_file.file import Change
 from pysync.config_file.statements import Key, parts
 from pysync.errors import UsageError
-from pysync.targets.settings import is_secret
+from pysync.targets.spark_wish import is_secret
 from pysync.text import meant, quoted
 
 if sys.version_info >= (3, 11):

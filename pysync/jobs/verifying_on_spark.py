@@ -22,8 +22,9 @@ from pysync.config import Config
 from pysync.errors import PysyncError, UsageError
 from pysync.jobs.executor import Answer, ItemText, Job, Work, look
 from pysync.targets.base import Unavailable
-from pysync.targets.settings import SparkWish, TargetSettings
+from pysync.targets.settings import TargetSettings
 from pysync.targets.spark.session import SparkHost, reason
+from pysync.targets.spark_wish import SparkWish
 from pysync.verify.comparator import Comparator, Item
 from pysync.verify.executor import Executor
 from pysync.verify.partitions import Batch, Keyed, Tally
@@ -39,7 +40,6 @@ MOST_BATCHES = 4
 _TASKS_EACH = 4  # at least, if there are so many objects: so that the last one to end is not far behind the others
 _JOBS_PER_SLOT = 2  # the next task waits at the executors, not here
 _MOST_JOBS = 512
-_HERE = "local[*]"
 _PREFIX = "pysync-spark-"
 _NOT_THERE = re.compile(r"No module named '([\w.]+)'")
 _HOST = re.compile(r"\(TID \d+\) \(([^ )]+)")
@@ -149,8 +149,8 @@ def _wish(config: Config, settings: TargetSettings) -> SparkWish:
             f"--on-spark does not work with target {settings.name} of kind spark",
             "run pysync verify without --on-spark",
         )
-    found = SparkWish(config.spark.master or its.master or _HERE, tuple(config.spark.settings.items()) or its.settings)
-    if (found.master or "").startswith("local"):
+    found = config.spark.wish(its)
+    if found.is_local:
         os.environ.setdefault("PYSPARK_PYTHON", sys.executable)  # else it is any python3
     return found
 

@@ -4,11 +4,9 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass, field
 from typing import Annotated, Any, ClassVar, Literal
 
 from pydantic import (
-    AfterValidator,
     BaseModel,
     ConfigDict,
     Field,
@@ -21,6 +19,7 @@ from pydantic import (
 from pysync.errors import PysyncError
 from pysync.measures.throttle import Limit
 from pysync.model.event import Kind, replicator
+from pysync.targets.spark_wish import SparkConf, SparkWish
 from pysync.validation import Finite, Interval, Rate, Seconds, matching, rate
 
 Name = Annotated[
@@ -37,12 +36,6 @@ TableType = Literal["EXTERNAL_TABLE", "MANAGED_TABLE", "VIRTUAL_VIEW", "MATERIAL
 
 _HOUR = 3600
 
-# Covers fs.s3a.secret.key, spark.ssl.keyPassword, fs.azure.account.key.HOST and the like.
-_SECRET = re.compile(
-    r"(secret(\.?key)?|password|passphrase|token|access\.?key|account\.key(\..*)?|credentials?)$", re.IGNORECASE
-)
-
-
 _URI = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*:/")
 _DAY = 24 * 60
 _CLOCK = "((?:[01][0-9]|2[0-3]):[0-5][0-9])"
@@ -54,11 +47,6 @@ def _has_pattern(renames: dict[str, str]) -> bool:
     return any("*" in text for pair in renames.items() for text in pair)
 
 
-def is_secret(key: str) -> bool:
-    """Whether a setting of this name looks like a secret."""
-    return _SECRET.search(key) is not None
-
-
 def _minutes(text: str) -> tuple[int, int]:
     """The begin and end of `08:00-18:00`, in minutes since midnight. Raises ValueError for anything else."""
     found = _TIMES.fullmatch(text)
@@ -66,39 +54,6 @@ def _minutes(text: str) -> tuple[int, int]:
         raise ValueError(f"{text!r:.80} is not a time of day; write 08:00-18:00, or 22:00-06:00 for a night")
     first, last = (int(it[:2]) * 60 + int(it[3:]) for it in found.groups())
     return first, last
-
-
-def _spark_settings(value: dict[str, str]) -> dict[str, str]:
-    for key in value:
-        if not key.startswith("spark."):
-            raise ValueError(
-                f"{key!r} is not a Spark property; its name must begin with spark. (Hadoop's with spark.hadoop.)"
-            )
-        if is_secret(key):
-            raise ValueError(f"{key!r} looks like a secret; put it into a file in SPARK_CONF_DIR or HADOOP_CONF_DIR")
-    return value
-
-
-SparkConf = Annotated[dict[str, str], AfterValidator(_spark_settings)]
-"""Settings of Spark, without secrets: whoever may run pysync can read pysync.toml, and parts of it are shown."""
-
-
-@dataclass(frozen=True, slots=True)
-class SparkWish:
-    """The Spark session that a target needs; `catalog` is whether it needs Hive's catalog.
-
-    A process has one session, so the wishes of all targets must agree (pysync.config).
-    """
-
-    master: str | None
-    settings: tuple[tuple[str, str], ...]
-    catalog: bool = False
-    threads: int = field(default=2, compare=False)  # of a session on this machine
-
-    @property
-    def is_any(self) -> bool:
-        """Whether any session will do."""
-        return not (self.master or self.settings or self.catalog)
 
 
 class CopySettings(BaseModel):

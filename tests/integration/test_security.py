@@ -16,6 +16,7 @@ import threading
 import time
 from collections.abc import Iterator
 from contextlib import ExitStack, closing, contextmanager, suppress
+from ipaddress import ip_address
 from pathlib import Path
 
 import pytest
@@ -32,12 +33,14 @@ from tests.integration.test_bridge import Stand
 from tests.support import partition, table, wait_until
 from tests.support.callers import Caller
 from tests.support.drains import create
-from tests.support.sidecars import TOKEN, Place, send, sidecar
+from tests.support.ports import listening, with_children
+from tests.support.sidecars import TOKEN, Place, send, sidecar, unused_port
 from tests.support.spools import spooled
 from tests.support.stages import assert_converges
 
 CROWD = 500
 CANARY = "canary-7d1f"
+LOOPBACK = ip_address("127.0.0.1")
 LISTENER = " SidecarListener ["
 
 
@@ -76,6 +79,16 @@ def latency(caller: Caller, calls: int = 30) -> float:
         assert caller.call("ping") == "!yspysync 1"
         took.append(time.monotonic() - began)
     return statistics.median(took)
+
+
+def test_a_sidecar_listens_on_loopback_at_the_bridge_and_the_web_port_alone(tmp_path: Path) -> None:
+    place, web = Place(tmp_path), unused_port()
+    place.file.write_text(f"{place.file.read_text()}[web]\nport = {web}\n")
+    with sidecar(place) as running:
+        running.wait_for("web_started")
+        bridge = running.status()["bridge"]["port"]
+        found = set(listening(with_children(running.process.pid)))
+        assert found == {(LOOPBACK, bridge), (LOOPBACK, web)}
 
 
 def test_five_hundred_connections_at_once_leave_the_bridge_quick_for_the_listener(tmp_path: Path) -> None:

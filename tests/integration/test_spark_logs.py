@@ -17,7 +17,7 @@ SCRIPT = """
 from contextlib import suppress
 from pathlib import Path
 from pysync import logs
-from pysync.targets.settings import SparkWish
+from pysync.targets.spark_wish import SparkWish
 from pysync.targets.spark.session import SparkHost
 
 logs.configure("info", "json")

@@ -213,7 +213,7 @@ def test_settings_are_on_no_command_line(tmp_path: Path) -> None:
     script = tmp_path / "script.py"
     script.write_text(f"""
 from pathlib import Path
-from pysync.targets.settings import SparkWish
+from pysync.targets.spark_wish import SparkWish
 from pysync.targets.spark.session import SparkHost
 
 session = SparkHost(SparkWish(None, {tuple(settings.items())!r}), Path({str(tmp_path)!r})).session()

@@ -9,8 +9,8 @@ import pytest
 from pyspark import SparkContext
 
 from pysync.targets.base import Unavailable
-from pysync.targets.settings import SparkWish
 from pysync.targets.spark.session import SparkHost, log_settings
+from pysync.targets.spark_wish import SparkWish
 
 SUBMIT = """#!/bin/sh
 echo "WARNING: Using incubator modules: jdk.incubator.vector" >&2

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 from typing import Any
 
@@ -46,6 +47,7 @@ def test_the_session_has_a_catalog_and_knows_its_metastore() -> None:
         ({"metastore": "a:1"}, "metastore"),
         ({"spark": {"spark.hadoop.fs.s3a.bucket.lake.secret.key": "x"}}, "looks like a secret"),
         ({"spark": {"spark.ssl.keyPassword": "x"}}, "looks like a secret"),
+        ({"spark": {"spark.master": "yarn"}}, "set master"),
     ],
 )
 def test_settings_that_cannot_be_are_refused(values: dict[str, Any], said: str) -> None:
@@ -67,6 +69,53 @@ def test_secrets_are_refused_wherever_spark_is_set(tmp_path: Path, key: str) -> 
     assert settings(spark=paths).spark == paths, "paths are no secrets"
 
 
+CLOSED = {"spark.authenticate": "true", "spark.driver.host": "10.0.0.7"}
+ANYBODY = "whoever reaches Spark's driver could have it run code; set spark.authenticate = true"
+EVERYWHERE = "Spark's driver would listen on every network that this host's name leads to"
+LOOPBACK = "Spark on this machine is to listen on loopback; leave out spark.driver."
+
+
+@pytest.mark.parametrize(
+    ("master", "spark", "said"),
+    [
+        (None, {}, ""),
+        ("local[4]", {"spark.authenticate": "TRUE", "spark.driver.host": "localhost"}, ""),
+        ("local[4, 2]", {"spark.driver.bindAddress": "::1"}, ""),
+        (None, {"spark.network.crypto.enabled": "false", "spark.ui.enabled": "true"}, ""),
+        (None, {"spark.authenticate": "false"}, ANYBODY),
+        (None, {"spark.driver.bindAddress": "10.0.0.7"}, f"{LOOPBACK}bindAddress = 10.0.0.7"),
+        ("local", {"spark.driver.host": "sidecar"}, f"{LOOPBACK}host = sidecar"),
+        ("yarn", {}, ANYBODY),
+        ("yarn", {"spark.driver.host": "10.0.0.7"}, ANYBODY),
+        ("yarn", {"spark.authenticate": "false", "spark.driver.host": "10.0.0.7"}, ANYBODY),
+        ("yarn", {"spark.authenticate": "true"}, EVERYWHERE),
+        ("yarn", CLOSED, ""),
+        ("spark://host:7077", {"spark.authenticate": "true", "spark.driver.bindAddress": "10.0.0.7"}, ""),
+        ("local-cluster[2,1,1024]", {}, ANYBODY),
+    ],
+)
+def test_a_session_into_which_anybody_could_get_is_refused(
+    tmp_path: Path, master: str | None, spark: dict[str, str], said: str
+) -> None:
+    """Wherever it is set: for a target, for its copies, and for a comparison that is spread over Spark."""
+    set_here = f"master = {json.dumps(master)}\n" if master else ""
+    values = ", ".join(f"{json.dumps(key)} = {json.dumps(value)}" for key, value in spark.items())
+    inline = ", ".join([*([set_here.strip()] if set_here else []), f"spark = {{ {values} }}"])
+    places = {
+        "targets.spark": SPARK.format(name="lake", more=f"{set_here}spark = {{ {values} }}"),
+        "targets.copy.spark": HMS.format(more=f"copy = {{ {inline} }}"),
+        "spark.settings": HMS.format(more="") + f"[spark]\n{set_here}settings = {{ {values} }}\n",
+    }
+    for key, text in places.items():
+        found = problems(tmp_path, text)
+        assert (f"{key}: {said}" in found) if said else (found == ""), key
+
+
+def test_a_master_of_its_own_with_the_settings_of_the_copies(tmp_path: Path) -> None:
+    copying = HMS.format(more='copy = { spark = { "spark.authenticate" = "true" } }')
+    assert f"spark.settings: {EVERYWHERE}" in problems(tmp_path, copying, '[spark]\nmaster = "yarn"\n')
+
+
 def problems(directory: Path, *targets: str) -> str:
     file = directory / "pysync.toml"
     file.write_text(HEAD + "".join(targets))
@@ -85,7 +134,7 @@ def test_one_process_has_one_session(tmp_path: Path) -> None:
     assert problems(tmp_path, one, HMS.format(more="copy = true")) == ""
     third = SPARK.format(name="c", more='metastore = "thrift://c:1"')
     assert "these must be the same for all targets of kind spark" in problems(tmp_path, one, third)
-    copying = HMS.format(more='copy = { master = "yarn" }')
+    copying = HMS.format(more='copy = { master = "local[8]" }')
     assert "a sidecar has one Spark session" in problems(tmp_path, one, copying)
 
 

@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from pysync.errors import PysyncError
-from pysync.targets.spark.session import log_settings
+from pysync.targets.spark.session import CLOSED_HERE, log_settings, silence_strangers
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -34,16 +34,14 @@ def spark_session(metastore: str, warehouse: Path, directory: Path) -> Iterator[
         raise PysyncError("the demo needs pyspark", "pip install 'pysync[spark]'") from None
     settings = log_settings(directory)
     builder = (
-        SparkSession.builder.master("local[2]")
+        SparkSession.builder.config(map=dict(CLOSED_HERE))
+        .master("local[2]")
         .appName("pysync")
         .config("spark.sql.catalogImplementation", "hive")
         .config("spark.hadoop.hive.metastore.uris", metastore)
         .config("spark.sql.warehouse.dir", f"file:{warehouse}")
         .config("spark.sql.shuffle.partitions", "2")
         .config("spark.hadoop.hive.exec.dynamic.partition.mode", "nonstrict")
-        .config("spark.driver.bindAddress", "127.0.0.1")
-        .config("spark.driver.host", "127.0.0.1")
-        .config("spark.ui.enabled", "false")
         .config("spark.ui.showConsoleProgress", "false")
         .config(
             "spark.driver.extraJavaOptions",
@@ -53,6 +51,7 @@ def spark_session(metastore: str, warehouse: Path, directory: Path) -> Iterator[
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", ResourceWarning)  # pyspark leaves its launcher's pipes open
         session = builder.getOrCreate()
+    silence_strangers(session)
     try:
         yield session
     finally:

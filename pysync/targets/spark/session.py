@@ -22,7 +22,7 @@ import structlog
 
 from pysync.errors import UsageError
 from pysync.targets.base import Unavailable
-from pysync.targets.settings import SparkWish
+from pysync.targets.spark_wish import SparkWish
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -34,6 +34,17 @@ _AT_LAUNCH = tuple(
     f"spark.{it}" for it in ("app.", "driver.", "jars", "kerberos.", "kubernetes.", "master", "submit.", "yarn.")
 )
 """The settings that the JVM needs at its start, by prefix. Only these are on its command line, which all can read."""
+CLOSED = {"spark.authenticate": "true", "spark.network.crypto.enabled": "true", "spark.ui.enabled": "false"}
+"""Whoever reaches a port of Spark's has to know a secret; for a session here or on YARN, Spark makes it at each start.
+
+Without it the driver deserializes every Java object that it is sent.
+"""
+CLOSED_HERE = CLOSED | {
+    "spark.network.crypto.saslFallback": "false",  # there is nobody that can only speak the older protocol
+    "spark.driver.bindAddress": "127.0.0.1",
+    "spark.driver.host": "127.0.0.1",
+}
+"""The same for a session that is one process: it listens on loopback, with nobody else to talk to."""
 _MARK = "spark.pysync.session"
 """Tells whether a running session was made for the same wish, and can be shared: any other has another catalog."""
 _LOG4J = """\
@@ -147,6 +158,7 @@ class SparkHost:
                 self._launch(SparkConf().setAll(at_launch))
             builder: Any = SparkSession.builder.config(conf=SparkConf().setAll(list(settings.items())))
             session: SparkSession = builder.getOrCreate()
+        silence_strangers(session)
         log.info("spark_started", master=session.sparkContext.master, application=session.sparkContext.applicationId)
         return session
 
@@ -164,15 +176,14 @@ class SparkHost:
         SparkContext._ensure_initialized(gateway=gateway, conf=settings)
 
     def _all_settings(self) -> dict[str, str]:
-        master = self._wish.master or f"local[{self._wish.threads}]"
         java = (
             f"-Dlog4j2.configurationFile={log_settings(self._directory).as_uri()} -Dderby.system.home={self._directory}"
         )
         found = {
-            "spark.master": master,
+            **(CLOSED_HERE if self._wish.is_local else CLOSED),
+            "spark.master": self._wish.master or f"local[{self._wish.threads}]",
             "spark.app.name": "pysync",
             _MARK: self._mark,
-            "spark.ui.enabled": "false",
             "spark.ui.showConsoleProgress": "false",
             "spark.sql.catalogImplementation": "hive" if self._wish.catalog else "in-memory",
             "spark.sql.adaptive.enabled": "false",  # a call is one task: nothing to plan, nothing to compile
@@ -185,9 +196,6 @@ class SparkHost:
             found["spark.hadoop.hive.metastore.client.socket.timeout"] = "120s"
         if self._jars:
             found["spark.jars"] = ",".join(map(str, self._jars))
-        if master.startswith("local"):
-            # Else Spark listens on the host's address, with nobody else to talk to.
-            found |= {"spark.driver.bindAddress": "127.0.0.1", "spark.driver.host": "127.0.0.1"}
         return _joined(found, dict(self._wish.settings))
 
 
@@ -198,6 +206,12 @@ def silence_loggers() -> None:
 
         for name in _LOGGERS:
             PySparkLogger.getLogger(name).handlers[:] = [logging.NullHandler()]
+
+
+def silence_strangers(session: SparkSession) -> None:
+    """Keep pyspark from printing a traceback for each caller of its port in this process that knows no secret."""
+    server: Any = session.sparkContext._accumulatorServer
+    server.handle_error = lambda *_: None
 
 
 def log_settings(directory: Path) -> Path:

@@ -9,8 +9,9 @@ from typing import Literal
 from pydantic import Field, PrivateAttr, field_validator, model_validator
 
 from pysync.metastore.settings import AddressList
-from pysync.targets.settings import SparkConf, SparkWish, TargetSettings
+from pysync.targets.settings import TargetSettings
 from pysync.targets.spark.session import SparkHost
+from pysync.targets.spark_wish import SparkConf, SparkWish
 
 _CATALOG = "spark.sql.catalogImplementation"
 _URIS = "spark.hadoop.hive.metastore.uris"

@@ -10,7 +10,7 @@ from typing import Any
 from pysync.model.home import Stance
 from pysync.model.mark import Mark
 from pysync.model.operation import RenameTable
-from pysync.targets.apply.both_ways.tables import bring_to
+from pysync.targets.apply.both_ways.tables import bring_to, is_committed
 from pysync.targets.apply.both_ways.verdicts import ask_for_table, judge_of, marked, parked
 from pysync.targets.apply.judging import Verdict
 from pysync.targets.apply.renames import move
@@ -36,6 +36,8 @@ def _as_told(store: Store, operation: RenameTable, old: Any, new: Any) -> Outcom
     judge = judge_of(store)
     if old is None or judge.drop(operation, old) is not Verdict.DO:
         return bring_to(store, operation, operation.definition, new)
+    if not _is_done(operation, new) and is_committed(store, operation, operation.definition, old):
+        return Outcome.FOREIGN
     if new is None:
         return _rename(store, operation, old)
     verdict = judge.put(operation, operation.definition, new)
@@ -83,6 +85,6 @@ def _is_so(operation: RenameTable, new: Any | None) -> bool:
     return new is not None and alike(operation.definition, new)
 
 
-def _is_done(operation: RenameTable, new: Any) -> bool:
+def _is_done(operation: RenameTable, new: Any | None) -> bool:
     """Whether this event has written the table of the new name."""
-    return Mark.read(new.parameters) == operation.mark
+    return new is not None and Mark.read(new.parameters) == operation.mark

@@ -6,7 +6,7 @@ from typing import Any
 
 from pysync.model.home import Stance
 from pysync.model.names import TableName
-from pysync.model.operation import DropTable, Operation, PutTable
+from pysync.model.operation import DropTable, PutTable, TableOperation
 from pysync.targets.apply.both_ways.verdicts import (
     ask_for_table,
     judge_of,
@@ -15,7 +15,9 @@ from pysync.targets.apply.both_ways.verdicts import (
     settled,
     up_to_date,
 )
+from pysync.targets.apply.iceberg import stays
 from pysync.targets.apply.judging import Verdict
+from pysync.targets.apply.transactional import refuse_transactional
 from pysync.targets.apply.writing import drop_batches
 from pysync.targets.base import Incomplete, Outcome
 from pysync.targets.hive import is_another, name_of
@@ -34,7 +36,7 @@ def put_table(store: Store, operation: PutTable) -> Outcome:
     return Outcome.APPLIED if changed else outcome
 
 
-def bring_to(store: Store, operation: Operation, definition: Any, there: Any, *, cascade: bool = False) -> Outcome:
+def bring_to(store: Store, operation: TableOperation, definition: Any, there: Any, *, cascade: bool = False) -> Outcome:
     """Bring the table `there` (None if absent), which has the definition's name, to it, if that is allowed."""
     judge = judge_of(store)
     verdict = judge.put(operation, definition, there)
@@ -45,12 +47,11 @@ def bring_to(store: Store, operation: Operation, definition: Any, there: Any, *,
     wanted = marked(judge, operation, definition, there)
     if there is not None and up_to_date(wanted, there):
         return Outcome.UNCHANGED
+    refuse_transactional(store.settings, wanted)
+    if is_committed(store, operation, wanted, there):
+        return Outcome.FOREIGN
     if there is not None and not is_another(wanted, there):
-        if not store.alter_table(wanted, there, cascade=cascade):
-            return Outcome.UNCHANGED
-        if _takes_over(store, operation, there):
-            ask_for_table(store, operation, wanted)
-        return Outcome.APPLIED
+        return _alter(store, operation, wanted, there, cascade=cascade)
     if there is not None:
         if judge.asked(operation).stance is Stance.REQUEST:
             # A request never drops a table: the home says which of the two it is.
@@ -62,7 +63,25 @@ def bring_to(store: Store, operation: Operation, definition: Any, there: Any, *,
     return Outcome.APPLIED
 
 
-def _takes_over(store: Store, operation: Operation, there: Any) -> bool:
+def _alter(store: Store, operation: TableOperation, wanted: Any, there: Any, *, cascade: bool) -> Outcome:
+    if not store.alter_table(wanted, there, cascade=cascade):
+        return Outcome.UNCHANGED
+    if _takes_over(store, operation, there):
+        ask_for_table(store, operation, wanted)
+    return Outcome.APPLIED
+
+
+def is_committed(store: Store, operation: TableOperation, wanted: Any, there: Any | None) -> bool:
+    """Whether a commit to an Iceberg table here stays: see pysync.targets.apply.iceberg.
+
+    A request or an echo has been compared with what is here already. The home's state has not.
+    """
+    if there is None or judge_of(store).asked(operation).stance is not Stance.STATE:
+        return False
+    return stays(store.settings, operation, wanted.parameters, there.parameters)
+
+
+def _takes_over(store: Store, operation: TableOperation, there: Any) -> bool:
     """Whether a table that was born elsewhere gets the partitions of the one that was here.
 
     Its home may never hear of those: changes of the table that was here end with it.
@@ -103,7 +122,7 @@ def _verdict_of_birth(store: Store, operation: DropTable, there: Any) -> Verdict
     return verdict if verdict is not Verdict.UNCHANGED else Verdict.FOREIGN
 
 
-def _drop_another(store: Store, operation: Operation, there: Any) -> None:
+def _drop_another(store: Store, operation: TableOperation, there: Any) -> None:
     """Drop a table that no alter turns into the wanted one. Only the table's home may do so."""
     if judge_of(store).home(there) != operation.mark.source:
         raise parked(store, operation.key, another=True)

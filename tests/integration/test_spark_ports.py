@@ -1,0 +1,87 @@
+"""The ports of a Spark session of pysync's, tried by a process on the same host that knows no secret."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from tests.conformance.harness_spark import SHORT_LIFE
+
+pytestmark = [pytest.mark.spark, pytest.mark.timeout(300)]
+
+SCRIPT = """
+import json, os, subprocess, sys
+from pathlib import Path
+sys.path.insert(0, {root!r})
+from pysync.targets.spark_wish import SparkWish
+from pysync.targets.spark.session import SparkHost
+from tests.support.ports import answer_to, listening, rpc_request, text_object, with_children
+
+host = SparkHost(SparkWish(None, {settings!r}), Path({directory!r}))
+context = host.session().sparkContext
+if {without}:  # another one in the same process, as Spark is without pysync
+    from pyspark import SparkContext
+    settings = context.getConf().set("spark.authenticate", "false").set("spark.network.crypto.enabled", "false")
+    context.stop()
+    context = SparkContext(conf=settings)
+driver = int(context.getConf().get("spark.driver.port"))
+python = context._accumulatorServer.server_address[1]
+java = context._gateway.gateway_parameters.port
+ports = {{driver: "driver", java: "gateway", python: "python"}}
+processes = with_children(os.getpid())
+asked = {{"driver": rpc_request(text_object(b"canary-7d1f")), "python": b"\\xac\\xed" * 100,
+         "gateway": b"c\\nz:java.lang.System\\nexit\\ni1\\ne\\n"}}
+said = {{}}
+for address, port in listening(processes):
+    name = ports.get(port, "blocks")
+    said[name] = (address.is_loopback, answer_to(port, asked.get(name, asked["driver"])).decode("latin-1"))
+running = [Path("/proc") / str(it) for it in with_children(os.getpid())]
+everywhere = "".join((it / "cmdline").read_text() for it in running)
+environment = "".join((it / "environ").read_text() for it in running if (it / "cmdline").read_text())  # no zombie
+hadoop = context._jvm.org.apache.hadoop
+credentials = hadoop.security.UserGroupInformation.getCurrentUser().getCredentials()
+secret = (credentials.getSecretKey(hadoop.io.Text("sparkCookie")) or b"").decode()
+shown = everywhere + environment + context._jsc.sc().getConf().toDebugString()
+shown += "".join(it.read_text() for it in Path({directory!r}).glob("*") if it.is_file())
+works = context._jsc.sc().isStopped() is False and context.range(10).count()
+secrets = [len(secret) > 20, bool(secret) and secret in shown]
+host.close()
+print(json.dumps({{"said": said, "secrets": secrets, "works": works}}))
+"""
+
+
+def tried(directory: Path, *, without: bool = False) -> tuple[dict[str, object], list[str]]:
+    """What each port answered, and the lines of standard error."""
+    values = {"settings": tuple(SHORT_LIFE.items()), "directory": str(directory), "without": without}
+    script = directory / "script.py"
+    script.write_text(SCRIPT.format(root=str(Path(__file__).parents[2]), **values))
+    done = subprocess.run([sys.executable, script], capture_output=True, text=True, timeout=250, check=False)
+    assert done.returncode == 0, done.stderr[-3000:]
+    return json.loads(done.stdout.splitlines()[-1]), done.stderr.splitlines()
+
+
+def test_who_knows_no_secret_has_nothing_deserialized_and_learns_nothing(tmp_path: Path) -> None:
+    found, lines = tried(tmp_path)
+    said = found["said"]
+    assert isinstance(said, dict)
+    assert said.keys() == {"driver", "blocks", "gateway", "python"}, "a port that docs/security.md does not list"
+    assert all(loopback for loopback, _ in said.values())
+    assert not any("canary" in answer or "org.apache.spark.rpc" in answer for _, answer in said.values())
+    assert said["gateway"][1].startswith(("", "!x"))
+    assert said["python"][1] == ""
+    assert found["secrets"] == [True, False], "there is one, and no command line, environment, setting or log has it"
+    assert found["works"] == 10
+    assert [line for line in lines if "spark_started" not in line] == [], "garbage at a port is no line of the log"
+
+
+def test_spark_alone_deserializes_what_anybody_sends(tmp_path: Path) -> None:
+    """So the test above would notice."""
+    found, _ = tried(tmp_path, without=True)
+    said = found["said"]
+    assert isinstance(said, dict)
+    assert "Unsupported message" in said["driver"][1]
+    assert "canary-7d1f" in said["driver"][1]
