@@ -9,7 +9,7 @@ import typer
 from pydantic import TypeAdapter, ValidationError
 
 from pysync.cli.arguments import path
-from pysync.migration.agent_conf import import_agent_conf
+from pysync.migration.agent import import_agent_conf
 from pysync.targets.settings import Name
 
 

@@ -13,9 +13,9 @@ import typer
 from pysync.cli.output import say
 from pysync.errors import PysyncError, UsageError
 from pysync.hive_site.document import parse
+from pysync.install.files import Record
 from pysync.install.plan import user_problems
 from pysync.install.questions import Question, locations, missing, problem, questions
-from pysync.install.record import Record
 
 _USER = "The user that HMS runs as. pysync runs as the same."
 _HIVE_SITE = "hive-site.xml", "The hive-site.xml of HMS, to add the listener to. none: print the properties instead."

@@ -19,12 +19,9 @@ from pysync.cli.asking import Asker
 from pysync.cli.output import DEFAULT_CONFIG, AsJson, print_changes, print_json, print_table, say
 from pysync.errors import PysyncError, UsageError
 from pysync.hive_site import to_xml
-from pysync.install.config_text import config_text
-from pysync.install.ignored import ignored
+from pysync.install.files import read_record, shipped
 from pysync.install.plan import CONFIG, Places, Plan, first_problems, plan
-from pysync.install.questions import KINDS, config_values
-from pysync.install.record import read_record
-from pysync.install.shipped import shipped
+from pysync.install.questions import KINDS, config_text, config_values, ignored
 from pysync.install.steps import File, HiveSite, State
 
 _UNITS = Path("/etc/systemd/system")

@@ -11,8 +11,7 @@ import typer
 from pysync.cli.agent_conf import source_name
 from pysync.cli.arguments import path
 from pysync.errors import UsageError
-from pysync.migration.rule_conf import import_rules
-from pysync.migration.rule_text import Text
+from pysync.migration.rule import Text, import_rules
 
 _INPUT = "-"
 

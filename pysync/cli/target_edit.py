@@ -10,8 +10,8 @@ import typer
 
 from pysync import logs
 from pysync.cli.output import print_json, progress, say
+from pysync.config_file.edits import Key
 from pysync.config_file.file import Change, drafted
-from pysync.config_file.statements import Key
 from pysync.config_file.targets import Setting, key_of, setting_of
 from pysync.errors import UsageError
 from pysync.jobs.reconfiguring import Done, reconfigure

@@ -11,7 +11,7 @@ from pysync import logs
 from pysync.cli.init import ConfigDir, DryRun
 from pysync.cli.output import DEFAULT_CONFIG, AsJson, print_changes, print_json, print_table, say
 from pysync.errors import PysyncError, UsageError
-from pysync.install.record import NAME, Record, read_record
+from pysync.install.files import RECORD_NAME, Record, read_record
 from pysync.install.removal import Uninstall, finish
 from pysync.install.removal import uninstall as plan
 from pysync.jobs.uninstalling import assert_stopped, unapplied
@@ -44,7 +44,7 @@ def uninstall(
     record = read_record(config_dir.absolute())
     if record is None:
         hint = "name the directory that pysync init used: --config-dir DIR"
-        raise UsageError(f"there is no record of pysync init: {config_dir / NAME}", hint)
+        raise UsageError(f"there is no record of pysync init: {config_dir / RECORD_NAME}", hint)
     logs.configure("warning", "console")
     assert_stopped(record.queue)
     found = plan(record, purge=purge)

@@ -180,7 +180,7 @@ def _shown(target: str) -> Iterator[_Bar]:
 
 def _html(loaded: Config, reports: Sequence[Report]) -> bytes:
     """The page of all reports."""
-    from pysync.web.report import verify_html  # noqa: PLC0415 - an extra
+    from pysync.web.pages import verify_html  # noqa: PLC0415 - an extra
 
     found = [{**it.as_json(), "databases": by_database(it.compared, it.drift)} for it in reports]
     return verify_html(loaded.source.name, found, time.time()).encode()

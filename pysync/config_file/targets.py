@@ -6,9 +6,8 @@ import sys
 from collections.abc import Iterator, Sequence
 from typing import Any, NamedTuple
 
-from pysync.config_file.edits import number_of, read, with_key, with_table, without_key, without_table
+from pysync.config_file.edits import Key, number_of, parts, read, with_key, with_table, without_key, without_table
 from pysync.config_file.file import Change
-from pysync.config_file.statements import Key, parts
 from pysync.errors import UsageError
 from pysync.targets.spark_wish import is_secret
 from pysync.text import meant, quoted

@@ -13,8 +13,8 @@ from pysync.dump.files import reading
 from pysync.dump.index import At, Dump
 from pysync.dump.record import LENGTH_BYTES, DumpDamaged, Record, Reply, length_of, record_at
 from pysync.dump.replies import answer
+from pysync.metastore.client import whole
 from pysync.metastore.errors import MetastoreUnavailable
-from pysync.metastore.reads import whole
 from pysync.model import idl
 from pysync.model.again import is_word
 from pysync.model.definition import VIEW
@@ -30,7 +30,7 @@ _CALLS = {
 
 
 class DumpReader:
-    """Reads a dump as a metastore is read (`pysync.metastore.reads`); a context manager, for one thread.
+    """Reads a dump as a metastore is read (`pysync.metastore.client`); a context manager, for one thread.
 
     A table of which the dump holds only the name is listed, but not found. Raises MetastoreUnavailable when a file
     cannot be read any more, or has changed.

@@ -21,10 +21,8 @@ from pysync.errors import UsageError
 from pysync.hive_site import files as hive_site
 from pysync.hive_site.document import Document, parse
 from pysync.hive_site.merge import LISTENERS, Edited, merge
-from pysync.install import unit
-from pysync.install.listener import LISTENER, listener_jar, listener_settings
-from pysync.install.record import NAME, Record, read_record
-from pysync.install.shipped import shipped
+from pysync.install import files as unit
+from pysync.install.files import LISTENER, RECORD_NAME, Record, listener_jar, listener_settings, read_record, shipped
 from pysync.install.steps import Directory, File, HiveSite, Step, Token
 from pysync.rights import is_users
 
@@ -177,8 +175,8 @@ def _unit(places: Places, config: Config, user: str, executable: Path | None) ->
     has_spark = any(target.spark_wish() for target in config.targets)
     state = config.queue.directory.absolute()
     service = unit.Service(executable, places.config / CONFIG, state, user, group, has_spark)
-    content = unit.unit_text(shipped(unit.NAME), service).encode()
-    return [File(places.units / unit.NAME, "systemd unit", content, otherwise="give --no-systemd")]
+    content = unit.unit_text(shipped(unit.UNIT_NAME), service).encode()
+    return [File(places.units / unit.UNIT_NAME, "systemd unit", content, otherwise="give --no-systemd")]
 
 
 def _group(user: str) -> str:
@@ -202,7 +200,7 @@ def _record(places: Places, config: Config, user: str, spool: Path, made: Sequen
         directories=tuple(it.path for it in made if isinstance(it, Directory) and it.state() == "create"),
     )
     content = found.after(read_record(places.config)).content()
-    return File(places.config / NAME, "record for pysync uninstall", content, replaces=True)
+    return File(places.config / RECORD_NAME, "record for pysync uninstall", content, replaces=True)
 
 
 def _unrunnable(executable: Path | None, owner: Owner) -> list[str]:

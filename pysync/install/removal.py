@@ -19,9 +19,8 @@ from pysync.errors import UsageError
 from pysync.hive_site import files as hive_site
 from pysync.hive_site.document import Document
 from pysync.hive_site.merge import Edited, unmerge
-from pysync.install import unit
-from pysync.install.listener import LISTENER
-from pysync.install.record import NAME, Record
+from pysync.install import files
+from pysync.install.files import LISTENER, RECORD_NAME, Record
 from pysync.install.steps import digest
 from pysync.rights import remove
 
@@ -122,13 +121,13 @@ def _plan_file(path: Path, sum_written: str, record: Record, removals: list[Remo
     """Plan the removal of the jar, or of the unit and its link. A file that was changed is left."""
     if path.is_file():
         if digest(path.read_bytes()) == sum_written:
-            what = "systemd unit" if path.name == unit.NAME else "listener jar"
+            what = "systemd unit" if path.name == files.UNIT_NAME else "listener jar"
             removals.append(_removal(what, path, record))
         else:
             left.append(Leftover(path, "it was changed after pysync init wrote it"))
             return
     link = path.parent / _WANTS / path.name
-    if path.name == unit.NAME and link.is_symlink():
+    if path.name == files.UNIT_NAME and link.is_symlink():
         removals.append(_removal("link to the unit", link, record))
 
 
@@ -141,4 +140,4 @@ def _data(record: Record) -> Iterator[tuple[Path, str, bool]]:
     yield record.queue, "queue (and spool): events that a target may still need", record.queue in record.directories
     yield record.token, "token: the secret of listener and sidecar", True
     yield record.config, "configuration", True
-    yield record.config.parent / NAME, "record: what pysync uninstall --purge needs to know", True
+    yield record.config.parent / RECORD_NAME, "record: what pysync uninstall --purge needs to know", True

@@ -20,8 +20,8 @@ from pysync.control.client import ask
 from pysync.errors import PysyncError, UsageError
 from pysync.health import listening
 from pysync.metastore.access import MetastoreAccess
-from pysync.metastore.addresses import shared
 from pysync.metastore.client import Metastore
+from pysync.metastore.settings import shared
 from pysync.replay.translate import Translator
 from pysync.sections import SourceConfig
 from pysync.sidecar.needs import needs

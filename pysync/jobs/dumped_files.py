@@ -16,7 +16,7 @@ from pysync.dump.data import DATA, PART, PageLine, place_of, stored, to_bytes
 from pysync.dump.manifest import Counts
 from pysync.errors import PysyncError
 from pysync.jobs.file_list import locations, opened_copier
-from pysync.metastore.reads import Reads
+from pysync.metastore.client import Reads
 from pysync.model.names import TableName
 from pysync.model.places import is_below
 from pysync.targets.base import Rejected, Unavailable

@@ -16,8 +16,7 @@ from pysync.copy.copies import Copies
 from pysync.copy.requests import Pair
 from pysync.dump.manifest import Counts
 from pysync.install import listener_jar
-from pysync.metastore.client import PARTITIONS_PER_CALL
-from pysync.metastore.reads import Reads
+from pysync.metastore.client import PARTITIONS_PER_CALL, Reads
 from pysync.model.names import TableName
 from pysync.model.table_formats import data_location
 from pysync.targets.settings import CopySettings, TargetSettings

@@ -13,7 +13,7 @@ from typing import Any
 
 from pysync.capture.notifications import instance_of
 from pysync.dump.manifest import Manifest
-from pysync.metastore.reads import Reads
+from pysync.metastore.client import Reads
 from pysync.model.describe import describe
 from pysync.model.event import SIDECAR, Event, Kind
 from pysync.model.mark import Mark, Writer

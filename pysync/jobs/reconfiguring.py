@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from pysync.config_file.file import Change, Draft, drafted, locked
-from pysync.control import reloading
+from pysync.control import client
 from pysync.control.client import NoSidecar, Unanswered, ask
 from pysync.errors import PysyncError
 from pysync.queue.store import FILE
@@ -74,13 +74,13 @@ def _running(draft: Draft, act: Act | None, status: dict[str, Any], why: str, te
         ask(directory, "expect", act=noted, named=[it.name for it in draft.config.targets])
     draft.put()
     try:
-        before, answer = reloading.begin(directory, act=act and asdict(act), why=why)
+        before, answer = client.begin(directory, act=act and asdict(act), why=why)
     except (NoSidecar, Unanswered):
         raise  # it may have taken the file, or will take it when it starts
     except PysyncError as error:
         _take_back(draft, error)
         raise
-    reloading.wait(directory, before, tell)
+    client.wait(directory, before, tell)
     return tuple(answer["changes"])
 
 

@@ -1,12 +1,178 @@
-"""Latency: how long changes took from their commit at the source until a target had them. From any thread."""
+"""Latencies: histograms, of slices of time, and the objects whose changes took longest."""
 
 from __future__ import annotations
 
 import threading
-from typing import Any
+from collections import deque
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from math import ceil, log2
+from typing import Any, NamedTuple
 
-from pysync.measures.histogram import Histogram
-from pysync.measures.slices import Delays, Ring, Slice
+# --- Histogram: durations counted in buckets that grow by a constant factor, so that any quantile is nearly exact.
+# Pure.
+#
+# There are 8 buckets from one power of two to the next. A quantile is therefore within 4.4 % (ERROR) of the exact
+# one. Durations up to a millisecond (2**-10 s) count as one, and those above twelve days (2**20 s) as twelve days.
+
+_PER_DOUBLING = 8
+_LOWEST, _HIGHEST = -10 * _PER_DOUBLING, 20 * _PER_DOUBLING
+_FACTOR = 2 ** (1 / _PER_DOUBLING)
+# The bucket of a number has the durations above `_FACTOR ** (number - 1)`, up to `_FACTOR ** number`.
+
+SHORTEST = 2.0**-10
+"""Seconds; shorter durations count as this."""
+LONGEST = 2.0**20
+"""Seconds; longer durations count as this."""
+ERROR = (_FACTOR - 1) / (_FACTOR + 1)
+"""The largest relative error of a quantile between SHORTEST and LONGEST."""
+
+
+class Histogram:
+    """Durations in seconds. It holds at most 241 numbers, however many were added. Not for several threads."""
+
+    __slots__ = ("_buckets", "count", "sum")
+
+    def __init__(self) -> None:
+        self.count = 0
+        self.sum = 0.0
+        self._buckets: dict[int, int] = {}
+
+    def add(self, durations: Sequence[float], times: int = 1) -> None:
+        """Count durations, each so many times; a negative one counts as 0."""
+        # One loop, with as few calls as can be: a backlog brings tens of thousands a second.
+        buckets, total = self._buckets, 0.0
+        for seconds in durations:
+            at = _LOWEST
+            if seconds > SHORTEST:
+                at = ceil(log2(seconds) * _PER_DOUBLING) if seconds < LONGEST else _HIGHEST
+            if seconds > 0:
+                total += seconds
+            buckets[at] = buckets.get(at, 0) + times
+        self.count += len(durations) * times
+        self.sum += total * times
+
+    def take(self, other: Histogram) -> None:
+        """Add all durations of another one, which stays as it is."""
+        for bucket, times in other._buckets.items():
+            self._buckets[bucket] = self._buckets.get(bucket, 0) + times
+        self.count += other.count
+        self.sum += other.sum
+
+    def quantile(self, share: float) -> float | None:
+        """The duration that this share (0 to 1) of all does not exceed, by nearest rank; None if there are none."""
+        left = max(1, ceil(share * self.count))
+        for bucket in sorted(self._buckets):
+            left -= self._buckets[bucket]
+            if left <= 0:
+                return _middle(bucket)
+        return None
+
+    def up_to(self, bounds: Sequence[float]) -> list[int]:
+        """How many durations do not exceed each of the bounds, which must be powers of two from SHORTEST to LONGEST."""
+        limits = [ceil(log2(bound) * _PER_DOUBLING) for bound in bounds]
+        return [sum(times for bucket, times in self._buckets.items() if bucket <= limit) for limit in limits]
+
+
+def _middle(bucket: int) -> float:
+    """The duration from which both ends of the bucket are equally far, as a share of themselves."""
+    if bucket == _LOWEST:
+        return SHORTEST
+    return float(_FACTOR**bucket * (1 - ERROR))
+
+
+# --- Slices: durations by when they ended, so that the last minutes or the last day can be told. Pure, of bounded
+# size
+
+_MOST_WORST = 5
+
+
+class Delays(NamedTuple):
+    """Where the changes of one work were until the target had them, in seconds: each 0 or more."""
+
+    spool: Sequence[float]  # of each change: from its commit until it was on disk in the queue
+    queue: Sequence[float]  # of each change: from then until the work began
+    target: float  # of all: from then until the work was done, with all tries
+
+
+class Worst(NamedTuple):
+    """The longest that a change of an object took, and when that was, in seconds since 1970."""
+
+    object: str
+    seconds: float
+    at: float
+
+
+@dataclass(slots=True)
+class Slice:
+    """What ended within one stretch of time: `visible` is all of the way, the others are its parts."""
+
+    number: int = 0
+    visible: Histogram = field(default_factory=Histogram)
+    spool: Histogram = field(default_factory=Histogram)
+    queue: Histogram = field(default_factory=Histogram)
+    target: Histogram = field(default_factory=Histogram)
+    _worst: dict[str, Worst] = field(default_factory=dict)
+
+    def add(self, name: str, delays: Delays, now: float) -> None:
+        """Changes of an object, one at least, have become visible."""
+        visible = [spool + queue + delays.target for spool, queue in zip(delays.spool, delays.queue, strict=True)]
+        self.visible.add(visible)
+        self.spool.add(delays.spool)
+        self.queue.add(delays.queue)
+        self.target.add([delays.target], len(visible))
+        self.blame(Worst(name, max(visible), now))
+
+    def blame(self, found: Worst) -> None:
+        """Note the object if it is among the worst."""
+        known = self._worst.get(found.object)
+        if known is not None and known.seconds >= found.seconds:
+            return
+        self._worst[found.object] = found
+        if len(self._worst) > _MOST_WORST:
+            del self._worst[min(self._worst.values(), key=lambda it: it.seconds).object]
+
+    def take(self, other: Slice) -> None:
+        """Add all that another one has, which stays as it is."""
+        self.visible.take(other.visible)
+        self.spool.take(other.spool)
+        self.queue.take(other.queue)
+        self.target.take(other.target)
+        for it in other._worst.values():
+            self.blame(it)
+
+    @property
+    def worst(self) -> list[Worst]:
+        """The objects whose changes took longest, at most 5, each once, the longest first."""
+        return sorted(self._worst.values(), key=lambda it: -it.seconds)
+
+
+class Ring:
+    """The last slices of so many `seconds` each; older ones are forgotten."""
+
+    def __init__(self, seconds: int, count: int) -> None:
+        self._seconds = seconds
+        self._count = count
+        self._slices: deque[Slice] = deque(maxlen=count)
+
+    def at(self, now: float) -> Slice:
+        """The slice of that time, in seconds since 1970."""
+        number = int(now // self._seconds)
+        # A time just before the last slice is another thread's that came late; one far before it, a clock set back.
+        if not self._slices or not 0 <= self._slices[-1].number - number <= 1:
+            self._slices.append(Slice(number))
+        return self._slices[-1]
+
+    def total(self, now: float) -> Slice:
+        """All of the slices that are not too old at that time, in a new one."""
+        found, number = Slice(), now // self._seconds
+        for it in self._slices:
+            if number - self._count < it.number <= number + 1:
+                found.take(it)
+        return found
+
+
+# --- Latency: how long changes took from their commit at the source until a target had them. From any thread
 
 BOUNDS = tuple(2.0**power for power in (*range(-5, 9), 10, 12, 14, 16))
 """The upper bounds of the buckets that the status shows, in seconds: 31 ms to 18 hours."""

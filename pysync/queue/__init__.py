@@ -8,9 +8,8 @@ promised.
 from pysync.queue.errors import QueueClosed, QueueDamaged, QueueFailed, QueueFull
 from pysync.queue.event_queue import EventQueue
 from pysync.queue.intake import Intake
-from pysync.queue.notes import Notes
-from pysync.queue.parked import ParkedEvents
-from pysync.queue.sequences import Sequences
+from pysync.queue.received import Sequences
+from pysync.queue.target_queue import Notes, ParkedEvents
 from pysync.queue.values import (
     Depth,
     Entry,

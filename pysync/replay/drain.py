@@ -24,8 +24,7 @@ import structlog
 
 from pysync.errors import PysyncError
 from pysync.health import decide
-from pysync.measures.counts import Counts
-from pysync.measures.throttle import Throttle
+from pysync.measures.calls import Counts, Throttle
 from pysync.model.names import TableName
 from pysync.queue import EventQueue, Pause
 from pysync.replay.brake import Limits

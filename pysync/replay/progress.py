@@ -11,9 +11,8 @@ from typing import Any
 import structlog
 
 from pysync.masking import masked
-from pysync.measures.counts import Counts, Rate
+from pysync.measures.calls import Counts, Rate, Throttle
 from pysync.measures.latency import Latency
-from pysync.measures.throttle import Throttle
 from pysync.targets.base import ERRORS
 
 _MANY_STALE = 100

@@ -16,8 +16,7 @@ import structlog
 
 from pysync.errors import PysyncError
 from pysync.journal import Record
-from pysync.journal.masking import reason_of, told
-from pysync.journal.record import MOST_PARTITIONS
+from pysync.journal.record import MOST_PARTITIONS, reason_of, told
 from pysync.model.change import Change
 from pysync.model.describe import partitions
 from pysync.model.difference import Difference

@@ -14,7 +14,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
 from typing import Any
 
-from pysync.metastore.reads import Reads
+from pysync.metastore.client import Reads
 from pysync.model.definition import is_index
 from pysync.model.mark import Mark
 from pysync.model.names import TableName

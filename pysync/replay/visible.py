@@ -5,8 +5,7 @@ from __future__ import annotations
 import time
 from collections.abc import Callable
 
-from pysync.measures.latency import Latency
-from pysync.measures.slices import Delays
+from pysync.measures.latency import Delays, Latency
 from pysync.model.event import SIDECAR, Event
 from pysync.replay.legs import Job
 from pysync.targets.base import Outcome

@@ -22,7 +22,7 @@ from pysync.copy.files import Copying
 from pysync.errors import PysyncError
 from pysync.health import decide
 from pysync.metastore.access import Where
-from pysync.metastore.reads import Reads
+from pysync.metastore.client import Reads
 from pysync.model.names import TableName
 from pysync.queue import EventQueue, Gap
 from pysync.queue.gaps import new_gaps

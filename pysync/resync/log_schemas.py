@@ -13,7 +13,7 @@ from contextlib import AbstractContextManager
 import structlog
 
 from pysync.errors import PysyncError
-from pysync.metastore.reads import Reads
+from pysync.metastore.client import Reads
 from pysync.model.table_formats import keeps_schema
 from pysync.queue import EventQueue
 from pysync.replay.policy import Policy

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from functools import partial
 from typing import Any
 
-from pysync.metastore.reads import Reads
+from pysync.metastore.client import Reads
 from pysync.model.definition import is_index
 from pysync.model.event import SIDECAR, Event, Kind
 from pysync.model.names import TableName

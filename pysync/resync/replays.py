@@ -21,7 +21,7 @@ import structlog
 from pydantic import BaseModel
 
 from pysync.errors import PysyncError
-from pysync.metastore.reads import Reads
+from pysync.metastore.client import Reads
 from pysync.model.names import TableName
 from pysync.queue import EventQueue
 from pysync.replay.policy import Policy

@@ -18,7 +18,7 @@ from typing import Any
 import structlog
 
 from pysync.errors import PysyncError
-from pysync.metastore.reads import Reads
+from pysync.metastore.client import Reads
 from pysync.model.names import TableName
 from pysync.queue import EventQueue
 from pysync.replay.translate import Translator

@@ -15,7 +15,7 @@ from pysync.control.server import WHO, Command
 from pysync.errors import PysyncError
 from pysync.journal import Journal, Record
 from pysync.journal.file import FILE
-from pysync.journal.masking import reason_of
+from pysync.journal.record import reason_of
 from pysync.queue import EventQueue
 
 _MIB = 1024 * 1024

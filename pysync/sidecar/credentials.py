@@ -7,7 +7,7 @@ from functools import partial
 from typing import Any
 
 from pysync.config import Config
-from pysync.metastore.expiry import authorities_end, certificate_end, ticket_end
+from pysync.metastore.access import authorities_end, certificate_end, ticket_end
 from pysync.metastore.settings import KerberosSettings, TlsSettings
 from pysync.moment import Moment
 from pysync.targets.settings import TargetSettings

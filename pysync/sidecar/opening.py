@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from functools import partial
 
-from pysync.measures.counts import Counts
-from pysync.measures.throttle import Throttle
+from pysync.measures.calls import Counts, Throttle
 from pysync.targets.base import Target
 from pysync.targets.kinds import target_kind
 from pysync.targets.settings import TargetSettings

@@ -26,8 +26,7 @@ from pysync.control.server import Command, ControlServer
 from pysync.copy.copies import Copies
 from pysync.errors import PysyncError
 from pysync.install import listener_jar
-from pysync.measures.counts import Counts
-from pysync.measures.throttle import Throttle
+from pysync.measures.calls import Counts, Throttle
 from pysync.metastore.client import Metastore
 from pysync.queue import EventQueue, Gap, QueueClosed, QueueFailed, QueueFull
 from pysync.queue.gaps import new_gaps

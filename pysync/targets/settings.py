@@ -17,7 +17,7 @@ from pydantic import (
 )
 
 from pysync.errors import PysyncError
-from pysync.measures.throttle import Limit
+from pysync.measures.calls import Limit
 from pysync.model.event import Kind, replicator
 from pysync.targets.spark_wish import SparkConf, SparkWish
 from pysync.validation import Finite, Interval, Rate, Seconds, matching, rate

@@ -20,7 +20,7 @@ import structlog
 from hmsclient.genthrift.hive_metastore import ttypes as hive
 
 from pysync.errors import PysyncError
-from pysync.metastore.statistics import Statistics
+from pysync.metastore.client import Statistics
 from pysync.model.constraints import Constraints
 from pysync.model.names import TableName, normalized, partition_name
 from pysync.model.structs import copied

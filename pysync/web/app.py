@@ -1,22 +1,216 @@
-"""App: the routes of the page, what is said when one fails, and the headers of every answer. Extra `web`."""
+"""The page as a web application: signing in, the acts of people, the routes, and the headers of every answer."""
 
 from __future__ import annotations
 
+import math
+import secrets
 from collections.abc import Awaitable, Callable, Mapping
+from dataclasses import dataclass
 from typing import Any
 
+import structlog
+from starlette.concurrency import run_in_threadpool
 from starlette.datastructures import MutableHeaders
 from starlette.exceptions import HTTPException
 from starlette.requests import ClientDisconnect, Request
-from starlette.responses import PlainTextResponse, Response
-from starlette.routing import BaseRoute, Mount
+from starlette.responses import PlainTextResponse, RedirectResponse, Response
+from starlette.routing import BaseRoute, Mount, Route
 from starlette.staticfiles import StaticFiles
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-from pysync.web.acts import Acts
-from pysync.web.login import Login
+from pysync.errors import UsageError
+from pysync.text import count, one_line
 from pysync.web.pages import Pages
-from pysync.web.site import STATIC, Site
+from pysync.web.sign_in import LIFE_SECONDS, Notice
+from pysync.web.site import STATIC, THEME, THEMES, Site, back_to, form_of, local
+from pysync.web.views.charts import BAD, GOOD
+
+# --- Login: signing in and out, and the choice of light or dark. Extra `web`
+
+_YEAR = 365 * 86400
+
+log = structlog.get_logger(__name__)
+
+
+class Login:
+    """The handlers of signing in."""
+
+    def __init__(self, site: Site) -> None:
+        self._site = site
+
+    def routes(self) -> list[Route]:
+        """Their paths."""
+        return [
+            Route("/login", self.form, methods=["GET"]),
+            Route("/login", self.login, methods=["POST"]),
+            Route("/logout", self.logout, methods=["POST"]),
+            Route("/theme", self.theme, methods=["POST"]),
+        ]
+
+    def form(self, request: Request) -> Response:
+        """The form; who is signed in already goes on."""
+        target = local(request.query_params.get("next"))
+        if self._site.session(request):
+            return RedirectResponse(target, 303)
+        return self._shown(request, target)
+
+    async def login(self, request: Request) -> Response:
+        """Compare the password, begin a session. Neither the page nor the log tells whether the user is known."""
+        form = await form_of(request)
+        target = local(form.get("next"))
+        if self._site.passwords is None:
+            return self._shown(request, target, 403)
+        wait = self._site.attempts.wait()
+        if wait > 0:
+            answer = self._shown(request, target, 429, f"too many wrong passwords; try again in {math.ceil(wait)} s")
+            answer.headers["Retry-After"] = str(math.ceil(wait))
+            return answer
+        user = form.get("user", "").strip()
+        try:
+            proof = await run_in_threadpool(self._site.passwords.proof, user, form.get("password", ""))
+        except UsageError as error:
+            log.error("login_failed", reason=str(error))
+            return self._shown(request, target, 500, "the password file cannot be read; the log says why")
+        if proof is None:
+            # Not the name: people type their password into the wrong field.
+            log.warning("login_failed", reason="wrong user or password")
+            return self._shown(request, target, 403, "wrong user or password")
+        self._site.attempts.succeeded()
+        log.info("login_succeeded", user=user)
+        return self._begun(request, target, self._site.sessions.begin(user, proof))
+
+    async def logout(self, request: Request) -> Response:
+        """End the session."""
+        await form_of(request)
+        self._site.sessions.end(request.cookies.get(self._site.cookie))
+        answer = back_to("/")
+        answer.delete_cookie(self._site.cookie)
+        return answer
+
+    async def theme(self, request: Request) -> Response:
+        """Remember the theme in a cookie."""
+        form = await form_of(request)
+        answer = back_to(form.get("back"))
+        if form.get("theme") in THEMES:
+            answer.set_cookie(THEME, form["theme"], max_age=_YEAR, samesite="strict", httponly=True)
+        return answer
+
+    def _begun(self, request: Request, target: str, secret: str) -> Response:
+        answer = RedirectResponse(target, 303)
+        is_tls = request.url.scheme == "https"
+        kept = int(LIFE_SECONDS)
+        name = self._site.cookie
+        answer.set_cookie(name, secret, max_age=kept, httponly=True, samesite="strict", secure=is_tls)
+        return answer
+
+    def _shown(self, request: Request, target: str, code: int = 200, problem: str = "") -> Response:
+        hours = count(round(LIFE_SECONDS / 3600), "hour")
+        return self._site.render(request, "login.html", code, next=target, problem=problem, hours=hours)
+
+
+# --- Acts: what who is signed in may do. Each calls the command that the command line calls. Extra `web`
+
+_DIGITS = 18  # of a position
+
+Said = tuple[str, str]
+"""A tone, and what the act came to."""
+
+
+@dataclass(frozen=True, slots=True)
+class Act:
+    """What can be done: the command, which fields of the form it takes, and what its answer means."""
+
+    command: str
+    fields: tuple[str, ...]
+    said: Callable[[Mapping[str, Any]], Said]
+
+
+def _released(answer: Mapping[str, Any]) -> Said:
+    """What a retry or skip came to."""
+    done = [f"{count(answer['skipped'], 'event')} skipped"] if answer["skipped"] else []
+    if answer["tried"]:
+        done.append(f"{answer['tried'] - answer['left']:,} of {count(answer['tried'], 'event')} applied")
+    reason = f": {one_line(str(answer['reason']).splitlines()[-1])}" if answer["reason"] else ""
+    if not answer["finished"]:
+        return BAD, "; ".join([*done, f"not finished{reason or ': the target does not answer yet'}"])
+    if answer["left"]:
+        return BAD, "; ".join([*done, f"{count(answer['left'], 'event')} still parked{reason}"])
+    return GOOD, "; ".join(done) or "nothing was parked"
+
+
+def _resumed(answer: Mapping[str, Any]) -> Said:
+    was, what = answer["was"], "goes on without these drops" if answer["kept"] else "is resumed"
+    return GOOD, f"{answer['target']} {what}; it was paused: {was}" if was else f"{answer['target']} was not paused"
+
+
+ACTS: Mapping[str, Act] = {
+    "pause": Act("pause", ("target", "reason"), lambda it: (GOOD, f"{it['target']} is paused: {it['paused']}")),
+    "resume": Act("resume", ("target",), _resumed),
+    "keep": Act("resume", ("target", "through", "keep"), _resumed),
+    "drop": Act("resume", ("target", "through"), _resumed),
+    "retry": Act("parked retry", ("target", "table"), _released),
+    "skip": Act("parked skip", ("target", "table", "position"), _released),
+    "refresh": Act("refresh", ("tables",), lambda it: (GOOD, f"started: {it['gap']}")),
+    "verify": Act(
+        "verify", ("target",), lambda it: (GOOD, f"{it['target']} will be compared as soon as it is at rest")
+    ),
+}
+"""By their names in /acts/NAME."""
+
+
+_NEEDS_TICK: Mapping[str, str] = {"skip": "nothing was skipped", "drop": "nothing was dropped"}
+"""The acts that cannot be undone, and what to say where the box is not ticked."""
+
+
+class Acts:
+    """The handler of all acts: POST, then back to where it came from, where a message says what it came to."""
+
+    def __init__(self, site: Site) -> None:
+        self._site = site
+
+    def routes(self) -> list[Route]:
+        """Their paths."""
+        return [Route("/acts/{act}", self.act, methods=["POST"])]
+
+    async def act(self, request: Request) -> Response:
+        """Do it. Refuses who is not signed in, and a form without the session's token."""
+        form = await form_of(request)
+        session = self._site.session(request)
+        if session is None:
+            raise HTTPException(403, "sign in first: your session is over")
+        # As bytes: compare_digest takes no other text than ASCII.
+        if not secrets.compare_digest(form.get("csrf", "").encode(), session.csrf.encode()):
+            raise HTTPException(403, "this form is out of date; load the page again")
+        act = ACTS.get(request.path_params["act"])
+        if act is None:
+            raise HTTPException(404, "pysync has no such act")
+        refused = _NEEDS_TICK.get(request.path_params["act"])
+        if refused is not None and form.get("sure") != "yes":
+            session.messages.append(Notice(BAD, f"{refused}: tick the box to say that you are sure"))
+            return back_to(form.get("back"))
+        tone, text = await run_in_threadpool(self._done, act, form, f"{session.user} (page)")
+        session.messages.append(Notice(tone, text))
+        return back_to(form.get("back"))
+
+    def _done(self, act: Act, form: Mapping[str, str], who: str) -> Said:
+        answer = self._site.ask(act.command, **_request(act, form), who=who)
+        return (BAD, f"refused: {answer.problem}") if answer.value is None else act.said(answer.value)
+
+
+def _request(act: Act, form: Mapping[str, str]) -> dict[str, Any]:
+    """The command's arguments; an empty field is none."""
+    found: dict[str, Any] = {key: form[key].strip() for key in act.fields if form.get(key, "").strip()}
+    if "tables" in found:
+        found["tables"] = [found["tables"]]
+    for key in found.keys() & {"position", "through"}:
+        if found[key].isascii() and found[key].isdecimal():
+            found[key] = int(found[key][:_DIGITS])
+    if "keep" in found:
+        found["keep"] = found["keep"] == "yes"
+    return found
+
+
+# --- App: the routes of the page, what is said when one fails, and the headers of every answer. Extra `web`
 
 POLICY = "; ".join(
     [

@@ -86,7 +86,7 @@ def assert_usable(settings: WebConfig) -> None:
     """Raises UsageError where the password file or the certificate cannot be used."""
     _context(settings)
     if settings.password_file is not None:
-        from pysync.web.passwords import Passwords  # noqa: PLC0415 - an extra
+        from pysync.web.sign_in import Passwords  # noqa: PLC0415 - an extra
 
         Passwords(settings.password_file).hashes()
 
@@ -104,7 +104,7 @@ def application(settings: WebConfig, status: Status, commands: Mapping[str, Comm
     from starlette.routing import Route  # noqa: PLC0415
 
     from pysync.web.app import Headers, failures, routes  # noqa: PLC0415
-    from pysync.web.passwords import Passwords  # noqa: PLC0415
+    from pysync.web.sign_in import Passwords  # noqa: PLC0415
     from pysync.web.site import Site  # noqa: PLC0415
 
     # auto_describe would collect once at registration, and so ask for the status before anybody scrapes.

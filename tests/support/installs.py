@@ -8,9 +8,9 @@ import stat
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from pysync.install.config_text import ConfigValues, config_text
+from pysync.install.files import shipped
 from pysync.install.plan import Places, Plan, plan
-from pysync.install.shipped import shipped
+from pysync.install.questions import ConfigValues, config_text
 from tests.support.hive_sites import EMR
 
 ME = pwd.getpwuid(os.geteuid()).pw_name

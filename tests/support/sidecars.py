@@ -15,7 +15,7 @@ from contextlib import closing, contextmanager
 from pathlib import Path
 from typing import Any
 
-from pysync.metastore.addresses import MetastoreUri
+from pysync.metastore.settings import MetastoreUri
 from pysync.model.wire import encode_event
 from tests.support import wait_until
 from tests.support.callers import TOKEN, Caller

@@ -11,8 +11,7 @@ from pysync.cli.app import app
 from pysync.config import load_config
 from pysync.errors import UsageError
 from pysync.hive_site import to_xml
-from pysync.migration.agent import LISTENER, Agent
-from pysync.migration.agent_conf import import_agent_conf
+from pysync.migration.agent import LISTENER, Agent, import_agent_conf
 
 STAGING = {"glue.catalog.athena.s3.staging.dir": "s3://bucket/staging/"}
 AGENT = {"hive.metastore.event.listeners": LISTENER, **STAGING}

@@ -18,8 +18,8 @@ from pysync.lab.faulty import FaultySettings
 from pysync.queue import EventQueue
 from pysync.resync.rescoping import compare_scope, kept_scope
 from pysync.sidecar.status import _gap
-from pysync.web.views.overview import state_of
-from pysync.web.views.tones import IDLE, of_target
+from pysync.web.views.charts import IDLE, tone_of_target
+from pysync.web.views.targets import state_of
 from tests.support.drains import create, create_database
 from tests.unit.test_verdict import GRACE, NOW, a_status, target
 
@@ -74,7 +74,7 @@ def test_it_is_no_problem_whatever_waits_or_is_parked_there() -> None:
 
 def test_the_page_and_the_status_show_it_as_at_rest() -> None:
     off = {"name": "dr", "state": "disabled", "paused": {"reason": "x"}, "parked": 3, "lag_seconds": 10**6}
-    assert (state_of(off), of_target(off), is_late(off)) == ("disabled", IDLE, False)
+    assert (state_of(off), tone_of_target(off), is_late(off)) == ("disabled", IDLE, False)
     assert is_late({**off, "state": "running"})
 
 

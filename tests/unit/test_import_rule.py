@@ -12,9 +12,7 @@ from hypothesis import strategies as st
 
 from pysync.config import load_config
 from pysync.errors import UsageError
-from pysync.migration.rule import Rule, parse_rules
-from pysync.migration.rule_conf import import_rules
-from pysync.migration.rule_text import Text
+from pysync.migration.rule import Rule, Text, import_rules, parse_rules
 from pysync.model.names import TableName
 from pysync.replay.mapping import NameMapping
 from pysync.replay.policy import Policy

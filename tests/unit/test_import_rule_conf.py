@@ -11,8 +11,7 @@ from typer.testing import CliRunner
 
 from pysync.cli.app import app
 from pysync.errors import UsageError
-from pysync.migration.rule_conf import import_rules
-from pysync.migration.rule_text import Text
+from pysync.migration.rule import Text, import_rules
 from tests.support.ssm import FULL, NO_SOURCE, PLAIN, Load, importing
 
 

@@ -9,10 +9,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from pysync.config import Config, load_config
-from pysync.install.config_text import config_text
-from pysync.install.ignored import ignored
-from pysync.install.questions import config_values, locations, questions
-from pysync.install.shipped import shipped
+from pysync.install.files import shipped
+from pysync.install.questions import config_text, config_values, ignored, locations, questions
 
 ANSWERS = {
     "source_name": "east",

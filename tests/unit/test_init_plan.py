@@ -15,9 +15,8 @@ from pysync.cli.app import app
 from pysync.config import load_config
 from pysync.errors import UsageError
 from pysync.install import steps
-from pysync.install.listener import LISTENER, listener_jar
+from pysync.install.files import LISTENER, listener_jar, read_record
 from pysync.install.plan import Plan, plan
-from pysync.install.record import read_record
 from pysync.token import read_token
 from tests.support.hive_sites import CDP
 from tests.support.installs import ME, NOBODY, Host, states

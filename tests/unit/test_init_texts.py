@@ -13,11 +13,9 @@ from hypothesis import strategies as st
 
 from pysync.config import Config, load_config
 from pysync.errors import PysyncError
-from pysync.install import shipped as place
-from pysync.install.config_text import ConfigValues, config_text
-from pysync.install.questions import KINDS
-from pysync.install.shipped import shipped
-from pysync.install.unit import Service, unit_text
+from pysync.install import files as place
+from pysync.install.files import Service, shipped, unit_text
+from pysync.install.questions import KINDS, ConfigValues, config_text
 
 if sys.version_info >= (3, 11):
     import tomllib

@@ -9,9 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pysync.measures.histogram import ERROR
-from pysync.measures.latency import BOUNDS, Latency
-from pysync.measures.slices import Delays, Ring, Slice, Worst
+from pysync.measures.latency import BOUNDS, ERROR, Delays, Latency, Ring, Slice, Worst
 
 MINUTE, HOUR, DAY = 60.0, 3600.0, 86400.0
 START = 1_000_000 * DAY

@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 
 from pysync import logs
 from pysync.cli import verify
-from pysync.journal.masking import reason_of, told
+from pysync.journal.record import reason_of, told
 from pysync.masking import HIDDEN, is_secret, is_secret_field, masked
 from pysync.model.difference import Difference
 from pysync.queue import Queued

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from pysync.errors import UsageError
-from pysync.web.passwords import Passwords, set_password
+from pysync.web.sign_in import Passwords, set_password
 
 RIGHT = "correct horse battery"
 

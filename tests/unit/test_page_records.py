@@ -11,17 +11,15 @@ from hypothesis import strategies as st
 
 from pysync.model.difference import Difference
 from pysync.targets.diff import differences
-from pysync.web.views.actions import filter_of, page_link, request_of, row_of
-from pysync.web.views.parked import PAGE, parked_page
-from pysync.web.views.table import table_view
-from pysync.web.views.tones import BAD, GOOD, IDLE, WARN
+from pysync.web.views.charts import BAD, GOOD, IDLE, WARN
+from pysync.web.views.objects import PAGE, action_row, filter_of, page_link, parked_page, request_of, table_view
 from pysync.web.views.verify import field_of, of_database, verify_view
 from tests.support import table
 from tests.support.pages import EVIL, LONG, a_record, a_why, parked_tables, verified
 
 
 def test_a_record_is_shown_with_all_that_it_says() -> None:
-    row = row_of(a_record(999))
+    row = action_row(a_record(999))
     assert (row.tone, row.outcome, row.object, row.link) == (GOOD, "applied", "dr_shop.orders", "/tables/shop.orders")
     assert row.partitions == "day=2026-11-01, day=2026-11-02, day=2026-11-03 and 127 more"
     assert (row.positions, row.folded) == ("3,996 to 3,999", "4 events folded")
@@ -29,19 +27,19 @@ def test_a_record_is_shown_with_all_that_it_says() -> None:
 
 
 def test_a_record_with_nothing_in_it_is_shown_empty() -> None:
-    row = row_of({})
+    row = action_row({})
     assert (row.id, row.at, row.outcome, row.object, row.link, row.partitions) == (None, None, "", "", "", "")
     assert (row.positions, row.folded, row.took, row.visible, row.differences) == ("", "", "", "", ())
 
 
 def test_one_event_and_one_partition() -> None:
-    row = row_of(a_record(1, first_position=7, last_position=7, events=1, partitions=["day=1"], partition_count=1))
+    row = action_row(a_record(1, first_position=7, last_position=7, events=1, partitions=["day=1"], partition_count=1))
     assert (row.positions, row.folded, row.partitions) == ("7", "", "day=1")
-    assert row_of(a_record(1, partitions=[], partition_count=1)).partitions == "1 partition"
+    assert action_row(a_record(1, partitions=[], partition_count=1)).partitions == "1 partition"
 
 
 def test_a_field_that_was_or_becomes_nothing() -> None:
-    row = row_of(a_record(1, differences=[{"field": "comment", "old": None, "new": "x"}]))
+    row = action_row(a_record(1, differences=[{"field": "comment", "old": None, "new": "x"}]))
     assert [(it.field, it.old, it.new) for it in row.differences] == [("comment", "", "x")]
 
 

@@ -7,9 +7,18 @@ from typing import Any
 import pytest
 
 from pysync.health import Problem, problems
-from pysync.web.views.overview import Need, need, overview, state_of
-from pysync.web.views.target import target_view
-from pysync.web.views.tones import BAD, GOOD, IDLE, OUTCOMES, WARN, of_outcome, of_state, of_target, worst
+from pysync.web.views.charts import (
+    BAD,
+    GOOD,
+    IDLE,
+    OUTCOMES,
+    WARN,
+    tone_of_outcome,
+    tone_of_state,
+    tone_of_target,
+    worst_tone,
+)
+from pysync.web.views.targets import Need, need, overview, state_of, target_view
 from tests.support.pages import NOW, a_history, a_plan, a_status, a_target, in_trouble, listener
 
 
@@ -103,12 +112,12 @@ def test_a_sidecar_to_which_nothing_has_come_yet() -> None:
 
 
 def test_a_target_has_the_tone_of_the_worst_of_it() -> None:
-    assert of_target(a_target("dr")) == GOOD
-    assert of_target(a_target("dr", parked=1)) == WARN
-    assert of_target(a_target("dr", verify={"drift": 1})) == WARN
-    assert of_target(a_target("dr", paused={"reason": "x", "at": 1})) == WARN
-    assert of_target(a_target("dr", state="failing", parked=1)) == BAD
-    assert worst([]) == GOOD
+    assert tone_of_target(a_target("dr")) == GOOD
+    assert tone_of_target(a_target("dr", parked=1)) == WARN
+    assert tone_of_target(a_target("dr", verify={"drift": 1})) == WARN
+    assert tone_of_target(a_target("dr", paused={"reason": "x", "at": 1})) == WARN
+    assert tone_of_target(a_target("dr", state="failing", parked=1)) == BAD
+    assert worst_tone([]) == GOOD
 
 
 @pytest.mark.parametrize(
@@ -128,7 +137,7 @@ def test_the_state_of_a_target_in_words(values: dict[str, Any], text: str) -> No
 
 @pytest.mark.parametrize("word", ["", "something new"])
 def test_a_state_or_outcome_that_is_not_known_is_no_alarm(word: str) -> None:
-    assert (of_state(word), of_outcome(word)) == (IDLE, IDLE)
+    assert (tone_of_state(word), tone_of_outcome(word)) == (IDLE, IDLE)
 
 
 def test_every_outcome_of_the_journal_can_be_chosen() -> None:

@@ -12,7 +12,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from pysync.queue import Entry, EventQueue, History
-from pysync.queue.history import Ripe, since
+from pysync.queue.events import Ripe, history_since
 from tests.support.queues import Disk, Reopener, fill, numbered, seen
 
 DAY = 86_400.0
@@ -242,7 +242,7 @@ def test_the_first_event_since_a_time_is_found(times, wanted):
     with closing(sqlite3.connect(":memory:")) as connection:
         connection.execute("CREATE TABLE events (_id INTEGER PRIMARY KEY, timestamp FLOAT)")
         connection.executemany("INSERT INTO events VALUES (?, ?)", enumerate(map(float, times), 7))
-        found = since(connection, "events", range(7, 7 + len(times)), wanted * 1000)
+        found = history_since(connection, "events", range(7, 7 + len(times)), wanted * 1000)
     assert found == 7 + sum(at < wanted for at in times)
 
 

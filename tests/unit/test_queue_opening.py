@@ -14,7 +14,7 @@ from pathlib import Path
 
 import pytest
 
-from pysync.queue import EventQueue, QueueDamaged, QueueFailed, QueueFull, files, schema
+from pysync.queue import EventQueue, QueueDamaged, QueueFailed, QueueFull, files, store
 from pysync.queue.errors import translated
 from tests.support.tmpfs import mount, unmount
 
@@ -74,7 +74,7 @@ def test_durability_is_set_at_every_open(tmp_path, pragma, value):
 
 
 def test_a_setting_that_does_not_hold_is_refused(tmp_path, monkeypatch):
-    monkeypatch.setattr(schema, "_SETTINGS", (("synchronous", "NORMAL", 2),))
+    monkeypatch.setattr(store, "_SETTINGS", (("synchronous", "NORMAL", 2),))
     assert "synchronous = 1" in refused(tmp_path).message
 
 
@@ -357,7 +357,7 @@ def test_a_full_disk_at_the_first_start_is_told(tmp_path, monkeypatch):
 
 def test_a_large_file_is_checked_only_for_a_while(tmp_path, monkeypatch):
     fill(tmp_path, events=3000, size=8000)
-    monkeypatch.setattr(schema, "CHECK_SECONDS", 0.0)
+    monkeypatch.setattr(store, "CHECK_SECONDS", 0.0)
     for _ in range(20):
         with opened(tmp_path) as queue:
             assert queue.size == 3000

@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 import pysync
-from pysync.queue import Depth, Entry, QueueClosed, QueueFull, targets
+from pysync.queue import Depth, Entry, QueueClosed, QueueFull, target_queue
 from tests.support.queues import fill, numbered, park, seen
 
 
@@ -51,7 +51,7 @@ def test_a_renamed_target_keeps_everything_and_a_forgotten_one_nothing(queue, re
 
 def test_gaps_and_notes_of_one_target_go_with_it_and_those_of_others_stay(queue):
     own, kept = ("new:dr:1:0", "scope:dr:2"), ("new:drive:1:0", "scope:drive:2", "lost:dr:1")
-    notes = targets._NOTES
+    notes = target_queue._NOTES
     queue.target("dr").register()
     for key in own + kept:
         queue.gaps.open(key, "why")
@@ -74,7 +74,7 @@ def test_whatever_is_noted_of_one_target_by_its_name_goes_with_it():
     of_target = re.compile(r'f"([a-z-]+):\{[a-z_.]*(?:name|target)\}')
     files = Path(pysync.__file__).parent.rglob("*.py")
     noted = {key for file in files for key in of_target.findall(file.read_text())}
-    assert noted == {it.partition(":")[0] for it in targets._NOTES}
+    assert noted == {it.partition(":")[0] for it in target_queue._NOTES}
 
 
 def test_only_one_that_is_known_is_renamed_and_to_a_name_that_is_not(queue):

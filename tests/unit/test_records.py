@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from pysync.cli.arguments import instant
 from pysync.cli.records import clock, lines, what
 from pysync.journal import Record
-from pysync.journal.masking import reason_of, told
+from pysync.journal.record import reason_of, told
 from pysync.model.difference import Difference
 
 AT = 1_700_000_000.0

@@ -17,7 +17,7 @@ from pysync.cli.app import app
 from pysync.config_file.file import drafted
 from pysync.errors import PysyncError, UsageError
 from pysync.install import removal
-from pysync.install.record import read_record
+from pysync.install.files import read_record
 from pysync.rights import make_directory, remove, rights_at
 from tests.support.installs import NOBODY, Host
 

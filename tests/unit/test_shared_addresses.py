@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from pysync.metastore.addresses import shared
+from pysync.metastore.settings import shared
 
 
 @pytest.mark.parametrize(

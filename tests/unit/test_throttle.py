@@ -14,8 +14,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from pydantic import ValidationError
 
-from pysync.measures.counts import Counts
-from pysync.measures.throttle import Limit, Throttle
+from pysync.measures.calls import Counts, Limit, Throttle
 from pysync.replay.drain import Drain
 from pysync.replay.translate import Translator
 from pysync.sidecar.opening import open_watched

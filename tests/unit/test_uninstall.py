@@ -16,7 +16,7 @@ from typer.testing import CliRunner
 
 from pysync.cli.app import app
 from pysync.errors import PysyncError, UsageError
-from pysync.install.record import read_record
+from pysync.install.files import read_record
 from pysync.jobs import uninstalling
 from pysync.queue import EventQueue
 from tests.support.hive_sites import EMR

@@ -19,8 +19,7 @@ from prometheus_client.core import Metric
 from prometheus_client.parser import text_string_to_metric_families
 
 from pysync.errors import PysyncError
-from pysync.measures.latency import Latency
-from pysync.measures.slices import Delays
+from pysync.measures.latency import Delays, Latency
 from pysync.replay.progress import Progress
 from pysync.sections import WebConfig
 from pysync.web import connections as visitors

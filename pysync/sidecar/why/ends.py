@@ -11,8 +11,8 @@ from hmsclient.genthrift.hive_metastore import ttypes as hive
 from thrift.Thrift import TException
 
 from pysync.errors import PysyncError
+from pysync.metastore.client import Reads
 from pysync.metastore.errors import MetastoreError
-from pysync.metastore.reads import Reads
 from pysync.model.names import TableName
 from pysync.targets.base import Target
 from pysync.targets.kinds import target_kind

@@ -10,7 +10,7 @@ from contextlib import AbstractContextManager
 from copy import copy
 from typing import Any, ClassVar
 
-from pysync.metastore.statistics import Statistics
+from pysync.metastore.client import Statistics
 from pysync.model.names import TableName
 from pysync.targets.athena import partitions as parts
 from pysync.targets.athena import statements as ddl

@@ -17,7 +17,7 @@ from typing import Any, ClassVar
 from botocore.exceptions import ClientError
 from hmsclient.genthrift.hive_metastore import ttypes as hive
 
-from pysync.metastore.statistics import Statistics
+from pysync.metastore.client import Statistics
 from pysync.model.names import TableName, normalized, partition_name, partition_values
 from pysync.model.table_formats import data_location
 from pysync.targets.aws.errors import INVALID, NOT_FOUND, RACES, classified, code, of_code

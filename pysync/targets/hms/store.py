@@ -10,7 +10,7 @@ from typing import Any
 
 from hmsclient.genthrift.hive_metastore import ttypes as hive
 
-from pysync.metastore.statistics import Statistics, read_statistics
+from pysync.metastore.client import Statistics, read_statistics
 from pysync.model import constraints, idl
 from pysync.model.again import PLACE, is_word
 from pysync.model.constraints import Constraints

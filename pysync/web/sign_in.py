@@ -1,13 +1,14 @@
-"""Passwords: the file that says who may act on the page. A line for each user, `NAME:HASH`; the hash is argon2id's.
-
-Extra `web`.
-"""
+"""Who signs in on the page: passwords as argon2id hashes, sessions, and how many attempts there may be."""
 
 from __future__ import annotations
 
 import re
+import secrets
 import threading
-from collections.abc import Mapping
+import time
+from collections import deque
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -19,6 +20,12 @@ from pysync.token import assert_unreachable, read_private
 
 if TYPE_CHECKING:
     from argon2 import PasswordHasher
+
+
+# --- Passwords: the file that says who may act on the page. A line for each user, `NAME:HASH`; the hash is
+# argon2id's.
+#
+# Extra `web`.
 
 SHORTEST = 12
 """Characters of a password."""
@@ -122,3 +129,101 @@ def _hasher() -> PasswordHasher:
     from argon2 import PasswordHasher  # noqa: PLC0415 - an extra
 
     return PasswordHasher()
+
+
+# --- Sessions: who is signed in on the page, and how often a password may be tried. In memory; a restart ends them
+# all
+
+LIFE_SECONDS = 12 * 3600.0
+"""How long somebody stays signed in: a night's shift."""
+MOST_SESSIONS = 100
+MOST_FAILURES = 10
+"""Wrong passwords a minute, of everybody together: callers cannot be told apart behind a proxy or a tunnel."""
+FAILURE_SECONDS = 60.0
+
+_MOST_MESSAGES = 5
+
+Clock = Callable[[], float]
+
+
+@dataclass(slots=True)
+class Notice:
+    """What an act came to, for the next page: `tone` is good or bad."""
+
+    tone: str
+    text: str
+
+
+@dataclass(slots=True)
+class Session:
+    """One login: the user, the hash that the password met, and the token which every form must send."""
+
+    user: str
+    proof: str
+    ends: float
+    csrf: str = field(default_factory=lambda: secrets.token_urlsafe(32))
+    messages: deque[Notice] = field(default_factory=lambda: deque(maxlen=_MOST_MESSAGES))
+
+    def taken(self) -> list[Notice]:
+        """The messages, which are shown once."""
+        found = list(self.messages)
+        self.messages.clear()
+        return found
+
+
+class Sessions:
+    """All sessions by the secret in their cookie; at most MOST_SESSIONS, of which the oldest gives way."""
+
+    def __init__(self, clock: Clock = time.monotonic) -> None:
+        self._clock = clock
+        self._lock = threading.Lock()
+        self._open: dict[str, Session] = {}
+
+    def begin(self, user: str, proof: str) -> str:
+        """Sign a user in; returns the cookie's secret."""
+        secret = secrets.token_urlsafe(32)
+        with self._lock:
+            while len(self._open) >= MOST_SESSIONS:
+                del self._open[next(iter(self._open))]
+            self._open[secret] = Session(user, proof, self._clock() + LIFE_SECONDS)
+        return secret
+
+    def get(self, secret: str | None) -> Session | None:
+        """The session of this secret, unless it is over."""
+        with self._lock:
+            found = self._open.get(secret or "")
+            if found is not None and found.ends <= self._clock():
+                del self._open[secret or ""]
+                return None
+            return found
+
+    def end(self, secret: str | None) -> None:
+        """Sign out; nothing happens to a session that is not there."""
+        with self._lock:
+            self._open.pop(secret or "", None)
+
+
+class Attempts:
+    """How many passwords may be tried. Each try takes a place for a while; a right password gives it back."""
+
+    def __init__(self, clock: Clock = time.monotonic) -> None:
+        self._clock = clock
+        self._lock = threading.Lock()
+        self._taken: deque[float] = deque()
+
+    def wait(self) -> float:
+        """Take a place and return 0, or return the seconds until one is free."""
+        with self._lock:
+            now = self._clock()
+            while self._taken and self._taken[0] <= now - FAILURE_SECONDS:
+                self._taken.popleft()
+            if len(self._taken) >= MOST_FAILURES:
+                return self._taken[0] + FAILURE_SECONDS - now
+            self._taken.append(now)
+            return 0.0
+
+    def succeeded(self) -> None:
+        """Give the place back that the last try has taken."""
+        with self._lock:
+            if self._taken:
+                self._taken.pop()
