@@ -15,7 +15,8 @@ import pytest
 
 from pysync.sections import WebConfig
 from pysync.web.app import ACTS
-from pysync.web.server import WebServer, _Limit
+from pysync.web.connections import _Limit
+from pysync.web.server import WebServer
 from pysync.web.sign_in import MOST_FAILURES, set_password
 from tests.support.pages import EVIL, LONG, FakeSidecar, in_trouble
 from tests.support.visitors import HOST, PageVisitor
