@@ -47,7 +47,7 @@ class Athena:
 class Glue(GlueStore):
     """Shows what the catalog has, as Glue keeps it, and writes down what it is asked to do.
 
-    Of all that it only creates and drops tables and drops databases, as the steps that follow need that.
+    Of all that it only creates and drops tables, and alters and drops databases, as the steps that follow need that.
     """
 
     def __init__(self, settings, catalog):
@@ -89,6 +89,7 @@ class Glue(GlueStore):
 
     def alter_database(self, wanted, _there):
         self._write("alter_database", wanted.name, wanted)
+        self.shown.databases[wanted.name] = wanted
         return True
 
     def drop_database(self, name, **_):
