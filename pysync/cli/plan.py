@@ -159,7 +159,7 @@ def _print_plan(plan_: dict[str, Any]) -> None:
     say("; ".join(parts))
     if plan_["removes_files"]:
         say(
-            "copied data files that the source no longer has are removed first; they are no drops: "
+            "copied data files that the source no longer has are removed first, and do not count as drops: "
             f"pysync copy --target {plan_['target']} --delete --dry-run"
         )
     if plan_["brake"]:

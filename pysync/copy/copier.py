@@ -74,7 +74,7 @@ class Copier:
 
         With `delete` files are removed that pysync copied and the first does not have any more; never where the
         directory itself is not there. Files that pysync did not copy are neither removed nor replaced. `removed` is
-        told of each removal, also if this raises; of one that failed midway as if it had not.
+        called for each removal, also if this raises; if a removal failed midway, with what was to be removed.
         Raises Unavailable, also while the source does not come to rest, and Rejected where these files will not go.
         """
         _refuse_anew(pairs)
@@ -109,7 +109,7 @@ class Copier:
         return run.came_to(changed), [pair for pair in pairs if pair in changed]
 
     def note_removed(self, files: int, first: str, removed: Removed) -> None:
-        """Count files that were removed, log them, and tell `removed`."""
+        """Count files that were removed, log them, and call `removed`."""
         if files:
             log.info("files_removed", files=files, first=first)
             self.tally.deleted(files)

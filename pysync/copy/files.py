@@ -43,7 +43,7 @@ class FilesFirst:
         self._copier = copier
         self._settings = settings
         self._of_dump = of_dump
-        self._removed: list[tuple[int, str]] = []
+        self._removed: dict[str, int] = {}  # by the location of the first file: a removal may be tried again
 
     @classmethod
     def opener(
@@ -72,14 +72,19 @@ class FilesFirst:
         name = _name_after(operation)
         refuse_shared(self._target, self._settings, name, operation.mark, [it.target for it in pairs])
         delete = self._settings.drops != "suppress" and not isinstance(operation, RenameTable)
-        self._copier.copy(pairs, delete=delete, removed=lambda *some: self._removed.append(some))
+        self._copier.copy(pairs, delete=delete, removed=self._note_removed)
+
+    def _note_removed(self, files: int, first: str) -> None:
+        self._removed[first] = files
 
     def take_differences(self) -> list[Difference]:
         """What `apply` has changed since the last call (see Tells); also what it has removed before it failed."""
-        removed, self._removed = self._removed, []
-        files, take = sum(number for number, _ in removed), getattr(self._target, "take_differences", tuple)
-        told = [Difference(count(files, "data file"), None, f"removed, the first: {removed[0][1]}")] if files else []
-        return [*told, *take()]
+        removed, self._removed = self._removed, {}
+        of_target: Sequence[Difference] = getattr(self._target, "take_differences", tuple)()  # not every kind has it
+        if not removed:
+            return list(of_target)
+        files, first = count(sum(removed.values()), "data file"), next(iter(removed))
+        return [Difference(files, None, f"removed, the first: {first}"), *of_target]
 
     def _wanted(self, operation: Operation) -> Iterator[Pair]:
         """What to copy. For a renamed table whose partitions are rewritten that is what the target has of them."""

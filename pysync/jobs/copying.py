@@ -164,7 +164,7 @@ def _own_pairs(work: _Work, target: Target, tables: Collection[TableName], refus
         there = work.translator.mapping.table(name)
         mark = replace(work.mark, object=str(name))
         try:
-            _refuse_of_others(work.settings, there, target.table(there), mark)
+            _refuse_unless_own(work.settings, there, target.table(there), mark)
             for pairs in _batches(_pairs_of(work, found)):
                 refuse_shared(target, work.settings, there, mark, [it.target for it in pairs])
                 yield from pairs
@@ -172,7 +172,7 @@ def _own_pairs(work: _Work, target: Target, tables: Collection[TableName], refus
             refused.append(Refused(name, error))
 
 
-def _refuse_of_others(settings: TargetSettings, name: TableName, there: Any | None, mark: Mark) -> None:
+def _refuse_unless_own(settings: TargetSettings, name: TableName, there: Any | None, mark: Mark) -> None:
     """Raise Rejected where the target's table of that name is not the source's table, nor to be adopted."""
     if there is None:
         return

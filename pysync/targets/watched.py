@@ -85,8 +85,8 @@ class _Watched:
         found = _fields(wanted, there)
         if not self._store.alter_database(wanted, there):
             return False
-        looks = any(not it.field.startswith(_TAKEN_OF_DATABASES) for it in found)
-        if looks and (now := self._store.database(there.name)) is not None:
+        may_be_ignored = any(not it.field.startswith(_TAKEN_OF_DATABASES) for it in found)
+        if may_be_ignored and (now := self._store.database(there.name)) is not None:
             found = _fields(now, there)
             if not found and _whose(now) == _whose(there):
                 return False
