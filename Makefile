@@ -19,7 +19,6 @@ RELEASE_SUITES ?= quick servers athena spark crash browser versions kerberos
 PYTEST := $(BIN)/python -m pytest
 CONTAINER_TOOLS := build/container/tools
 
-EXTRAS := spark,aws,delta,hudi,web,embedded,embedded-aws,dev
 # Else every one of some hundred processes that a test starts compiles all of pysync anew.
 unexport PYTHONDONTWRITEBYTECODE
 
@@ -39,17 +38,19 @@ doctor-build: doctor-python
 doctor: doctor-python  # pyspark 4 needs Java 17
 	@$(PYTHON) listener-java/build.py --check-jdk 17
 
-$(SETUP): pyproject.toml .ci/constraints.txt
+# Packages that come as sources are built by tools that are installed already, as these have hashes: no others are fetched.
+$(SETUP): pyproject.toml .ci/build.txt .ci/development.txt
 	@echo "setting up $(VENV) (once; about a minute)"
 	@$(PYTHON) -m venv $(VENV)
-	@$(BIN)/python -m pip install --quiet --upgrade -c .ci/constraints.txt pip setuptools wheel
-	@$(BIN)/python -m pip install --quiet -c .ci/constraints.txt -e '.[$(EXTRAS)]'
+	@$(BIN)/python -m pip install --quiet --upgrade --require-hashes -r .ci/build.txt
+	@$(BIN)/python -m pip install --quiet --require-hashes --no-build-isolation -r .ci/development.txt
+	@$(BIN)/python -m pip install --quiet --no-deps --no-build-isolation -e .
 	@touch $@
 
-$(PACKER_SETUP): .ci/constraints.txt
+$(PACKER_SETUP): .ci/build.txt
 	@echo "setting up $(PACKER), which builds jar and packages (once; some seconds)"
 	@$(PYTHON) -m venv $(PACKER)
-	@$(PACKER)/bin/python -m pip install --quiet -c .ci/constraints.txt build hatchling py4j
+	@$(PACKER)/bin/python -m pip install --quiet --require-hashes -r .ci/build.txt
 	@touch $@
 
 $(JAR): $(PACKER_SETUP) pyproject.toml $(wildcard listener-java/*.py) listener-java/NOTICE $(shell find listener-java/src -type f 2>/dev/null)
@@ -191,7 +192,7 @@ $(RUNTIME)/.setup: .ci/requirements.txt | $(TOOLS)/.setup
 		{ echo "if it is gssapi that fails: it is compiled, and needs gcc and MIT's library (Debian: apt-get install gcc libkrb5-dev)"; exit 2; }
 	@touch $@
 
-# write .ci/constraints.txt and .ci/requirements.txt anew; lines that were deleted get the newest version
+# write the pins in .ci (constraints, requirements, development, build) anew; lines that were deleted get the newest version
 pins: $(TOOLS)/.setup
 	@$(RELEASE) pins
 

@@ -1,8 +1,8 @@
-"""The pins: .ci/constraints.txt (for development, CI and releases) and .ci/requirements.txt (what users install).
+"""The pins: .ci/constraints.txt (all versions) and three files with hashes, for users, development and building.
 
 uv finds versions that fit each Python from 3.10 on, and keeps pinned versions. To upgrade packages, delete their lines
-from constraints.txt and run `make pins`. requirements.txt has the SHA-256 of every file that pip may download (wheels
-for Linux on x86_64 and aarch64 and CPython 3.10 to 3.14, and sources), so pip installs only what was pinned. It has no
+from constraints.txt and run `make pins`. The others have the SHA-256 of every file that pip may download (wheels for
+Linux on x86_64 and aarch64 and CPython 3.10 to 3.14, and sources), so pip installs only what was pinned. They have no
 addresses.
 """
 
@@ -11,17 +11,25 @@ from __future__ import annotations
 import re
 import sys
 import tempfile
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
-from release.project import CONSTRAINTS, REQUIREMENTS, extras, read_toml, run
+from release.project import BUILD, COMPILED, CONSTRAINTS, DEVELOPMENT, NOT_SHIPPED, REQUIREMENTS, extras, read_toml, run
 
-_BUILD = ("pip", "setuptools", "wheel")
-_OF_CONSTRAINTS = "# The versions that development and CI use: pip install -c .ci/constraints.txt -e '.[dev]'"
+_TOOLS = ("pip", "setuptools", "wheel", "build", "editables", "hatchling", "py4j")
+"""What builds pysync and the packages that come as sources."""
+_OF_CONSTRAINTS = (
+    "# The versions of all packages; those that pip checks by their hashes are in the files beside this one."
+)
 _OF_REQUIREMENTS = """\
 # What users install, with hashes: written by `make pins` from pyproject.toml and .ci/constraints.txt.
 # As constraints it brings only what the extras need: docs/compatibility.md says how."""
+_OF_DEVELOPMENT = """\
+# What `make setup` installs, with hashes: written by `make pins` from pyproject.toml and .ci/constraints.txt."""
+_OF_BUILD = """\
+# What builds packages in `make setup` and `make dist`, with hashes: written by `make pins` from .ci/constraints.txt."""
 _FILE = re.compile(
     r"""\.tar\.gz$ | \.zip$
     | -(py2\.)?py3-none-any\.whl$
@@ -29,24 +37,44 @@ _FILE = re.compile(
     re.VERBOSE,
 )
 
+Words = Sequence[str | Path]
+
 
 def write_pins() -> None:
-    """Write both files."""
+    """Write all files."""
     CONSTRAINTS.write_text(_versions(), encoding="utf-8")
+    _write_hashes(REQUIREMENTS, _OF_REQUIREMENTS, _of_pysync(extras()))
+    _write_hashes(DEVELOPMENT, _OF_DEVELOPMENT, _of_pysync([*({*extras()} - {COMPILED}), NOT_SHIPPED]))
+    with _tools() as tools:
+        _write_hashes(BUILD, _OF_BUILD, [tools])
+
+
+def _write_hashes(file: Path, head: str, wanted: Words) -> None:
+    """Write what uv finds for its arguments `wanted`. The versions are already in constraints.txt."""
     with tempfile.TemporaryDirectory() as work:
         lock = Path(work) / "pylock.toml"
-        # This adds hashes only: the versions are already in constraints.txt.
-        wanted = [word for extra in extras() for word in ("--extra", extra)]
         _compile([*wanted, "--format", "pylock.toml", "--output-file", lock])
         packages = read_toml(lock)["packages"]
-    REQUIREMENTS.write_text("\n".join([_OF_REQUIREMENTS, *_hashed(packages), ""]), encoding="utf-8")
+    file.write_text("\n".join([head, *_hashed(packages), ""]), encoding="utf-8")
+
+
+def _of_pysync(wanted: Iterable[str]) -> list[str]:
+    return ["pyproject.toml", *(word for extra in wanted for word in ("--extra", extra))]
+
+
+@contextmanager
+def _tools() -> Iterator[Path]:
+    """A file that asks for them."""
+    with tempfile.TemporaryDirectory() as work:
+        file = Path(work) / "tools.in"
+        file.write_text("\n".join(_TOOLS), encoding="utf-8")
+        yield file
 
 
 def _versions() -> str:
-    with tempfile.TemporaryDirectory() as work:
-        build = Path(work) / "build.in"
-        build.write_text("\n".join(_BUILD), encoding="utf-8")
-        lines = _compile([build, "--all-extras", "--group", "release", "--no-annotate", "--no-header"])
+    with _tools() as tools:
+        plain = ("--no-annotate", "--no-header")
+        lines = _compile(["pyproject.toml", tools, "--all-extras", "--group", "release", *plain])
     return "\n".join([_OF_CONSTRAINTS, *(_line(*line.partition(" ; ")[::2]) for line in lines.splitlines()), ""])
 
 
@@ -57,10 +85,10 @@ def _line(pin: str, marker: str) -> str:
     return f"{pin}; {text}" if text else pin
 
 
-def _compile(words: list[str | Path]) -> str:
+def _compile(words: Words) -> str:
     uv = Path(sys.executable).with_name("uv")
     common = ("--universal", "--python-version", "3.10", "--constraints", CONSTRAINTS, "--quiet")
-    return run([uv, "pip", "compile", "pyproject.toml", *common, *words])
+    return run([uv, "pip", "compile", *common, *words])
 
 
 def _hashed(packages: list[Mapping[str, Any]]) -> Iterator[str]:

@@ -20,8 +20,12 @@ ROOT = Path(__file__).resolve().parents[2]
 DIST = ROOT / "dist"
 CONSTRAINTS = ROOT / ".ci" / "constraints.txt"
 REQUIREMENTS = ROOT / ".ci" / "requirements.txt"
+BUILD = ROOT / ".ci" / "build.txt"
+DEVELOPMENT = ROOT / ".ci" / "development.txt"
 NOT_SHIPPED = "dev"
 """The extra for development."""
+COMPILED = "kerberos"
+"""The extra whose package is compiled, against a library that not every machine has. `make setup` goes without it."""
 
 
 class ReleaseError(Exception):

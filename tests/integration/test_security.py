@@ -353,6 +353,13 @@ def test_no_canary_and_no_token_is_in_what_the_listener_writes_to_the_log_of_hms
     assert [line for line in lines if token in line or re.search(r"(^|[\s.])py4j\.\w", line)] == []
 
 
+def test_the_embedded_metastore_listens_on_all_interfaces(stage: Stage) -> None:
+    """So docs/security.md warns of it: Hive has no setting for that."""
+    assert stage.source.pid is not None
+    found = list(listening([stage.source.pid]))
+    assert [(address.is_unspecified, port) for address, port in found] == [(True, stage.source.port)]
+
+
 def test_no_secret_is_on_a_command_line_or_in_the_environment_of_a_process(stage: Stage) -> None:
     token = stage.config.bridge.token_file.read_text().strip().encode()
     for name in ("cmdline", "environ"):

@@ -7,6 +7,8 @@ from release import project
 
 CONSTRAINTS = project.CONSTRAINTS.read_text()
 REQUIREMENTS = project.REQUIREMENTS.read_text()
+BUILD = project.BUILD.read_text()
+DEVELOPMENT = project.DEVELOPMENT.read_text()
 
 
 def pinned(text: str, python: str) -> dict[str, str]:

@@ -16,6 +16,7 @@ from tests.support.docpages import DOCS, PAGES, Shown, prose, shown, slug
 
 FOR_CONTRIBUTORS = {"adding-a-target.md", "architecture.md", "contributing.md", "simulation.md"}
 TESTING = "\n## How this is tested\n"
+_TEST = re.compile(r"`(tests/[\w./]+|test_\w+)`")
 _LINK = re.compile(r"\]\(([^)\s]+)\)")
 
 
@@ -37,6 +38,18 @@ def dead_links(page: Path) -> Iterator[str]:
             yield link
 
 
+def missing_tests(text: str) -> Iterator[str]:
+    """The files of tests that are named, and the functions named behind each, that do not exist."""
+    file = None
+    for name in _TEST.findall(text):
+        if name.startswith("tests/"):
+            file = DOCS[0].parents[1] / name
+            if not file.exists():
+                yield name
+        elif file is not None and file.is_file() and f"\ndef {name}(" not in file.read_text():
+            yield f"{file.relative_to(DOCS[0].parents[1])} {name}"
+
+
 def parse(words: Sequence[str]) -> None:
     """Runs nothing; raises click's UsageError if `pysync` does not take these arguments."""
     found: Any = typer.main.get_command(app)
@@ -49,6 +62,17 @@ def parse(words: Sequence[str]) -> None:
 @pages(PAGES)
 def test_every_relative_link_and_anchor_resolves(page: Path) -> None:
     assert list(dead_links(page)) == []
+
+
+@pages(PAGES)
+def test_every_test_that_a_page_names_is_there(page: Path) -> None:
+    assert list(missing_tests(page.read_text())) == []
+
+
+def test_a_test_that_is_not_there_is_found() -> None:
+    here = "tests/unit/test_doc_pages.py"
+    text = f"`{here}` `test_a_test_that_is_not_there_is_found` `test_none`; `tests/unit/test_none.py`; `tests/none`"
+    assert list(missing_tests(text)) == [f"{here} test_none", "tests/unit/test_none.py", "tests/none"]
 
 
 def test_a_dead_link_and_a_dead_anchor_are_found(tmp_path: Path) -> None:

@@ -12,6 +12,7 @@ from pathlib import Path
 from urllib.parse import quote
 
 import pytest
+from structlog.testing import capture_logs
 
 from pysync.sections import WebConfig
 from pysync.web.app import ACTS
@@ -194,6 +195,15 @@ def test_a_wrong_password_says_nothing_about_the_user(reader: PageVisitor) -> No
     assert [it.code for it in answers] == [403, 403]
     assert answers[0].text.partition("as of")[0] == answers[1].text.partition("as of")[0]
     assert reader.cookies == {}
+
+
+def test_the_log_has_who_signed_in_and_no_name_of_who_could_not(reader: PageVisitor) -> None:
+    """People type their password into the field of the name."""
+    with capture_logs() as lines:
+        reader.sign_in("alice", RIGHT)
+        reader.sign_in("my secret, typed here", "wrong")
+    assert [(it["event"], it.get("user")) for it in lines] == [("login_succeeded", "alice"), ("login_failed", None)]
+    assert "typed here" not in str(lines)
 
 
 def test_too_many_wrong_passwords_have_to_wait(reader: PageVisitor) -> None:

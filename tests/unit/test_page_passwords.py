@@ -7,6 +7,7 @@ import sys
 from pathlib import Path
 
 import pytest
+from argon2 import PasswordHasher
 
 from pysync.errors import UsageError
 from pysync.web.sign_in import Passwords, set_password
@@ -33,6 +34,22 @@ def test_the_right_password_proves_who_it_is_and_no_other_does(file: Path) -> No
     assert passwords.proof("alice", RIGHT) == passwords.hashes()["alice"]
     wrong = [("alice", "wrong"), ("alice", ""), ("mallory", RIGHT), ("", ""), ("alice", RIGHT + "\0"), ("ALICE", RIGHT)]
     assert [passwords.proof(*it) for it in wrong] == [None] * len(wrong)
+
+
+def test_a_name_that_is_not_known_is_compared_all_the_same(file: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Else the time of an answer would tell who exists."""
+    compared: list[str] = []
+    verify = PasswordHasher.verify
+
+    def counted(self: PasswordHasher, known: str, password: str) -> bool:
+        compared.append(known.rpartition("$")[0].rpartition("$")[0])
+        return verify(self, known, password)
+
+    monkeypatch.setattr(PasswordHasher, "verify", counted)
+    for user in ("alice", "nobody"):
+        assert Passwords(file).proof(user, "wrong") is None
+    assert len(compared) == 2
+    assert compared[0] == compared[1], "the cost of a hash is in its head"
 
 
 def test_a_changed_password_counts_at_once_and_others_stay(file: Path) -> None:

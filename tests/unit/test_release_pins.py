@@ -11,10 +11,11 @@ from packaging.requirements import Requirement
 from packaging.utils import canonicalize_name
 from release import pins, project
 
-from tests.support.pins import CONSTRAINTS, REQUIREMENTS, pinned
+from tests.support.pins import BUILD, CONSTRAINTS, DEVELOPMENT, REQUIREMENTS, pinned
 
 ROOT = Path(__file__).parents[2]
 PYTHONS = ("3.10", "3.11", "3.12", "3.13", "3.14")
+FOR = {it: {"python_version": it, "python_full_version": f"{it}.9"} for it in PYTHONS}
 
 
 def asked(extras: list[str]) -> list[Requirement]:
@@ -34,9 +35,33 @@ def test_what_users_install_is_pinned_within_what_pyproject_allows(python: str) 
 
 
 @pytest.mark.parametrize("python", PYTHONS)
-def test_users_install_the_versions_that_are_tested(python: str) -> None:
-    tested = pinned(CONSTRAINTS, python)
-    assert {name: tested.get(name) for name in pinned(REQUIREMENTS, python)} == pinned(REQUIREMENTS, python)
+@pytest.mark.parametrize("text", [REQUIREMENTS, DEVELOPMENT, BUILD], ids=["users", "development", "build"])
+def test_all_install_the_same_versions(python: str, text: str) -> None:
+    tested, found = pinned(CONSTRAINTS, python), pinned(text, python)
+    assert {name: tested.get(name) for name in found} == found
+
+
+@pytest.mark.parametrize("python", PYTHONS)
+def test_make_setup_installs_all_that_development_asks_for_and_what_builds_it(python: str) -> None:
+    found, build = pinned(DEVELOPMENT, python), pinned(BUILD, python)
+    wanted = asked([*({*project.extras()} - {project.COMPILED}), project.NOT_SHIPPED])
+    names = {str(canonicalize_name(it.name)) for it in wanted if not it.marker or it.marker.evaluate(FOR[python])}
+    assert names <= found.keys(), "make pins"
+    tools = map(Requirement, project.read_toml(ROOT / "pyproject.toml")["build-system"]["requires"])
+    assert {"pip", "setuptools", "wheel", "editables", *(it.name for it in tools)} <= build.keys()
+
+
+def test_make_setup_installs_nothing_without_a_hash() -> None:
+    """But pysync itself, which is here, and needs nothing more."""
+    makefile = (ROOT / "Makefile").read_text()
+    recipe = re.search(r"^\$\(SETUP\):.*\n((?:\t.*\n)+)", makefile, re.MULTILINE)
+    assert recipe is not None
+    installs = [line for line in recipe[1].splitlines() if "pip install" in line]
+    assert len(installs) == 3
+    for line in installs:
+        hashed = "--require-hashes" in line and "-r .ci/" in line
+        assert hashed or ("--no-deps" in line and line.endswith("-e .")), line
+        assert "--no-build-isolation" in line or "build.txt" in line, "what builds it would come without a hash"
 
 
 @pytest.mark.parametrize("python", PYTHONS)
@@ -47,14 +72,17 @@ def test_all_that_development_asks_for_is_pinned(python: str) -> None:
             assert it.specifier.contains(found[str(canonicalize_name(it.name))]), it
 
 
-def test_every_pin_has_hashes_and_nothing_else() -> None:
-    text = "".join(f"{line}\n" for line in REQUIREMENTS.splitlines() if not line.startswith("#"))
+@pytest.mark.parametrize("file", [REQUIREMENTS, DEVELOPMENT, BUILD], ids=["users", "development", "build"])
+def test_every_pin_has_hashes_and_nothing_else(file: str) -> None:
+    text = "".join(f"{line}\n" for line in file.splitlines() if not line.startswith("#"))
     pin = r"[a-z0-9-]+==[\w.]+(; python(_full)?_version (<|>=) '[\d.]+')?"
     assert re.fullmatch(rf"({pin}( \\\n    --hash=sha256:[0-9a-f]{{64}})+\n)+", text)
 
 
 def test_the_pins_name_no_address() -> None:
-    assert not re.search(r"https?:|\.(org|com|net)\b|--index|--find|@", REQUIREMENTS + CONSTRAINTS.partition("\n")[2])
+    assert not re.search(
+        r"https?:|\.(org|com|net)\b|--index|--find|@", REQUIREMENTS + DEVELOPMENT + BUILD + CONSTRAINTS
+    )
 
 
 def test_a_package_that_is_no_wheel_for_linux_is_left_out_of_the_hashes() -> None:
