@@ -9,6 +9,7 @@ from typing import Any
 from pysync.metastore.statistics import Statistics
 from pysync.model.names import partition_name
 from pysync.model.operation import PutStatistics
+from pysync.targets.apply.judge import Judge
 from pysync.targets.apply.ownership import Ownership, ownership_of_part
 from pysync.targets.base import Outcome
 from pysync.targets.hive import name_of
@@ -24,10 +25,11 @@ _NOT_OURS = {
 }
 
 
-def put_statistics(store: Store, operation: PutStatistics) -> Outcome:
+def put_statistics(store: Store, operation: PutStatistics, judge: Judge) -> Outcome:  # noqa: ARG001
     """Bring the column statistics to the source's.
 
-    Writes none for a table that is missing or foreign, and none for a column of another name or type.
+    Writes none for a table that is missing or foreign, and none for a column of another name or type. Whoever the judge
+    is, they go only from the source that wrote the table.
     """
     name = operation.table
     table = store.table(name)

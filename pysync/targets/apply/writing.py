@@ -16,7 +16,7 @@ from pysync.model.names import TableName
 from pysync.model.operation import Operation
 from pysync.model.places import directories_of, shared_at
 from pysync.model.structs import copied
-from pysync.targets.base import MissingDatabase, Outcome, Rejected
+from pysync.targets.base import MissingDatabase, Rejected
 from pysync.targets.diff import same
 from pysync.targets.store import Store
 
@@ -33,28 +33,10 @@ def stamped(definition: Any, mark: Mark) -> Any:
 
 
 def up_to_date(kept: Any, there: Any, mark: Mark) -> bool:
-    """Whether a database or table needs no write: it is the same, from the same source and the same creation.
-
-    The position in the mark does not count: a definition that is unchanged since an older event is still right. The
-    creation does: otherwise a late drop of the object's predecessor would take the object for it.
-    """
+    """Whether a database or table needs no write: it is the same, from the same source, object and creation."""
     its = Mark.read(there.parameters)
     ours = its is not None and its.source == mark.source and mark.created in {0, its.created}
     return ours and its is not None and mark.object in {"", its.object} and same(kept, there)
-
-
-def conflict(store: Store, what: str, there: Any) -> Outcome | None:
-    """The outcome for the foreign object `there`; None if it is to be adopted. Raises Rejected to park it."""
-    if store.settings.on_conflict == "skip":
-        return Outcome.FOREIGN
-    if store.is_link(there):
-        raise linked(store, what)
-    if store.settings.on_conflict == "adopt":
-        return None
-    raise Rejected(
-        f"{what} already exists at the target {store.settings.name!r} and is not from this source",
-        'drop it at the target, or set on_conflict = "adopt" or "skip"',
-    )
 
 
 def linked(store: Store, what: str) -> Rejected:

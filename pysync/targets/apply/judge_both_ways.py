@@ -1,0 +1,477 @@
+"""The judge of a target with `both_ways`: homes decide, and the state that an operation expects (docs/both-ways.md).
+
+pysync.targets.apply.judging has the rule. In a conflict the home of an object is asked to say its state again.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from copy import deepcopy
+from typing import Any
+
+import structlog
+
+from pysync.model.again import Again
+from pysync.model.births import births_of, with_births
+from pysync.model.home import Stance, home_of, since
+from pysync.model.mark import MARK_KEYS, Mark
+from pysync.model.names import TableName, normalized
+from pysync.model.operation import (
+    DatabaseOperation,
+    DropConstraint,
+    DropDatabase,
+    DropFunction,
+    DropPartitions,
+    DropTable,
+    Operation,
+    PutConstraint,
+    PutDatabase,
+    PutFunction,
+    PutPartitions,
+    PutTable,
+    RenameTable,
+    SayAgain,
+    TableOperation,
+)
+from pysync.targets.apply.judge import DEFAULT, OUTCOMES, Judge, Verdict
+from pysync.targets.apply.judging import BothWays
+from pysync.targets.apply.writing import deletes_directory, stamped
+from pysync.targets.base import Incomplete, Outcome, Rejected, total
+from pysync.targets.diff import alike, same
+from pysync.targets.hive import is_another
+from pysync.targets.store import Store
+
+log = structlog.get_logger(__name__)
+
+
+class BothWaysJudge(Judge):
+    """The home's state counts; a change of a replica is a request to the home."""
+
+    alters_functions = False  # HMS tells no listener of alter_function: other clusters would not hear of it
+
+    def __init__(self, store: Store) -> None:
+        super().__init__(store)
+        self.rule = BothWays(store.cluster, store.settings.on_conflict, alike, store.settings.relay)
+
+    def settled(self, operation: Operation, verdict: Verdict, there: Any | None) -> Outcome:
+        """In a conflict the home is asked."""
+        if verdict is Verdict.PARK:
+            raise self._parked(f"table {operation.key}")
+        if verdict is not Verdict.CONFLICT:
+            return OUTCOMES[verdict]
+        if isinstance(operation, DatabaseOperation):
+            return self._ask_for_place(operation, there, _function_of(operation))
+        return self._ask_for_table(operation, there)
+
+    def marked(self, operation: Operation, definition: Any, there: Any | None) -> Any:
+        """With the mark of its home, and none at home. A database keeps the births that are known there."""
+        mark = self.rule.mark(operation, there)
+        copy = deepcopy(definition) if mark is None else stamped(definition, mark)
+        if mark is None:
+            _unmark(copy)
+        if there is not None and isinstance(operation, PutDatabase):
+            copy.parameters = with_births(copy.parameters, self._births(there))
+            if self.rule.home(there) == self.rule.cluster:
+                _unmark(copy)  # clusters that have it from here would not hear that its home has changed
+        return copy
+
+    def is_up_to_date(self, operation: Operation, kept: Any, there: Any) -> bool:  # noqa: ARG002
+        """Whether it is the same, from the same home and creation."""
+        mark, written = Mark.read(kept.parameters), Mark.read(there.parameters)
+        if mark is None or written is None:
+            # Both None: the object is at home, and stays so. Only one None: its home changes, and that is written.
+            return mark is written and same(kept, there)
+        return written.source == mark.source and mark.created in {0, written.created} and same(kept, there)
+
+    def altered(self, operation: Operation, kept: Any, there: Any) -> None:
+        """A table that was born elsewhere gets the partitions of the one that was here.
+
+        Its home may never hear of those: changes of the table that was here end with it.
+        """
+        if isinstance(operation, PutDatabase):
+            there.parameters = kept.parameters  # `following` compares its home with the one before
+        is_state = self.rule.asked(operation).stance is Stance.STATE
+        takes_over = is_state and self.rule.home(there) != operation.mark.source
+        if takes_over and isinstance(operation, TableOperation) and there.partitionKeys:
+            self._ask_for_table(operation, kept)
+
+    # --- databases
+
+    @contextmanager
+    def following(self, operation: PutDatabase, there: Any | None) -> Iterator[None]:
+        """Hear where else the database was born. If its home changes, all its functions are asked for.
+
+        They carry no mark, and the new home's were never compared.
+        """
+        if there is None or operation.database == DEFAULT:
+            yield
+            return
+        home = self.rule.home_within(there)
+        self._hear(operation, there)
+        yield
+        if self.rule.home_within(there) != home:
+            self._ask_for_functions(operation, there)
+
+    def put_database(self, operation: PutDatabase, there: Any | None) -> Verdict:
+        """One that was born at both ends is never parked: it only holds other objects."""
+        if there is not None and operation.database == DEFAULT:
+            return Verdict.FOREIGN
+        verdict = self.rule.put(operation, operation.definition, there)
+        third = self.rule.home(there) not in {None, self.rule.cluster, operation.mark.source}
+        # The drop at the third cluster may be told here later; an empty database does no harm.
+        does = verdict is Verdict.PARK or (verdict is Verdict.CONFLICT and third)
+        return Verdict.DO if does else verdict
+
+    def outcome_of_drop(self, operation: DropDatabase, there: Any | None) -> Outcome | None:
+        """A drop passes on to clusters whose births it means; or it only concerns the tables that it lists."""
+        if there is None:
+            return self._passed_on(operation)
+        if operation.tables_alone:
+            return self._drop_listed(operation, there)
+        return Outcome.STALE if self.rule.drop(operation, there) is Verdict.STALE else None
+
+    def drop_along(self, operation: DropDatabase, table: Any) -> bool:
+        """Tables of the home that drops may go, and those that the source listed if they are here as they were there.
+
+        An empty database is worth nothing: wherever it was born, it may go.
+        """
+        told = next((it for it in operation.told if it.tableName == table.tableName), None)
+        source, home = operation.visited[-1], self.rule.home(table)
+        if told is not None and home_of(told.parameters, source) == home and (home == source or alike(told, table)):
+            return True
+        if self.rule.asked(operation).stance is Stance.REQUEST:
+            return False
+        # A relayed drop carries the database's mark. That is older than those of the tables: they cannot be compared.
+        relayed = source != operation.mark.source == home
+        return relayed or self.rule.drop(operation, table) is Verdict.DO
+
+    def kept_database(self, operation: DropDatabase, there: Any, left: Sequence[Any]) -> Outcome | None:
+        """It stays if others are left in it, or if it has unknown births.
+
+        Because of tables it counts as born here, and all of it is told again: other clusters may not know it.
+        """
+        births = self.rule.unseen(operation, there) or frozenset({self.rule.cluster} if left else ())
+        if not births:
+            self._note_known(operation)
+            return None
+        self._leave_to(there, births)
+        for table in left:
+            self._ask_for_table(operation, table)
+        self._ask_for_functions(operation, there)
+        return self._ask_for_place(operation, there)
+
+    # --- functions
+
+    def function(
+        self, operation: PutFunction | DropFunction, database: Any | None, wanted: Any | None, there: Any | None
+    ) -> Verdict:
+        """A conflict if the two ends disagree about the home and the function is not as wanted."""
+        if database is None:
+            return Verdict.DO
+        found = self.rule.parts(operation, database)
+        if found is Verdict.DO:
+            return self.rule.part(operation, database, wanted, there)
+        is_so = wanted is there or (wanted is not None and there is not None and same(wanted, there))
+        return found if is_so or self.rule.agrees(operation, database) else Verdict.CONFLICT
+
+    # --- tables
+
+    def put(self, operation: TableOperation, definition: Any, there: Any | None) -> Verdict:
+        """By the home of the table, and by the state that the operation expects."""
+        return self.rule.put(operation, definition, there)
+
+    def overwrites(self, operation: TableOperation, there: Any) -> bool:
+        """The home's state does; a request and an echo say what they expect."""
+        is_state = self.rule.asked(operation).stance is Stance.STATE
+        return is_state and self.rule.home(there) == operation.mark.source
+
+    def spreads(self, operation: PutTable, table: Any, outcome: Outcome) -> bool:  # noqa: ARG002
+        """Also if the table is unchanged: a crash may have come between it and its partitions."""
+        return outcome in {Outcome.APPLIED, Outcome.UNCHANGED}
+
+    def replaced(self, operation: TableOperation, there: Any) -> Outcome | None:
+        """Only the table's home may drop it. Of a request the home says which of the two it is."""
+        if self.rule.asked(operation).stance is Stance.REQUEST:
+            return self._ask_for_table(operation, there)
+        if self.rule.home(there) != operation.mark.source:
+            raise self._parked(f"table {operation.key} (with other partition keys, or a view at one end)")
+        return None
+
+    def drop(self, operation: DropTable, there: Any | None) -> Verdict:
+        """By the home of the table; a request drops only the state that it saw."""
+        verdict = self.rule.drop(operation, there)
+        return self._verdict_of_birth(operation, there) if verdict is Verdict.FOREIGN else verdict
+
+    # --- renames
+
+    def outcome_of_rename(self, operation: RenameTable, old: Any | None, new: Any | None) -> Outcome | None:
+        """A request is done if both names are here as they were there; else both ends get both tables."""
+        if not self._is_request(operation):
+            return None
+        before = operation.condition.before if operation.condition is not None else ()
+        if old is not None and new is None and any(it is not None and alike(it, old) for it in before):
+            return None
+        outcomes = [Outcome.UNCHANGED]
+        # Without the old table no rename is told from here: the home would never hear what became of it.
+        if old is not None or operation.mark.source != self.rule.cluster:
+            outcomes.append(self._ask_for_table(operation, old))
+        # One that looks alike, but was born elsewhere, is another table, too.
+        is_so = new is not None and alike(operation.definition, new)
+        if new is not None and not (is_so and self.rule.home(new) == operation.mark.source):
+            outcomes.append(self._ask_for_table(operation, new))
+        if new is None:
+            # Not parked: the replay reads the table of the new name whole at the source.
+            raise Incomplete.of(self.store.settings.name, operation.new_name)
+        return total(outcomes)
+
+    def rename(self, operation: RenameTable, old: Any, new: Any | None, *, is_done: bool) -> Verdict:  # noqa: ARG002
+        """As for a drop of the old one."""
+        if self._is_request(operation) or self.rule.drop(operation, old) is Verdict.DO:
+            return Verdict.DO
+        return Verdict.STALE
+
+    def replace_new_name(self, operation: RenameTable, new: Any | None) -> Verdict:
+        """A table of the new name gives way, unless it was born at a cluster with a smaller name."""
+        if new is None:
+            return Verdict.DO
+        verdict = self.rule.put(operation, operation.definition, new)
+        if verdict is Verdict.PARK:
+            raise self._parked(f"table {operation.new_name}")
+        return verdict if verdict is Verdict.DO else Verdict.STALE
+
+    # --- parts
+
+    def without_table(self, operation: TableOperation, part: str) -> Outcome:
+        """The source of a request has to hear what the home has; an echo is old news."""
+        if isinstance(operation, PutConstraint):
+            stance = Stance.ECHO if self.rule.cluster in operation.visited else Stance.REQUEST
+        else:
+            stance = self.rule.asked(operation).stance or Stance.STATE
+        if stance is Stance.STATE:
+            raise Incomplete.of(self.store.settings.name, operation.table, part)
+        return Outcome.STALE if stance is Stance.ECHO else self._ask_for_table(operation, None)
+
+    def parts(self, operation: TableOperation, table: Any) -> Verdict:
+        """By the home of the table. A request that does not fit the table, or only asks, is a conflict."""
+        if self._is_request(operation) and _misfits(operation, table):
+            return Verdict.CONFLICT
+        verdict = self.rule.parts(operation, table)
+        # The event of a dropped constraint does not tell what it was.
+        asks = isinstance(operation, DropConstraint) and operation.asks_only
+        return Verdict.CONFLICT if asks and verdict is Verdict.DO else verdict
+
+    def adds_unseen(self, operation: TableOperation, table: Any) -> bool:
+        """The home's state is written whatever is there."""
+        return self.rule.stance(operation, table) is Stance.STATE
+
+    def part(self, operation: TableOperation, table: Any, wanted: Any | None, there: Any | None) -> Verdict:
+        """By the state that the operation expects of the part."""
+        return self.rule.part(operation, table, wanted, there)
+
+    def crossed(
+        self,
+        operation: TableOperation,
+        verdicts: Mapping[Any, Verdict],
+        wanted: Mapping[Any, Any],
+        there: Mapping[Any, Any],
+    ) -> bool:
+        """Whether the home would not hear of what is here.
+
+        An echo may tell other columns than the partitions have: a cascade came in between, of which there is no event.
+        And some that a request drops are gone here already, so that no event of this target tells the home.
+        """
+        if isinstance(operation, DropPartitions):
+            return len(there) < len(wanted) and self.rule.is_on_its_way(operation)
+        stale = [key for key in there if verdicts[key] is Verdict.STALE]
+        return any(not same(wanted[key].sd.cols, there[key].sd.cols) for key in stale)
+
+    def settled_parts(self, operation: TableOperation, table: Any, outcome: Outcome) -> Outcome:
+        """In a conflict the home says the whole table again.
+
+        So it does if a request has other columns than the table: a cascade at the home may have changed the replica's
+        partitions before.
+        """
+        if isinstance(operation, PutPartitions) and self._is_request(operation):
+            outcome = outcome if same(operation.definition.sd.cols, table.sd.cols) else Outcome.CONFLICT
+        return self._ask_for_table(operation, table) if outcome is Outcome.CONFLICT else outcome
+
+    # --- asking for an object again
+
+    def say_again(self, operation: SayAgain) -> Outcome:
+        """Tell all clusters to read an object anew: as its home, or else on the path that the operation took.
+
+        It is told by creating and dropping a function (pysync.model.again).
+        """
+        # At its home the word begins anew: before that it was only a question.
+        path = () if operation.home == self.rule.cluster else since(operation.home, operation.visited)
+        said = Again(operation.database, operation.table, operation.function, operation.home, path, operation.words)
+        self._say(said, operation)
+        return Outcome.APPLIED if operation.home in path else self._conflict(operation, operation.home)
+
+    def _ask_for_table(self, operation: Operation, there: Any | None) -> Outcome:
+        """Have the home say the table again; `there` is the target's table, if it has one."""
+        database, _, table = operation.key.partition(".")
+        if there is not None:
+            database, table = there.dbName, there.tableName
+        home = self.rule.home(there) or operation.mark.source
+        return self._ask(operation, home, database, table=table)
+
+    def _ask_for_place(self, operation: DatabaseOperation, place: Any | None, function: str = "") -> Outcome:
+        """The same for the database `place`, or a function in it."""
+        known = self.rule.home_within(place) if function else self.rule.home(place)
+        said = operation.condition.place if operation.condition is not None else None
+        home = min(filter(None, (known, said)), default=operation.mark.source)
+        return self._ask(operation, home, operation.database, function=function)
+
+    def _ask_for_functions(self, operation: DatabaseOperation, place: Any) -> None:
+        for function in self.store.functions(operation.database):
+            self._ask_for_place(operation, place, function.functionName)
+
+    def _ask(self, operation: Operation, home: str, database: str, **what: str) -> Outcome:
+        """Say a word that begins here: the path of the conflicting change is not its own."""
+        words = 1 + (operation.condition.words if operation.condition is not None else 0)
+        self._say(Again(database, home=home, words=words, **what), operation)
+        return self._conflict(operation, home)
+
+    def _say(self, said: Again, operation: Operation) -> None:
+        # The words about one conflict are limited: clusters that take each other for the home would go on for ever.
+        if said.is_worth_saying:
+            self.store.say(said.told_by(",".join(operation.visited)))
+
+    def _conflict(self, operation: Operation, home: str) -> Outcome:
+        """Log the change that was not made, and whose state stays."""
+        log.warning(
+            "conflict_found",
+            target=self.store.settings.name,
+            object=operation.key,
+            change=type(operation).__name__,
+            home=home,
+            stays=self.rule.cluster,
+            path=",".join(operation.visited),
+        )
+        return Outcome.CONFLICT
+
+    # --- the births of a database
+
+    def _births(self, there: Any) -> frozenset[str]:
+        return births_of(there.parameters, self.rule.cluster)
+
+    def _hear(self, operation: PutDatabase, there: Any) -> None:
+        """Remember where else the database was born.
+
+        A cluster that tells of the database without a birth of its own has dropped its own one: the event may be lost.
+        """
+        told, known = births_of(operation.definition.parameters, operation.mark.source), self._births(there)
+        gone = (known - told) & {operation.visited[-1]}
+        if gone:
+            self._leave_to(there, (known | told) - gone)
+        else:
+            self._note(there, told)
+
+    def _note(self, there: Any, births: Iterable[str]) -> None:
+        """Remember in the database where else it was born, so that its drop can tell which births were known."""
+        known = self._births(there)
+        if not known.issuperset(births):
+            there.parameters = with_births(there.parameters, known.union(births))
+            self.store.alter_database(there, there)
+
+    def _note_known(self, operation: DropDatabase) -> None:
+        there = self.store.database(operation.database)
+        if there is not None:  # HMS's event has it as it is now: the next cluster reads the known births there
+            self._note(there, self.rule.known(operation))
+
+    def _leave_to(self, there: Any, births: frozenset[str]) -> None:
+        """Let the database be one of these births alone."""
+        if births == self._births(there):
+            return
+        mark = Mark.read(there.parameters)
+        there.parameters = with_births(there.parameters, births)
+        if self.rule.cluster in births:
+            _unmark(there)
+        elif mark is None or mark.source not in births:
+            # Position 0: every event of the new home is newer than this mark.
+            there.parameters |= Mark(min(births), 0, 0).parameters()
+        self.store.alter_database(there, there)
+
+    def _passed_on(self, operation: DropDatabase) -> Outcome:
+        """Tell the drop to the clusters whose births it means, if no event of the target tells them."""
+        unheard = self.rule.known(operation) - {self.rule.cluster, *operation.visited}
+        if not unheard or not self.rule.relay:
+            return Outcome.UNCHANGED
+        way: dict[str, Any] = {"mark": operation.mark, "visited": operation.visited}
+        return self.say_again(SayAgain(database=operation.database, home=operation.mark.source, **way))
+
+    def _drop_listed(self, operation: DropDatabase, place: Any) -> Outcome:
+        """Drop the listed tables that were born where they were dropped, and the database if nothing else keeps it.
+
+        It stays if it was born here or holds anything else: its home gets a drop of its own.
+        """
+        source, dropped = operation.mark.source, 0
+        for told in operation.told if source != self.rule.cluster else ():
+            there = self.store.table(TableName.of(operation.database, told.tableName))
+            if self.rule.home(there) == source:
+                self.store.drop_tables([there], delete_data=False)
+                dropped += 1
+        if self._is_left_over(operation, place):
+            self._note_known(operation)
+            deletes = deletes_directory(self.store, place, operation.delete_data)
+            self.store.drop_database(operation.database, delete_data=deletes)
+            dropped += 1
+        return Outcome.APPLIED if dropped else Outcome.UNCHANGED
+
+    def _is_left_over(self, operation: DropDatabase, place: Any) -> bool:
+        home = self.rule.home(place)
+        if self.rule.unseen(operation, place):
+            return False
+        if operation.database == DEFAULT or home == self.rule.cluster or self.store.table_names(operation.database):
+            return False
+        return home == operation.mark.source or not self.store.functions(operation.database)
+
+    # --- within
+
+    def _is_request(self, operation: Operation) -> bool:
+        return self.rule.asked(operation).stance is Stance.REQUEST
+
+    def _verdict_of_birth(self, operation: DropTable, there: Any) -> Verdict:
+        """The verdict on the create of the dropped table, which was folded with the drop.
+
+        Alone it would have become the table that is there now, or a conflict with it, which all clusters have to hear
+        of.
+        """
+        befores = self.rule.asked(operation).before
+        # Only if the window contains the create, too; otherwise that was judged before.
+        if None not in befores or befores[-1] is None:
+            return Verdict.FOREIGN
+        born = befores[-1]
+        verdict = self.rule.put(operation, born, there)
+        if verdict is Verdict.PARK or (verdict is Verdict.DO and is_another(born, there)):
+            raise self._parked(f"table {operation.key}")
+        return verdict if verdict is not Verdict.UNCHANGED else Verdict.FOREIGN
+
+    def _parked(self, what: str) -> Rejected:
+        """The error for an object that was born at both ends, so that a person has to decide."""
+        return Rejected(
+            f"{what} was created both at the source and at the target {self.store.settings.name!r}, and the two differ",
+            'drop it at one end, or set on_conflict = "adopt": then the one of the cluster with the smaller name wins',
+        )
+
+
+def _unmark(item: Any) -> None:
+    """Remove the mark from a database or table, in place."""
+    item.parameters = {key: it for key, it in (item.parameters or {}).items() if key not in MARK_KEYS}
+
+
+def _function_of(operation: DatabaseOperation) -> str:
+    if isinstance(operation, PutFunction):
+        return normalized(operation.definition.functionName)
+    return normalized(operation.function) if isinstance(operation, DropFunction) else ""
+
+
+def _misfits(operation: TableOperation, table: Any) -> bool:
+    """Whether partitions have another number of values than the table has partition keys."""
+    if isinstance(operation, PutPartitions):
+        values = [it.values for it in operation.partitions]
+    else:
+        values = list(operation.values) if isinstance(operation, DropPartitions) else []
+    return any(len(it) != len(table.partitionKeys or ()) for it in values)

@@ -1,0 +1,237 @@
+"""The judge of a target that only receives: the marks of what is there decide (pysync.targets.apply.ownership)."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from pysync.model.mark import EVENT_KEY, Mark
+from pysync.model.operation import (
+    DropConstraint,
+    DropDatabase,
+    DropFunction,
+    DropPartitions,
+    DropTable,
+    Operation,
+    PutDatabase,
+    PutFunction,
+    PutTable,
+    RenameTable,
+    TableOperation,
+)
+from pysync.targets.apply.judge import DEFAULT, Judge, Verdict
+from pysync.targets.apply.ownership import Ownership, ownership_for_drop, ownership_of, ownership_of_part
+from pysync.targets.apply.renames import is_half_done
+from pysync.targets.apply.writing import linked, stamped, taken, up_to_date
+from pysync.targets.base import Incomplete, Outcome, Rejected, WrittenByAnother, total
+from pysync.targets.diff import differences, same
+from pysync.targets.hive import is_another, name_of
+
+_VERDICTS = {
+    Ownership.ABSENT: Verdict.DO,
+    Ownership.OWN: Verdict.DO,
+    Ownership.NEWER: Verdict.STALE,
+    Ownership.FOREIGN: Verdict.FOREIGN,
+    Ownership.RIVAL: Verdict.FOREIGN,
+}
+_LEFT = {Ownership.NEWER: Outcome.STALE, Ownership.FOREIGN: Outcome.FOREIGN, Ownership.RIVAL: Outcome.FOREIGN}
+
+
+class OneWayJudge(Judge):
+    """What this source wrote may be written, unless that was later; what others wrote, as `on_conflict` says."""
+
+    def marked(self, operation: Operation, definition: Any, there: Any | None) -> Any:
+        """With the mark of the operation."""
+        return stamped(definition, operation.mark.following(_mark(there)))
+
+    def is_up_to_date(self, operation: Operation, kept: Any, there: Any) -> bool:
+        """Whether it is the same, from the same source, object and creation."""
+        return up_to_date(kept, there, operation.mark)
+
+    def is_repeated(self, operation: Operation, there: Any) -> bool:
+        """Whether the mark is that of the operation."""
+        written = _mark(there)
+        return written is not None and written == operation.mark.following(written)
+
+    # --- databases
+
+    def put_database(self, operation: PutDatabase, there: Any | None) -> Verdict:
+        """A foreign one is adopted or left as it is. Of two that are one at the target the first stays."""
+        found = _ownership(operation, there)
+        if found is Ownership.FOREIGN and operation.database != DEFAULT and self._adopts:
+            found = Ownership.OWN
+        if there is not None and found is Ownership.OWN and self.store.is_link(there):
+            raise linked(self.store, f"database {operation.database}")
+        return _VERDICTS[found]
+
+    def drop_along(self, operation: DropDatabase, table: Any) -> bool:
+        """Whether the table is from this source, and not newer than the drop."""
+        return ownership_for_drop(True, table.parameters, operation.mark) is Ownership.OWN
+
+    def kept_database(self, operation: DropDatabase, there: Any, left: Sequence[Any]) -> Outcome | None:
+        """It stays if it is newer or foreign, or if newer tables or those of others are left in it."""
+        found = ownership_for_drop(True, there.parameters, operation.mark)
+        if found is Ownership.NEWER:
+            return Outcome.STALE
+        all_found = (found, *(ownership_for_drop(True, it.parameters, operation.mark) for it in left))
+        kept = [_LEFT[it] for it in all_found if it in _LEFT]
+        return total(kept) if kept else None
+
+    # --- functions
+
+    def function(
+        self, operation: PutFunction | DropFunction, database: Any | None, wanted: Any | None, there: Any | None
+    ) -> Verdict:
+        """In a foreign database a function is altered only if such objects may be adopted, and never dropped."""
+        if database is None:  # no refusal yet: some settings have it created
+            return Verdict.DO
+        found = ownership_of_part(database.parameters, operation.mark)
+        if found is Ownership.NEWER:
+            return Verdict.STALE
+        # All that are one at the target, and all targets that write there, may have functions in it.
+        if there is None or found in {Ownership.OWN, Ownership.RIVAL}:
+            return Verdict.DO
+        if wanted is not None and same(wanted, there):
+            return Verdict.UNCHANGED
+        return Verdict.DO if wanted is not None and self._adopts else Verdict.FOREIGN
+
+    # --- tables
+
+    def put(self, operation: TableOperation, definition: Any, there: Any | None) -> Verdict:
+        """By the mark of the table; a foreign one as `on_conflict` says."""
+        found = _ownership(operation, there)
+        if found is Ownership.RIVAL:
+            raise taken(self.store, f"table {name_of(definition)}", there, operation.mark)
+        return self._conflict(f"table {name_of(definition)}", there) if found is Ownership.FOREIGN else _VERDICTS[found]
+
+    def overwrites(self, operation: TableOperation, there: Any) -> bool:
+        """If the source wrote it: to adopt one of others is to take over what they made of it."""
+        return _ownership(operation, there) is Ownership.OWN
+
+    def check_order(self, operation: TableOperation, there: Any) -> None:
+        """Positions of another queue of the source tell nothing."""
+        written = _mark(there)
+        if written is None or written.source != operation.mark.source:
+            return
+        is_of_event = isinstance(operation, PutTable) and not operation.is_current
+        if is_of_event and not operation.mark.is_ordered_with(written):
+            raise WrittenByAnother(self.store.settings.name, name_of(there), there.parameters[EVENT_KEY])
+
+    def is_predecessor(self, operation: TableOperation, there: Any) -> bool:
+        """Whether the event of its drop was lost: its partitions and constraints are not those of the new one."""
+        mark, written = operation.mark, _mark(there)
+        is_birth = isinstance(operation, PutTable) and operation.creates and mark.born > 0
+        if not is_birth or written is None or written.source != mark.source:
+            return False
+        return 0 < written.created != mark.created > 0
+
+    def spreads(self, operation: PutTable, table: Any, outcome: Outcome) -> bool:  # noqa: ARG002
+        """Also where the table is newer: a replay may have put partitions from before the cascade there again."""
+        return ownership_of_part(table.parameters, operation.mark) is Ownership.OWN
+
+    def replaced(self, operation: TableOperation, there: Any) -> Outcome | None:
+        """A foreign table is never dropped."""
+        if _ownership(operation, there) is not Ownership.FOREIGN:
+            return None
+        raise Rejected(
+            f"the target has a table {name_of(there)} that is not from this source, with other partition keys or of "
+            "another type",
+            f"drop it at the target {self.store.settings.name!r}",
+        )
+
+    def drop(self, operation: DropTable, there: Any | None) -> Verdict:
+        """Only what is from this source, and not newer than the table that was dropped there."""
+        if there is None:
+            return Verdict.UNCHANGED
+        return _VERDICTS[ownership_for_drop(True, there.parameters, operation.mark)]
+
+    # --- renames
+
+    def rename(self, operation: RenameTable, old: Any, new: Any | None, *, is_done: bool) -> Verdict:
+        """As for a drop of the old one; a foreign one is renamed if it may be adopted and nothing is in the way."""
+        found = ownership_for_drop(True, old.parameters, operation.mark)
+        if found is not Ownership.FOREIGN:
+            return Verdict.DO if found is Ownership.OWN else Verdict.STALE
+        settled = Verdict.STALE if is_done else self._conflict(f"table {operation.table}", old)
+        if settled is not Verdict.DO or is_half_done(new, operation):
+            return settled
+        return Verdict.DO if new is None and not is_another(operation.definition, old) else Verdict.STALE
+
+    def replace_new_name(self, operation: RenameTable, new: Any | None) -> Verdict:
+        """One of this source is an older one, which is gone there; one of others stays."""
+        found = _ownership(operation, new)
+        if found is Ownership.RIVAL:
+            raise taken(self.store, f"table {operation.new_name}", new, operation.mark)
+        if found is Ownership.FOREIGN and self.store.settings.on_conflict != "skip":
+            raise Rejected(
+                f"cannot rename table {operation.table}: the target has a table {operation.new_name} that is not from "
+                "this source",
+                f"drop or rename {operation.new_name} at the target {self.store.settings.name!r}",
+            )
+        return _VERDICTS[found]
+
+    # --- parts
+
+    def without_table(self, operation: TableOperation, part: str) -> Outcome:
+        """The source has all of the table."""
+        raise Incomplete.of(self.store.settings.name, operation.table, part)
+
+    def parts(self, operation: TableOperation, table: Any) -> Verdict:
+        """By the mark of the table. In a foreign one each part is looked at first: an echo is no conflict."""
+        found = ownership_of_part(table.parameters, operation.mark)
+        if isinstance(operation, (DropPartitions, DropConstraint)):
+            return _VERDICTS[found]
+        if found is Ownership.RIVAL:
+            raise taken(self.store, f"table {operation.table}", table, operation.mark)
+        if found is Ownership.FOREIGN:
+            is_link = self.store.is_link(table)
+            return self._conflict(f"table {operation.table}", table) if is_link else Verdict.DO
+        return _VERDICTS[found]
+
+    def adds_unseen(self, operation: TableOperation, table: Any) -> bool:
+        """Not in a foreign table: whether anything may be written there depends on what is there."""
+        return ownership_of_part(table.parameters, operation.mark) is Ownership.OWN
+
+    def part(self, operation: TableOperation, table: Any, wanted: Any | None, there: Any | None) -> Verdict:
+        """In a foreign table what is to be written is a conflict; a difference that the store does not write is not."""
+        if ownership_of_part(table.parameters, operation.mark) is not Ownership.FOREIGN:
+            return Verdict.DO
+        if there is not None and not self._writes(table, wanted, there):
+            return Verdict.UNCHANGED
+        return self._conflict(f"table {operation.table}", table)
+
+    # --- within
+
+    @property
+    def _adopts(self) -> bool:
+        return self.store.settings.on_conflict == "adopt"
+
+    def _conflict(self, what: str, there: Any) -> Verdict:
+        """The verdict on a put over a foreign object. Raises Rejected to park it."""
+        if self.store.settings.on_conflict == "skip":
+            return Verdict.FOREIGN
+        if self.store.is_link(there):
+            raise linked(self.store, what)
+        if self._adopts:
+            return Verdict.DO
+        raise Rejected(
+            f"{what} already exists at the target {self.store.settings.name!r} and is not from this source",
+            'drop it at the target, or set on_conflict = "adopt" or "skip"',
+        )
+
+    def _writes(self, table: Any, wanted: Any, there: Any) -> bool:
+        """Whether the store would write the differences, or refuse them."""
+        if same(wanted, there):
+            return False
+        try:
+            return bool(self.store.written(differences(wanted, there), wanted, there, table))
+        except Rejected:
+            return True
+
+
+def _mark(there: Any | None) -> Mark | None:
+    return None if there is None else Mark.read(there.parameters)
+
+
+def _ownership(operation: Operation, there: Any | None) -> Ownership:
+    return ownership_of(there is not None, there and there.parameters, operation.mark)
