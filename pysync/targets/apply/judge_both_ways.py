@@ -10,11 +10,8 @@ from contextlib import contextmanager
 from copy import deepcopy
 from typing import Any
 
-import structlog
-
-from pysync.model.again import Again
 from pysync.model.births import births_of, with_births
-from pysync.model.home import Stance, home_of, since
+from pysync.model.home import Stance, home_of
 from pysync.model.mark import MARK_KEYS, Mark
 from pysync.model.names import TableName, normalized
 from pysync.model.operation import (
@@ -34,15 +31,13 @@ from pysync.model.operation import (
     SayAgain,
     TableOperation,
 )
+from pysync.targets.apply.asking import Asking
 from pysync.targets.apply.judge import DEFAULT, OUTCOMES, Judge, Verdict
 from pysync.targets.apply.judging import BothWays
 from pysync.targets.apply.writing import deletes_directory, stamped
 from pysync.targets.base import Incomplete, Outcome, Rejected, total
 from pysync.targets.diff import alike, same
-from pysync.targets.hive import is_another
 from pysync.targets.store import Store
-
-log = structlog.get_logger(__name__)
 
 
 class BothWaysJudge(Judge):
@@ -53,6 +48,7 @@ class BothWaysJudge(Judge):
     def __init__(self, store: Store) -> None:
         super().__init__(store)
         self.rule = BothWays(store.cluster, store.settings.on_conflict, alike, store.settings.relay)
+        self.ask = Asking(store, self.rule)
 
     def settled(self, operation: Operation, verdict: Verdict, there: Any | None) -> Outcome:
         """In a conflict the home is asked."""
@@ -61,8 +57,8 @@ class BothWaysJudge(Judge):
         if verdict is not Verdict.CONFLICT:
             return OUTCOMES[verdict]
         if isinstance(operation, DatabaseOperation):
-            return self._ask_for_place(operation, there, _function_of(operation))
-        return self._ask_for_table(operation, there)
+            return self.ask.for_place(operation, there, _function_of(operation))
+        return self.ask.for_table(operation, there)
 
     def marked(self, operation: Operation, definition: Any, there: Any | None) -> Any:
         """With the mark of its home, and none at home. A database keeps the births that are known there."""
@@ -94,7 +90,7 @@ class BothWaysJudge(Judge):
         is_state = self.rule.asked(operation).stance is Stance.STATE
         takes_over = is_state and self.rule.home(there) != operation.mark.source
         if takes_over and isinstance(operation, TableOperation) and there.partitionKeys:
-            self._ask_for_table(operation, kept)
+            self.ask.for_table(operation, kept)
 
     # --- databases
 
@@ -111,7 +107,7 @@ class BothWaysJudge(Judge):
         self._hear(operation, there)
         yield
         if self.rule.home_within(there) != home:
-            self._ask_for_functions(operation, there)
+            self.ask.for_functions(operation, there)
 
     def put_database(self, operation: PutDatabase, there: Any | None) -> Verdict:
         """One that was born at both ends is never parked: it only holds other objects."""
@@ -157,9 +153,9 @@ class BothWaysJudge(Judge):
             return None
         self._leave_to(there, births)
         for table in left:
-            self._ask_for_table(operation, table)
-        self._ask_for_functions(operation, there)
-        return self._ask_for_place(operation, there)
+            self.ask.for_table(operation, table)
+        self.ask.for_functions(operation, there)
+        return self.ask.for_place(operation, there)
 
     # --- functions
 
@@ -193,15 +189,14 @@ class BothWaysJudge(Judge):
     def replaced(self, operation: TableOperation, there: Any) -> Outcome | None:
         """Only the table's home may drop it. Of a request the home says which of the two it is."""
         if self.rule.asked(operation).stance is Stance.REQUEST:
-            return self._ask_for_table(operation, there)
+            return self.ask.for_table(operation, there)
         if self.rule.home(there) != operation.mark.source:
             raise self._parked(f"table {operation.key} (with other partition keys, or a view at one end)")
         return None
 
     def drop(self, operation: DropTable, there: Any | None) -> Verdict:
         """By the home of the table; a request drops only the state that it saw."""
-        verdict = self.rule.drop(operation, there)
-        return self._verdict_of_birth(operation, there) if verdict is Verdict.FOREIGN else verdict
+        return self.rule.drop_table(operation, there)
 
     # --- renames
 
@@ -215,11 +210,11 @@ class BothWaysJudge(Judge):
         outcomes = [Outcome.UNCHANGED]
         # Without the old table no rename is told from here: the home would never hear what became of it.
         if old is not None or operation.mark.source != self.rule.cluster:
-            outcomes.append(self._ask_for_table(operation, old))
+            outcomes.append(self.ask.for_table(operation, old))
         # One that looks alike, but was born elsewhere, is another table, too.
         is_so = new is not None and alike(operation.definition, new)
         if new is not None and not (is_so and self.rule.home(new) == operation.mark.source):
-            outcomes.append(self._ask_for_table(operation, new))
+            outcomes.append(self.ask.for_table(operation, new))
         if new is None:
             # Not parked: the replay reads the table of the new name whole at the source.
             raise Incomplete.of(self.store.settings.name, operation.new_name)
@@ -250,7 +245,7 @@ class BothWaysJudge(Judge):
             stance = self.rule.asked(operation).stance or Stance.STATE
         if stance is Stance.STATE:
             raise Incomplete.of(self.store.settings.name, operation.table, part)
-        return Outcome.STALE if stance is Stance.ECHO else self._ask_for_table(operation, None)
+        return Outcome.STALE if stance is Stance.ECHO else self.ask.for_table(operation, None)
 
     def parts(self, operation: TableOperation, table: Any) -> Verdict:
         """By the home of the table. A request that does not fit the table, or only asks, is a conflict."""
@@ -294,63 +289,11 @@ class BothWaysJudge(Judge):
         """
         if isinstance(operation, PutPartitions) and self._is_request(operation):
             outcome = outcome if same(operation.definition.sd.cols, table.sd.cols) else Outcome.CONFLICT
-        return self._ask_for_table(operation, table) if outcome is Outcome.CONFLICT else outcome
-
-    # --- asking for an object again
+        return self.ask.for_table(operation, table) if outcome is Outcome.CONFLICT else outcome
 
     def say_again(self, operation: SayAgain) -> Outcome:
-        """Tell all clusters to read an object anew: as its home, or else on the path that the operation took.
-
-        It is told by creating and dropping a function (pysync.model.again).
-        """
-        # At its home the word begins anew: before that it was only a question.
-        path = () if operation.home == self.rule.cluster else since(operation.home, operation.visited)
-        said = Again(operation.database, operation.table, operation.function, operation.home, path, operation.words)
-        self._say(said, operation)
-        return Outcome.APPLIED if operation.home in path else self._conflict(operation, operation.home)
-
-    def _ask_for_table(self, operation: Operation, there: Any | None) -> Outcome:
-        """Have the home say the table again; `there` is the target's table, if it has one."""
-        database, _, table = operation.key.partition(".")
-        if there is not None:
-            database, table = there.dbName, there.tableName
-        home = self.rule.home(there) or operation.mark.source
-        return self._ask(operation, home, database, table=table)
-
-    def _ask_for_place(self, operation: DatabaseOperation, place: Any | None, function: str = "") -> Outcome:
-        """The same for the database `place`, or a function in it."""
-        known = self.rule.home_within(place) if function else self.rule.home(place)
-        said = operation.condition.place if operation.condition is not None else None
-        home = min(filter(None, (known, said)), default=operation.mark.source)
-        return self._ask(operation, home, operation.database, function=function)
-
-    def _ask_for_functions(self, operation: DatabaseOperation, place: Any) -> None:
-        for function in self.store.functions(operation.database):
-            self._ask_for_place(operation, place, function.functionName)
-
-    def _ask(self, operation: Operation, home: str, database: str, **what: str) -> Outcome:
-        """Say a word that begins here: the path of the conflicting change is not its own."""
-        words = 1 + (operation.condition.words if operation.condition is not None else 0)
-        self._say(Again(database, home=home, words=words, **what), operation)
-        return self._conflict(operation, home)
-
-    def _say(self, said: Again, operation: Operation) -> None:
-        # The words about one conflict are limited: clusters that take each other for the home would go on for ever.
-        if said.is_worth_saying:
-            self.store.say(said.told_by(",".join(operation.visited)))
-
-    def _conflict(self, operation: Operation, home: str) -> Outcome:
-        """Log the change that was not made, and whose state stays."""
-        log.warning(
-            "conflict_found",
-            target=self.store.settings.name,
-            object=operation.key,
-            change=type(operation).__name__,
-            home=home,
-            stays=self.rule.cluster,
-            path=",".join(operation.visited),
-        )
-        return Outcome.CONFLICT
+        """As asked."""
+        return self.ask.say_again(operation)
 
     # --- the births of a database
 
@@ -432,22 +375,6 @@ class BothWaysJudge(Judge):
 
     def _is_request(self, operation: Operation) -> bool:
         return self.rule.asked(operation).stance is Stance.REQUEST
-
-    def _verdict_of_birth(self, operation: DropTable, there: Any) -> Verdict:
-        """The verdict on the create of the dropped table, which was folded with the drop.
-
-        Alone it would have become the table that is there now, or a conflict with it, which all clusters have to hear
-        of.
-        """
-        befores = self.rule.asked(operation).before
-        # Only if the window contains the create, too; otherwise that was judged before.
-        if None not in befores or befores[-1] is None:
-            return Verdict.FOREIGN
-        born = befores[-1]
-        verdict = self.rule.put(operation, born, there)
-        if verdict is Verdict.PARK or (verdict is Verdict.DO and is_another(born, there)):
-            raise self._parked(f"table {operation.key}")
-        return verdict if verdict is not Verdict.UNCHANGED else Verdict.FOREIGN
 
     def _parked(self, what: str) -> Rejected:
         """The error for an object that was born at both ends, so that a person has to decide."""

@@ -22,12 +22,12 @@ import structlog
 
 from pysync.model.mark import Mark
 from pysync.model.operation import RenameTable
+from pysync.targets.apply.guards import refuse_transactional
 from pysync.targets.apply.judge import Judge, Verdict
 from pysync.targets.apply.ownership import Ownership, ownership_of
 from pysync.targets.apply.partitions import by_values, key_of
 from pysync.targets.apply.statistics import copy_statistics
 from pysync.targets.apply.tables import bring_to, is_left_to_others
-from pysync.targets.apply.transactional import refuse_transactional
 from pysync.targets.apply.trash import discard
 from pysync.targets.base import Outcome, Unavailable, total
 from pysync.targets.diff import same

@@ -6,9 +6,8 @@ from collections.abc import Mapping
 from typing import Any
 
 from pysync.model.operation import DropTable, PutTable, TableOperation
-from pysync.targets.apply.iceberg import stays
+from pysync.targets.apply.guards import refuse_transactional, stays
 from pysync.targets.apply.judge import Judge, Verdict
-from pysync.targets.apply.transactional import refuse_transactional
 from pysync.targets.apply.trash import discard
 from pysync.targets.apply.writing import drop_batches, into, tell_lost
 from pysync.targets.base import Incomplete, Outcome
@@ -74,7 +73,7 @@ def bring_to(
 def is_left_to_others(
     store: Store, operation: TableOperation, wanted: Mapping[str, str] | None, there: Any, judge: Judge
 ) -> bool:
-    """Whether the Iceberg table has a commit of somebody else, and stays (see `iceberg.stays`)."""
+    """Whether the Iceberg table has a commit of somebody else, and stays (see `guards.stays`)."""
     return judge.overwrites(operation, there) and stays(store.settings, operation, wanted, there.parameters)
 
 

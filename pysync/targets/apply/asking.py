@@ -1,0 +1,77 @@
+"""Asking: how the home of an object is asked to say its state again (docs/both-ways.md)."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import structlog
+
+from pysync.model.again import Again
+from pysync.model.home import since
+from pysync.model.operation import DatabaseOperation, Operation, SayAgain
+from pysync.targets.apply.judging import BothWays
+from pysync.targets.base import Outcome
+from pysync.targets.store import Store
+
+log = structlog.get_logger(__name__)
+
+
+class Asking:
+    """Sends words (pysync.model.again) through a target. Each method returns the outcome of the operation."""
+
+    def __init__(self, store: Store, rule: BothWays) -> None:
+        self.store, self.rule = store, rule
+
+    def say_again(self, operation: SayAgain) -> Outcome:
+        """Tell all clusters to read an object anew: as its home, or else on the path that the operation took.
+
+        It is told by creating and dropping a function (pysync.model.again).
+        """
+        # At its home the word begins anew: before that it was only a question.
+        path = () if operation.home == self.rule.cluster else since(operation.home, operation.visited)
+        said = Again(operation.database, operation.table, operation.function, operation.home, path, operation.words)
+        self._say(said, operation)
+        return Outcome.APPLIED if operation.home in path else self._conflict(operation, operation.home)
+
+    def for_table(self, operation: Operation, there: Any | None) -> Outcome:
+        """Have the home say the table again; `there` is the target's table, if it has one."""
+        database, _, table = operation.key.partition(".")
+        if there is not None:
+            database, table = there.dbName, there.tableName
+        home = self.rule.home(there) or operation.mark.source
+        return self._ask(operation, home, database, table=table)
+
+    def for_place(self, operation: DatabaseOperation, place: Any | None, function: str = "") -> Outcome:
+        """The same for the database `place`, or a function in it."""
+        known = self.rule.home_within(place) if function else self.rule.home(place)
+        said = operation.condition.place if operation.condition is not None else None
+        home = min(filter(None, (known, said)), default=operation.mark.source)
+        return self._ask(operation, home, operation.database, function=function)
+
+    def for_functions(self, operation: DatabaseOperation, place: Any) -> None:
+        for function in self.store.functions(operation.database):
+            self.for_place(operation, place, function.functionName)
+
+    def _ask(self, operation: Operation, home: str, database: str, **what: str) -> Outcome:
+        """Say a word that begins here: the path of the conflicting change is not its own."""
+        words = 1 + (operation.condition.words if operation.condition is not None else 0)
+        self._say(Again(database, home=home, words=words, **what), operation)
+        return self._conflict(operation, home)
+
+    def _say(self, said: Again, operation: Operation) -> None:
+        # The words about one conflict are limited: clusters that take each other for the home would go on for ever.
+        if said.is_worth_saying:
+            self.store.say(said.told_by(",".join(operation.visited)))
+
+    def _conflict(self, operation: Operation, home: str) -> Outcome:
+        """Log the change that was not made, and whose state stays."""
+        log.warning(
+            "conflict_found",
+            target=self.store.settings.name,
+            object=operation.key,
+            change=type(operation).__name__,
+            home=home,
+            stays=self.rule.cluster,
+            path=",".join(operation.visited),
+        )
+        return Outcome.CONFLICT
