@@ -142,9 +142,7 @@ class Store(ABC):
     @property
     def keeps_statistics(self) -> bool:
         """Whether it can hold column statistics, and the settings ask for them."""
-        # Only the kinds that can hold column statistics have this setting.
-        wanted = getattr(self.settings, "statistics", "off") == "columns"
-        return wanted and Capability.COLUMN_STATISTICS not in self.lacks
+        return self.settings.keeps_statistics and Capability.COLUMN_STATISTICS not in self.lacks
 
     # --- what is there
 

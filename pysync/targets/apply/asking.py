@@ -49,6 +49,7 @@ class Asking:
         return self._ask(operation, home, operation.database, function=function)
 
     def for_functions(self, operation: DatabaseOperation, place: Any) -> None:
+        """The same for each function in the database `place`."""
         for function in self.store.functions(operation.database):
             self.for_place(operation, place, function.functionName)
 

@@ -1,9 +1,8 @@
 """Guards: tables that nobody may write, whoever decides.
 
 - Transactional tables are written as metadata only where the settings say so.
-- The pointer of an Iceberg table names the metadata file that is the table. A commit moves it. pysync
-  moves it only from a place where the source had it. Otherwise it would overwrite what somebody has committed at the
-  target.
+- The pointer of an Iceberg table names the metadata file that is the table, and a commit moves it. pysync moves it only
+  from a place where the source had it. Otherwise it would overwrite what somebody has committed at the target.
 """
 
 from __future__ import annotations
