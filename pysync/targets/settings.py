@@ -325,6 +325,11 @@ class TargetSettings(PolicySettings):
         return False
 
     @property
+    def creates_databases(self) -> bool:
+        """Whether a missing database is created for an object that is put into it."""
+        return False
+
+    @property
     def translates_views(self) -> bool:
         """Whether the texts of Hive's views are translated for other engines."""
         return False

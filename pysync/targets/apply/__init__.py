@@ -37,9 +37,10 @@ from pysync.targets.apply.renames import rename_table
 from pysync.targets.apply.statistics import put_statistics
 from pysync.targets.apply.tables import drop_table, put_table
 from pysync.targets.base import Outcome, Rejected
-from pysync.targets.store import Capability, Store
+from pysync.targets.store import Capability
+from pysync.targets.watched import WatchedStore
 
-_APPLY: Mapping[type[Operation], Callable[[Store, Any, Judge], Outcome]] = {
+_APPLY: Mapping[type[Operation], Callable[[WatchedStore, Any, Judge], Outcome]] = {
     PutDatabase: put_database,
     DropDatabase: drop_database,
     PutFunction: put_function,
@@ -64,25 +65,25 @@ _NEEDS: Mapping[type[Operation], Capability] = {
 }
 
 
-def judge_of(store: Store) -> Judge:
+def judge_of(store: WatchedStore) -> Judge:
     """Who decides for this target."""
     return BothWaysJudge(store) if store.settings.both_ways else OneWayJudge(store)
 
 
-def tables_with(store: Store, drop: DropDatabase) -> list[Any]:
+def tables_with(store: WatchedStore, drop: DropDatabase) -> list[Any]:
     """The tables that the drop of a database would take along."""
     here = store.on_behalf_of(drop.visited)
     return databases.tables_with(here, drop, judge_of(here))
 
 
-def apply(store: Store, operation: Operation) -> Outcome:
+def apply(store: WatchedStore, operation: Operation) -> Outcome:
     """Bring the store to the state that the operation describes (see Target.apply); UNSUPPORTED if it cannot hold that.
 
     A refusal may come from a race with another client: then the operation is decided again.
     """
     lacking = _NEEDS.get(type(operation))
-    if lacking is not None and lacking in store.lacks:
-        store.omits(lacking)
+    if lacking is not None and lacking in store.reads.lacks:
+        store.reads.omits(lacking)
         return Outcome.UNSUPPORTED
     do = _APPLY.get(type(operation))
     if do is None:
@@ -90,10 +91,10 @@ def apply(store: Store, operation: Operation) -> Outcome:
     here = store.on_behalf_of(operation.visited)
     judge = judge_of(here)
     # The last try is outside the loop: its error counts, race or not.
-    for _ in range(store.decisions - 1):
+    for _ in range(store.reads.decisions - 1):
         try:
             return do(here, operation, judge)
         except Exception as error:
-            if not store.is_race(error):
+            if not store.reads.is_race(error):
                 raise
     return do(here, operation, judge)

@@ -11,7 +11,8 @@ from pysync.model.home import since
 from pysync.model.operation import DatabaseOperation, Operation, SayAgain
 from pysync.targets.apply.judging import BothWays
 from pysync.targets.base import Outcome
-from pysync.targets.store import Store
+from pysync.targets.store import SaysWords
+from pysync.targets.watched import WatchedStore
 
 log = structlog.get_logger(__name__)
 
@@ -19,8 +20,10 @@ log = structlog.get_logger(__name__)
 class Asking:
     """Sends words (pysync.model.again) through a target. Each method returns the outcome of the operation."""
 
-    def __init__(self, store: Store, rule: BothWays) -> None:
-        self.store, self.rule = store, rule
+    def __init__(self, store: WatchedStore, rule: BothWays) -> None:
+        if not isinstance(store.reads, SaysWords):
+            raise TypeError(f"{type(store.reads).__name__} cannot go both ways: it has no method say")
+        self.store, self.rule, self._speaker = store, rule, store.reads
 
     def say_again(self, operation: SayAgain) -> Outcome:
         """Tell all clusters to read an object anew: as its home, or else on the path that the operation took.
@@ -50,7 +53,7 @@ class Asking:
 
     def for_functions(self, operation: DatabaseOperation, place: Any) -> None:
         """The same for each function in the database `place`."""
-        for function in self.store.functions(operation.database):
+        for function in self.store.reads.functions(operation.database):
             self.for_place(operation, place, function.functionName)
 
     def _ask(self, operation: Operation, home: str, database: str, **what: str) -> Outcome:
@@ -62,7 +65,7 @@ class Asking:
     def _say(self, said: Again, operation: Operation) -> None:
         # The words about one conflict are limited: clusters that take each other for the home would go on for ever.
         if said.is_worth_saying:
-            self.store.say(said.told_by(",".join(operation.visited)))
+            self._speaker.say(said.told_by(",".join(operation.visited)))
 
     def _conflict(self, operation: Operation, home: str) -> Outcome:
         """Log the change that was not made, and whose state stays."""

@@ -17,13 +17,13 @@ from pysync.model.operation import DropConstraint, PutConstraint
 from pysync.targets.apply.judge import OUTCOMES, Judge, Verdict
 from pysync.targets.base import Incomplete, Outcome, total
 from pysync.targets.diff import same
-from pysync.targets.store import Store
+from pysync.targets.watched import WatchedStore
 
 
-def put_constraint(store: Store, operation: PutConstraint, judge: Judge) -> Outcome:
+def put_constraint(store: WatchedStore, operation: PutConstraint, judge: Judge) -> Outcome:
     """Add each constraint. It replaces the one of its name; a primary key replaces the table's primary key."""
     # HMS 2.3 answers a constraint of a missing table with an internal error, so we look first.
-    table = store.table(operation.table)
+    table = store.reads.table(operation.table)
     if table is None:
         return judge.without_table(operation, "constraint")
     verdict = judge.parts(operation, table)
@@ -36,9 +36,9 @@ def put_constraint(store: Store, operation: PutConstraint, judge: Judge) -> Outc
     return judge.settled_parts(operation, table, outcome)
 
 
-def drop_constraint(store: Store, operation: DropConstraint, judge: Judge) -> Outcome:
+def drop_constraint(store: WatchedStore, operation: DropConstraint, judge: Judge) -> Outcome:
     """Drop the constraint of that name; UNCHANGED if it is not there."""
-    table = store.table(operation.table)
+    table = store.reads.table(operation.table)
     names = set[str]() if table is None else _names_like(store, table, operation.constraint)
     if not names:
         return Outcome.UNCHANGED
@@ -50,14 +50,14 @@ def drop_constraint(store: Store, operation: DropConstraint, judge: Judge) -> Ou
     return Outcome.APPLIED
 
 
-def _names_like(store: Store, table: Any, constraint: str) -> set[str]:
+def _names_like(store: WatchedStore, table: Any, constraint: str) -> set[str]:
     """The names of the table's constraints that match in any case, spelled as they are there."""
     wanted = normalized(constraint)
-    columns = chain.from_iterable(store.constraints(table).values())
+    columns = chain.from_iterable(store.reads.constraints(table).values())
     return {name for name in map(name_of, columns) if normalized(name) == wanted}
 
 
-def _put(store: Store, operation: PutConstraint, table: Any, judge: Judge, wanted: list[Any]) -> Outcome:
+def _put(store: WatchedStore, operation: PutConstraint, table: Any, judge: Judge, wanted: list[Any]) -> Outcome:
     there = _replaced(store, operation.table, wanted[0])
     described = [comparable(column) for column in wanted]
     if same(described, there):
@@ -72,15 +72,15 @@ def _put(store: Store, operation: PutConstraint, table: Any, judge: Judge, wante
     return Outcome.APPLIED
 
 
-def _replaced(store: Store, name: TableName, column: Any) -> list[Any]:
+def _replaced(store: WatchedStore, name: TableName, column: Any) -> list[Any]:
     """The columns, in order, of the existing constraint that the new one would replace."""
-    there = store.constraints_of(type(column), name)
+    there = store.reads.constraints_of(type(column), name)
     # A table has at most one primary key, and its name may be generated: the name does not identify it.
     if isinstance(column, hive.SQLPrimaryKey):
         return there
     if isinstance(column, hive.SQLForeignKey):
         parent = TableName.of(column.pktable_db, column.pktable_name)
-        if store.table(parent) is None:
+        if store.reads.table(parent) is None:
             raise Incomplete.of(store.settings.name, parent, "constraint")
     wanted = normalized(name_of(column))
     return [other for other in there if wanted and normalized(name_of(other)) == wanted]

@@ -10,39 +10,39 @@ from pysync.targets.apply.trash import discard
 from pysync.targets.apply.writing import deletes_directory, drop_batches, tell_lost
 from pysync.targets.base import Outcome, Rejected
 from pysync.targets.hive import is_view, name_of
-from pysync.targets.store import Store
+from pysync.targets.watched import WatchedStore
 from pysync.text import count
 
 _MOST_NAMED = 5  # tables in the reason of a refusal
 
 
-def put_database(store: Store, operation: PutDatabase, judge: Judge) -> Outcome:
+def put_database(store: WatchedStore, operation: PutDatabase, judge: Judge) -> Outcome:
     """Create the database or alter it. One of others is adopted or left as it is, and never parked."""
-    there = store.database(operation.database)
+    there = store.reads.database(operation.database)
     with judge.following(operation, there):
         return _put(store, operation, judge, there)
 
 
-def _put(store: Store, operation: PutDatabase, judge: Judge, there: Any | None) -> Outcome:
+def _put(store: WatchedStore, operation: PutDatabase, judge: Judge, there: Any | None) -> Outcome:
     verdict = judge.put_database(operation, there)
     if verdict is not Verdict.DO:
         return judge.settled(operation, verdict, there)
-    kept = store.as_kept(judge.marked(operation, operation.definition, there))
+    kept = store.reads.as_kept(judge.marked(operation, operation.definition, there))
     if there is None:
         store.create_database(kept)
     store.furnish(operation.definition)
     if there is not None and not _alter(store, operation, judge, kept, there):
         return Outcome.UNCHANGED
-    tell_lost(store, operation, store.lost(kept))
+    tell_lost(store, operation, store.reads.lost(kept))
     return Outcome.APPLIED
 
 
-def _alter(store: Store, operation: PutDatabase, judge: Judge, kept: Any, there: Any) -> bool:
+def _alter(store: WatchedStore, operation: PutDatabase, judge: Judge, kept: Any, there: Any) -> bool:
     if judge.is_up_to_date(operation, kept, there):
         return False
     # What the place did not take from this event when it was first applied, it never takes: HMS 2.3 alters neither
     # description nor location. Without this check every repeat would write.
-    if judge.is_repeated(operation, there) and not store.is_half_made(kept, there):
+    if judge.is_repeated(operation, there) and not store.reads.is_half_made(kept, there):
         return False
     written = store.alter_database(kept, there)
     if written:
@@ -50,17 +50,17 @@ def _alter(store: Store, operation: PutDatabase, judge: Judge, kept: Any, there:
     return written
 
 
-def drop_database(store: Store, operation: DropDatabase, judge: Judge) -> Outcome:
+def drop_database(store: WatchedStore, operation: DropDatabase, judge: Judge) -> Outcome:
     """Drop the database with those of its tables that may go. It stays if it is another's, or if tables are left in it.
 
     A newer database stays as well, but loses the tables from before the drop. Raises Rejected instead of dropping a
     table if the target has `cascade = false`.
     """
-    there = store.database(operation.database)
+    there = store.reads.database(operation.database)
     outcome = judge.outcome_of_drop(operation, there)
     if outcome is not None:
         return outcome
-    if operation.database == DEFAULT or store.is_link(there):
+    if operation.database == DEFAULT or store.reads.is_link(there):
         return Outcome.FOREIGN
     # Whether or not the database stays: a replay after a crash may have put tables from before the drop there again.
     left = _drop_tables(store, operation, judge)
@@ -71,7 +71,7 @@ def drop_database(store: Store, operation: DropDatabase, judge: Judge) -> Outcom
     return Outcome.APPLIED
 
 
-def _drop_tables(store: Store, operation: DropDatabase, judge: Judge) -> list[Any]:
+def _drop_tables(store: WatchedStore, operation: DropDatabase, judge: Judge) -> list[Any]:
     """Drop the tables that may go; returns those that are left."""
     going, left = _sorted_out(store, operation, judge)
     if going and not store.settings.cascade:
@@ -84,20 +84,20 @@ def _drop_tables(store: Store, operation: DropDatabase, judge: Judge) -> list[An
     return left
 
 
-def tables_with(store: Store, operation: DropDatabase, judge: Judge) -> list[Any]:
+def tables_with(store: WatchedStore, operation: DropDatabase, judge: Judge) -> list[Any]:
     """The tables that the drop would take along."""
     return _sorted_out(store, operation, judge)[0] if store.settings.cascade else []
 
 
-def _sorted_out(store: Store, operation: DropDatabase, judge: Judge) -> tuple[list[Any], list[Any]]:
+def _sorted_out(store: WatchedStore, operation: DropDatabase, judge: Judge) -> tuple[list[Any], list[Any]]:
     """The tables of the database that the drop takes along, and the others."""
     going, left = list[Any](), list[Any]()
-    for table in store.tables(operation.database):
+    for table in store.reads.tables(operation.database):
         (going if judge.drop_along(operation, table) else left).append(table)
     return going, left
 
 
-def _holds_tables(store: Store, operation: DropDatabase, names: list[str]) -> Rejected:
+def _holds_tables(store: WatchedStore, operation: DropDatabase, names: list[str]) -> Rejected:
     """The refusal of a drop that would take these tables along; the first few are named."""
     named = ", ".join(names[:_MOST_NAMED]) + (", …" if len(names) > _MOST_NAMED else "")
     return Rejected(

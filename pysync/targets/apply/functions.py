@@ -8,14 +8,14 @@ from pysync.targets.apply.judge import Judge, Verdict
 from pysync.targets.apply.writing import into, linked, tell_lost
 from pysync.targets.base import Outcome
 from pysync.targets.diff import same
-from pysync.targets.store import Store
+from pysync.targets.watched import WatchedStore
 
 
-def put_function(store: Store, operation: PutFunction, judge: Judge) -> Outcome:
+def put_function(store: WatchedStore, operation: PutFunction, judge: Judge) -> Outcome:
     """Create the function, or alter or replace it."""
-    database = store.database(operation.database)
-    kept = store.as_kept(operation.definition)
-    there = store.function(operation.database, kept.functionName)
+    database = store.reads.database(operation.database)
+    kept = store.reads.as_kept(operation.definition)
+    there = store.reads.function(operation.database, kept.functionName)
     verdict = judge.function(operation, database, kept, there)
     if verdict is not Verdict.DO:
         return judge.settled(operation, verdict, database)
@@ -23,24 +23,24 @@ def put_function(store: Store, operation: PutFunction, judge: Judge) -> Outcome:
         return Outcome.UNCHANGED
     if there is None:
         into(store, operation, operation.database, lambda: store.create_function(kept))
-    elif store.is_linked(operation.database):
+    elif store.reads.is_linked(operation.database):
         raise linked(store, f"database {operation.database}")
     elif judge.alters_functions:
         store.alter_function(kept, there)
     else:
         store.drop_function(operation.database, kept.functionName)
         store.create_function(kept)
-    tell_lost(store, operation, store.lost(kept))
+    tell_lost(store, operation, store.reads.lost(kept))
     return Outcome.APPLIED
 
 
-def drop_function(store: Store, operation: DropFunction, judge: Judge) -> Outcome:
+def drop_function(store: WatchedStore, operation: DropFunction, judge: Judge) -> Outcome:
     """Drop the function if it is there."""
     name = normalized(operation.function)
-    there = store.function(operation.database, name)
+    there = store.reads.function(operation.database, name)
     if there is None:
         return Outcome.UNCHANGED
-    database = store.database(operation.database)
+    database = store.reads.database(operation.database)
     verdict = judge.function(operation, database, None, there)
     if verdict is not Verdict.DO:
         return judge.settled(operation, verdict, database)

@@ -26,7 +26,7 @@ from pysync.model.operation import (
     TableOperation,
 )
 from pysync.targets.base import Outcome, Rejected
-from pysync.targets.store import Store
+from pysync.targets.watched import WatchedStore
 
 DEFAULT = "default"
 """The database that every metastore has from the start."""
@@ -62,7 +62,7 @@ class Judge(ABC):
     alters_functions = True
     """Whether a function may be altered in place; else it is dropped and created."""
 
-    def __init__(self, store: Store) -> None:
+    def __init__(self, store: WatchedStore) -> None:
         self.store = store
 
     def settled(self, operation: Operation, verdict: Verdict, there: Any | None) -> Outcome:  # noqa: ARG002

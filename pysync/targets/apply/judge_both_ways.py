@@ -37,7 +37,7 @@ from pysync.targets.apply.judging import BothWays
 from pysync.targets.apply.writing import deletes_directory, stamped
 from pysync.targets.base import Incomplete, Outcome, Rejected, total
 from pysync.targets.diff import alike, same
-from pysync.targets.store import Store
+from pysync.targets.watched import WatchedStore
 
 
 class BothWaysJudge(Judge):
@@ -45,9 +45,9 @@ class BothWaysJudge(Judge):
 
     alters_functions = False  # HMS tells no listener of alter_function: other clusters would not hear of it
 
-    def __init__(self, store: Store) -> None:
+    def __init__(self, store: WatchedStore) -> None:
         super().__init__(store)
-        self.rule = BothWays(store.cluster, store.settings.on_conflict, alike, store.settings.relay)
+        self.rule = BothWays(store.reads.cluster, store.settings.on_conflict, alike, store.settings.relay)
         self.ask = Asking(store, self.rule)
 
     def settled(self, operation: Operation, verdict: Verdict, there: Any | None) -> Outcome:
@@ -320,7 +320,7 @@ class BothWaysJudge(Judge):
             self.store.alter_database(there, there)
 
     def _note_known(self, operation: DropDatabase) -> None:
-        there = self.store.database(operation.database)
+        there = self.store.reads.database(operation.database)
         if there is not None:  # HMS's event has it as it is now: the next cluster reads the known births there
             self._note(there, self.rule.known(operation))
 
@@ -352,7 +352,7 @@ class BothWaysJudge(Judge):
         """
         source, dropped = operation.mark.source, 0
         for told in operation.told if source != self.rule.cluster else ():
-            there = self.store.table(TableName.of(operation.database, told.tableName))
+            there = self.store.reads.table(TableName.of(operation.database, told.tableName))
             if self.rule.home(there) == source:
                 self.store.drop_tables([there], delete_data=False)
                 dropped += 1
@@ -367,9 +367,13 @@ class BothWaysJudge(Judge):
         home = self.rule.home(place)
         if self.rule.unseen(operation, place):
             return False
-        if operation.database == DEFAULT or home == self.rule.cluster or self.store.table_names(operation.database):
+        if (
+            operation.database == DEFAULT
+            or home == self.rule.cluster
+            or self.store.reads.table_names(operation.database)
+        ):
             return False
-        return home == operation.mark.source or not self.store.functions(operation.database)
+        return home == operation.mark.source or not self.store.reads.functions(operation.database)
 
     # --- within
 

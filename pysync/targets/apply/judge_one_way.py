@@ -60,7 +60,7 @@ class OneWayJudge(Judge):
         found = _ownership(operation, there)
         if found is Ownership.FOREIGN and operation.database != DEFAULT and self._adopts:
             found = Ownership.OWN
-        if there is not None and found is Ownership.OWN and self.store.is_link(there):
+        if there is not None and found is Ownership.OWN and self.store.reads.is_link(there):
             raise linked(self.store, f"database {operation.database}")
         return _VERDICTS[found]
 
@@ -184,7 +184,7 @@ class OneWayJudge(Judge):
         if found is Ownership.RIVAL:
             raise taken(self.store, f"table {operation.table}", table, operation.mark)
         if found is Ownership.FOREIGN:
-            is_link = self.store.is_link(table)
+            is_link = self.store.reads.is_link(table)
             return self._conflict(f"table {operation.table}", table) if is_link else Verdict.DO
         return _VERDICTS[found]
 
@@ -210,7 +210,7 @@ class OneWayJudge(Judge):
         """The verdict on a put over a foreign object. Raises Rejected to park it."""
         if self.store.settings.on_conflict == "skip":
             return Verdict.FOREIGN
-        if self.store.is_link(there):
+        if self.store.reads.is_link(there):
             raise linked(self.store, what)
         if self._adopts:
             return Verdict.DO
@@ -224,7 +224,7 @@ class OneWayJudge(Judge):
         if same(wanted, there):
             return False
         try:
-            return bool(self.store.written(differences(wanted, there), wanted, there, table))
+            return bool(self.store.reads.written(differences(wanted, there), wanted, there, table))
         except Rejected:
             return True
 

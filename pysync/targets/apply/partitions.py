@@ -12,7 +12,8 @@ from pysync.targets.apply.writing import drop_batches, tell_lost
 from pysync.targets.base import Outcome, Rejected, total
 from pysync.targets.diff import same
 from pysync.targets.hive import slices
-from pysync.targets.store import Exists, Refused, Store, Written, refused_as_one
+from pysync.targets.store import Exists, Refused, Written, refused_as_one
+from pysync.targets.watched import WatchedStore
 from pysync.text import count
 
 Values = tuple[str, ...]
@@ -20,12 +21,12 @@ Values = tuple[str, ...]
 _ENOUGH = 10  # refused partitions after which no other batch is tried: then it may be the table that is wrong
 
 
-def put_partitions(store: Store, operation: PutPartitions, judge: Judge) -> Outcome:
+def put_partitions(store: WatchedStore, operation: PutPartitions, judge: Judge) -> Outcome:
     """Add the partitions that are absent, alter those that differ. May raise Incomplete if the table is not there.
 
     Partitions that the store refuses do not stop the others: Rejected is raised at the end.
     """
-    table = store.table(operation.table)
+    table = store.reads.table(operation.table)
     if table is None:
         return judge.without_table(operation, "partitions")
     verdict = judge.parts(operation, table)
@@ -34,12 +35,12 @@ def put_partitions(store: Store, operation: PutPartitions, judge: Judge) -> Outc
     wanted, refused = as_kept(store, operation.table, table, operation.partitions)
     put = _put_unseen if operation.fresh and judge.adds_unseen(operation, table) else _put
     outcomes = []
-    for keys in slices(list(wanted), store.batch):
+    for keys in slices(list(wanted), store.reads.batch):
         outcomes.append(put(store, operation, table, {key: wanted[key] for key in keys}, judge, refused=refused))
         if len(refused) >= _ENOUGH:
             break
     if Outcome.APPLIED in outcomes:
-        lost = [it for kept in wanted.values() for it in store.lost(kept)]
+        lost = [it for kept in wanted.values() for it in store.reads.lost(kept)]
         tell_lost(store, operation, list(dict.fromkeys(lost)))
     outcome = judge.settled_parts(operation, table, total(outcomes))
     if refused:
@@ -47,9 +48,9 @@ def put_partitions(store: Store, operation: PutPartitions, judge: Judge) -> Outc
     return outcome
 
 
-def drop_partitions(store: Store, operation: DropPartitions, judge: Judge) -> Outcome:
+def drop_partitions(store: WatchedStore, operation: DropPartitions, judge: Judge) -> Outcome:
     """Drop the partitions that exist. Raises Rejected if the table has another number of partition keys."""
-    table = store.table(operation.table)
+    table = store.reads.table(operation.table)
     if table is None:
         return Outcome.UNCHANGED
     verdict = judge.parts(operation, table)
@@ -63,7 +64,7 @@ def drop_partitions(store: Store, operation: DropPartitions, judge: Judge) -> Ou
         fitting(operation.table, operation.keys, values)
         fitting(operation.table, keys, values)
     drop = _drop if verdict is Verdict.DO else _leave
-    outcomes = [drop(store, operation, table, batch, judge) for batch in slices(operation.values, store.batch)]
+    outcomes = [drop(store, operation, table, batch, judge) for batch in slices(operation.values, store.reads.batch)]
     return judge.settled_parts(operation, table, total(outcomes))
 
 
@@ -77,7 +78,7 @@ def fitting(name: TableName, keys: Sequence[Any], values: Sequence[str]) -> None
 
 
 def as_kept(
-    store: Store, name: TableName, table: Any, partitions: Sequence[Any]
+    store: WatchedStore, name: TableName, table: Any, partitions: Sequence[Any]
 ) -> tuple[dict[Values, Any], list[Refused]]:
     """The partitions in the form in which the store will return them, by values; and those that it cannot hold."""
     found: dict[Values, Any] = {}
@@ -85,16 +86,16 @@ def as_kept(
     for partition in partitions:
         try:
             fitting(name, table.partitionKeys or (), partition.values)
-            kept = store.as_kept(partition, table)
+            kept = store.reads.as_kept(partition, table)
             found[key_of(kept.values)] = kept
         except Rejected as error:
             refused.append(Refused(tuple(partition.values), error))
     return found, refused
 
 
-def by_values(store: Store, table: Any, values: Sequence[Sequence[str]]) -> dict[Values, Any]:
+def by_values(store: WatchedStore, table: Any, values: Sequence[Sequence[str]]) -> dict[Values, Any]:
     """The existing ones of the partitions with these values."""
-    return {key_of(item.values): item for item in store.partitions_of(table, values)}
+    return {key_of(item.values): item for item in store.reads.partitions_of(table, values)}
 
 
 def key_of(values: Sequence[str]) -> Values:
@@ -103,7 +104,7 @@ def key_of(values: Sequence[str]) -> Values:
 
 
 def _put_unseen(
-    store: Store,
+    store: WatchedStore,
     operation: PutPartitions,
     table: Any,
     wanted: Mapping[Values, Any],
@@ -120,7 +121,7 @@ def _put_unseen(
 
 
 def _put(
-    store: Store,
+    store: WatchedStore,
     operation: PutPartitions,
     table: Any,
     wanted: Mapping[Values, Any],
@@ -141,7 +142,7 @@ def _put(
 
 
 def _drop(
-    store: Store, operation: DropPartitions, table: Any, values: Sequence[Sequence[str]], judge: Judge
+    store: WatchedStore, operation: DropPartitions, table: Any, values: Sequence[Sequence[str]], judge: Judge
 ) -> Outcome:
     there = by_values(store, table, values)
     verdicts = {key: judge.part(operation, table, None, item) for key, item in there.items()}
@@ -155,14 +156,14 @@ def _drop(
 
 
 def _leave(
-    store: Store,
+    store: WatchedStore,
     operation: DropPartitions,  # noqa: ARG001
     table: Any,
     values: Sequence[Sequence[str]],
     judge: Judge,  # noqa: ARG001
 ) -> Outcome:
     """The outcome for partitions that may not be dropped."""
-    return Outcome.FOREIGN if store.partitions_of(table, values) else Outcome.UNCHANGED
+    return Outcome.FOREIGN if store.reads.partitions_of(table, values) else Outcome.UNCHANGED
 
 
 def _outcome(verdicts: Iterable[Verdict], *, changed: bool) -> Outcome:

@@ -6,8 +6,8 @@ filled:
 
 As long as the parameter is there, the old table counts, and the next try continues the copy. After that, an old table
 that still exists was left by a crash or put there by a replay, and is dropped. So nothing is lost wherever it stops.
-The new table has none of the old one's grants and versions, as `Store.lost_by_copy` says. It has its column statistics
-if the target keeps any.
+The new table has none of the old one's grants and versions, as `CopiesTables.lost_by_copy` says. It has its column
+statistics if the target keeps any.
 """
 
 from __future__ import annotations
@@ -32,7 +32,8 @@ from pysync.targets.apply.trash import discard
 from pysync.targets.base import Outcome, Unavailable, total
 from pysync.targets.diff import same
 from pysync.targets.hive import is_another, name_of
-from pysync.targets.store import Capability, Store, refused_as_one
+from pysync.targets.store import Capability, CopiesTables, refused_as_one
+from pysync.targets.watched import WatchedStore
 from pysync.text import count
 
 RENAMING_KEY = "pysync.renaming"
@@ -40,10 +41,10 @@ RENAMING_KEY = "pysync.renaming"
 log = structlog.get_logger(__name__)
 
 
-def rename_table(store: Store, operation: RenameTable, judge: Judge) -> Outcome:
+def rename_table(store: WatchedStore, operation: RenameTable, judge: Judge) -> Outcome:
     """Rename the table if it is there and may go; else bring the table of the new name to its definition."""
     store = store.renaming()
-    old, new = store.table(operation.table), store.table(operation.new_name)
+    old, new = store.reads.table(operation.table), store.reads.table(operation.new_name)
     outcome = judge.outcome_of_rename(operation, old, new)
     if outcome is not None:
         return outcome
@@ -54,7 +55,7 @@ def rename_table(store: Store, operation: RenameTable, judge: Judge) -> Outcome:
     return _onto(store, operation, old, new, judge) if verdict is Verdict.DO else judge.settled(operation, verdict, old)
 
 
-def _onto(store: Store, operation: RenameTable, old: Any, new: Any | None, judge: Judge) -> Outcome:
+def _onto(store: WatchedStore, operation: RenameTable, old: Any, new: Any | None, judge: Judge) -> Outcome:
     """Give the old table the new name, which another table may have."""
     # An earlier try has begun to fill the new table: it is continued, and nothing is decided again.
     if is_half_done(new, operation):
@@ -90,52 +91,59 @@ def _is_of(parameters: Mapping[str, str], operation: RenameTable) -> bool:
     return its is not None and replace(its, object=operation.mark.object) == operation.mark
 
 
-def _rename(store: Store, operation: RenameTable, old: Any, new: Any | None, judge: Judge) -> Outcome:
+def _rename(store: WatchedStore, operation: RenameTable, old: Any, new: Any | None, judge: Judge) -> Outcome:
     """Turn the old table into the new one. A table of the new name is an older one, which is gone at the source."""
     is_other = not is_half_done(new, operation) and is_another(operation.definition, old)
-    if Capability.RENAMES in store.lacks and not is_other:
+    if Capability.RENAMES in store.reads.lacks and not is_other:
         return _make_anew(store, operation, old, new, judge)
     if new is not None:
         discard(store, [new], operation.mark, delete_data=False)
     if is_other:
         _drop(store, old)
         return bring_to(store, operation, operation.definition, None, judge)
-    wanted = store.as_kept(judge.marked(operation, operation.definition, old))
+    wanted = store.reads.as_kept(judge.marked(operation, operation.definition, old))
     refuse_transactional(store.settings, wanted)
     store.rename_table(wanted, old)
     return Outcome.APPLIED
 
 
-def _drop(store: Store, table: Any) -> None:
+def _drop(store: WatchedStore, table: Any) -> None:
     store.drop_tables([table], delete_data=False)
 
 
-def _make_anew(store: Store, operation: RenameTable, old: Any, new: Any | None, judge: Judge) -> Outcome:
+def _make_anew(store: WatchedStore, operation: RenameTable, old: Any, new: Any | None, judge: Judge) -> Outcome:
     # A copy that was begun is finished, whatever the settings say by now.
     copying = store if is_half_done(new, operation) else store.for_copy_of(old)
     definition = _located(operation.definition, old)
     if new is not None and not is_half_done(new, operation):
         _empty(store, new)  # an older table of that name; its partitions are none of the renamed one's
     bring_to(copying, operation, definition, new, judge, filling={RENAMING_KEY: str(operation.table)})
-    copied = _copy(store, old, store.as_kept(definition)) if old.partitionKeys else 0
+    copied = _copy(store, old, store.reads.as_kept(definition)) if old.partitionKeys else 0
     # Counted before the old table goes: it is the only other place where its partitions are known.
-    made = store.table(operation.new_name)
-    there = len(store.partition_names(made)) if copied and made is not None else 0
+    made = store.reads.table(operation.new_name)
+    there = len(store.reads.partition_names(made)) if copied and made is not None else 0
     if there < copied:
         raise Unavailable(
             f"{operation.new_name} has only {there:,} of the {count(copied, 'partition')} of {operation.table}; they "
             "are copied again"
         )
     if made is not None:
-        if store.keeps_statistics:
+        if store.reads.keeps_statistics:
             copy_statistics(store, old, made)
-        store.inherit(made, old)
+        if isinstance(store.reads, CopiesTables):
+            store.reads.inherit(made, old)
     bring_to(store, operation, operation.definition, made, judge)
     _drop(store, old)
     store.furnish(operation.definition)
-    name, lost = store.settings.name, store.lost_by_copy
-    lost = lost if store.keeps_statistics else f"its column statistics, {lost}"
-    log.warning("table_copied", target=name, table=str(operation.table), to=str(operation.new_name), lost=lost)
+    lost = [] if store.reads.keeps_statistics else ["its column statistics"]
+    lost += [store.reads.lost_by_copy] if isinstance(store.reads, CopiesTables) else []
+    log.warning(
+        "table_copied",
+        target=store.settings.name,
+        table=str(operation.table),
+        to=str(operation.new_name),
+        lost=", ".join(lost),
+    )
     return Outcome.APPLIED
 
 
@@ -148,7 +156,7 @@ def _located(definition: Any, old: Any) -> Any:
     return found
 
 
-def _copy(store: Store, old: Any, new: Any) -> int:
+def _copy(store: WatchedStore, old: Any, new: Any) -> int:
     """Copy the partitions; returns how many there are.
 
     Those below the old location get the same place below the new one.
@@ -157,14 +165,14 @@ def _copy(store: Store, old: Any, new: Any) -> int:
     return sum(_put(store, new, [_moved(it, before, after) for it in some]) for some in _batches(store, old))
 
 
-def _empty(store: Store, table: Any) -> None:
+def _empty(store: WatchedStore, table: Any) -> None:
     for some in _batches(store, table):
         store.drop_partitions(table, some, delete_data=False)
 
 
-def _batches(store: Store, table: Any) -> Iterator[list[Any]]:
-    found = store.partitions(name_of(table))
-    return iter(lambda: list(islice(found, store.batch)), [])
+def _batches(store: WatchedStore, table: Any) -> Iterator[list[Any]]:
+    found = store.reads.partitions(name_of(table))
+    return iter(lambda: list(islice(found, store.reads.batch)), [])
 
 
 def _moved(partition: Any, before: str, after: str) -> Any:
@@ -174,7 +182,7 @@ def _moved(partition: Any, before: str, after: str) -> Any:
     return partition
 
 
-def _put(store: Store, table: Any, wanted: Sequence[Any]) -> int:
+def _put(store: WatchedStore, table: Any, wanted: Sequence[Any]) -> int:
     there = by_values(store, table, [item.values for item in wanted])
     absent = [item for item in wanted if key_of(item.values) not in there]
     changed = [(item, its) for item in wanted if (its := there.get(key_of(item.values))) and not same(item, its)]

@@ -12,30 +12,31 @@ from pysync.targets.apply.trash import discard
 from pysync.targets.apply.writing import drop_batches, into, tell_lost
 from pysync.targets.base import Incomplete, Outcome
 from pysync.targets.hive import is_another, name_of
-from pysync.targets.store import Capability, Store
+from pysync.targets.store import Capability
+from pysync.targets.watched import WatchedStore
 
 
-def put_table(store: Store, operation: PutTable, judge: Judge) -> Outcome:
+def put_table(store: WatchedStore, operation: PutTable, judge: Judge) -> Outcome:
     """Create the table or alter it. If the operation cascades, see that the partitions have the table's columns.
 
     An unchanged table is not written, not even to update its mark. HMS gives columns to partitions only when it changes
     those of the table. After a crash the table may have them already, and the partitions not.
     """
-    there = store.table(operation.table)
+    there = store.reads.table(operation.table)
     outcome = bring_to(store, operation, operation.definition, there, judge, cascade=operation.cascade)
     if outcome in {Outcome.APPLIED, Outcome.UNCHANGED}:
         store.furnish(operation.definition)
-    spreads = operation.cascade and Capability.OWN_PARTITION_COLUMNS not in store.lacks
+    spreads = operation.cascade and Capability.OWN_PARTITION_COLUMNS not in store.reads.lacks
     # Read again: `there` is from before the write.
-    table = store.table(operation.table) if spreads else None
+    table = store.reads.table(operation.table) if spreads else None
     if table is None or not table.partitionKeys or not judge.spreads(operation, table, outcome):
         return outcome
-    changed = store.spread_columns(table, store.as_kept(operation.definition).sd.cols)
+    changed = store.spread_columns(table, store.reads.as_kept(operation.definition).sd.cols)
     return Outcome.APPLIED if changed else outcome
 
 
 def bring_to(
-    store: Store,
+    store: WatchedStore,
     operation: TableOperation,
     definition: Any,
     there: Any,
@@ -55,7 +56,7 @@ def bring_to(
         return judge.settled(operation, verdict, there)
     wanted = judge.marked(operation, definition, there)
     wanted.parameters |= filling or {}
-    kept = store.as_kept(wanted)
+    kept = store.reads.as_kept(wanted)
     # Before the refusals below: a table that needs no write must not park an event.
     if there is not None and judge.is_up_to_date(operation, kept, there):
         return Outcome.UNCHANGED
@@ -66,20 +67,20 @@ def bring_to(
             return Outcome.FOREIGN
     outcome = _write(store, operation, kept, there, judge, cascade=cascade, whole=filling is not None)
     if outcome is Outcome.APPLIED:
-        tell_lost(store, operation, store.lost(kept))
+        tell_lost(store, operation, store.reads.lost(kept))
     return outcome
 
 
 def is_left_to_others(
-    store: Store, operation: TableOperation, wanted: Mapping[str, str] | None, there: Any, judge: Judge
+    store: WatchedStore, operation: TableOperation, wanted: Mapping[str, str] | None, there: Any, judge: Judge
 ) -> bool:
     """Whether the Iceberg table has a commit of somebody else, and stays (see `guards.stays`)."""
     return judge.overwrites(operation, there) and stays(store.settings, operation, wanted, there.parameters)
 
 
-def drop_table(store: Store, operation: DropTable, judge: Judge) -> Outcome:
+def drop_table(store: WatchedStore, operation: DropTable, judge: Judge) -> Outcome:
     """Drop or trash the table if the judge lets it go."""
-    there = store.table(operation.table)
+    there = store.reads.table(operation.table)
     verdict = judge.drop(operation, there)
     if verdict is not Verdict.DO:
         return judge.settled(operation, verdict, there)
@@ -89,7 +90,14 @@ def drop_table(store: Store, operation: DropTable, judge: Judge) -> Outcome:
 
 
 def _write(
-    store: Store, operation: TableOperation, kept: Any, there: Any | None, judge: Judge, *, cascade: bool, whole: bool
+    store: WatchedStore,
+    operation: TableOperation,
+    kept: Any,
+    there: Any | None,
+    judge: Judge,
+    *,
+    cascade: bool,
+    whole: bool,
 ) -> Outcome:
     """Alter or create the table, or replace a table that no alter turns into it."""
     whole = whole or (isinstance(operation, PutTable) and operation.creates)

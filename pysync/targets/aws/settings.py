@@ -102,6 +102,11 @@ class AwsSettings(TargetSettings):
         return self.statistics == "columns"
 
     @property
+    def creates_databases(self) -> bool:
+        """As configured."""
+        return self.create_missing_databases
+
+    @property
     def translates_views(self) -> bool:
         """As configured."""
         return self.views != "off"
