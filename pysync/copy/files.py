@@ -8,10 +8,10 @@ from typing import Any, Protocol, cast
 from pysync.copy.requests import Pair
 from pysync.copy.run import Copied
 from pysync.model.files import SourceFiles
-from pysync.model.operation import Operation, PutPartitions, PutTable, RenameTable, TableOperation
+from pysync.model.operation import Operation, PutPartitions, PutTable, PutWithFiles, RenameTable, TableOperation
 from pysync.model.places import directories_of, is_below, shared_at
 from pysync.model.table_formats import data_location
-from pysync.targets.apply.ownership import may_write
+from pysync.targets.apply import takes_files
 from pysync.targets.base import Outcome, Rejected, Target
 from pysync.targets.settings import TargetSettings
 
@@ -52,7 +52,7 @@ class FilesFirst:
         """Copy the files of what the operation puts, then apply it. Raises what the copier and the target raise."""
         pairs = list(self._wanted(operation))
         places = _locations(operation) if self._of_dump else []
-        if (pairs or places) and self._may(cast(TableOperation, operation)):
+        if (pairs or places) and self._may(cast(PutWithFiles, operation)):
             refuse_elsewhere(self._settings, places)
             self._copy(cast(TableOperation, operation), pairs)
         return self._target.apply(operation)
@@ -82,10 +82,10 @@ class FilesFirst:
     def __getattr__(self, name: str) -> Any:
         return getattr(self._target, name)
 
-    def _may(self, operation: TableOperation) -> bool:
+    def _may(self, operation: PutWithFiles) -> bool:
         """Whether the target will take it: nothing is copied over files of somebody else's or a newer table."""
         name = operation.new_name if isinstance(operation, RenameTable) else operation.table
-        return may_write(self._settings, operation, self._target.table(name))
+        return takes_files(self._settings, operation, self._target.table(name))
 
 
 def refuse_shared(target: Target, settings: TargetSettings, database: str, directories: Iterable[str]) -> None:

@@ -130,11 +130,6 @@ class Store(ABC):
             log.warning("feature_unsupported", target=name, feature=str(lacking), reason=self.lacks[lacking])
 
     @property
-    def cluster(self) -> str:
-        """The source name of the target's own cluster, if it has one; else the target's name."""
-        return self.settings.cluster or self.settings.name
-
-    @property
     def keeps_statistics(self) -> bool:
         """Whether it can hold column statistics, and the settings ask for them."""
         return self.settings.keeps_statistics and Capability.COLUMN_STATISTICS not in self.lacks

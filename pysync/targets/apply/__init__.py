@@ -22,6 +22,7 @@ from pysync.model.operation import (
     PutPartitions,
     PutStatistics,
     PutTable,
+    PutWithFiles,
     RenameTable,
     SayAgain,
 )
@@ -37,6 +38,7 @@ from pysync.targets.apply.renames import rename_table
 from pysync.targets.apply.statistics import put_statistics
 from pysync.targets.apply.tables import drop_table, put_table
 from pysync.targets.base import Outcome, Rejected
+from pysync.targets.settings import TargetSettings
 from pysync.targets.store import Capability
 from pysync.targets.watched import WatchedStore
 
@@ -74,6 +76,12 @@ def tables_with(store: WatchedStore, drop: DropDatabase) -> list[Any]:
     """The tables that the drop of a database would take along."""
     here = store.on_behalf_of(drop.visited)
     return databases.tables_with(here, drop, judge_of(here))
+
+
+def takes_files(settings: TargetSettings, operation: PutWithFiles, there: Any | None) -> bool:
+    """Whether the files of a put or a rename may be copied over those of the table `there` (None if it is absent)."""
+    judge = BothWaysJudge if settings.both_ways else OneWayJudge
+    return judge.takes_files(settings, operation, there)
 
 
 def apply(store: WatchedStore, operation: Operation) -> Outcome:

@@ -21,11 +21,13 @@ from pysync.model.operation import (
     PutDatabase,
     PutFunction,
     PutTable,
+    PutWithFiles,
     RenameTable,
     SayAgain,
     TableOperation,
 )
 from pysync.targets.base import Outcome, Rejected
+from pysync.targets.settings import TargetSettings
 from pysync.targets.watched import WatchedStore
 
 DEFAULT = "default"
@@ -87,6 +89,11 @@ class Judge(ABC):
 
     def altered(self, operation: Operation, kept: Any, there: Any) -> None:  # noqa: B027
         """Called after `there` was altered to `kept`. May change the struct `there`."""
+
+    @staticmethod
+    @abstractmethod
+    def takes_files(settings: TargetSettings, operation: PutWithFiles, there: Any | None) -> bool:
+        """Whether the files of a put or a rename may be copied over those of the table `there`. Asks no store."""
 
     # --- databases
 

@@ -27,6 +27,7 @@ from pysync.model.operation import (
     PutFunction,
     PutPartitions,
     PutTable,
+    PutWithFiles,
     RenameTable,
     SayAgain,
     TableOperation,
@@ -37,6 +38,7 @@ from pysync.targets.apply.judging import BothWays
 from pysync.targets.apply.writing import deletes_directory, stamped
 from pysync.targets.base import Incomplete, Outcome, Rejected, total
 from pysync.targets.diff import alike, same
+from pysync.targets.settings import TargetSettings
 from pysync.targets.watched import WatchedStore
 
 
@@ -47,7 +49,7 @@ class BothWaysJudge(Judge):
 
     def __init__(self, store: WatchedStore) -> None:
         super().__init__(store)
-        self.rule = BothWays(store.reads.cluster, store.settings.on_conflict, alike, store.settings.relay)
+        self.rule = _rule(store.settings)
         self.ask = Asking(store, self.rule)
 
     def settled(self, operation: Operation, verdict: Verdict, there: Any | None) -> Outcome:
@@ -91,6 +93,16 @@ class BothWaysJudge(Judge):
         takes_over = is_state and self.rule.home(there) != operation.mark.source
         if takes_over and isinstance(operation, TableOperation) and there.partitionKeys:
             self.ask.for_table(operation, kept)
+
+    @staticmethod
+    def takes_files(settings: TargetSettings, operation: PutWithFiles, there: Any | None) -> bool:
+        """If the home says its state, and that may be written. Files come from the home only."""
+        rule = _rule(settings)
+        if rule.asked(operation).stance is not Stance.STATE:
+            return False
+        if there is not None and isinstance(operation, PutPartitions):
+            return rule.parts(operation, there) is Verdict.DO
+        return rule.put(operation, operation.definition, there) is Verdict.DO
 
     # --- databases
 
@@ -386,6 +398,10 @@ class BothWaysJudge(Judge):
             f"{what} was created both at the source and at the target {self.store.settings.name!r}, and the two differ",
             'drop it at one end, or set on_conflict = "adopt": then the one of the cluster with the smaller name wins',
         )
+
+
+def _rule(settings: TargetSettings) -> BothWays:
+    return BothWays(settings.cluster or settings.name, settings.on_conflict, alike, settings.relay)
 
 
 def _unmark(item: Any) -> None:

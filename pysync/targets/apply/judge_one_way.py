@@ -15,7 +15,9 @@ from pysync.model.operation import (
     Operation,
     PutDatabase,
     PutFunction,
+    PutPartitions,
     PutTable,
+    PutWithFiles,
     RenameTable,
     TableOperation,
 )
@@ -26,6 +28,7 @@ from pysync.targets.apply.writing import linked, stamped, taken, up_to_date
 from pysync.targets.base import Incomplete, Outcome, Rejected, WrittenByAnother, total
 from pysync.targets.diff import differences, same
 from pysync.targets.hive import is_another, name_of
+from pysync.targets.settings import TargetSettings
 
 _VERDICTS = {
     Ownership.ABSENT: Verdict.DO,
@@ -52,6 +55,17 @@ class OneWayJudge(Judge):
         """Whether the mark is that of the operation."""
         written = _mark(there)
         return written is not None and written == operation.mark.following(written)
+
+    @staticmethod
+    def takes_files(settings: TargetSettings, operation: PutWithFiles, there: Any | None) -> bool:
+        """If the table is not newer, and is the source's or may be adopted."""
+        if there is not None and isinstance(operation, PutPartitions):
+            found = ownership_of_part(there.parameters, operation.mark)
+        else:
+            found = _ownership(operation, there)
+        if found is Ownership.FOREIGN:
+            return settings.on_conflict == "adopt"
+        return found in {Ownership.ABSENT, Ownership.OWN}
 
     # --- databases
 
