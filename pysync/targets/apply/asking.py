@@ -28,12 +28,12 @@ class Asking:
     def say_again(self, operation: SayAgain) -> Outcome:
         """Tell all clusters to read an object anew: as its home, or else on the path that the operation took.
 
-        It is told by creating and dropping a function (pysync.model.again).
+        It is sent by creating and dropping a function (pysync.model.again).
         """
         # At its home the word begins anew: before that it was only a question.
         path = () if operation.home == self.rule.cluster else since(operation.home, operation.visited)
-        said = Again(operation.database, operation.table, operation.function, operation.home, path, operation.words)
-        self._say(said, operation)
+        word = Again(operation.database, operation.table, operation.function, operation.home, path, operation.words)
+        self._say(word, operation)
         return Outcome.APPLIED if operation.home in path else self._conflict(operation, operation.home)
 
     def for_table(self, operation: Operation, there: Any | None) -> Outcome:
@@ -47,8 +47,8 @@ class Asking:
     def for_place(self, operation: DatabaseOperation, place: Any | None, function: str = "") -> Outcome:
         """The same for the database `place`, or a function in it."""
         known = self.rule.home_within(place) if function else self.rule.home(place)
-        said = operation.condition.place if operation.condition is not None else None
-        home = min(filter(None, (known, said)), default=operation.mark.source)
+        stated = operation.condition.place if operation.condition is not None else None
+        home = min(filter(None, (known, stated)), default=operation.mark.source)
         return self._ask(operation, home, operation.database, function=function)
 
     def for_functions(self, operation: DatabaseOperation, place: Any) -> None:
@@ -62,10 +62,10 @@ class Asking:
         self._say(Again(database, home=home, words=words, **what), operation)
         return self._conflict(operation, home)
 
-    def _say(self, said: Again, operation: Operation) -> None:
+    def _say(self, word: Again, operation: Operation) -> None:
         # The words about one conflict are limited: clusters that take each other for the home would go on for ever.
-        if said.is_worth_saying:
-            self._speaker.say(said.told_by(",".join(operation.visited)))
+        if word.is_worth_saying:
+            self._speaker.say(word.told_by(",".join(operation.visited)))
 
     def _conflict(self, operation: Operation, home: str) -> Outcome:
         """Log the change that was not made, and whose state stays."""

@@ -28,12 +28,12 @@ def put_constraint(store: WatchedStore, operation: PutConstraint, judge: Judge) 
         return judge.without_table(operation, "constraint")
     verdict = judge.parts(operation, table)
     if verdict is not Verdict.DO:
-        return judge.settled(operation, verdict, table)
+        return judge.outcome_without_write(operation, verdict, table)
     try:
         outcome = total([_put(store, operation, table, judge, columns) for columns in by_name(operation.columns)])
     except MetastoreUnsupported:
         return Outcome.UNSUPPORTED
-    return judge.settled_parts(operation, table, outcome)
+    return judge.outcome_of_parts(operation, table, outcome)
 
 
 def drop_constraint(store: WatchedStore, operation: DropConstraint, judge: Judge) -> Outcome:
@@ -44,7 +44,7 @@ def drop_constraint(store: WatchedStore, operation: DropConstraint, judge: Judge
         return Outcome.UNCHANGED
     verdict = judge.parts(operation, table)
     if verdict is not Verdict.DO:
-        return judge.settled(operation, verdict, table)
+        return judge.outcome_without_write(operation, verdict, table)
     for name in names:
         store.drop_constraint(operation.table, name)
     return Outcome.APPLIED

@@ -19,14 +19,14 @@ _MOST_NAMED = 5  # tables in the reason of a refusal
 def put_database(store: WatchedStore, operation: PutDatabase, judge: Judge) -> Outcome:
     """Create the database or alter it. One of others is adopted or left as it is, and never parked."""
     there = store.reads.database(operation.database)
-    with judge.following(operation, there):
+    with judge.tracking_home(operation, there):
         return _put(store, operation, judge, there)
 
 
 def _put(store: WatchedStore, operation: PutDatabase, judge: Judge, there: Any | None) -> Outcome:
     verdict = judge.put_database(operation, there)
     if verdict is not Verdict.DO:
-        return judge.settled(operation, verdict, there)
+        return judge.outcome_without_write(operation, verdict, there)
     kept = store.reads.as_kept(judge.marked(operation, operation.definition, there))
     if there is None:
         store.create_database(kept)
@@ -57,14 +57,14 @@ def drop_database(store: WatchedStore, operation: DropDatabase, judge: Judge) ->
     table if the target has `cascade = false`.
     """
     there = store.reads.database(operation.database)
-    outcome = judge.outcome_of_drop(operation, there)
+    outcome = judge.outcome_without_drop(operation, there)
     if outcome is not None:
         return outcome
     if operation.database == DEFAULT or store.reads.is_link(there):
         return Outcome.FOREIGN
     # Whether or not the database stays: a replay after a crash may have put tables from before the drop there again.
     left = _drop_tables(store, operation, judge)
-    outcome = judge.kept_database(operation, there, left)
+    outcome = judge.outcome_if_database_stays(operation, there, left)
     if outcome is not None:
         return outcome
     store.drop_database(operation.database, delete_data=deletes_directory(store, there, operation.delete_data))
@@ -91,9 +91,9 @@ def tables_with(store: WatchedStore, operation: DropDatabase, judge: Judge) -> l
 
 def _sorted_out(store: WatchedStore, operation: DropDatabase, judge: Judge) -> tuple[list[Any], list[Any]]:
     """The tables of the database that the drop takes along, and the others."""
-    going, left = list[Any](), list[Any]()
+    goes, going, left = judge.takes_along(operation), list[Any](), list[Any]()
     for table in store.reads.tables(operation.database):
-        (going if judge.drop_along(operation, table) else left).append(table)
+        (going if goes(table) else left).append(table)
     return going, left
 
 

@@ -18,7 +18,7 @@ def put_function(store: WatchedStore, operation: PutFunction, judge: Judge) -> O
     there = store.reads.function(operation.database, kept.functionName)
     verdict = judge.function(operation, database, kept, there)
     if verdict is not Verdict.DO:
-        return judge.settled(operation, verdict, database)
+        return judge.outcome_without_write(operation, verdict, database)
     if there is not None and same(kept, there):
         return Outcome.UNCHANGED
     if there is None:
@@ -43,6 +43,6 @@ def drop_function(store: WatchedStore, operation: DropFunction, judge: Judge) ->
     database = store.reads.database(operation.database)
     verdict = judge.function(operation, database, None, there)
     if verdict is not Verdict.DO:
-        return judge.settled(operation, verdict, database)
+        return judge.outcome_without_write(operation, verdict, database)
     store.drop_function(operation.database, name)
     return Outcome.APPLIED

@@ -8,7 +8,7 @@ the flow: no judge can leave out a guard.
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from enum import Enum, auto
 from typing import Any
@@ -67,7 +67,7 @@ class Judge(ABC):
     def __init__(self, store: WatchedStore) -> None:
         self.store = store
 
-    def settled(self, operation: Operation, verdict: Verdict, there: Any | None) -> Outcome:  # noqa: ARG002
+    def outcome_without_write(self, operation: Operation, verdict: Verdict, there: Any | None) -> Outcome:  # noqa: ARG002
         """The outcome of an operation with a verdict other than DO. May raise Rejected."""
         return OUTCOMES[verdict]
 
@@ -98,7 +98,7 @@ class Judge(ABC):
     # --- databases
 
     @contextmanager
-    def following(self, operation: PutDatabase, there: Any | None) -> Iterator[None]:  # noqa: ARG002
+    def tracking_home(self, operation: PutDatabase, there: Any | None) -> Iterator[None]:  # noqa: ARG002
         """Called around the put of a database. May write to `there`, and changes the struct then, too."""
         yield
 
@@ -106,16 +106,16 @@ class Judge(ABC):
     def put_database(self, operation: PutDatabase, there: Any | None) -> Verdict:
         """Judge the put of a database."""
 
-    def outcome_of_drop(self, operation: DropDatabase, there: Any | None) -> Outcome | None:  # noqa: ARG002
+    def outcome_without_drop(self, operation: DropDatabase, there: Any | None) -> Outcome | None:  # noqa: ARG002
         """The outcome of the drop of a database whose tables are not asked about; None if they are."""
         return Outcome.UNCHANGED if there is None else None
 
     @abstractmethod
-    def drop_along(self, operation: DropDatabase, table: Any) -> bool:
-        """Whether the drop of a database takes this table of it along."""
+    def takes_along(self, operation: DropDatabase) -> Callable[[Any], bool]:
+        """What says of each table of a database whether the drop of the database takes it along."""
 
     @abstractmethod
-    def kept_database(self, operation: DropDatabase, there: Any, left: Sequence[Any]) -> Outcome | None:
+    def outcome_if_database_stays(self, operation: DropDatabase, there: Any, left: Sequence[Any]) -> Outcome | None:
         """The outcome if the database stays after its tables were dropped except those `left`; None if it goes."""
 
     # --- functions
@@ -136,7 +136,7 @@ class Judge(ABC):
     def overwrites(self, operation: TableOperation, there: Any) -> bool:
         """Whether a write that may be done takes no account of what others have made of the source's table."""
 
-    def check_order(self, operation: TableOperation, there: Any) -> None:  # noqa: B027
+    def assert_order(self, operation: TableOperation, there: Any) -> None:  # noqa: B027
         """Raise WrittenByAnother if an event tells the definition, and the table may be newer."""
 
     def is_predecessor(self, operation: TableOperation, there: Any) -> bool:  # noqa: ARG002
@@ -144,11 +144,11 @@ class Judge(ABC):
         return False
 
     @abstractmethod
-    def spreads(self, operation: PutTable, table: Any, outcome: Outcome) -> bool:
+    def cascades_to_partitions(self, operation: PutTable, table: Any, outcome: Outcome) -> bool:
         """Whether the partitions of the table get the columns of a cascade that had this outcome for the table."""
 
     @abstractmethod
-    def replaced(self, operation: TableOperation, there: Any) -> Outcome | None:
+    def outcome_without_replacement(self, operation: TableOperation, there: Any) -> Outcome | None:
         """The outcome if the table may not be replaced by one to which no alter leads; None if it may."""
 
     @abstractmethod
@@ -166,7 +166,7 @@ class Judge(ABC):
         """Judge that the table `old` becomes the new one; STALE if it stays, and only the new name is put."""
 
     @abstractmethod
-    def replace_new_name(self, operation: RenameTable, new: Any | None) -> Verdict:
+    def give_way(self, operation: RenameTable, new: Any | None) -> Verdict:
         """Judge that a table of the new name gives way; STALE if it is put, and the old one dropped."""
 
     # --- partitions and constraints: the parts of a table
@@ -179,7 +179,7 @@ class Judge(ABC):
     def parts(self, operation: TableOperation, table: Any) -> Verdict:
         """Judge a change of parts of this table, before each is judged by itself."""
 
-    def adds_unseen(self, operation: TableOperation, table: Any) -> bool:  # noqa: ARG002
+    def adds_without_reading(self, operation: TableOperation, table: Any) -> bool:  # noqa: ARG002
         """Whether partitions may be added before any that exists was judged."""
         return False
 
@@ -187,7 +187,7 @@ class Judge(ABC):
     def part(self, operation: TableOperation, table: Any, wanted: Any | None, there: Any | None) -> Verdict:
         """Judge one part by itself; `wanted` is None for a drop. DO also if there may be nothing to write."""
 
-    def crossed(
+    def is_conflict_as_batch(
         self,
         operation: TableOperation,  # noqa: ARG002
         verdicts: Mapping[Any, Verdict],  # noqa: ARG002
@@ -197,7 +197,7 @@ class Judge(ABC):
         """Whether a batch of partitions is a conflict as a whole, whatever the verdict on each."""
         return False
 
-    def settled_parts(self, operation: TableOperation, table: Any, outcome: Outcome) -> Outcome:  # noqa: ARG002
+    def outcome_of_parts(self, operation: TableOperation, table: Any, outcome: Outcome) -> Outcome:  # noqa: ARG002
         """The outcome of the whole operation, by the total of its parts."""
         return outcome
 

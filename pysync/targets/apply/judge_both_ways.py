@@ -5,7 +5,7 @@ pysync.targets.apply.judging has the rule. In a conflict the home of an object i
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from copy import deepcopy
 from typing import Any
@@ -52,7 +52,7 @@ class BothWaysJudge(Judge):
         self.rule = _rule(store.settings)
         self.ask = Asking(store, self.rule)
 
-    def settled(self, operation: Operation, verdict: Verdict, there: Any | None) -> Outcome:
+    def outcome_without_write(self, operation: Operation, verdict: Verdict, there: Any | None) -> Outcome:
         """In a conflict the home is asked."""
         if verdict is Verdict.PARK:
             raise self._parked(f"table {operation.key}")
@@ -88,7 +88,7 @@ class BothWaysJudge(Judge):
         Its home may never hear of those: changes of the table that was here end with it.
         """
         if isinstance(operation, PutDatabase):
-            there.parameters = kept.parameters  # `following` compares its home with the one before
+            there.parameters = kept.parameters  # `tracking_home` compares its home with the one before
         is_state = self.rule.asked(operation).stance is Stance.STATE
         takes_over = is_state and self.rule.home(there) != operation.mark.source
         if takes_over and isinstance(operation, TableOperation) and there.partitionKeys:
@@ -107,7 +107,7 @@ class BothWaysJudge(Judge):
     # --- databases
 
     @contextmanager
-    def following(self, operation: PutDatabase, there: Any | None) -> Iterator[None]:
+    def tracking_home(self, operation: PutDatabase, there: Any | None) -> Iterator[None]:
         """Hear where else the database was born. If its home changes, all its functions are asked for.
 
         They carry no mark, and the new home's were never compared.
@@ -116,7 +116,7 @@ class BothWaysJudge(Judge):
             yield
             return
         home = self.rule.home_within(there)
-        self._hear(operation, there)
+        self._note_births_of(operation, there)
         yield
         if self.rule.home_within(there) != home:
             self.ask.for_functions(operation, there)
@@ -131,39 +131,32 @@ class BothWaysJudge(Judge):
         does = verdict is Verdict.PARK or (verdict is Verdict.CONFLICT and third)
         return Verdict.DO if does else verdict
 
-    def outcome_of_drop(self, operation: DropDatabase, there: Any | None) -> Outcome | None:
+    def outcome_without_drop(self, operation: DropDatabase, there: Any | None) -> Outcome | None:
         """A drop passes on to clusters whose births it means; or it only concerns the tables that it lists."""
         if there is None:
-            return self._passed_on(operation)
+            return self._relay_drop(operation)
         if operation.tables_alone:
             return self._drop_listed(operation, there)
         return Outcome.STALE if self.rule.drop(operation, there) is Verdict.STALE else None
 
-    def drop_along(self, operation: DropDatabase, table: Any) -> bool:
+    def takes_along(self, operation: DropDatabase) -> Callable[[Any], bool]:
         """Tables of the home that drops may go, and those that the source listed if they are here as they were there.
 
         An empty database is worth nothing: wherever it was born, it may go.
         """
-        told = next((it for it in operation.told if it.tableName == table.tableName), None)
-        source, home = operation.visited[-1], self.rule.home(table)
-        if told is not None and home_of(told.parameters, source) == home and (home == source or alike(told, table)):
-            return True
-        if self.rule.asked(operation).stance is Stance.REQUEST:
-            return False
-        # A relayed drop carries the database's mark. That is older than those of the tables: they cannot be compared.
-        relayed = source != operation.mark.source == home
-        return relayed or self.rule.drop(operation, table) is Verdict.DO
+        listed = {table.tableName: table for table in operation.told}
+        return lambda table: self._goes_along(operation, listed.get(table.tableName), table)
 
-    def kept_database(self, operation: DropDatabase, there: Any, left: Sequence[Any]) -> Outcome | None:
+    def outcome_if_database_stays(self, operation: DropDatabase, there: Any, left: Sequence[Any]) -> Outcome | None:
         """It stays if others are left in it, or if it has unknown births.
 
-        Because of tables it counts as born here, and all of it is told again: other clusters may not know it.
+        Because of tables it counts as born here, and all of it is sent again: other clusters may not know it.
         """
         births = self.rule.unseen(operation, there) or frozenset({self.rule.cluster} if left else ())
         if not births:
-            self._note_known(operation)
+            self._add_known_births(operation)
             return None
-        self._leave_to(there, births)
+        self._set_births(there, births)
         for table in left:
             self.ask.for_table(operation, table)
         self.ask.for_functions(operation, there)
@@ -177,11 +170,11 @@ class BothWaysJudge(Judge):
         """A conflict if the two ends disagree about the home and the function is not as wanted."""
         if database is None:
             return Verdict.DO
-        found = self.rule.parts(operation, database)
-        if found is Verdict.DO:
+        verdict = self.rule.parts(operation, database)
+        if verdict is Verdict.DO:
             return self.rule.part(operation, database, wanted, there)
         is_so = wanted is there or (wanted is not None and there is not None and same(wanted, there))
-        return found if is_so or self.rule.agrees(operation, database) else Verdict.CONFLICT
+        return verdict if is_so or self.rule.agrees(operation, database) else Verdict.CONFLICT
 
     # --- tables
 
@@ -194,11 +187,11 @@ class BothWaysJudge(Judge):
         is_state = self.rule.asked(operation).stance is Stance.STATE
         return is_state and self.rule.home(there) == operation.mark.source
 
-    def spreads(self, operation: PutTable, table: Any, outcome: Outcome) -> bool:  # noqa: ARG002
+    def cascades_to_partitions(self, operation: PutTable, table: Any, outcome: Outcome) -> bool:  # noqa: ARG002
         """Also if the table is unchanged: a crash may have come between it and its partitions."""
         return outcome in {Outcome.APPLIED, Outcome.UNCHANGED}
 
-    def replaced(self, operation: TableOperation, there: Any) -> Outcome | None:
+    def outcome_without_replacement(self, operation: TableOperation, there: Any) -> Outcome | None:
         """Only the table's home may drop it. Of a request the home says which of the two it is."""
         if self.rule.asked(operation).stance is Stance.REQUEST:
             return self.ask.for_table(operation, there)
@@ -238,7 +231,7 @@ class BothWaysJudge(Judge):
             return Verdict.DO
         return Verdict.STALE
 
-    def replace_new_name(self, operation: RenameTable, new: Any | None) -> Verdict:
+    def give_way(self, operation: RenameTable, new: Any | None) -> Verdict:
         """A table of the new name gives way, unless it was born at a cluster with a smaller name."""
         if new is None:
             return Verdict.DO
@@ -268,7 +261,7 @@ class BothWaysJudge(Judge):
         asks = isinstance(operation, DropConstraint) and operation.asks_only
         return Verdict.CONFLICT if asks and verdict is Verdict.DO else verdict
 
-    def adds_unseen(self, operation: TableOperation, table: Any) -> bool:
+    def adds_without_reading(self, operation: TableOperation, table: Any) -> bool:
         """The home's state is written whatever is there."""
         return self.rule.stance(operation, table) is Stance.STATE
 
@@ -276,7 +269,7 @@ class BothWaysJudge(Judge):
         """By the state that the operation expects of the part."""
         return self.rule.part(operation, table, wanted, there)
 
-    def crossed(
+    def is_conflict_as_batch(
         self,
         operation: TableOperation,
         verdicts: Mapping[Any, Verdict],
@@ -293,7 +286,7 @@ class BothWaysJudge(Judge):
         stale = [key for key in there if verdicts[key] is Verdict.STALE]
         return any(not same(wanted[key].sd.cols, there[key].sd.cols) for key in stale)
 
-    def settled_parts(self, operation: TableOperation, table: Any, outcome: Outcome) -> Outcome:
+    def outcome_of_parts(self, operation: TableOperation, table: Any, outcome: Outcome) -> Outcome:
         """In a conflict the home says the whole table again.
 
         So it does if a request has other columns than the table: a cascade at the home may have changed the replica's
@@ -312,31 +305,31 @@ class BothWaysJudge(Judge):
     def _births(self, there: Any) -> frozenset[str]:
         return births_of(there.parameters, self.rule.cluster)
 
-    def _hear(self, operation: PutDatabase, there: Any) -> None:
+    def _note_births_of(self, operation: PutDatabase, there: Any) -> None:
         """Remember where else the database was born.
 
         A cluster that tells of the database without a birth of its own has dropped its own one: the event may be lost.
         """
-        told, known = births_of(operation.definition.parameters, operation.mark.source), self._births(there)
-        gone = (known - told) & {operation.visited[-1]}
+        stated, known = births_of(operation.definition.parameters, operation.mark.source), self._births(there)
+        gone = (known - stated) & {operation.visited[-1]}
         if gone:
-            self._leave_to(there, (known | told) - gone)
+            self._set_births(there, (known | stated) - gone)
         else:
-            self._note(there, told)
+            self._add_births(there, stated)
 
-    def _note(self, there: Any, births: Iterable[str]) -> None:
+    def _add_births(self, there: Any, births: Iterable[str]) -> None:
         """Remember in the database where else it was born, so that its drop can tell which births were known."""
         known = self._births(there)
         if not known.issuperset(births):
             there.parameters = with_births(there.parameters, known.union(births))
             self.store.alter_database(there, there)
 
-    def _note_known(self, operation: DropDatabase) -> None:
+    def _add_known_births(self, operation: DropDatabase) -> None:
         there = self.store.reads.database(operation.database)
         if there is not None:  # HMS's event has it as it is now: the next cluster reads the known births there
-            self._note(there, self.rule.known(operation))
+            self._add_births(there, self.rule.known(operation))
 
-    def _leave_to(self, there: Any, births: frozenset[str]) -> None:
+    def _set_births(self, there: Any, births: frozenset[str]) -> None:
         """Let the database be one of these births alone."""
         if births == self._births(there):
             return
@@ -349,7 +342,18 @@ class BothWaysJudge(Judge):
             there.parameters |= Mark(min(births), 0, 0).parameters()
         self.store.alter_database(there, there)
 
-    def _passed_on(self, operation: DropDatabase) -> Outcome:
+    def _goes_along(self, operation: DropDatabase, listed: Any | None, table: Any) -> bool:
+        source, home = operation.visited[-1], self.rule.home(table)
+        is_of_home = listed is not None and home_of(listed.parameters, source) == home
+        if is_of_home and (home == source or alike(listed, table)):
+            return True
+        if self.rule.asked(operation).stance is Stance.REQUEST:
+            return False
+        # A relayed drop carries the database's mark. That is older than those of the tables: they cannot be compared.
+        relayed = source != operation.mark.source == home
+        return relayed or self.rule.drop(operation, table) is Verdict.DO
+
+    def _relay_drop(self, operation: DropDatabase) -> Outcome:
         """Tell the drop to the clusters whose births it means, if no event of the target tells them."""
         unheard = self.rule.known(operation) - {self.rule.cluster, *operation.visited}
         if not unheard or not self.rule.relay:
@@ -363,13 +367,13 @@ class BothWaysJudge(Judge):
         It stays if it was born here or holds anything else: its home gets a drop of its own.
         """
         source, dropped = operation.mark.source, 0
-        for told in operation.told if source != self.rule.cluster else ():
-            there = self.store.reads.table(TableName.of(operation.database, told.tableName))
+        for listed in operation.told if source != self.rule.cluster else ():
+            there = self.store.reads.table(TableName.of(operation.database, listed.tableName))
             if self.rule.home(there) == source:
                 self.store.drop_tables([there], delete_data=False)
                 dropped += 1
         if self._is_left_over(operation, place):
-            self._note_known(operation)
+            self._add_known_births(operation)
             deletes = deletes_directory(self.store, place, operation.delete_data)
             self.store.drop_database(operation.database, delete_data=deletes)
             dropped += 1

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 from pysync.model.mark import EVENT_KEY, Mark
@@ -60,36 +60,36 @@ class OneWayJudge(Judge):
     def takes_files(settings: TargetSettings, operation: PutWithFiles, there: Any | None) -> bool:
         """If the table is not newer, and is the source's or may be adopted."""
         if there is not None and isinstance(operation, PutPartitions):
-            found = ownership_of_part(there.parameters, operation.mark)
+            ownership = ownership_of_part(there.parameters, operation.mark)
         else:
-            found = _ownership(operation, there)
-        if found is Ownership.FOREIGN:
+            ownership = _ownership(operation, there)
+        if ownership is Ownership.FOREIGN:
             return settings.on_conflict == "adopt"
-        return found in {Ownership.ABSENT, Ownership.OWN}
+        return ownership in {Ownership.ABSENT, Ownership.OWN}
 
     # --- databases
 
     def put_database(self, operation: PutDatabase, there: Any | None) -> Verdict:
         """A foreign one is adopted or left as it is. Of two that are one at the target the first stays."""
-        found = _ownership(operation, there)
-        if found is Ownership.FOREIGN and operation.database != DEFAULT and self._adopts:
-            found = Ownership.OWN
-        if there is not None and found is Ownership.OWN and self.store.reads.is_link(there):
+        ownership = _ownership(operation, there)
+        if ownership is Ownership.FOREIGN and operation.database != DEFAULT and self._adopts:
+            ownership = Ownership.OWN
+        if there is not None and ownership is Ownership.OWN and self.store.reads.is_link(there):
             raise linked(self.store, f"database {operation.database}")
-        return _VERDICTS[found]
+        return _VERDICTS[ownership]
 
-    def drop_along(self, operation: DropDatabase, table: Any) -> bool:
-        """Whether the table is from this source, and not newer than the drop."""
-        return ownership_for_drop(True, table.parameters, operation.mark) is Ownership.OWN
+    def takes_along(self, operation: DropDatabase) -> Callable[[Any], bool]:
+        """A table goes if it is from this source, and not newer than the drop."""
+        return lambda table: ownership_for_drop(True, table.parameters, operation.mark) is Ownership.OWN
 
-    def kept_database(self, operation: DropDatabase, there: Any, left: Sequence[Any]) -> Outcome | None:
+    def outcome_if_database_stays(self, operation: DropDatabase, there: Any, left: Sequence[Any]) -> Outcome | None:
         """It stays if it is newer or foreign, or if newer tables or those of others are left in it."""
-        found = ownership_for_drop(True, there.parameters, operation.mark)
-        if found is Ownership.NEWER:
+        ownership = ownership_for_drop(True, there.parameters, operation.mark)
+        if ownership is Ownership.NEWER:
             return Outcome.STALE
-        all_found = (found, *(ownership_for_drop(True, it.parameters, operation.mark) for it in left))
-        kept = [_LEFT[it] for it in all_found if it in _LEFT]
-        return total(kept) if kept else None
+        all_ownerships = (ownership, *(ownership_for_drop(True, it.parameters, operation.mark) for it in left))
+        outcomes = [_LEFT[it] for it in all_ownerships if it in _LEFT]
+        return total(outcomes) if outcomes else None
 
     # --- functions
 
@@ -99,11 +99,11 @@ class OneWayJudge(Judge):
         """In a foreign database a function is altered only if such objects may be adopted, and never dropped."""
         if database is None:  # no refusal yet: some settings have it created
             return Verdict.DO
-        found = ownership_of_part(database.parameters, operation.mark)
-        if found is Ownership.NEWER:
+        ownership = ownership_of_part(database.parameters, operation.mark)
+        if ownership is Ownership.NEWER:
             return Verdict.STALE
         # All that are one at the target, and all targets that write there, may have functions in it.
-        if there is None or found in {Ownership.OWN, Ownership.RIVAL}:
+        if there is None or ownership in {Ownership.OWN, Ownership.RIVAL}:
             return Verdict.DO
         if wanted is not None and same(wanted, there):
             return Verdict.UNCHANGED
@@ -113,16 +113,20 @@ class OneWayJudge(Judge):
 
     def put(self, operation: TableOperation, definition: Any, there: Any | None) -> Verdict:
         """By the mark of the table; a foreign one as `on_conflict` says."""
-        found = _ownership(operation, there)
-        if found is Ownership.RIVAL:
+        ownership = _ownership(operation, there)
+        if ownership is Ownership.RIVAL:
             raise taken(self.store, f"table {name_of(definition)}", there, operation.mark)
-        return self._conflict(f"table {name_of(definition)}", there) if found is Ownership.FOREIGN else _VERDICTS[found]
+        return (
+            self._conflict(f"table {name_of(definition)}", there)
+            if ownership is Ownership.FOREIGN
+            else _VERDICTS[ownership]
+        )
 
     def overwrites(self, operation: TableOperation, there: Any) -> bool:
         """If the source wrote it: to adopt one of others is to take over what they made of it."""
         return _ownership(operation, there) is Ownership.OWN
 
-    def check_order(self, operation: TableOperation, there: Any) -> None:
+    def assert_order(self, operation: TableOperation, there: Any) -> None:
         """Positions of another queue of the source tell nothing."""
         written = _mark(there)
         if written is None or written.source != operation.mark.source:
@@ -139,11 +143,11 @@ class OneWayJudge(Judge):
             return False
         return 0 < written.created != mark.created > 0
 
-    def spreads(self, operation: PutTable, table: Any, outcome: Outcome) -> bool:  # noqa: ARG002
+    def cascades_to_partitions(self, operation: PutTable, table: Any, outcome: Outcome) -> bool:  # noqa: ARG002
         """Also where the table is newer: a replay may have put partitions from before the cascade there again."""
         return ownership_of_part(table.parameters, operation.mark) is Ownership.OWN
 
-    def replaced(self, operation: TableOperation, there: Any) -> Outcome | None:
+    def outcome_without_replacement(self, operation: TableOperation, there: Any) -> Outcome | None:
         """A foreign table is never dropped."""
         if _ownership(operation, there) is not Ownership.FOREIGN:
             return None
@@ -163,26 +167,26 @@ class OneWayJudge(Judge):
 
     def rename(self, operation: RenameTable, old: Any, new: Any | None, *, is_done: bool) -> Verdict:
         """As for a drop of the old one; a foreign one is renamed if it may be adopted and nothing is in the way."""
-        found = ownership_for_drop(True, old.parameters, operation.mark)
-        if found is not Ownership.FOREIGN:
-            return Verdict.DO if found is Ownership.OWN else Verdict.STALE
-        settled = Verdict.STALE if is_done else self._conflict(f"table {operation.table}", old)
-        if settled is not Verdict.DO or is_half_done(new, operation):
-            return settled
+        ownership = ownership_for_drop(True, old.parameters, operation.mark)
+        if ownership is not Ownership.FOREIGN:
+            return Verdict.DO if ownership is Ownership.OWN else Verdict.STALE
+        verdict = Verdict.STALE if is_done else self._conflict(f"table {operation.table}", old)
+        if verdict is not Verdict.DO or is_half_done(new, operation):
+            return verdict
         return Verdict.DO if new is None and not is_another(operation.definition, old) else Verdict.STALE
 
-    def replace_new_name(self, operation: RenameTable, new: Any | None) -> Verdict:
+    def give_way(self, operation: RenameTable, new: Any | None) -> Verdict:
         """One of this source is an older one, which is gone there; one of others stays."""
-        found = _ownership(operation, new)
-        if found is Ownership.RIVAL:
+        ownership = _ownership(operation, new)
+        if ownership is Ownership.RIVAL:
             raise taken(self.store, f"table {operation.new_name}", new, operation.mark)
-        if found is Ownership.FOREIGN and self.store.settings.on_conflict != "skip":
+        if ownership is Ownership.FOREIGN and self.store.settings.on_conflict != "skip":
             raise Rejected(
                 f"cannot rename table {operation.table}: the target has a table {operation.new_name} that is not from "
                 "this source",
                 f"drop or rename {operation.new_name} at the target {self.store.settings.name!r}",
             )
-        return _VERDICTS[found]
+        return _VERDICTS[ownership]
 
     # --- parts
 
@@ -192,17 +196,17 @@ class OneWayJudge(Judge):
 
     def parts(self, operation: TableOperation, table: Any) -> Verdict:
         """By the mark of the table. In a foreign one each part is looked at first: an echo is no conflict."""
-        found = ownership_of_part(table.parameters, operation.mark)
+        ownership = ownership_of_part(table.parameters, operation.mark)
         if isinstance(operation, (DropPartitions, DropConstraint)):
-            return _VERDICTS[found]
-        if found is Ownership.RIVAL:
+            return _VERDICTS[ownership]
+        if ownership is Ownership.RIVAL:
             raise taken(self.store, f"table {operation.table}", table, operation.mark)
-        if found is Ownership.FOREIGN:
+        if ownership is Ownership.FOREIGN:
             is_link = self.store.reads.is_link(table)
             return self._conflict(f"table {operation.table}", table) if is_link else Verdict.DO
-        return _VERDICTS[found]
+        return _VERDICTS[ownership]
 
-    def adds_unseen(self, operation: TableOperation, table: Any) -> bool:
+    def adds_without_reading(self, operation: TableOperation, table: Any) -> bool:
         """Not in a foreign table: whether anything may be written there depends on what is there."""
         return ownership_of_part(table.parameters, operation.mark) is Ownership.OWN
 

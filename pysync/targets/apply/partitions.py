@@ -31,9 +31,9 @@ def put_partitions(store: WatchedStore, operation: PutPartitions, judge: Judge) 
         return judge.without_table(operation, "partitions")
     verdict = judge.parts(operation, table)
     if verdict is not Verdict.DO:
-        return judge.settled(operation, verdict, table)
+        return judge.outcome_without_write(operation, verdict, table)
     wanted, refused = as_kept(store, operation.table, table, operation.partitions)
-    put = _put_unseen if operation.fresh and judge.adds_unseen(operation, table) else _put
+    put = _put_without_reading if operation.fresh and judge.adds_without_reading(operation, table) else _put
     outcomes = []
     for keys in slices(list(wanted), store.reads.batch):
         outcomes.append(put(store, operation, table, {key: wanted[key] for key in keys}, judge, refused=refused))
@@ -42,7 +42,7 @@ def put_partitions(store: WatchedStore, operation: PutPartitions, judge: Judge) 
     if Outcome.APPLIED in outcomes:
         lost = [it for kept in wanted.values() for it in store.reads.lost(kept)]
         tell_lost(store, operation, list(dict.fromkeys(lost)))
-    outcome = judge.settled_parts(operation, table, total(outcomes))
+    outcome = judge.outcome_of_parts(operation, table, total(outcomes))
     if refused:
         raise refused_as_one(operation.table, refused)
     return outcome
@@ -56,16 +56,16 @@ def drop_partitions(store: WatchedStore, operation: DropPartitions, judge: Judge
     verdict = judge.parts(operation, table)
     # In a table of others it counts whether the partitions are there at all.
     if verdict not in {Verdict.DO, Verdict.FOREIGN}:
-        return judge.settled(operation, verdict, table)
+        return judge.outcome_without_write(operation, verdict, table)
     keys = table.partitionKeys or ()
     if verdict is Verdict.FOREIGN and len(keys) != len(operation.keys):
         return Outcome.FOREIGN  # no partition of another's table can be meant
     for values in operation.values:
         fitting(operation.table, operation.keys, values)
         fitting(operation.table, keys, values)
-    drop = _drop if verdict is Verdict.DO else _leave
+    drop = _drop if verdict is Verdict.DO else _leave_all
     outcomes = [drop(store, operation, table, batch, judge) for batch in slices(operation.values, store.reads.batch)]
-    return judge.settled_parts(operation, table, total(outcomes))
+    return judge.outcome_of_parts(operation, table, total(outcomes))
 
 
 def fitting(name: TableName, keys: Sequence[Any], values: Sequence[str]) -> None:
@@ -103,7 +103,7 @@ def key_of(values: Sequence[str]) -> Values:
     return tuple(value or DEFAULT_PARTITION for value in values)
 
 
-def _put_unseen(
+def _put_without_reading(
     store: WatchedStore,
     operation: PutPartitions,
     table: Any,
@@ -136,7 +136,7 @@ def _put(
     changed = [(item, there[key]) for key, item in todo.items() if key in there and not same(item, there[key])]
     done = store.put_partitions(table, absent, changed) if absent or changed else Written(any=False)
     refused += done.refused
-    if judge.crossed(operation, verdicts, wanted, there):
+    if judge.is_conflict_as_batch(operation, verdicts, wanted, there):
         return Outcome.CONFLICT
     return _outcome(verdicts.values(), changed=done.any)
 
@@ -150,12 +150,12 @@ def _drop(
     if todo:
         for batch, delete_data in drop_batches(store, todo, operation.delete_data, [table.sd.location or ""]):
             store.drop_partitions(table, batch, delete_data=delete_data)
-    if judge.crossed(operation, verdicts, dict.fromkeys(map(key_of, values)), there):
+    if judge.is_conflict_as_batch(operation, verdicts, dict.fromkeys(map(key_of, values)), there):
         return Outcome.CONFLICT
     return _outcome(verdicts.values(), changed=bool(todo))
 
 
-def _leave(
+def _leave_all(
     store: WatchedStore,
     operation: DropPartitions,  # noqa: ARG001
     table: Any,

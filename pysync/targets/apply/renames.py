@@ -27,7 +27,7 @@ from pysync.targets.apply.judge import Judge, Verdict
 from pysync.targets.apply.ownership import Ownership, ownership_of
 from pysync.targets.apply.partitions import by_values, key_of
 from pysync.targets.apply.statistics import copy_statistics
-from pysync.targets.apply.tables import bring_to, is_left_to_others
+from pysync.targets.apply.tables import bring_to, has_commit_of_others
 from pysync.targets.apply.trash import discard
 from pysync.targets.base import Outcome, Unavailable, total
 from pysync.targets.diff import same
@@ -52,21 +52,25 @@ def rename_table(store: WatchedStore, operation: RenameTable, judge: Judge) -> O
     verdict = judge.rename(operation, old, new, is_done=done) if old is not None else Verdict.STALE
     if verdict is Verdict.STALE:
         return bring_to(store, operation, operation.definition, new, judge)
-    return _onto(store, operation, old, new, judge) if verdict is Verdict.DO else judge.settled(operation, verdict, old)
+    return (
+        _rename_over(store, operation, old, new, judge)
+        if verdict is Verdict.DO
+        else judge.outcome_without_write(operation, verdict, old)
+    )
 
 
-def _onto(store: WatchedStore, operation: RenameTable, old: Any, new: Any | None, judge: Judge) -> Outcome:
+def _rename_over(store: WatchedStore, operation: RenameTable, old: Any, new: Any | None, judge: Judge) -> Outcome:
     """Give the old table the new name, which another table may have."""
     # An earlier try has begun to fill the new table: it is continued, and nothing is decided again.
     if is_half_done(new, operation):
         return _rename(store, operation, old, new, judge)
-    verdict = Verdict.STALE if _is_done(new, operation) else judge.replace_new_name(operation, new)
+    verdict = Verdict.STALE if _is_done(new, operation) else judge.give_way(operation, new)
     if verdict is Verdict.STALE:
         _drop(store, old)  # what a crash, or a replay from before the rename, has left
         return total([Outcome.APPLIED, bring_to(store, operation, operation.definition, new, judge)])
     if verdict is not Verdict.DO:
-        return judge.settled(operation, verdict, new)
-    if is_left_to_others(store, operation, operation.definition.parameters, old, judge):
+        return judge.outcome_without_write(operation, verdict, new)
+    if has_commit_of_others(store, operation, operation.definition.parameters, old, judge):
         return Outcome.FOREIGN
     return _rename(store, operation, old, new, judge)
 

@@ -29,7 +29,7 @@ def put_table(store: WatchedStore, operation: PutTable, judge: Judge) -> Outcome
     spreads = operation.cascade and Capability.OWN_PARTITION_COLUMNS not in store.reads.lacks
     # Read again: `there` is from before the write.
     table = store.reads.table(operation.table) if spreads else None
-    if table is None or not table.partitionKeys or not judge.spreads(operation, table, outcome):
+    if table is None or not table.partitionKeys or not judge.cascades_to_partitions(operation, table, outcome):
         return outcome
     changed = store.spread_columns(table, store.reads.as_kept(operation.definition).sd.cols)
     return Outcome.APPLIED if changed else outcome
@@ -53,7 +53,7 @@ def bring_to(
     """
     verdict = judge.put(operation, definition, there)
     if verdict is not Verdict.DO:
-        return judge.settled(operation, verdict, there)
+        return judge.outcome_without_write(operation, verdict, there)
     wanted = judge.marked(operation, definition, there)
     wanted.parameters |= filling or {}
     kept = store.reads.as_kept(wanted)
@@ -62,8 +62,8 @@ def bring_to(
         return Outcome.UNCHANGED
     refuse_transactional(store.settings, wanted)
     if there is not None:
-        judge.check_order(operation, there)
-        if is_left_to_others(store, operation, kept.parameters, there, judge):
+        judge.assert_order(operation, there)
+        if has_commit_of_others(store, operation, kept.parameters, there, judge):
             return Outcome.FOREIGN
     outcome = _write(store, operation, kept, there, judge, cascade=cascade, whole=filling is not None)
     if outcome is Outcome.APPLIED:
@@ -71,7 +71,7 @@ def bring_to(
     return outcome
 
 
-def is_left_to_others(
+def has_commit_of_others(
     store: WatchedStore, operation: TableOperation, wanted: Mapping[str, str] | None, there: Any, judge: Judge
 ) -> bool:
     """Whether the Iceberg table has a commit of somebody else, and stays (see `guards.stays`)."""
@@ -83,7 +83,7 @@ def drop_table(store: WatchedStore, operation: DropTable, judge: Judge) -> Outco
     there = store.reads.table(operation.table)
     verdict = judge.drop(operation, there)
     if verdict is not Verdict.DO:
-        return judge.settled(operation, verdict, there)
+        return judge.outcome_without_write(operation, verdict, there)
     for batch, delete_data in drop_batches(store, [there], operation.delete_data):
         discard(store, batch, operation.mark, delete_data=delete_data)
     return Outcome.APPLIED
@@ -108,7 +108,7 @@ def _write(
         return Outcome.APPLIED
     name = name_of(kept)
     if there is not None:
-        outcome = judge.replaced(operation, there)
+        outcome = judge.outcome_without_replacement(operation, there)
         if outcome is not None:
             return outcome
         store.replace_table(kept, there)
