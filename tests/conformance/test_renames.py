@@ -189,3 +189,18 @@ def test_renamed_with_incompatible_columns(target: Target, source: Source, pair:
     rename = source.rename_table(name, table(new, new_location, keys=["k"], cols=("a:date",)))
     assert [target.apply(rename), target.apply(rename)] == [Outcome.APPLIED, Outcome.UNCHANGED]
     assert [part.values for part in target.partitions(new)] == [["1"]]
+
+
+@pytest.mark.parametrize("keys", [["k"], ["l"]])
+def test_a_refused_rename_drops_nothing(target: Target, source: Source, pair: Pair, keys: list[str]) -> None:
+    """Neither the table itself, nor an older one that has the new name."""
+    name, location, new, new_location = pair
+    for each, place in ((new, new_location), (name, location)):
+        definition = table(each, place, keys=["k"])
+        target.apply(source.put_table(definition))
+        target.apply(source.put_partitions(definition, partition(definition, ["1"])))
+    renamed = table(new, new_location, keys=keys, external=False, parameters={"transactional": "true"})
+    with pytest.raises(Rejected, match=f"table {new} is transactional"):
+        target.apply(source.rename_table(name, renamed))
+    assert target.tables(name.database) == ["t", "t_new"]
+    assert [[it.values for it in target.partitions(each)] for each in (name, new)] == [[["1"]], [["1"]]]

@@ -52,11 +52,9 @@ def rename_table(store: WatchedStore, operation: RenameTable, judge: Judge) -> O
     verdict = judge.rename(operation, old, new, is_done=done) if old is not None else Verdict.STALE
     if verdict is Verdict.STALE:
         return bring_to(store, operation, operation.definition, new, judge)
-    return (
-        _rename_over(store, operation, old, new, judge)
-        if verdict is Verdict.DO
-        else judge.outcome_without_write(operation, verdict, old)
-    )
+    if verdict is Verdict.DO:
+        return _rename_over(store, operation, old, new, judge)
+    return judge.outcome_without_write(operation, verdict, old)
 
 
 def _rename_over(store: WatchedStore, operation: RenameTable, old: Any, new: Any | None, judge: Judge) -> Outcome:
@@ -72,6 +70,9 @@ def _rename_over(store: WatchedStore, operation: RenameTable, old: Any, new: Any
         return judge.outcome_without_write(operation, verdict, new)
     if has_commit_of_others(store, operation, operation.definition.parameters, old, judge):
         return Outcome.FOREIGN
+    # Both refuse what cannot be written, before anything is dropped for it.
+    refuse_transactional(store.settings, operation.definition)
+    store.reads.as_kept(operation.definition)
     return _rename(store, operation, old, new, judge)
 
 
@@ -106,7 +107,6 @@ def _rename(store: WatchedStore, operation: RenameTable, old: Any, new: Any | No
         _drop(store, old)
         return bring_to(store, operation, operation.definition, None, judge)
     wanted = store.reads.as_kept(judge.marked(operation, operation.definition, old))
-    refuse_transactional(store.settings, wanted)
     store.rename_table(wanted, old)
     return Outcome.APPLIED
 
