@@ -12,10 +12,19 @@ from pysync.model.difference import Difference
 from pysync.model.files import SourceFiles
 from pysync.model.mark import Mark
 from pysync.model.names import TableName
-from pysync.model.operation import Operation, PutPartitions, PutTable, Refresh, RenameTable, TableOperation
+from pysync.model.operation import (
+    Operation,
+    PutPartitions,
+    PutTable,
+    PutWithFiles,
+    Refresh,
+    RenameTable,
+    TableOperation,
+)
 from pysync.model.places import directories_of, is_below, name_below, overlap, shared_at
 from pysync.model.table_formats import data_location
-from pysync.targets.apply.ownership import Ownership, may_write, ownership_of
+from pysync.targets.apply import takes_files
+from pysync.targets.apply.ownership import Ownership, ownership_of
 from pysync.targets.base import Outcome, Rejected, Target
 from pysync.targets.settings import TargetSettings
 from pysync.text import count
@@ -61,7 +70,7 @@ class FilesFirst:
         """Copy the files of what the operation puts, then apply it. Raises what the copier and the target raise."""
         pairs = list(self._wanted(operation))
         places = _locations(operation) if self._of_dump else []
-        if (pairs or places) and self._may(cast(TableOperation, operation)):
+        if (pairs or places) and self._may(cast(PutWithFiles, operation)):
             refuse_elsewhere(self._settings, places)
             self._copy(cast(TableOperation, operation), pairs)
         return self._target.apply(operation)
@@ -104,9 +113,9 @@ class FilesFirst:
     def __getattr__(self, name: str) -> Any:
         return getattr(self._target, name)
 
-    def _may(self, operation: TableOperation) -> bool:
+    def _may(self, operation: PutWithFiles) -> bool:
         """Whether the target will take it: nothing is copied over files of somebody else's or a newer table."""
-        return may_write(self._settings, operation, self._target.table(_name_after(operation)))
+        return takes_files(self._settings, operation, self._target.table(_name_after(operation)))
 
 
 def may_remove_files(settings: TargetSettings, operation: Operation) -> bool:

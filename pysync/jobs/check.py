@@ -176,8 +176,8 @@ def _target(source: SourceConfig | None, settings: TargetSettings) -> str:
     Translator.of(settings, source.replicators if source else {})
     if not settings.enabled:
         return "disabled; it was not asked"
-    address = getattr(settings, "metastore", None)
-    if source and source.metastore and address and (same := shared(source.metastore, address)):
+    address = source.metastore if source else None
+    if address and settings.address and (same := shared(address, settings.address)):
         raise PysyncError(
             f"source and target are the same metastore: {same}",
             "name another metastore, or remove this target",

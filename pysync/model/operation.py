@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, TypeAlias
 
 from pysync.model.files import SourceFiles
 from pysync.model.home import Condition, Stance
@@ -232,6 +232,10 @@ class PutPartitions(TableOperation):
     definition: Any
     partitions: Sequence[Any]
     fresh: bool = False
+
+
+PutWithFiles: TypeAlias = PutTable | RenameTable | PutPartitions
+"""What a target may need files for, which are copied before."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

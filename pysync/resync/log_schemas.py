@@ -48,8 +48,7 @@ class LogSchemas:
     ) -> None:
         self._queue = queue
         self._target = settings.name
-        # Only the kinds that are read by AWS's services have this setting.
-        self._every: int | None = getattr(settings, "log_schemas_every", None)
+        self._every = settings.reads_logs_every
         self._scope = Scope(policy.takes_database, policy.takes_table)
         self._source = source
         self._clock = clock

@@ -79,8 +79,7 @@ class ViewRefreshes:
     ) -> None:
         self._queue = queue
         self._target = settings.name
-        # Only the kinds that are read by AWS's services have this setting.
-        self._translates = getattr(settings, "views", "off") != "off" and settings.mode != "shadow"
+        self._translates = settings.translates_views and settings.mode != "shadow"
         self._mapping = translator.mapping
         self._scope = Scope(translator.policy.takes_database, translator.policy.takes_table)
         self._source = source

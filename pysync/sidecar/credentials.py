@@ -35,9 +35,7 @@ class Credentials:
 
 
 def _of_target(settings: TargetSettings) -> Iterator[tuple[str, str, End]]:
-    # Only the kinds that log in to a metastore have these; their packages are not to be imported for it.
-    tls, kerberos = getattr(settings, "tls", None), getattr(settings, "kerberos", None)
-    return _of(f"target {settings.name}", tls, kerberos)
+    return _of(f"target {settings.name}", *settings.credentials())
 
 
 def _of(used_for: str, tls: TlsSettings | None, kerberos: KerberosSettings | None) -> Iterator[tuple[str, str, End]]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
-from typing import Annotated, Any, ClassVar, Literal
+from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal
 
 from pydantic import (
     BaseModel,
@@ -21,6 +21,9 @@ from pysync.measures.calls import Limit
 from pysync.model.event import Kind, replicator
 from pysync.targets.spark_wish import SparkConf, SparkWish
 from pysync.validation import Finite, Interval, Rate, Seconds, matching, rate
+
+if TYPE_CHECKING:
+    from pysync.metastore.settings import KerberosSettings, TlsSettings
 
 Name = Annotated[
     str,
@@ -258,6 +261,37 @@ class TargetSettings(PolicySettings):
 
     def place(self) -> str | None:
         """What two targets have in common that write to one metastore or catalog; None if a kind cannot tell."""
+        return None
+
+    # What only some kinds have; these override it.
+
+    @property
+    def address(self) -> str | None:
+        """The addresses of the metastore that is the target; None for other places."""
+        return None
+
+    def credentials(self) -> tuple[TlsSettings | None, KerberosSettings | None]:
+        """What it shows to a metastore, and trusts in it."""
+        return None, None
+
+    @property
+    def keeps_statistics(self) -> bool:
+        """Whether column statistics are replicated."""
+        return False
+
+    @property
+    def creates_databases(self) -> bool:
+        """Whether a missing database is created for an object that is put into it."""
+        return False
+
+    @property
+    def translates_views(self) -> bool:
+        """Whether the texts of Hive's views are translated for other engines."""
+        return False
+
+    @property
+    def reads_logs_every(self) -> int | None:
+        """How often the columns of lake tables are read from their logs (s); None: never."""
         return None
 
     @property

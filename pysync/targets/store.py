@@ -14,7 +14,7 @@ from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from enum import Enum
 from itertools import islice
-from typing import Any, ClassVar
+from typing import Any, ClassVar, Protocol, runtime_checkable
 
 import structlog
 from hmsclient.genthrift.hive_metastore import ttypes as hive
@@ -130,21 +130,9 @@ class Store(ABC):
             log.warning("feature_unsupported", target=name, feature=str(lacking), reason=self.lacks[lacking])
 
     @property
-    def cluster(self) -> str:
-        """The source name of the target's own cluster, if it has one; else the target's name."""
-        return self.settings.cluster or self.settings.name
-
-    @property
-    def creates_missing_databases(self) -> bool:
-        """Whether a missing database is created for an object that is put into it."""
-        return False
-
-    @property
     def keeps_statistics(self) -> bool:
         """Whether it can hold column statistics, and the settings ask for them."""
-        # Only the kinds that can hold column statistics have this setting.
-        wanted = getattr(self.settings, "statistics", "off") == "columns"
-        return wanted and Capability.COLUMN_STATISTICS not in self.lacks
+        return self.settings.keeps_statistics and Capability.COLUMN_STATISTICS not in self.lacks
 
     # --- what is there
 
@@ -279,10 +267,6 @@ class Store(ABC):
     def drop_tables(self, tables: Sequence[Any], *, delete_data: bool) -> None:
         """Drop tables of one database, with their partitions."""
 
-    def renaming(self) -> Store:
-        """The store that renames tables: another one if this has no statement for it. Raises Rejected."""
-        return self
-
     def rename_table(self, wanted: Any, there: Any) -> None:
         """Turn `there` into `wanted`, which has another name and maybe another database.
 
@@ -290,28 +274,6 @@ class Store(ABC):
         lacks `Capability.RENAMES`.
         """
         raise NotImplementedError
-
-    def for_copy_of(self, old: Any) -> Store:  # noqa: ARG002
-        """The store that creates a table in place of `old`, which has another name, with what hangs on `old`.
-
-        Raises Rejected if the settings forbid it. Only called if the store lacks `Capability.RENAMES`.
-        """
-        return self
-
-    lost_by_copy: ClassVar[str] = ""
-    """What of a table a copy of it does not have, besides column statistics; people read it."""
-
-    def furnish(self, item: Any) -> None:  # noqa: B027 - a place may have nothing of that kind
-        """Add what the settings have for a Database or Table that is there, and that no definition has.
-
-        Raises nothing: it must not hold up what the source has.
-        """
-
-    def inherit(self, made: Any, old: Any) -> None:  # noqa: B027 - a place may know nothing but what pysync writes
-        """Note at the table `made`, which replaces `old` under another name, what others than pysync set at `old`.
-
-        Writes nothing: the next alter of `made` does. Only called if the store lacks `Capability.RENAMES`.
-        """
 
     # --- partitions
 
@@ -348,10 +310,6 @@ class Store(ABC):
                 raise refused_as_one(name, refused)
             changed |= bool(others)
         return changed
-
-    def say(self, word: Any) -> None:
-        """Create the Function `word` and drop it, so that the listeners of all clusters hear it."""
-        raise NotImplementedError
 
     def create_function(self, wanted: Any) -> None:
         """Create it. Raises MissingDatabase where its database is not there."""
@@ -396,6 +354,53 @@ class Store(ABC):
     def knows_timestamps(self, database: str) -> bool:  # noqa: ARG002
         """Whether the place can read statistics of timestamp columns."""
         return True
+
+
+@runtime_checkable
+class Furnishes(Protocol):
+    """A store whose settings have things for an object that no definition has: indexes, tags."""
+
+    def furnish(self, item: Any) -> None:
+        """Add them to a Database or Table that is there.
+
+        Raises nothing: it must not hold up what the source has.
+        """
+
+
+@runtime_checkable
+class CopiesTables(Protocol):
+    """A store that lacks `Capability.RENAMES`, and whose tables have more than pysync writes."""
+
+    lost_by_copy: ClassVar[str]
+    """What of a table a copy of it does not have, besides column statistics; people read it."""
+
+    def for_copy_of(self, old: Any) -> Store:
+        """The store that creates a table in place of `old`, which has another name, with what hangs on `old`.
+
+        Raises Rejected if the settings forbid it.
+        """
+
+    def inherit(self, made: Any, old: Any) -> None:
+        """Note at the table `made`, which replaces `old` under another name, what others than pysync set at `old`.
+
+        Writes nothing: the next alter of `made` does.
+        """
+
+
+@runtime_checkable
+class RenamesElsewhere(Protocol):
+    """A store that has no statement for a rename."""
+
+    def renaming(self) -> Store:
+        """The store that renames tables. Raises Rejected if it may not be used."""
+
+
+@runtime_checkable
+class SaysWords(Protocol):
+    """A store with a listener that tells other clusters; for targets with `both_ways`."""
+
+    def say(self, word: Any) -> None:
+        """Create the Function `word` and drop it, so that the listeners of all clusters hear it."""
 
 
 def refused_as_one(name: TableName, refused: Sequence[Refused]) -> PysyncError:

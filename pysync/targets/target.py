@@ -13,12 +13,12 @@ from pysync.model.difference import Difference
 from pysync.model.names import TableName
 from pysync.model.operation import DropDatabase, Operation
 from pysync.targets.apply import apply, tables_with
-from pysync.targets.apply.transactional import refuse_transactional
+from pysync.targets.apply.guards import refuse_transactional
 from pysync.targets.apply.trash import Trashed, expunge, restore, trashed
 from pysync.targets.base import Outcome
 from pysync.targets.diff import countless, differences
 from pysync.targets.store import Capability, Store
-from pysync.targets.watched import Changes, Redefining, watched
+from pysync.targets.watched import Changes, Redefining, WatchedStore
 
 
 class StoreTarget:
@@ -27,7 +27,9 @@ class StoreTarget:
     def __init__(self, store: Store) -> None:
         self.store = store
         self._changes = Changes()
-        self._watched = watched(store, self._changes)
+        self._watched = WatchedStore(store, self._changes)
+        # The trash is nobody's operation: its writes are not told of.
+        self._trash = WatchedStore(store, Changes())
         self._where = store.where
 
     @property
@@ -76,7 +78,7 @@ class StoreTarget:
     def tables_with(self, drop: DropDatabase) -> list[str]:
         """The names of the tables that the drop of a database would take along, sorted."""
         with self.store.classified(f"cannot read the tables of {drop.database} on {self._where}", reading=True):
-            return sorted(it.tableName for it in tables_with(self.store, drop))
+            return sorted(it.tableName for it in tables_with(self._watched, drop))
 
     def table(self, name: TableName) -> Any | None:
         """The table, or None."""
@@ -133,17 +135,17 @@ class StoreTarget:
     def trashed(self) -> list[Trashed]:
         """What is in the trash."""
         with self.store.classified(f"cannot read the trash of {self._where}", reading=True):
-            return list(trashed(self.store))
+            return list(trashed(self._trash))
 
     def restore(self, name: str, new: TableName | None) -> TableName:
         """Move a table out of the trash (see apply.trash)."""
         with self.store.classified(f"cannot restore {name} of the trash of {self._where}"):
-            return restore(self.store, name, new)
+            return restore(self._trash, name, new)
 
     def expunge(self, name: str) -> bool:
         """Drop a table from the trash for good; False if it is gone."""
         with self.store.classified(f"cannot drop {name} of the trash of {self._where}"):
-            return expunge(self.store, name)
+            return expunge(self._trash, name)
 
     def close(self) -> None:
         """Give everything back; never raises."""

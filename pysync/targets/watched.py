@@ -1,22 +1,24 @@
-"""Watched: a store that notes what is written through it, field by field, for the journal.
+"""Watched: the writes of a store, which are noted field by field, for the journal.
 
-It stands between the room that decides (apply) and the store, so that none of the two has to know of it. It asks no
-server, as what is written was read just before. Only after the alter of a database it may look again, because places
-ignore parts of that. It also says which tables come, go or get other columns (`Redefining`).
+The room that decides (apply) writes by it, and the store does not know of it. It asks no server, as what is written was
+read just before. Only after the alter of a database it may look again, because places ignore parts of that. It says
+which tables come, go or get other columns, too (`Redefining`).
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Callable, Collection, Iterable, Sequence
 from contextlib import AbstractContextManager, nullcontext
 from itertools import islice
-from typing import Any, cast
+from typing import Any
 
+from pysync.metastore.client import Statistics
 from pysync.model.difference import Difference
 from pysync.model.mark import EVENT_KEY, Mark
 from pysync.model.names import TableName, partition_name
 from pysync.targets.diff import fields
-from pysync.targets.store import Store, Written
+from pysync.targets.settings import TargetSettings
+from pysync.targets.store import CopiesTables, Furnishes, RenamesElsewhere, Store, Written
 from pysync.text import count
 
 TRASHED = "moved to the trash as "
@@ -50,43 +52,48 @@ class Changes:
         return found
 
 
-def watched(store: Store, changes: Changes) -> Store:
-    """The store; what is written through it is noted."""
-    return cast(Store, _Watched(store, changes))
-
-
-class _Watched:
-    """Has the writes of a store. A write that raises is not noted; all that is no write is the store's own."""
+class WatchedStore:
+    """The writes of a store, which are noted unless they raise. `reads` is the store itself, for everything else."""
 
     def __init__(self, store: Store, changes: Changes) -> None:
-        self._store, self._changes = store, changes
+        self.reads = store
+        self._changes = changes
 
-    def __getattr__(self, name: str) -> Any:
-        return getattr(self._store, name)
+    @property
+    def settings(self) -> TargetSettings:
+        """Those of the store."""
+        return self.reads.settings
 
     # --- other stores for the same place
 
-    def on_behalf_of(self, visited: Sequence[str]) -> Store:
-        return watched(self._store.on_behalf_of(visited), self._changes)
+    def on_behalf_of(self, visited: Sequence[str]) -> WatchedStore:
+        """For writing a change that has been to these clusters."""
+        return WatchedStore(self.reads.on_behalf_of(visited), self._changes)
 
-    def renaming(self) -> Store:
-        return watched(self._store.renaming(), self._changes)
+    def renaming(self) -> WatchedStore:
+        """For renaming tables (see RenamesElsewhere). Raises Rejected."""
+        return WatchedStore(self.reads.renaming(), self._changes) if isinstance(self.reads, RenamesElsewhere) else self
 
-    def for_copy_of(self, old: Any) -> Store:
-        return watched(self._store.for_copy_of(old), self._changes)
+    def for_copy_of(self, old: Any) -> WatchedStore:
+        """For creating a copy of a table (see CopiesTables). Raises Rejected."""
+        if not isinstance(self.reads, CopiesTables):
+            return self
+        return WatchedStore(self.reads.for_copy_of(old), self._changes)
 
     # --- databases and functions
 
     def create_database(self, wanted: Any) -> None:
-        self._store.create_database(wanted)
+        """See Store."""
+        self.reads.create_database(wanted)
         self._note(f"database {wanted.name}", "created")
 
     def alter_database(self, wanted: Any, there: Any) -> bool:
+        """See Store."""
         found = _fields(wanted, there)
-        if not self._store.alter_database(wanted, there):
+        if not self.reads.alter_database(wanted, there):
             return False
         may_be_ignored = any(not it.field.startswith(_TAKEN_OF_DATABASES) for it in found)
-        if may_be_ignored and (now := self._store.database(there.name)) is not None:
+        if may_be_ignored and (now := self.reads.database(there.name)) is not None:
             found = _fields(now, there)
             if not found and _whose(now) == _whose(there):
                 return False
@@ -94,66 +101,76 @@ class _Watched:
         return True
 
     def drop_database(self, name: str, *, delete_data: bool) -> None:
-        self._store.drop_database(name, delete_data=delete_data)
+        """See Store."""
+        self.reads.drop_database(name, delete_data=delete_data)
         self._note(f"database {name}", "dropped")
 
     def create_function(self, wanted: Any) -> None:
-        self._store.create_function(wanted)
+        """See Store."""
+        self.reads.create_function(wanted)
         self._note(f"function {wanted.functionName}", "created")
 
     def alter_function(self, wanted: Any, there: Any) -> None:
+        """See Store."""
         found = _fields(wanted, there)
-        self._store.alter_function(wanted, there)
+        self.reads.alter_function(wanted, there)
         self._changes.note(*found)
 
     def drop_function(self, database: str, name: str) -> None:
-        self._store.drop_function(database, name)
+        """See Store."""
+        self.reads.drop_function(database, name)
         self._note(f"function {name}", "dropped")
 
     # --- tables
 
     def create_table(self, wanted: Any) -> None:
+        """See Store."""
         with self._redefining(wanted):
-            self._store.create_table(wanted)
+            self.reads.create_table(wanted)
         self._note(f"table {_name(wanted)}", "created")
 
     def alter_table(self, wanted: Any, there: Any, *, cascade: bool = False) -> bool:
+        """See Store."""
         found = _fields(wanted, there)
         with nullcontext() if _shape(wanted) == _shape(there) else self._redefining(wanted):
-            written = self._store.alter_table(wanted, there, cascade=cascade)
+            written = self.reads.alter_table(wanted, there, cascade=cascade)
         self._changes.note(*found if written else ())
         return written
 
     def replace_table(self, wanted: Any, there: Any) -> bool:
+        """See Store."""
         found = _fields(wanted, there)
         with self._redefining(wanted):
-            written = self._store.replace_table(wanted, there)
+            written = self.reads.replace_table(wanted, there)
         if written:
             self._note(f"table {_name(wanted)}", "dropped and created")
             self._changes.note(*found)
         return written
 
     def drop_tables(self, tables: Sequence[Any], *, delete_data: bool) -> None:
+        """See Store."""
         with self._redefining(*tables):
-            self._store.drop_tables(tables, delete_data=delete_data)
+            self.reads.drop_tables(tables, delete_data=delete_data)
         for table in islice(tables, MOST):
             self._note(f"table {_name(table)}", "dropped")
 
     def rename_table(self, wanted: Any, there: Any) -> None:
+        """See Store."""
         found = _fields(wanted, there)
         with self._redefining(wanted, there):
-            self._store.rename_table(wanted, there)
-        if self._store.settings.drops == "trash" and wanted.dbName == self._store.settings.trash_database:
+            self.reads.rename_table(wanted, there)
+        if self.settings.drops == "trash" and wanted.dbName == self.settings.trash_database:
             found = [Difference(f"table {_name(there)}", None, TRASHED + wanted.tableName)]
         self._changes.note(*found)
 
     # --- partitions and constraints
 
     def put_partitions(self, table: Any, absent: Sequence[Any], changed: Sequence[tuple[Any, Any]]) -> Written:
+        """See Store."""
         keys = [key.name for key in table.partitionKeys or ()]
         some = list(islice(changed, _MOST_PARTITIONS))
         found = [(partition_name(keys, wanted.values), _fields(wanted, there)) for wanted, there in some]
-        done = self._store.put_partitions(table, absent, changed)
+        done = self.reads.put_partitions(table, absent, changed)
         refused = {it.values for it in done.refused}
         self._count(sum(tuple(it.values) not in refused for it in absent), "created")
         for name, differences in found if done.any else ():
@@ -161,26 +178,48 @@ class _Watched:
         return done
 
     def add_partitions(self, table: Any, partitions: Sequence[Any]) -> None:
-        self._store.add_partitions(table, partitions)
+        """See Store."""
+        self.reads.add_partitions(table, partitions)
         self._count(len(partitions), "created")
 
     def drop_partitions(self, table: Any, there: Sequence[Any], *, delete_data: bool) -> None:
-        self._store.drop_partitions(table, there, delete_data=delete_data)
+        """See Store."""
+        self.reads.drop_partitions(table, there, delete_data=delete_data)
         self._count(len(there), "dropped")
 
     def spread_columns(self, table: Any, columns: Sequence[Any]) -> bool:
-        written = self._store.spread_columns(table, columns)
+        """See Store."""
+        written = self.reads.spread_columns(table, columns)
         if written:
             self._note("columns of the partitions", "altered")
         return written
 
     def add_constraint(self, columns: Sequence[Any]) -> None:
-        self._store.add_constraint(columns)
+        """See Store."""
+        self.reads.add_constraint(columns)
         self._note("constraint", "created")
 
     def drop_constraint(self, name: TableName, constraint: str) -> None:
-        self._store.drop_constraint(name, constraint)
+        """See Store."""
+        self.reads.drop_constraint(name, constraint)
         self._note(f"constraint {constraint}", "dropped")
+
+    # --- what no definition has: not noted
+
+    def furnish(self, item: Any) -> None:
+        """Add what the settings have for an object (see Furnishes)."""
+        if isinstance(self.reads, Furnishes):
+            self.reads.furnish(item)
+
+    def put_column_statistics(self, name: TableName, statistics: Statistics) -> None:
+        """See Store."""
+        self.reads.put_column_statistics(name, statistics)
+
+    def drop_column_statistics(self, name: TableName, part: str, columns: Iterable[str]) -> None:
+        """See Store."""
+        self.reads.drop_column_statistics(name, part, columns)
+
+    # --- within
 
     def _redefining(self, *tables: Any) -> AbstractContextManager[None]:
         return self._changes.redefining([_name(it) for it in tables])

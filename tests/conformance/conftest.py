@@ -10,10 +10,10 @@ import pytest
 
 from pysync.model.names import TableName
 from pysync.targets.base import Target
-from tests.conformance.harness import HmsHarness, TargetHarness
+from tests.conformance.harness import HmsBothWaysHarness, HmsHarness, TargetHarness
 from tests.conformance.harness_athena import AthenaHarness
 from tests.conformance.harness_directory import DirectoryHarness
-from tests.conformance.harness_faulty import FaultyHarness
+from tests.conformance.harness_faulty import FaultyBothWaysHarness, FaultyHarness
 from tests.conformance.harness_glue import GlueHarness
 from tests.conformance.harness_spark import SparkHarness
 from tests.conformance.objects import Source
@@ -22,11 +22,19 @@ HARNESSES: Mapping[str, Callable[[Path], TargetHarness]] = {
     "athena": AthenaHarness,
     "directory": DirectoryHarness,
     "faulty": FaultyHarness,
+    "faulty-both-ways": FaultyBothWaysHarness,
     "glue": GlueHarness,
+}
+ON_METASTORE: Mapping[str, Callable[[str, Path], TargetHarness]] = {
+    "hms": HmsHarness,
+    "hms-both-ways": HmsBothWaysHarness,
+    "spark": SparkHarness,
 }
 KINDS = [
     "hms",
+    "hms-both-ways",
     "faulty",
+    "faulty-both-ways",
     "glue",
     "directory",
     pytest.param("athena", marks=pytest.mark.athena),
@@ -58,9 +66,8 @@ def harness(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFac
 
 def opened(request: pytest.FixtureRequest, root: Path) -> TargetHarness:
     """The harness of that kind, or of the class that is named so."""
-    if request.param in {"hms", "spark"}:
-        kind = SparkHarness if request.param == "spark" else HmsHarness
-        return kind(request.getfixturevalue("shared_metastore").uri, root)
+    if request.param in ON_METASTORE:
+        return ON_METASTORE[request.param](request.getfixturevalue("shared_metastore").uri, root)
     if request.param in HARNESSES:
         return HARNESSES[request.param](root)
     module, _, name = request.param.partition(":")

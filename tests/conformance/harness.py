@@ -6,6 +6,7 @@ import secrets
 from pathlib import Path
 from typing import Any, Protocol
 
+import pytest
 from hmsclient.genthrift.hive_metastore import ttypes as hive
 
 from pysync.metastore.client import Metastore
@@ -15,6 +16,7 @@ from pysync.targets.hms import HmsSettings, hms_target
 from pysync.targets.hms.store import HmsStore
 from pysync.targets.store import Capability, Store
 from pysync.targets.target import StoreTarget
+from tests.conformance.objects import Source
 
 _WRITES = ("add_", "alter_", "append_", "create_", "drop_", "exchange_", "rename_", "truncate_", "setMetaConf", "fire_")
 _FEATURES = {
@@ -31,6 +33,16 @@ def features_of(store: type[Store], *more: str) -> frozenset[str]:
     return frozenset({name for name, it in _FEATURES.items() if it not in store.lacks} | {*more})
 
 
+BOTH_WAYS = "both ways"
+"""A feature: homes decide, and not marks."""
+
+
+def needs_marks(harness: TargetHarness, reason: str) -> None:
+    """Skip a test of what only the judge of one way has."""
+    if BOTH_WAYS in harness.features:
+        pytest.skip(f"both ways {reason}")
+
+
 class TargetHarness(Protocol):
     """A server of one kind, shared by the tests: each works in databases of its own."""
 
@@ -39,9 +51,10 @@ class TargetHarness(Protocol):
     @property
     def features(self) -> frozenset[str]:
         """What the kind has of: functions, constraints, statistics (as they are given), column statistics, columns (of
-        partitions, other than their table's); managed (tables whose files are its own), contexts (of calls), trash.
+        partitions, other than their table's); managed (tables whose files are its own), contexts (of calls), trash;
+        BOTH_WAYS.
 
-        The last three no store tells."""
+        The last four no store tells."""
 
     writes: list[tuple[str, tuple[Any, ...]]]
     """The writing calls that its targets have made, to be cleared at will: name and arguments."""
@@ -91,9 +104,15 @@ class HmsHarness:
 
     def open(self, **settings: Any) -> StoreTarget:
         target = hms_target(HmsSettings(name="dr", kind="hms", metastore=self._uri, **settings))
-        record(target.store.hms, self.writes, self.calls)
+        self.record(target)
         self._open.append(target)
         return target
+
+    def record(self, target: Any) -> None:
+        """Write down its calls, also those by the user who writes what a source tells."""
+        writing = target.store.on_behalf_of(Source().visited)
+        for hms in {id(it.hms): it.hms for it in (target.store, writing)}.values():
+            record(hms, self.writes, self.calls)
 
     def new_database(self) -> str:
         return f"db_{secrets.token_hex(5)}"
@@ -134,6 +153,26 @@ class HmsHarness:
         for target in self._open:
             target.close()
         self._hms.close()
+
+
+class BothWays:
+    """Makes the targets of a harness go both ways: to the cluster `west`, whose home for the suite's source is there.
+
+    Of two objects that were born under one name the smaller cluster's stays. So `onprem`, the source, is as strong as
+    a source is one way.
+    """
+
+    @property
+    def features(self) -> frozenset[str]:
+        found: frozenset[str] = super().features  # type: ignore[misc]
+        return found - {"trash"} | {BOTH_WAYS}
+
+    def open(self, **settings: Any) -> Any:
+        return super().open(both_ways=True, cluster="west", **settings)  # type: ignore[misc]
+
+
+class HmsBothWaysHarness(BothWays, HmsHarness):
+    """As its name says."""
 
 
 class _Recorder:

@@ -7,7 +7,7 @@ from typing import Any
 
 from pysync.lab.faulty import KIND, FaultySettings
 from pysync.lab.memory import MemoryMetastore
-from tests.conformance.harness import HmsHarness, record
+from tests.conformance.harness import BothWays, HmsHarness
 
 
 class FaultyHarness(HmsHarness):
@@ -22,8 +22,12 @@ class FaultyHarness(HmsHarness):
 
     def open(self, **settings: Any) -> Any:
         target = self._target(**settings)
-        record(target.store.hms, self.writes, self.calls)
+        self.record(target)
         return target
 
     def _target(self, **settings: Any) -> Any:
         return KIND.open(FaultySettings(name="dr", kind="faulty", **settings))
+
+
+class FaultyBothWaysHarness(BothWays, FaultyHarness):
+    """As its name says."""

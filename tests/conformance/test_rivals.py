@@ -11,10 +11,17 @@ from pysync.model.mark import Mark
 from pysync.model.names import TableName
 from pysync.model.operation import Operation
 from pysync.targets.base import Outcome, Rejected, Target
-from tests.conformance.harness import TargetHarness
+from tests.conformance.harness import TargetHarness, needs_marks
 from tests.conformance.objects import Source, partition, table
 
 Op = TypeVar("Op", bound=Operation)
+
+
+@pytest.fixture(autouse=True)
+def _names_are_in_marks(harness: TargetHarness) -> None:
+    needs_marks(harness, "a mark has no name")
+
+
 FIRST, SECOND = "db.t", "twin.t"
 
 

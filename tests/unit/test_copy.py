@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from contextlib import nullcontext
+from dataclasses import replace
 from types import SimpleNamespace
 
 import pytest
@@ -18,6 +19,7 @@ from pysync.copy.requests import Difference as Survey
 from pysync.copy.requests import Failed, File, Pair, Refused, decode, differences, encode, gone
 from pysync.copy.run import Round
 from pysync.errors import UsageError
+from pysync.lab.faulty import FaultySettings
 from pysync.model.change import Change
 from pysync.model.difference import Difference
 from pysync.model.event import Event, Kind
@@ -173,6 +175,25 @@ def asked(operation, *, there=None, **values):
     configured = TargetSettings.model_validate({"name": "x", "kind": "hms", **values})
     assert FilesFirst(target, copier, configured).apply(operation) is Outcome.APPLIED
     return copier.asked
+
+
+@pytest.mark.parametrize(
+    ("home", "there", "copies"),
+    [
+        ("west", None, True),
+        ("west", Mark("west", 1, 3, 1).parameters(), True),
+        ("west", {}, False),  # born at the target, whose name is the smaller one: it stays
+        ("an-earlier-name", {}, True),  # the one at the target gives way
+        ("east", {}, False),  # a change of a replica: files come from the home only
+    ],
+)
+def test_both_ways_files_come_only_with_what_the_judge_lets_the_home_write(home, there, copies):
+    target = Owner(there)
+    copier = Copier(target)
+    how = FaultySettings(name="east", kind="faulty", both_ways=True, on_conflict="adopt")
+    operation = replace(put(), mark=Mark(home, 1, 7, 1), visited=("west",))
+    FilesFirst(target, copier, how).apply(operation)
+    assert bool(copier.asked) is copies
 
 
 class Housed(Owner):

@@ -130,6 +130,17 @@ def test_strict_parks_such_a_view(bench: Bench, source: Source, base: TableName)
     assert bench.target(views="strict").apply(source.put_table(on(base))) == Outcome.APPLIED
 
 
+def test_a_table_stays_that_was_renamed_and_became_a_view_which_is_refused(
+    bench: Bench, source: Source, base: TableName
+) -> None:
+    renamed = TableName(base.database, "x")
+    target = bench.target(views="strict")
+    target.apply(source.put_table(table(renamed, "s3://b/x")))
+    with pytest.raises(Rejected, match="the function my_function"):
+        target.apply(source.rename_table(renamed, on(base, "my_function(a) as a, b")))
+    assert target.tables(base.database) == ["t", "x"]
+
+
 def test_off_keeps_all_as_they_are(bench: Bench, source: Source, base: TableName) -> None:
     definition = on(base)
     changes = told(bench, source, definition, views="off")

@@ -10,7 +10,8 @@ from pysync.model.home import Condition, Stance
 from pysync.model.mark import Mark
 from pysync.model.names import TableName
 from pysync.model.operation import DropTable, PutPartitions, PutTable
-from pysync.targets.apply.judging import BothWays, Verdict
+from pysync.targets.apply.judge import Verdict
+from pysync.targets.apply.judging import BothWays
 from tests.support import partition, table
 from tests.support.events import database
 

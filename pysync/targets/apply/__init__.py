@@ -1,7 +1,7 @@
 """Apply: decides what may be done to an object at a target, and does it, for every kind of store. Nobody else decides.
 
-Each operation has a function: it reads, decides where the object stands, compares, writes, and returns the outcome. The
-functions raise only the errors of pysync.targets.base and those of the store.
+Each operation has a function: it reads, asks the target's judge (pysync.targets.apply.judge), compares, writes, and
+returns the outcome. The functions raise only the errors of pysync.targets.base and those of the store.
 """
 
 from __future__ import annotations
@@ -22,21 +22,27 @@ from pysync.model.operation import (
     PutPartitions,
     PutStatistics,
     PutTable,
+    PutWithFiles,
     RenameTable,
+    SayAgain,
 )
-from pysync.targets.apply import both_ways, databases
-from pysync.targets.apply.both_ways import databases as both_ways_databases
+from pysync.targets.apply import databases
 from pysync.targets.apply.constraints import drop_constraint, put_constraint
 from pysync.targets.apply.databases import drop_database, put_database
 from pysync.targets.apply.functions import drop_function, put_function
+from pysync.targets.apply.judge import Judge
+from pysync.targets.apply.judge_both_ways import BothWaysJudge
+from pysync.targets.apply.judge_one_way import OneWayJudge
 from pysync.targets.apply.partitions import drop_partitions, put_partitions
 from pysync.targets.apply.renames import rename_table
 from pysync.targets.apply.statistics import put_statistics
 from pysync.targets.apply.tables import drop_table, put_table
 from pysync.targets.base import Outcome, Rejected
-from pysync.targets.store import Capability, Store
+from pysync.targets.settings import TargetSettings
+from pysync.targets.store import Capability
+from pysync.targets.watched import WatchedStore
 
-_APPLY: Mapping[type[Operation], Callable[[Store, Any], Outcome]] = {
+_APPLY: Mapping[type[Operation], Callable[[WatchedStore, Any, Judge], Outcome]] = {
     PutDatabase: put_database,
     DropDatabase: drop_database,
     PutFunction: put_function,
@@ -49,6 +55,7 @@ _APPLY: Mapping[type[Operation], Callable[[Store, Any], Outcome]] = {
     PutConstraint: put_constraint,
     DropConstraint: drop_constraint,
     PutStatistics: put_statistics,
+    SayAgain: lambda _, operation, judge: judge.say_again(operation),
 }
 
 _NEEDS: Mapping[type[Operation], Capability] = {
@@ -60,32 +67,42 @@ _NEEDS: Mapping[type[Operation], Capability] = {
 }
 
 
-def tables_with(store: Store, drop: DropDatabase) -> list[Any]:
+def judge_of(store: WatchedStore) -> Judge:
+    """Who decides for this target."""
+    return BothWaysJudge(store) if store.settings.both_ways else OneWayJudge(store)
+
+
+def tables_with(store: WatchedStore, drop: DropDatabase) -> list[Any]:
     """The tables that the drop of a database would take along."""
     here = store.on_behalf_of(drop.visited)
-    if store.settings.both_ways:
-        return both_ways_databases.tables_with(here, drop)
-    return databases.tables_with(here, drop)
+    return databases.tables_with(here, drop, judge_of(here))
 
 
-def apply(store: Store, operation: Operation) -> Outcome:
+def takes_files(settings: TargetSettings, operation: PutWithFiles, there: Any | None) -> bool:
+    """Whether the files of a put or a rename may be copied over those of the table `there` (None if it is absent)."""
+    judge = BothWaysJudge if settings.both_ways else OneWayJudge
+    return judge.takes_files(settings, operation, there)
+
+
+def apply(store: WatchedStore, operation: Operation) -> Outcome:
     """Bring the store to the state that the operation describes (see Target.apply); UNSUPPORTED if it cannot hold that.
 
     A refusal may come from a race with another client: then the operation is decided again.
     """
     lacking = _NEEDS.get(type(operation))
-    if lacking is not None and lacking in store.lacks:
-        store.omits(lacking)
+    if lacking is not None and lacking in store.reads.lacks:
+        store.reads.omits(lacking)
         return Outcome.UNSUPPORTED
-    do = (both_ways.APPLY if store.settings.both_ways else _APPLY).get(type(operation))
+    do = _APPLY.get(type(operation))
     if do is None:
         raise Rejected(f"a target of kind {store.settings.kind} does not support {type(operation).__name__}")
     here = store.on_behalf_of(operation.visited)
+    judge = judge_of(here)
     # The last try is outside the loop: its error counts, race or not.
-    for _ in range(store.decisions - 1):
+    for _ in range(store.reads.decisions - 1):
         try:
-            return do(here, operation)
+            return do(here, operation, judge)
         except Exception as error:
-            if not store.is_race(error):
+            if not store.reads.is_race(error):
                 raise
-    return do(here, operation)
+    return do(here, operation, judge)

@@ -1,4 +1,4 @@
-"""Judging: what may be done to an object at a target with `both_ways`. The one place that decides it. Pure.
+"""Judging: what may be done to an object at a target with `both_ways`. Pure; `BothWaysJudge` carries it out.
 
 It depends on the object's home, and on what the operation's condition asks of the state that is there
 (docs/both-ways.md). For other targets the mark alone decides: pysync.targets.apply.ownership.
@@ -8,30 +8,17 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from enum import Enum, auto
 from typing import Any, Literal
 
 from pysync.model.births import births_of, first_home
 from pysync.model.home import Condition, Stance, home_of, stance
 from pysync.model.mark import Mark
-from pysync.model.operation import DropDatabase, Operation
+from pysync.model.operation import DropDatabase, DropTable, Operation
+from pysync.targets.apply.judge import DEFAULT, Verdict
 from pysync.targets.apply.ownership import Ownership, ownership_for_drop, ownership_of, ownership_of_part
+from pysync.targets.hive import is_another
 
 OnConflict = Literal["adopt", "skip", "park"]
-DEFAULT = "default"
-"""The database that every metastore has from the start."""
-
-
-class Verdict(Enum):
-    """What to do with an operation."""
-
-    DO = auto()
-    UNCHANGED = auto()  # there is nothing to do
-    STALE = auto()  # something newer is there, or on its way here
-    FOREIGN = auto()  # the object that is there is another's, and stays
-    CONFLICT = auto()  # the state that is there stays; the cluster that wanted another gets it again
-    PARK = auto()  # a person has to decide
-
 
 _CONFLICTS = {"adopt": Verdict.DO, "skip": Verdict.FOREIGN, "park": Verdict.PARK}
 _OF_HOME = {
@@ -91,6 +78,22 @@ class BothWays:
         if asked.stance is Stance.REQUEST:
             return self._by_request(asked, None, there)
         return _OF_HOME[ownership_for_drop(True, there.parameters, operation.mark)]
+
+    def drop_table(self, operation: DropTable, there: Any | None) -> Verdict:
+        """The same for a table, whose create may have been folded with the drop.
+
+        Alone the create would have become the table that is there now, or a conflict with it, which all clusters have
+        to hear of.
+        """
+        found, befores = self.drop(operation, there), self.asked(operation).before
+        # Only if the window contains the create, too; otherwise that was judged before.
+        if found is not Verdict.FOREIGN or None not in befores or befores[-1] is None:
+            return found
+        born = befores[-1]
+        verdict = self.put(operation, born, there)
+        if verdict is Verdict.DO and is_another(born, there):
+            return Verdict.PARK
+        return verdict if verdict is not Verdict.UNCHANGED else Verdict.FOREIGN
 
     def known(self, operation: DropDatabase) -> frozenset[str]:
         """The births of a database that were known to the cluster that dropped it."""

@@ -9,11 +9,8 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from enum import Enum, auto
-from typing import Any
 
 from pysync.model.mark import Mark
-from pysync.model.operation import PutPartitions, TableOperation
-from pysync.targets.settings import TargetSettings
 
 
 class Ownership(Enum):
@@ -68,14 +65,3 @@ def ownership_of_part(parameters: Mapping[str, str] | None, mark: Mark) -> Owner
         return Ownership.RIVAL
     newer = (mark.created and there.created > mark.created) or mark.is_before_birth_of(there)
     return Ownership.NEWER if newer else Ownership.OWN
-
-
-def may_write(settings: TargetSettings, operation: TableOperation, there: Any | None) -> bool:
-    """Whether the table `there` takes a put or a rename: it must not be newer, and a foreign one must be adoptable."""
-    if there is not None and isinstance(operation, PutPartitions):
-        found = ownership_of_part(there.parameters, operation.mark)
-    else:
-        found = ownership_of(there is not None, there and there.parameters, operation.mark)
-    if found is Ownership.FOREIGN:
-        return settings.on_conflict == "adopt"
-    return found in {Ownership.ABSENT, Ownership.OWN}

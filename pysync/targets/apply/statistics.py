@@ -9,10 +9,11 @@ from typing import Any
 from pysync.metastore.client import Statistics
 from pysync.model.names import partition_name
 from pysync.model.operation import PutStatistics
+from pysync.targets.apply.judge import Judge
 from pysync.targets.apply.ownership import Ownership, ownership_of_part
 from pysync.targets.base import Outcome
 from pysync.targets.hive import name_of
-from pysync.targets.store import Store
+from pysync.targets.watched import WatchedStore
 
 _SKETCHES = frozenset({"bitVectors", "histogram"})
 """A metastore hands these out only if it is set to (metastore.stats.fetch.bitvector), so they are not compared."""
@@ -24,17 +25,18 @@ _NOT_OURS = {
 }
 
 
-def put_statistics(store: Store, operation: PutStatistics) -> Outcome:
+def put_statistics(store: WatchedStore, operation: PutStatistics, judge: Judge) -> Outcome:  # noqa: ARG001
     """Bring the column statistics to the source's.
 
-    Writes none for a table that is missing or foreign, and none for a column of another name or type.
+    Writes none for a table that is missing or foreign, and none for a column of another name or type. Whoever the judge
+    is, they go only from the source that wrote the table.
     """
     name = operation.table
-    table = store.table(name)
+    table = store.reads.table(name)
     found = ownership_of_part(table.parameters, operation.mark) if table is not None else Ownership.OWN
     if table is None or found is not Ownership.OWN:
         return _NOT_OURS.get(found, Outcome.UNCHANGED)
-    there = store.column_statistics(table, list(operation.statistics))
+    there = store.reads.column_statistics(table, list(operation.statistics))
     known = partial(_is_known, _knows_timestamps(store, operation))
     wanted = {part: _fitting(_kept(store, filter(known, its)), table) for part, its in operation.statistics.items()}
     different = {part: its for part, its in wanted.items() if not _same(its, there[part])}
@@ -48,21 +50,21 @@ def put_statistics(store: Store, operation: PutStatistics) -> Outcome:
     return Outcome.APPLIED if changed else Outcome.UNCHANGED
 
 
-def copy_statistics(store: Store, old: Any, new: Any) -> None:
+def copy_statistics(store: WatchedStore, old: Any, new: Any) -> None:
     """Give the table `new` the column statistics of `old` and of its partitions, which it has, too."""
-    names = store.partition_names(old) if old.partitionKeys else ()
-    batches = (names[at : at + store.batch] for at in range(0, len(names), store.batch))
+    names = store.reads.partition_names(old) if old.partitionKeys else ()
+    batches = (names[at : at + store.reads.batch] for at in range(0, len(names), store.reads.batch))
     for parts in ([""], *batches):
-        found = {part: its for part, its in store.column_statistics(old, parts).items() if its}
+        found = {part: its for part, its in store.reads.column_statistics(old, parts).items() if its}
         if found:
             store.put_column_statistics(name_of(new), found)
 
 
-def _knows_timestamps(store: Store, operation: PutStatistics) -> bool:
+def _knows_timestamps(store: WatchedStore, operation: PutStatistics) -> bool:
     # Only asked if needed: the answer costs a call.
     if not any(it.statsData.timestampStats for its in operation.statistics.values() for it in its):
         return True
-    return store.knows_timestamps(operation.table.database)
+    return store.reads.knows_timestamps(operation.table.database)
 
 
 def _is_known(knows_timestamps: bool, item: Any) -> bool:
@@ -70,9 +72,9 @@ def _is_known(knows_timestamps: bool, item: Any) -> bool:
     return bool(_plain(item.statsData)) and (knows_timestamps or item.statsData.timestampStats is None)
 
 
-def _kept(store: Store, statistics: Iterable[Any]) -> list[Any]:
+def _kept(store: WatchedStore, statistics: Iterable[Any]) -> list[Any]:
     """The statistics as the store will return them, without those that it cannot hold."""
-    return [kept for it in statistics if (kept := store.kept_statistics(it)) is not None]
+    return [kept for it in statistics if (kept := store.reads.kept_statistics(it)) is not None]
 
 
 def _fitting(statistics: Iterable[Any], table: Any) -> Sequence[Any]:
@@ -97,12 +99,12 @@ def _plain(value: Any) -> Any:
     return value
 
 
-def _present(store: Store, table: Any, changed: Statistics) -> Statistics:
+def _present(store: WatchedStore, table: Any, changed: Statistics) -> Statistics:
     """The statistics without those of missing partitions."""
     partitions = [part for part in changed if part]
     if not partitions:
         return changed
     keys = [key.name for key in table.partitionKeys or ()]
-    found = store.partitions_by_name(name_of(table), partitions)
+    found = store.reads.partitions_by_name(name_of(table), partitions)
     there = {"", *(partition_name(keys, it.values) for it in found)}
     return {part: its for part, its in changed.items() if part in there}

@@ -5,45 +5,42 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from pysync.model.mark import EVENT_KEY, Mark
-from pysync.model.names import TableName
 from pysync.model.operation import DropTable, PutTable, TableOperation
-from pysync.targets.apply.iceberg import stays
-from pysync.targets.apply.ownership import Ownership, ownership_for_drop, ownership_of, ownership_of_part
-from pysync.targets.apply.transactional import refuse_transactional
+from pysync.targets.apply.guards import refuse_transactional, stays
+from pysync.targets.apply.judge import Judge, Verdict
 from pysync.targets.apply.trash import discard
-from pysync.targets.apply.writing import conflict, drop_batches, into, stamped, taken, tell_lost, up_to_date
-from pysync.targets.base import Incomplete, Outcome, Rejected, WrittenByAnother
+from pysync.targets.apply.writing import drop_batches, into, tell_lost
+from pysync.targets.base import Incomplete, Outcome
 from pysync.targets.hive import is_another, name_of
-from pysync.targets.store import Capability, Store
+from pysync.targets.store import Capability
+from pysync.targets.watched import WatchedStore
 
 
-def put_table(store: Store, operation: PutTable) -> Outcome:
+def put_table(store: WatchedStore, operation: PutTable, judge: Judge) -> Outcome:
     """Create the table or alter it. If the operation cascades, see that the partitions have the table's columns.
 
     An unchanged table is not written, not even to update its mark. HMS gives columns to partitions only when it changes
     those of the table. After a crash the table may have them already, and the partitions not.
     """
-    there = store.table(operation.table)
-    outcome = bring_to(store, operation, operation.definition, there, cascade=operation.cascade)
+    there = store.reads.table(operation.table)
+    outcome = bring_to(store, operation, operation.definition, there, judge, cascade=operation.cascade)
     if outcome in {Outcome.APPLIED, Outcome.UNCHANGED}:
         store.furnish(operation.definition)
-    spreads = operation.cascade and Capability.OWN_PARTITION_COLUMNS not in store.lacks
+    spreads = operation.cascade and Capability.OWN_PARTITION_COLUMNS not in store.reads.lacks
     # Read again: `there` is from before the write.
-    table = store.table(operation.table) if spreads else None
-    if table is None or not table.partitionKeys:
+    table = store.reads.table(operation.table) if spreads else None
+    if table is None or not table.partitionKeys or not judge.cascades_to_partitions(operation, table, outcome):
         return outcome
-    if ownership_of_part(table.parameters, operation.mark) is not Ownership.OWN:
-        return outcome
-    changed = store.spread_columns(table, store.as_kept(operation.definition).sd.cols)
+    changed = store.spread_columns(table, store.reads.as_kept(operation.definition).sd.cols)
     return Outcome.APPLIED if changed else outcome
 
 
 def bring_to(
-    store: Store,
+    store: WatchedStore,
     operation: TableOperation,
     definition: Any,
     there: Any,
+    judge: Judge,
     *,
     cascade: bool = False,
     filling: Mapping[str, str] | None = None,
@@ -54,90 +51,70 @@ def bring_to(
     missing, or had to be replaced by an empty one, and the operation does not describe all of it; WrittenByAnother if
     an event tells the definition, and the table may be newer.
     """
-    name = name_of(definition)
-    found = ownership_of(there is not None, there and there.parameters, operation.mark)
-    if found is Ownership.NEWER:
-        return Outcome.STALE
-    if found is Ownership.RIVAL:
-        raise taken(store.settings, f"table {name}", there, operation.mark)
-    settled = conflict(store, f"table {name}", there) if found is Ownership.FOREIGN else None
-    if settled is not None:
-        return settled
-    written = Mark.read(there.parameters) if there is not None else None
-    wanted = stamped(definition, operation.mark.following(written))
+    verdict = judge.put(operation, definition, there)
+    if verdict is not Verdict.DO:
+        return judge.outcome_without_write(operation, verdict, there)
+    wanted = judge.marked(operation, definition, there)
     wanted.parameters |= filling or {}
-    kept = store.as_kept(wanted)
+    kept = store.reads.as_kept(wanted)
     # Before the refusals below: a table that needs no write must not park an event.
-    if there is not None and up_to_date(kept, there, operation.mark):
+    if there is not None and judge.is_up_to_date(operation, kept, there):
         return Outcome.UNCHANGED
     refuse_transactional(store.settings, wanted)
-    if found is Ownership.OWN and written is not None and _may_be_newer(operation, written):
-        raise WrittenByAnother(store.settings.name, name, there.parameters[EVENT_KEY])
-    if found is Ownership.OWN and stays(store.settings, operation, kept.parameters, there.parameters):
-        return Outcome.FOREIGN
-    if there is not None and not is_another(kept, there) and not _is_predecessor(written, operation):
-        if not store.alter_table(kept, there, cascade=cascade):
-            return Outcome.UNCHANGED
-    else:
-        _make(store, operation, kept, there, whole=filling is not None)
-    tell_lost(store, operation, store.lost(kept))
-    return Outcome.APPLIED
+    if there is not None:
+        judge.assert_order(operation, there)
+        if has_commit_of_others(store, operation, kept.parameters, there, judge):
+            return Outcome.FOREIGN
+    outcome = _write(store, operation, kept, there, judge, cascade=cascade, whole=filling is not None)
+    if outcome is Outcome.APPLIED:
+        tell_lost(store, operation, store.reads.lost(kept))
+    return outcome
 
 
-def drop_table(store: Store, operation: DropTable) -> Outcome:
-    """Drop or trash the table if it is from this source and not newer than the one that was dropped there."""
-    there = store.table(operation.table)
-    if there is None:
-        return Outcome.UNCHANGED
-    found = ownership_for_drop(True, there.parameters, operation.mark)
-    if found is not Ownership.OWN:
-        return Outcome.STALE if found is Ownership.NEWER else Outcome.FOREIGN
+def has_commit_of_others(
+    store: WatchedStore, operation: TableOperation, wanted: Mapping[str, str] | None, there: Any, judge: Judge
+) -> bool:
+    """Whether the Iceberg table has a commit of somebody else, and stays (see `guards.stays`)."""
+    return judge.overwrites(operation, there) and stays(store.settings, operation, wanted, there.parameters)
+
+
+def drop_table(store: WatchedStore, operation: DropTable, judge: Judge) -> Outcome:
+    """Drop or trash the table if the judge lets it go."""
+    there = store.reads.table(operation.table)
+    verdict = judge.drop(operation, there)
+    if verdict is not Verdict.DO:
+        return judge.outcome_without_write(operation, verdict, there)
     for batch, delete_data in drop_batches(store, [there], operation.delete_data):
         discard(store, batch, operation.mark, delete_data=delete_data)
     return Outcome.APPLIED
 
 
-def existing(store: Store, name: TableName, part: str) -> Any:
-    """The table of a partition or constraint. Raises Incomplete if it is not there."""
-    table = store.table(name)
-    if table is None:
-        raise Incomplete.of(store.settings.name, name, part)
-    return table
-
-
-def _may_be_newer(operation: TableOperation, there: Mark) -> bool:
-    """Whether the table there may have been written from a later change than the event of this operation."""
-    is_of_event = isinstance(operation, PutTable) and not operation.is_current
-    return is_of_event and not operation.mark.is_ordered_with(there)
-
-
-def _is_predecessor(there: Mark | None, operation: TableOperation) -> bool:
-    """Whether the table there had the name before the one that the operation creates: the event of its drop was lost.
-
-    Such a table is replaced, not altered: its partitions and constraints are not those of the new one. Both ways, the
-    condition of the operation decides instead.
-    """
-    mark = operation.mark
-    is_birth = isinstance(operation, PutTable) and operation.creates and mark.born > 0 and operation.condition is None
-    if not is_birth or there is None or there.source != mark.source:
-        return False
-    return 0 < there.created != mark.created > 0
-
-
-def _make(store: Store, operation: TableOperation, kept: Any, there: Any | None, *, whole: bool) -> None:
-    """Create the table, or replace a table that no alter turns into it."""
-    name = name_of(kept)
+def _write(
+    store: WatchedStore,
+    operation: TableOperation,
+    kept: Any,
+    there: Any | None,
+    judge: Judge,
+    *,
+    cascade: bool,
+    whole: bool,
+) -> Outcome:
+    """Alter or create the table, or replace a table that no alter turns into it."""
     whole = whole or (isinstance(operation, PutTable) and operation.creates)
+    if there is not None and not is_another(kept, there) and not judge.is_predecessor(operation, there):
+        if not store.alter_table(kept, there, cascade=cascade):
+            return Outcome.UNCHANGED
+        judge.altered(operation, kept, there)
+        return Outcome.APPLIED
+    name = name_of(kept)
     if there is not None:
-        if ownership_of(True, there.parameters, operation.mark) is Ownership.FOREIGN:
-            raise Rejected(
-                f"the target has a table {name} that is not from this source, with other partition keys or of another "
-                "type",
-                f"drop it at the target {store.settings.name!r}",
-            )
+        outcome = judge.outcome_without_replacement(operation, there)
+        if outcome is not None:
+            return outcome
         store.replace_table(kept, there)
     elif whole:
         into(store, operation, name.database, lambda: store.create_table(kept))
     # Also after a replacement, which has no partitions: only the source knows all of them.
     if not whole:
         raise Incomplete.of(store.settings.name, name)
+    return Outcome.APPLIED

@@ -24,7 +24,7 @@ from pysync.model.names import TableName
 from pysync.model.structs import copied
 from pysync.targets.base import MissingDatabase
 from pysync.targets.hive import is_view, name_of
-from pysync.targets.store import Store
+from pysync.targets.watched import WatchedStore
 
 _TABLE = "pysync.trash.table"
 _AT = "pysync.trash.at"
@@ -47,7 +47,7 @@ class Trashed:
     at: float
 
 
-def discard(store: Store, tables: Sequence[Any], mark: Mark, *, delete_data: bool) -> None:
+def discard(store: WatchedStore, tables: Sequence[Any], mark: Mark, *, delete_data: bool) -> None:
     """Drop these tables, or move them into the trash if the settings say so. A repeat finds nothing left to do."""
     if store.settings.drops != "trash":
         store.drop_tables(tables, delete_data=delete_data)
@@ -56,26 +56,26 @@ def discard(store: Store, tables: Sequence[Any], mark: Mark, *, delete_data: boo
         _move(store, there, mark.source)
 
 
-def trashed(store: Store) -> Iterator[Trashed]:
+def trashed(store: WatchedStore) -> Iterator[Trashed]:
     """What is in the trash, whoever's it was. Tables in its database that pysync did not put there are left out."""
-    for table in store.tables(store.settings.trash_database):
+    for table in store.reads.tables(store.settings.trash_database):
         found = _read(table)
         if found is not None:
             yield found
 
 
-def restore(store: Store, name: str, new: TableName | None) -> TableName:
+def restore(store: WatchedStore, name: str, new: TableName | None) -> TableName:
     """Rename a table out of the trash, to `new` or to what it was called; returns that name.
 
     It has no mark then. A table that was managed is made so again where the metastore accepts that. Raises PysyncError
     if it is not in the trash, or the name is taken.
     """
-    there = store.table(TableName.of(store.settings.trash_database, name))
+    there = store.reads.table(TableName.of(store.settings.trash_database, name))
     found = None if there is None else _read(there)
     if there is None or found is None:
         raise PysyncError(f"the trash has no table {name}", f"see: pysync trash list {store.settings.name}")
     to = new or found.table
-    if store.table(to) is not None:
+    if store.reads.table(to) is not None:
         raise PysyncError(f"the target has a table {to} already", "restore it under another name: --as DB.TABLE")
     wanted = copied(there)
     wanted.dbName, wanted.tableName = to.database, to.table
@@ -86,16 +86,16 @@ def restore(store: Store, name: str, new: TableName | None) -> TableName:
     return to
 
 
-def expunge(store: Store, name: str) -> bool:
+def expunge(store: WatchedStore, name: str) -> bool:
     """Drop a table from the trash for good, not its files; False if it is gone."""
-    there = store.table(TableName.of(store.settings.trash_database, name))
+    there = store.reads.table(TableName.of(store.settings.trash_database, name))
     if there is None or _read(there) is None:
         return False
     store.drop_tables([there], delete_data=False)
     return True
 
 
-def _move(store: Store, there: Any, source: str) -> None:
+def _move(store: WatchedStore, there: Any, source: str) -> None:
     at, name = time.time(), name_of(there)
     wanted = copied(there)
     wanted.dbName, wanted.tableName = store.settings.trash_database, _name(name, at)
@@ -109,10 +109,10 @@ def _move(store: Store, there: Any, source: str) -> None:
     except MissingDatabase:
         _make_database(store)
         # Read again: the first try may have made it external.
-        store.rename_table(wanted, store.table(name) or there)
+        store.rename_table(wanted, store.reads.table(name) or there)
 
 
-def _make_database(store: Store) -> None:
+def _make_database(store: WatchedStore) -> None:
     """Create the database of the trash; another lane may be faster."""
     text = "Dropped tables that pysync keeps for a while: pysync trash list"
     with suppress(hive.AlreadyExistsException):
@@ -135,9 +135,9 @@ def _read(table: Any) -> Trashed | None:
         return None
 
 
-def _make_managed(store: Store, name: TableName) -> None:
+def _make_managed(store: WatchedStore, name: TableName) -> None:
     """Hive 4 refuses that outside of its warehouse; then the table stays external."""
-    there = store.table(name)
+    there = store.reads.table(name)
     if there is None or is_view(there):
         return
     wanted = copied(there)

@@ -16,10 +16,10 @@ from pysync.model.names import TableName
 from pysync.model.operation import Operation
 from pysync.model.places import directories_of, shared_at
 from pysync.model.structs import copied
-from pysync.targets.base import MissingDatabase, Outcome, Rejected
+from pysync.targets.base import MissingDatabase, Rejected
 from pysync.targets.diff import same
 from pysync.targets.settings import TargetSettings
-from pysync.targets.store import Store
+from pysync.targets.watched import WatchedStore
 
 _MOST_TOLD = 10  # changes that one line of the log lists
 
@@ -34,31 +34,13 @@ def stamped(definition: Any, mark: Mark) -> Any:
 
 
 def up_to_date(kept: Any, there: Any, mark: Mark) -> bool:
-    """Whether a database or table needs no write: it is the same, from the same source and the same creation.
-
-    The position in the mark does not count: a definition that is unchanged since an older event is still right. The
-    creation does: otherwise a late drop of the object's predecessor would take the object for it.
-    """
+    """Whether a database or table needs no write: it is the same, from the same source, object and creation."""
     its = Mark.read(there.parameters)
     ours = its is not None and its.source == mark.source and mark.created in {0, its.created}
     return ours and its is not None and mark.object in {"", its.object} and same(kept, there)
 
 
-def conflict(store: Store, what: str, there: Any) -> Outcome | None:
-    """The outcome for the foreign object `there`; None if it is to be adopted. Raises Rejected to park it."""
-    if store.settings.on_conflict == "skip":
-        return Outcome.FOREIGN
-    if store.is_link(there):
-        raise linked(store, what)
-    if store.settings.on_conflict == "adopt":
-        return None
-    raise Rejected(
-        f"{what} already exists at the target {store.settings.name!r} and is not from this source",
-        'drop it at the target, or set on_conflict = "adopt" or "skip"',
-    )
-
-
-def linked(store: Store, what: str) -> Rejected:
+def linked(store: WatchedStore, what: str) -> Rejected:
     """The refusal to write to a database or table, or into it, that only leads to one of another catalog."""
     return Rejected(
         f"{what} at the target {store.settings.name!r} is a resource link: what is written to it would be written to "
@@ -84,7 +66,7 @@ def taken(settings: TargetSettings, name: object, there: Any, mark: Mark) -> Rej
 
 
 def drop_batches(
-    store: Store, items: Sequence[Any], requested: bool, shared: Sequence[str] = ()
+    store: WatchedStore, items: Sequence[Any], requested: bool, shared: Sequence[str] = ()
 ) -> Iterator[tuple[list[Any], bool]]:
     """Tables of one database, or partitions of a table, to drop in this order, and whether their files are deleted.
 
@@ -95,7 +77,7 @@ def drop_batches(
     if not _deletes(store, requested) or not items:
         yield list(items), False
         return
-    directories = [*shared, *store.settings.mapped_prefixes, *directories_of(store.database(items[0].dbName))]
+    directories = [*shared, *store.settings.mapped_prefixes, *directories_of(store.reads.database(items[0].dbName))]
 
     def shared_location(item: Any) -> tuple[str, str, str] | None:
         name = f"{item.dbName}.{item.tableName}"
@@ -109,7 +91,7 @@ def drop_batches(
         yield list(batch), shared_by is None
 
 
-def deletes_directory(store: Store, there: Any, requested: bool) -> bool:
+def deletes_directory(store: WatchedStore, there: Any, requested: bool) -> bool:
     """Whether the drop of a database deletes its directory: as `drop_batches`, and not with a mapped prefix in it."""
     if not _deletes(store, requested):
         return False
@@ -120,41 +102,41 @@ def deletes_directory(store: Store, there: Any, requested: bool) -> bool:
     return True
 
 
-def _with_partitions(store: Store, item: Any) -> Iterator[Any]:
+def _with_partitions(store: WatchedStore, item: Any) -> Iterator[Any]:
     """A partition; or a table, and its partitions, whose files a metastore deletes with it."""
     yield item
     if getattr(item, "partitionKeys", None):
-        yield from store.partitions(TableName.of(item.dbName, item.tableName))
+        yield from store.reads.partitions(TableName.of(item.dbName, item.tableName))
 
 
-def _deletes(store: Store, requested: bool) -> bool:
+def _deletes(store: WatchedStore, requested: bool) -> bool:
     return requested and store.settings.delete_data
 
 
-def _log_not_deleted(store: Store, name: str, location: str, shared: str) -> None:
+def _log_not_deleted(store: WatchedStore, name: str, location: str, shared: str) -> None:
     log.warning("files_not_deleted", target=store.settings.name, object=name, location=location, shared=shared)
 
 
-def into(store: Store, operation: Operation, database: str, write: Callable[[], object]) -> None:
+def into(store: WatchedStore, operation: Operation, database: str, write: Callable[[], object]) -> None:
     """Write an object into a database, which is created first if it is missing and the settings say so.
 
     Raises MissingDatabase if it is missing and may not be created, Rejected if it only leads to another catalog's.
     """
-    if store.is_linked(database):
+    if store.reads.is_linked(database):
         raise linked(store, f"database {database}")
     try:
         write()
     except MissingDatabase:
-        if not store.creates_missing_databases:
+        if not store.settings.creates_databases:
             raise
         # Position 0: every event of the database itself is newer, and may alter it.
         mark = replace(operation.mark, position=0, created=0, born=0)
-        store.create_database(store.as_kept(stamped(hive.Database(name=database, parameters={}), mark)))
+        store.create_database(store.reads.as_kept(stamped(hive.Database(name=database, parameters={}), mark)))
         log.info("database_created", target=store.settings.name, database=database)
         write()
 
 
-def tell_lost(store: Store, operation: Operation, lost: Sequence[str]) -> None:
+def tell_lost(store: WatchedStore, operation: Operation, lost: Sequence[str]) -> None:
     """Log what the store cannot hold of the source's object, with the operation that wrote it."""
     if lost:
         log.warning(

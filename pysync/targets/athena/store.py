@@ -67,11 +67,6 @@ class AthenaStore(Store):
         """As for the Glue API."""
         return self.glue.is_race(error)
 
-    @property
-    def creates_missing_databases(self) -> bool:
-        """As the settings say."""
-        return self.glue.creates_missing_databases
-
     def check(self) -> str:
         """`12 databases in the Glue catalog in eu-west-1; Athena's work group primary`."""
         return f"{self.glue.check()}; {self._athena.check()}"

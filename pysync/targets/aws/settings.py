@@ -96,6 +96,26 @@ class AwsSettings(TargetSettings):
         """The Data Catalog, as far as the settings tell it."""
         return f"aws {self.endpoint_url} {self.region} {self.catalog_id} {self.profile} {self.assume_role}"
 
+    @property
+    def keeps_statistics(self) -> bool:
+        """As configured."""
+        return self.statistics == "columns"
+
+    @property
+    def creates_databases(self) -> bool:
+        """As configured."""
+        return self.create_missing_databases
+
+    @property
+    def translates_views(self) -> bool:
+        """As configured."""
+        return self.views != "off"
+
+    @property
+    def reads_logs_every(self) -> int | None:
+        """As configured (s)."""
+        return self.log_schemas_every
+
     def endpoint_of(self, service: str) -> str | None:
         """The endpoint of a service; None: as botocore finds it.
 

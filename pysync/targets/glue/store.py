@@ -90,11 +90,6 @@ class GlueStore(Store):
         """Something has come, gone or changed since we looked."""
         return isinstance(error, ClientError) and code(error) in RACES
 
-    @property
-    def creates_missing_databases(self) -> bool:
-        """As the settings say."""
-        return self._glue.create_missing_databases
-
     def check(self) -> str:
         """`12 databases in the Glue catalog in eu-west-1`."""
         return f"{count(len(self.databases()), 'database')} in {self._place}"

@@ -48,6 +48,20 @@ class HmsSettings(TargetSettings):
         """The addresses of the metastore."""
         return self.metastore
 
+    @property
+    def address(self) -> str:
+        """As configured."""
+        return self.metastore
+
+    def credentials(self) -> tuple[TlsSettings | None, KerberosSettings | None]:
+        """As configured."""
+        return self.tls, self.kerberos
+
+    @property
+    def keeps_statistics(self) -> bool:
+        """As configured."""
+        return self.statistics == "columns"
+
     @model_validator(mode="after")
     def _logs_in_in_one_way(self) -> HmsSettings:
         assert_one_login(self.metastore, self.kerberos, self.login)

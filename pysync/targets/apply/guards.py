@@ -1,13 +1,15 @@
-"""Iceberg's pointer: the table parameter that a commit moves. It names the metadata file that is the table.
+"""Guards: tables that nobody may write, whoever decides.
 
-pysync moves it only from a place where the source had it, as a commit does. Otherwise it would overwrite what somebody
-has committed at the target, and nobody would notice.
+- Transactional tables are written as metadata only where the settings say so.
+- The pointer of an Iceberg table names the metadata file that is the table, and a commit moves it. pysync moves it only
+  from a place where the source had it. Otherwise it would overwrite what somebody has committed at the target.
 """
 
 from __future__ import annotations
 
 import re
 from collections.abc import Mapping
+from typing import Any
 
 import structlog
 
@@ -21,6 +23,20 @@ log = structlog.get_logger(__name__)
 _HADOOPS_S3 = re.compile(r"^s3[an]://")
 
 Parameters = Mapping[str, str] | None
+
+
+def refuse_transactional(settings: TargetSettings, table: Any) -> None:
+    """Raise Rejected for a transactional table (full ACID or insert-only), unless `transactional = "metadata"`.
+
+    Only the transactions in its own metastore tell which of its files count, and those are not replicated.
+    """
+    is_one = (table.parameters or {}).get("transactional", "").lower() == "true"
+    if is_one and settings.transactional == "refuse":
+        raise Rejected(
+            f"table {table.dbName}.{table.tableName} is transactional: no engine at the target {settings.name!r} can "
+            "read it correctly",
+            'exclude the table, make it external, or set transactional = "metadata"',
+        )
 
 
 def stays(settings: TargetSettings, operation: TableOperation, wanted: Parameters, there: Parameters) -> bool:

@@ -1,0 +1,208 @@
+"""Judge: who decides what an operation may do at a target, and what becomes of an operation that may not do it.
+
+Each operation has one flow (tables, partitions, …), which asks the target's judge. `OneWayJudge` goes by the marks of
+what is there, `BothWaysJudge` by homes and by the state that the operation expects. Whatever both have in common is in
+the flow: no judge can leave out a guard.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from enum import Enum, auto
+from typing import Any
+
+from pysync.model.operation import (
+    DropDatabase,
+    DropFunction,
+    DropTable,
+    Operation,
+    PutDatabase,
+    PutFunction,
+    PutTable,
+    PutWithFiles,
+    RenameTable,
+    SayAgain,
+    TableOperation,
+)
+from pysync.targets.base import Outcome, Rejected
+from pysync.targets.settings import TargetSettings
+from pysync.targets.watched import WatchedStore
+
+DEFAULT = "default"
+"""The database that every metastore has from the start."""
+
+
+class Verdict(Enum):
+    """What to do with an operation."""
+
+    DO = auto()
+    UNCHANGED = auto()  # there is nothing to do
+    STALE = auto()  # something newer is there, or on its way here
+    FOREIGN = auto()  # the object that is there is another's, and stays
+    CONFLICT = auto()  # the state that is there stays; the cluster that wanted another gets it again
+    PARK = auto()  # a person has to decide
+
+
+OUTCOMES = {
+    Verdict.UNCHANGED: Outcome.UNCHANGED,
+    Verdict.STALE: Outcome.STALE,
+    Verdict.FOREIGN: Outcome.FOREIGN,
+    Verdict.CONFLICT: Outcome.CONFLICT,
+}
+"""The outcomes of the verdicts by which nothing is written."""
+
+
+class Judge(ABC):
+    """Decides about one operation at the store.
+
+    A verdict is given on what was just read (`there`; None if it is absent). Every method that gives one may raise
+    Rejected instead, so that a person decides.
+    """
+
+    alters_functions = True
+    """Whether a function may be altered in place; else it is dropped and created."""
+
+    def __init__(self, store: WatchedStore) -> None:
+        self.store = store
+
+    def outcome_without_write(self, operation: Operation, verdict: Verdict, there: Any | None) -> Outcome:  # noqa: ARG002
+        """The outcome of an operation with a verdict other than DO. May raise Rejected."""
+        return OUTCOMES[verdict]
+
+    @abstractmethod
+    def marked(self, operation: Operation, definition: Any, there: Any | None) -> Any:
+        """A copy of a database or table with the mark that it gets if it is written over `there`."""
+
+    @abstractmethod
+    def is_up_to_date(self, operation: Operation, kept: Any, there: Any) -> bool:
+        """Whether a database or table needs no write; `kept` is marked, and as the store returns it.
+
+        The position in the mark does not count: a definition that is unchanged since an older event is still right. The
+        creation does: otherwise a late drop of the object's predecessor would take the object for it.
+        """
+
+    def is_repeated(self, operation: Operation, there: Any) -> bool:  # noqa: ARG002
+        """Whether this very operation has written `there` before."""
+        return False
+
+    def altered(self, operation: Operation, kept: Any, there: Any) -> None:  # noqa: B027
+        """Called after `there` was altered to `kept`. May change the struct `there`."""
+
+    @staticmethod
+    @abstractmethod
+    def takes_files(settings: TargetSettings, operation: PutWithFiles, there: Any | None) -> bool:
+        """Whether the files of a put or a rename may be copied over those of the table `there`. Asks no store."""
+
+    # --- databases
+
+    @contextmanager
+    def tracking_home(self, operation: PutDatabase, there: Any | None) -> Iterator[None]:  # noqa: ARG002
+        """Called around the put of a database. May write to `there`, and changes the struct then, too."""
+        yield
+
+    @abstractmethod
+    def put_database(self, operation: PutDatabase, there: Any | None) -> Verdict:
+        """Judge the put of a database."""
+
+    def outcome_without_drop(self, operation: DropDatabase, there: Any | None) -> Outcome | None:  # noqa: ARG002
+        """The outcome of the drop of a database whose tables are not asked about; None if they are."""
+        return Outcome.UNCHANGED if there is None else None
+
+    @abstractmethod
+    def takes_along(self, operation: DropDatabase) -> Callable[[Any], bool]:
+        """What says of each table of a database whether the drop of the database takes it along."""
+
+    @abstractmethod
+    def outcome_if_database_stays(self, operation: DropDatabase, there: Any, left: Sequence[Any]) -> Outcome | None:
+        """The outcome if the database stays after its tables were dropped except those `left`; None if it goes."""
+
+    # --- functions
+
+    @abstractmethod
+    def function(
+        self, operation: PutFunction | DropFunction, database: Any | None, wanted: Any | None, there: Any | None
+    ) -> Verdict:
+        """Judge the put or drop (`wanted` is None) of a function, by its database."""
+
+    # --- tables
+
+    @abstractmethod
+    def put(self, operation: TableOperation, definition: Any, there: Any | None) -> Verdict:
+        """Judge that the table `there` is brought to the definition, which has its name."""
+
+    @abstractmethod
+    def overwrites(self, operation: TableOperation, there: Any) -> bool:
+        """Whether a write that may be done takes no account of what others have made of the source's table."""
+
+    def assert_order(self, operation: TableOperation, there: Any) -> None:  # noqa: B027
+        """Raise WrittenByAnother if an event tells the definition, and the table may be newer."""
+
+    def is_predecessor(self, operation: TableOperation, there: Any) -> bool:  # noqa: ARG002
+        """Whether the table had the name before the one that is created, so that it is replaced and not altered."""
+        return False
+
+    @abstractmethod
+    def cascades_to_partitions(self, operation: PutTable, table: Any, outcome: Outcome) -> bool:
+        """Whether the partitions of the table get the columns of a cascade that had this outcome for the table."""
+
+    @abstractmethod
+    def outcome_without_replacement(self, operation: TableOperation, there: Any) -> Outcome | None:
+        """The outcome if the table may not be replaced by one to which no alter leads; None if it may."""
+
+    @abstractmethod
+    def drop(self, operation: DropTable, there: Any | None) -> Verdict:
+        """Judge the drop of a table."""
+
+    # --- renames
+
+    def outcome_of_rename(self, operation: RenameTable, old: Any | None, new: Any | None) -> Outcome | None:  # noqa: ARG002
+        """The outcome of a rename that is only a request and cannot be done; None to go on."""
+        return None
+
+    @abstractmethod
+    def rename(self, operation: RenameTable, old: Any, new: Any | None, *, is_done: bool) -> Verdict:
+        """Judge that the table `old` becomes the new one; STALE if it stays, and only the new name is put."""
+
+    @abstractmethod
+    def give_way(self, operation: RenameTable, new: Any | None) -> Verdict:
+        """Judge that a table of the new name gives way; STALE if it is put, and the old one dropped."""
+
+    # --- partitions and constraints: the parts of a table
+
+    @abstractmethod
+    def without_table(self, operation: TableOperation, part: str) -> Outcome:
+        """The outcome of a put of parts whose table is not there. May raise Incomplete."""
+
+    @abstractmethod
+    def parts(self, operation: TableOperation, table: Any) -> Verdict:
+        """Judge a change of parts of this table, before each is judged by itself."""
+
+    def adds_without_reading(self, operation: TableOperation, table: Any) -> bool:  # noqa: ARG002
+        """Whether partitions may be added before any that exists was judged."""
+        return False
+
+    @abstractmethod
+    def part(self, operation: TableOperation, table: Any, wanted: Any | None, there: Any | None) -> Verdict:
+        """Judge one part by itself; `wanted` is None for a drop. DO also if there may be nothing to write."""
+
+    def is_conflict_as_batch(
+        self,
+        operation: TableOperation,  # noqa: ARG002
+        verdicts: Mapping[Any, Verdict],  # noqa: ARG002
+        wanted: Mapping[Any, Any],  # noqa: ARG002
+        there: Mapping[Any, Any],  # noqa: ARG002
+    ) -> bool:
+        """Whether a batch of partitions is a conflict as a whole, whatever the verdict on each."""
+        return False
+
+    def outcome_of_parts(self, operation: TableOperation, table: Any, outcome: Outcome) -> Outcome:  # noqa: ARG002
+        """The outcome of the whole operation, by the total of its parts."""
+        return outcome
+
+    # --- asking for an object again
+
+    def say_again(self, operation: SayAgain) -> Outcome:
+        """Have all clusters read an object anew."""
+        raise Rejected(f"a target of kind {self.store.settings.kind} does not support {type(operation).__name__}")
