@@ -1,9 +1,7 @@
-"""What no operation does at a target, whether it replicates one way or both ways."""
+"""What no operation does at a target, whoever judges."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -15,19 +13,6 @@ from tests.conformance.harness import TargetHarness
 from tests.conformance.objects import Source, partition, table
 from tests.conformance.test_tables import commit_of, committed, iceberg
 
-WAYS: dict[str, dict[str, Any]] = {"one-way": {}, "both-ways": {"both_ways": True, "cluster": "west"}}
-
-
-Opens = Callable[..., Target]
-
-
-@pytest.fixture(params=WAYS)
-def opens(request: pytest.FixtureRequest, harness: TargetHarness) -> Opens:
-    """Opens a target; the source `onprem` is the home of all that it sends."""
-    if request.param == "both-ways" and harness.kind not in {"hms", "faulty"}:
-        pytest.skip("this kind does not replicate back")
-    return partial(harness.open, **WAYS[request.param])
-
 
 def transactional(name: TableName, location: str, **more: str) -> Any:
     return table(name, location, external=False, parameters={"transactional": "true", **more})
@@ -35,13 +20,13 @@ def transactional(name: TableName, location: str, **more: str) -> Any:
 
 @pytest.mark.parametrize("more", [{}, {"transactional_properties": "insert_only"}])
 def test_no_transactional_table_is_written(
-    opens: Opens,
+    harness: TargetHarness,
     source: Source,
     name: TableName,
     location: str,
     more: dict[str, str],
 ) -> None:
-    target, old = opens(), TableName(name.database, "old")
+    target, old = harness.open(), TableName(name.database, "old")
     target.apply(source.put_table(table(old, location)))
     target.apply(source.put_table(table(name, location)))
     wanted = transactional(name, location, **more)
@@ -62,12 +47,11 @@ def test_no_commit_of_the_target_is_overwritten_unless_the_settings_say_so(
     harness: TargetHarness,
     name: TableName,
     location: str,
-    opens: Opens,
     on_conflict: str,
     *,
     renamed: bool,
 ) -> None:
-    target, source = opens(on_conflict=on_conflict), Source()
+    target, source = harness.open(on_conflict=on_conflict), Source()
     source.position = 1
     target.apply(source.put_table(iceberg(name, location, "1")))
     harness.alter(commit_of(target.table(name), f"{location}/theirs.json"))
@@ -89,7 +73,6 @@ def test_no_file_is_deleted_that_is_not_the_dropped_tables_own(
     harness: TargetHarness,
     name: TableName,
     location: str,
-    opens: Opens,
     *,
     allowed: bool,
     shared: bool,
@@ -97,7 +80,7 @@ def test_no_file_is_deleted_that_is_not_the_dropped_tables_own(
     """Shared: the table is in its database's directory itself, where other tables have theirs."""
     if "managed" not in harness.features:
         pytest.skip("this kind has no tables whose files are its own")
-    target, source = opens(delete_data=allowed), Source()
+    target, source = harness.open(delete_data=allowed), Source()
     source.position = 1
     place = str(Path(location).parent) if shared else location
     files = [harness.directory(place) / "data", harness.directory(place) / "k=1" / "data"]
