@@ -22,13 +22,15 @@ from hypothesis import settings as hypothesis_settings
 from pysync.lab import EmbeddedMetastore, metastore
 from pysync.lab.aws import EmbeddedAws
 from tests.support.drains import Bench, shorten_waits
+from tests.support.examples import EXAMPLES
 from tests.support.queues import Disk, Reopener
 from tests.versions.server import metastore_of
 
 _MOST_WORKERS = 8
 _SERVERS = {Path(__file__).parent / name for name in ("integration", "listener")}
 
-hypothesis_settings.register_profile("pysync", deadline=None)  # no test is about speed, and machines are busy
+# No test is about speed, and machines are busy. The suite chaos looks for new examples, all others take the same ones.
+hypothesis_settings.register_profile("pysync", deadline=None, derandomize=EXAMPLES == 1)
 hypothesis_settings.load_profile("pysync")
 
 

@@ -197,7 +197,7 @@ def test_an_edit_says_what_was_wanted_or_is_refused(text: str, at: int, key: tup
     assert table[key[-1]] == value
     del before["targets"][number], after["targets"][number]
     assert before == after
-    for line in re.findall(r"# .*", text):
+    for line in re.findall(r"^ *# .*", text, re.MULTILINE):
         assert line in found
 
 

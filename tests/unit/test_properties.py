@@ -48,7 +48,6 @@ SEEDS = st.integers(0, 2**32 - 1)
 def examples(number: int):
     return hypothesis_settings(
         max_examples=max(1, int(number * EXAMPLES)),
-        derandomize=EXAMPLES == 1,  # `make test SUITE=chaos` looks for new ones
         deadline=None,
         suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large],
     )
