@@ -12,8 +12,9 @@ import json
 import re
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
-from typing import IO, Any, Protocol
+from typing import IO, Protocol
 
+from pysync.targets.aws import checkpoint
 from pysync.targets.aws.delta_schema import NoSchema
 
 DIRECTORY = "_delta_log"
@@ -25,7 +26,6 @@ _MOST_VERSIONS = 1000
 MOST_BYTES = 32 * 1024 * 1024
 """What is taken from a log at once: a line, or a schema. Its objects in memory may need ten times as much."""
 _MOST_IN_FILE = 16 * MOST_BYTES
-_COLUMN = "metaData.schemaString"
 DAMAGES = (ValueError, AttributeError, TypeError, KeyError, RecursionError, OverflowError)
 """What reading damaged JSON raises."""
 
@@ -94,36 +94,16 @@ def _schema(log: Files, name: str) -> str | None:
 
 
 def _of_parquet(log: Files, name: str) -> str | None:
-    try:
-        from pyarrow import ArrowException, parquet  # noqa: PLC0415, an extra
-    except ImportError as error:
-        raise NoSchema("only a checkpoint has its schema: pip install 'pysync[delta]'") from error
     content = log.open(name)
     if content is None:
         return None
     with content:
         try:
-            # As a dictionary: a value that each row repeats would be in memory as many times as there are rows.
-            found = parquet.ParquetFile(content, read_dictionary=[_COLUMN])
-            _assert_bounded(name, _unpacked(found.metadata), MOST_BYTES)
-            return _first(found.iter_batches(columns=[_COLUMN]))
-        except (ArrowException, OSError) as error:  # corrupt data is an OSError there
-            raise NoSchema(f"its checkpoint {name} is damaged") from error
-
-
-def _unpacked(metadata: Any) -> int:
-    """The bytes that the schema's column has once it is decompressed."""
-    groups = (metadata.row_group(number) for number in range(metadata.num_row_groups))
-    columns = (group.column(number) for group in groups for number in range(group.num_columns))
-    return sum(it.total_uncompressed_size for it in columns if it.path_in_schema == _COLUMN)
-
-
-def _first(batches: Iterable[Any]) -> str | None:
-    for batch in batches:
-        found = batch.column(0).flatten()[0].drop_null()
-        if len(found):
-            return str(found[0].as_py())
-    return None
+            return checkpoint.read_schema(content)
+        except ImportError as error:
+            raise NoSchema("only a checkpoint has its schema: pip install 'pysync[delta]'") from error
+        except checkpoint.Unreadable as error:
+            raise NoSchema(f"its checkpoint {name}: {error}") from error
 
 
 def _assert_bounded(name: str, size: int, most: int) -> None:
