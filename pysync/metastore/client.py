@@ -65,7 +65,19 @@ _UNREADABLE = (OverflowError, MemoryError, TypeError, SystemError)
 MOST_IN_STRING, MOST_IN_CONTAINER = 256 * 1024 * 1024, 16 * 1024 * 1024
 """Bytes of a string and elements of a list that are taken from an answer: the space is reserved before they come."""
 
+_OF_CALLS = (TApplicationException.INTERNAL_ERROR, TApplicationException.PROTOCOL_ERROR)
+
 T = TypeVar("T")
+
+
+def is_of_call(error: BaseException) -> bool:
+    """Whether the metastore answered with an error about this one call, as it would again.
+
+    It failed in the call, or cannot decode its arguments. Any other failure after the request went out, an answer that
+    is no thrift for example, is about the metastore.
+    """
+    cause = error.__cause__
+    return isinstance(cause, TApplicationException) and cause.type in _OF_CALLS
 
 
 class Metastore:

@@ -10,8 +10,6 @@ PysyncError
 
 from __future__ import annotations
 
-from thrift.Thrift import TApplicationException
-
 from pysync.errors import PysyncError
 
 
@@ -25,19 +23,6 @@ class MetastoreUnavailable(MetastoreError):
 
 class MetastoreCallFailed(MetastoreError):
     """The request went out and no usable answer came back: it may or may not have been carried out."""
-
-
-_OF_CALLS = (TApplicationException.INTERNAL_ERROR, TApplicationException.PROTOCOL_ERROR)
-
-
-def is_of_call(error: BaseException) -> bool:
-    """Whether the metastore answered with an error about this one call, as it would again.
-
-    It failed in the call, or cannot decode its arguments. Any other failure after the request went out, an answer that
-    is no thrift for example, is about the metastore.
-    """
-    cause = error.__cause__
-    return isinstance(cause, TApplicationException) and cause.type in _OF_CALLS
 
 
 class MetastoreUnsupported(MetastoreError):

@@ -15,7 +15,8 @@ import structlog
 from hmsclient.genthrift.hive_metastore import ttypes as hive
 
 from pysync.crashpoints import crash_point
-from pysync.metastore.errors import MetastoreError, is_of_call
+from pysync.metastore.client import is_of_call
+from pysync.metastore.errors import MetastoreError
 from pysync.metastore.reads import Reads
 from pysync.model import idl
 from pysync.model.births import first_home

@@ -10,7 +10,8 @@ from hmsclient.genthrift.hive_metastore import ttypes as hive
 from thrift.Thrift import TException
 
 from pysync.errors import PysyncError
-from pysync.metastore.errors import MetastoreCallFailed, MetastoreError, MetastoreUnavailable, is_of_call
+from pysync.metastore.client import is_of_call
+from pysync.metastore.errors import MetastoreCallFailed, MetastoreError, MetastoreUnavailable
 from pysync.targets.answers import Answer, answer
 from pysync.targets.base import Forbidden, OutcomeUnknown, Rejected, Unavailable
 
