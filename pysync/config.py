@@ -194,7 +194,7 @@ def _uncopied(sections: Sections | None, targets: tuple[TargetSettings, ...], *,
     """What keeps files from being copied: inserts tell too little, and one sidecar has one Spark."""
     found = [target for target in targets if target.copy_files is not None]
     problems = _sparks([wish for target in targets if (wish := target.spark_wish())])
-    problems += _exposed(sections, targets)
+    problems += _exposed_sessions(sections, targets)
     if lives and found and sections is not None and sections.source.metastore is None:
         problems.append(
             "source.metastore: missing; targets with copy read there which table or partition an insert changed"
@@ -218,7 +218,7 @@ def _sparks(wishes: list[SparkWish]) -> list[str]:
     return []
 
 
-def _exposed(sections: Sections | None, targets: Sequence[TargetSettings]) -> list[str]:
+def _exposed_sessions(sections: Sections | None, targets: Sequence[TargetSettings]) -> list[str]:
     """Why somebody without a secret could get into a Spark session."""
     wishes = [target.spark_wish() for target in targets]
     found = [f"targets.{'' if it.catalog else 'copy.'}spark: {it.exposure}" for it in wishes if it and it.exposure]

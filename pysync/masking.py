@@ -24,17 +24,20 @@ _SECRETS = _words(
 _ENDS = (
     *("password", "passwd", "passphrase", "pwd", "secret", "token", "credential", "credentials"),
     *("apikey", "accesskey", "secretkey", "privatekey", "accountkey", "sharedkey", "authkey", "encryptionkey"),
+    *("bindpw", "requirepass"),
 )
 """Ends of words that are written together: `dbpassword`."""
 _PAIRS = frozenset(
     (first, "key")
-    for first in ("access", "account", "api", "auth", "encryption", "master", "private", "shared", "signing", "storage")
+    for first in _words(
+        "access account api auth customer encryption fernet keystore master private pvt shared signing storage"
+    )
 ) | {("user", "info"), ("connection", "string")}
 _DESCRIBES = _words(
-    "alias algorithm arn class column columns count delimiter delimiters endpoint enabled encoding expiration expires "
-    "expiry field fields file files format interval length lifetime limit location mode name normalizer path policy "
-    "position provider providers renewal renewer required separator separators service size store strategy through ttl "
-    "type types url uri version"
+    "alias algorithm arn class column columns count delimiter delimiters endpoint enabled encoding error exception "
+    "expiration expires expiry field fields file files format interval length lifetime limit location mode name "
+    "normalizer path policy position provider providers renewal renewer required separator separators service size "
+    "store strategy through ttl type types url uri version"
 )
 _COUNTS = _words("avg distinct max mean min n num total")
 """Words before `tokens` that make it a number."""
@@ -47,17 +50,39 @@ _IN_ADDRESS = re.compile(
     r"[^\s'\"<>]{1,500}(?=@)"
 )
 _IN_ORACLE = re.compile(r"(?<=:)[\w$#]{1,100}/(?!/)[^\s'<>]{1,200}(?=@)")
-_NAMED = re.compile(r"(?<![\w.-])(?:--)?(?P<name>[\w.-]+)\\*['\"]?(?P<sign>\s*[=:]\s*|\s+)", re.ASCII)
+_NAMED = re.compile(
+    r"(?<![\w.-])(?:--)?(?P<name>[\w.-]+)(?P<sign>\\*['\"]?(?:\s*[=:]\s*|\s+)|(?:</name>\s*<value)?>(?=[^<]{1,1000}</))",
+    re.ASCII,
+)
 _VALUE = re.compile(
     r"(?P<quote>\\*['\"])(?:(?!(?P=quote))(?:\\.|.)){0,8000}|\{[^}]{1,500}\}"
     r"|(?:(?:Basic|Bearer|Digest|Negotiate|Token|ApiKey)\s+)?[^\s&;,'\"\\]+",
     re.DOTALL | re.IGNORECASE,
 )
-_IDENTIFIED = re.compile(r"(?<=identified by )\s*(?:'[^']*'|\"[^\"]*\"|\S+)", re.IGNORECASE)
+_HAS_OPTIONS = re.compile(r"jdbc:|https?:")
+_HEADERS = {"authorization": re.compile(r"[^\r\n'\"]{1,4000}"), "cookie": re.compile(r"[^\r\n]{1,4000}")}
+"""The values of headers of HTTP, whose secret may stand behind a space: the rest of the line."""
+_ELEMENT = re.compile(r"[^<]{1,1000}")
+_SETTING = re.compile(r"(?=\S*\d)(?=\S*[A-Za-z])\S{12,1000}")
+"""The value of a name with dots behind a space, as in spark-defaults.conf: else it is a word of a sentence."""
+_HARMLESS = re.compile(
+    r"(?:tinyint|smallint|int|bigint|float|double|decimal|string|varchar|char|boolean|binary|date|timestamp|struct|map"
+    r"|array|uniontype|true|false|null|none)(?=[\s,;&()<>}\]'\"]|$)",
+    re.IGNORECASE,
+)
+"""The type of a column of that name, or a value that says nothing."""
+_IDENTIFIED = re.compile(
+    r"(\bidentified\s+(?:with\s+\w{1,60}\s+)?(?:by|as)(?:\s+password)?\s+)(?:'[^']*'|\"[^\"]*\"|\S+)", re.IGNORECASE
+)
+_SQL = re.compile(r"(\b(?:password|passphrase|secret)\s+)(?:'[^']*'|\"[^\"]*\")", re.IGNORECASE)
+_OF_CURL = re.compile(r"((?:^|\s)(?:-u|--user|--proxy-user)[\s=]+[^\s:'\"]{1,100}:)(?!\S*://)[^\s'\"]+")
 _FORMS = re.compile(
     r"-----BEGIN [A-Z ]{0,30}PRIVATE KEY-----(?:(?!-----END).){0,8000}(?:-----END [A-Z ]{0,30}-----)?"
     r"|\beyJ[\w-]{8,4000}\.[\w-]{4,4000}\.[\w-]{0,2000}"
-    r"|\b(?:gh[pousr]_|github_pat_|glpat-|xox[abprs]-|hvs\.|dapi|sk_live_|AIza)[\w-]{20,200}"
+    r"|\b(?:gh[pousr]_|github_pat_|glpat-|xox[abprs]-|xapp-|hv[bs]\.|dapi|dop_v1_|glsa_|pypi-|sk_live_|sk-proj-|sk-ant-"
+    r"|AIza|ya29\.)[\w-]{20,200}|\bSG\.[\w-]{16,40}\.[\w-]{16,80}"
+    r"|(?<=\bhooks\.slack\.com/services/)[\w/]{10,200}|(?<=\.webhook\.office\.com/)[^\s'\"]{20,400}"
+    r"|(?<=\bhttps://)[\w-]{30,200}(?=@)|(?<=[?&]delegation=)[^\s&'\"]{1,2000}"
     r"|(?<=\bBearer )[\w.~+/=-]{8,4000}|(?<=\bBasic )(?=[\w+/]*[\d=])[\w+/=]{8,4000}",
     re.DOTALL,
 )
@@ -81,7 +106,8 @@ def masked(text: str) -> str:
     text = _FORMS.sub(HIDDEN, _IN_ADDRESS.sub(HIDDEN, text))
     if "jdbc:oracle:" in text:
         text = _IN_ORACLE.sub(HIDDEN, text)
-    return _IDENTIFIED.sub(f" {HIDDEN}", _without_named(text))
+    text = _IDENTIFIED.sub(rf"\1{HIDDEN}", _without_named(text))
+    return _OF_CURL.sub(rf"\1{HIDDEN}", _SQL.sub(rf"\1{HIDDEN}", text))
 
 
 def _is_secret_word(before: str, word: str, after: str) -> bool:
@@ -92,14 +118,28 @@ def _is_secret_word(before: str, word: str, after: str) -> bool:
 
 def _without_named(text: str) -> str:
     """The text without the values that stand behind the name of a secret: `name=value`, `"name": "value"`."""
-    done, parts = 0, list[str]()
+    done, parts, has_partitions = 0, list[str](), not _HAS_OPTIONS.search(text)
     for found in _NAMED.finditer(text):
-        is_option = found.group().startswith("--") or not found["sign"].isspace()
-        if found.start() < done or not is_option or not is_secret(found["name"]):
+        # `/token=1/` is the directory of a partition, except in addresses that have options.
+        is_partition = has_partitions and text[found.start() - 1 : found.start()] == "/"
+        if found.start() < done or is_partition or not is_secret(found["name"]):
             continue
-        value = _VALUE.match(text, found.end())
-        if value:
-            quote = value["quote"] or ""
+        form = _form_of_value(found)
+        value = form.match(text, found.end()) if form else None
+        if value and not _HARMLESS.match(text, found.end()):
+            quote = value.groupdict().get("quote") or ""
             parts += [text[done : found.end()], quote, HIDDEN]
             done = value.end()
     return "".join([*parts, text[done:]])
+
+
+def _form_of_value(found: re.Match[str]) -> re.Pattern[str] | None:
+    """What the value behind a name looks like; None where a word of a sentence is behind it, not a value."""
+    name, sign = found["name"], found["sign"]
+    if sign.endswith(">"):
+        return _ELEMENT
+    if not set(sign) & {"=", ":"} and not found.group().startswith("--"):
+        return _SETTING if "." in name and sign.isspace() else None
+    header = _HEADERS.get(name.lower().rpartition("-")[2].rpartition(".")[2])
+    quoted = found.string[found.end() : found.end() + 1] in {"'", '"', "\\"}
+    return header if header and sign.strip() == ":" and not quoted else _VALUE

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from pysync.model.names import TableName
-from pysync.targets.base import Outcome, Rejected, Target
+from pysync.targets.base import Outcome, Rejected
 from tests.conformance.harness import TargetHarness
 from tests.conformance.objects import Source, partition, table
 from tests.conformance.test_tables import commit_of, committed, iceberg
@@ -95,9 +95,9 @@ def test_no_file_is_deleted_that_is_not_the_dropped_tables_own(
     assert [it.exists() for it in files] == [kept, kept]
 
 
-def test_a_target_with_both_ways_has_no_resource_links(harness: TargetHarness, target: Target) -> None:
-    """So what is refused about those needs no second check there: only AWS's kinds have them, and go one way."""
-    assert harness.kind in {"glue", "athena"} or not target.store.is_linked("default")  # type: ignore[attr-defined]
-    if harness.kind in {"glue", "athena"}:
-        with pytest.raises(ValueError, match="cannot replicate back"):
-            harness.open(both_ways=True)
+def test_a_kind_that_has_resource_links_goes_one_way(harness: TargetHarness) -> None:
+    """So what is refused about links needs no case with both ways."""
+    if harness.kind not in {"glue", "athena"}:
+        pytest.skip("this kind has no resource links")
+    with pytest.raises(ValueError, match="cannot replicate back"):
+        harness.open(both_ways=True)

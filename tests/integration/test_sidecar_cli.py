@@ -296,6 +296,14 @@ def test_check_shows_all_problems_at_once(place):
     ]
 
 
+def test_check_names_a_spark_into_which_anybody_could_get(place):
+    place.write(more='copy = { master = "yarn" }\n')
+    done = pysync("check", "-c", place.file)
+    assert done.returncode != 0
+    assert "targets.copy.spark: whoever reaches Spark's driver could have it run code" in done.stderr
+    assert "set spark.authenticate = true" in done.stderr
+
+
 def test_check_names_a_metastore_that_is_away(place):
     done = pysync("check", "-c", place.file)
     assert (done.returncode, "Traceback" in done.stderr) == (1, False)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import subprocess
 import sys
 from pathlib import Path
@@ -10,11 +11,12 @@ from pathlib import Path
 import pytest
 
 from tests.conformance.harness_spark import SHORT_LIFE
+from tests.support.sidecars import unused_port
 
 pytestmark = [pytest.mark.spark, pytest.mark.timeout(300)]
 
 SCRIPT = """
-import json, os, subprocess, sys
+import json, os, sys
 from pathlib import Path
 sys.path.insert(0, {root!r})
 from pysync.targets.spark_wish import SparkWish
@@ -31,13 +33,15 @@ if {without}:  # another one in the same process, as Spark is without pysync
 driver = int(context.getConf().get("spark.driver.port"))
 python = context._accumulatorServer.server_address[1]
 java = context._gateway.gateway_parameters.port
-ports = {{driver: "driver", java: "gateway", python: "python"}}
+context.parallelize([1], 1).map(str).collect()
+rows = context._jvm.PythonRDD.collectAndServe(context.parallelize([1])._jrdd.rdd())[0]
+ports = {{driver: "driver", {blocks}: "blocks", java: "gateway", python: "python", rows: "rows"}}
 processes = with_children(os.getpid())
 asked = {{"driver": rpc_request(text_object(b"canary-7d1f")), "python": b"\\xac\\xed" * 100,
          "gateway": b"c\\nz:java.lang.System\\nexit\\ni1\\ne\\n"}}
 said = {{}}
 for address, port in listening(processes):
-    name = ports.get(port, "blocks")
+    name = ports.get(port, "workers")
     said[name] = (address.is_loopback, answer_to(port, asked.get(name, asked["driver"])).decode("latin-1"))
 running = [Path("/proc") / str(it) for it in with_children(os.getpid())]
 everywhere = "".join((it / "cmdline").read_text() for it in running)
@@ -56,10 +60,15 @@ print(json.dumps({{"said": said, "secrets": secrets, "works": works}}))
 
 def tried(directory: Path, *, without: bool = False) -> tuple[dict[str, object], list[str]]:
     """What each port answered, and the lines of standard error."""
-    values = {"settings": tuple(SHORT_LIFE.items()), "directory": str(directory), "without": without}
+    blocks = unused_port()
+    settings = (*SHORT_LIFE.items(), ("spark.driver.blockManager.port", str(blocks)))
+    values = {"settings": settings, "directory": str(directory), "without": without, "blocks": blocks}
     script = directory / "script.py"
     script.write_text(SCRIPT.format(root=str(Path(__file__).parents[2]), **values))
-    done = subprocess.run([sys.executable, script], capture_output=True, text=True, timeout=250, check=False)
+    python = {**os.environ, "PYSPARK_PYTHON": sys.executable}
+    done = subprocess.run(
+        [sys.executable, script], env=python, capture_output=True, text=True, timeout=250, check=False
+    )
     assert done.returncode == 0, done.stderr[-3000:]
     return json.loads(done.stdout.splitlines()[-1]), done.stderr.splitlines()
 
@@ -68,11 +77,15 @@ def test_who_knows_no_secret_has_nothing_deserialized_and_learns_nothing(tmp_pat
     found, lines = tried(tmp_path)
     said = found["said"]
     assert isinstance(said, dict)
-    assert said.keys() == {"driver", "blocks", "gateway", "python"}, "a port that docs/security.md does not list"
+    assert said.keys() == {"driver", "blocks", "gateway", "python", "rows", "workers"}, (
+        "a port that docs/security.md does not list"
+    )
     assert all(loopback for loopback, _ in said.values())
     assert not any("canary" in answer or "org.apache.spark.rpc" in answer for _, answer in said.values())
-    assert said["gateway"][1].startswith(("", "!x"))
+    assert said["gateway"][1] == "!xsAuthentication error: unexpected command.\n"
     assert said["python"][1] == ""
+    assert said["rows"][1].endswith("err")
+    assert said["workers"][1].endswith("err")
     assert found["secrets"] == [True, False], "there is one, and no command line, environment, setting or log has it"
     assert found["works"] == 10
     assert [line for line in lines if "spark_started" not in line] == [], "garbage at a port is no line of the log"

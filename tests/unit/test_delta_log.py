@@ -9,7 +9,7 @@ from contextlib import suppress
 from typing import Any
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from pysync.targets.aws.delta_log import MOST_BYTES, newest_schema
@@ -114,6 +114,7 @@ def test_a_log_without_a_schema_is_told() -> None:
 
 
 @pytest.mark.parametrize("name", ["_last_checkpoint", f"{9:020}.json", f"{9:020}.crc", f"{9:020}.checkpoint.parquet"])
+@settings(max_examples=20)
 @given(content=st.binary(max_size=40) | st.just(b'{"metaData": 1}') | st.just(b'{"version": "x"}'))
 def test_a_damaged_file_is_told_or_does_no_harm(name: str, content: bytes) -> None:
     log = DeltaLog()
@@ -125,8 +126,10 @@ def test_a_damaged_file_is_told_or_does_no_harm(name: str, content: bytes) -> No
         assert "damaged" in str(error) or "no schema" in str(error) or "not there" in str(error)  # noqa: PT017
 
 
+@settings(max_examples=20)  # each is a process
 @given(at=st.integers(min_value=0), byte=st.integers(min_value=0, max_value=255))
 def test_a_checkpoint_with_a_wrong_byte_is_told_or_read(at: int, byte: int) -> None:
+    """Before, the reader of Parquet aborted the process for some bytes."""
     log = DeltaLog()
     log.checkpoint(9, "schema" * 100)
     name = f"{9:020}.checkpoint.parquet"
@@ -137,6 +140,7 @@ def test_a_checkpoint_with_a_wrong_byte_is_told_or_read(at: int, byte: int) -> N
         newest_schema(log)
 
 
+@settings(max_examples=40)
 @given(st.lists(st.sampled_from(["schema", "commit", "checksum", "checkpoint"]), min_size=1, max_size=8))
 def test_any_history_gives_its_last_schema(history: list[str]) -> None:
     log, newest = DeltaLog(), "0"

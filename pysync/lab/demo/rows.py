@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from pysync.errors import PysyncError
-from pysync.targets.spark.session import CLOSED_HERE, log_settings, silence_strangers
+from pysync.targets.spark.session import AUTHENTICATED_LOCAL, log_settings, silence_refusals
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -34,7 +34,7 @@ def spark_session(metastore: str, warehouse: Path, directory: Path) -> Iterator[
         raise PysyncError("the demo needs pyspark", "pip install 'pysync[spark]'") from None
     settings = log_settings(directory)
     builder = (
-        SparkSession.builder.config(map=dict(CLOSED_HERE))
+        SparkSession.builder.config(map=dict(AUTHENTICATED_LOCAL))
         .master("local[2]")
         .appName("pysync")
         .config("spark.sql.catalogImplementation", "hive")
@@ -51,7 +51,7 @@ def spark_session(metastore: str, warehouse: Path, directory: Path) -> Iterator[
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", ResourceWarning)  # pyspark leaves its launcher's pipes open
         session = builder.getOrCreate()
-    silence_strangers(session)
+    silence_refusals(session)
     try:
         yield session
     finally:

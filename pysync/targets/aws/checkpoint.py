@@ -1,7 +1,7 @@
 """The schema in a Delta table's checkpoint, a Parquet file: read by a process of its own.
 
-Parquet's reader is C++. A wrong byte can make it abort, or take all memory, and either would end the sidecar. So a child
-reads the file, with bounded memory and time, and asks for the parts of it that it needs:
+Parquet's reader is C++. A wrong byte can make it abort, or take all memory, and either would end the sidecar. So a
+child reads the file, with bounded memory and time, and asks for the parts of it that it needs:
 
     child   -> parent: offset, size (two 64-bit numbers)       give me these bytes
     parent  -> child:  the bytes
@@ -18,7 +18,7 @@ import subprocess
 import sys
 import threading
 from collections.abc import Iterable
-from typing import IO, Any
+from typing import IO, Any, cast
 
 COLUMN = "metaData.schemaString"
 MOST_BYTES = 32 * 1024 * 1024
@@ -36,7 +36,7 @@ class Unreadable(Exception):
 
 
 def read_schema(content: IO[bytes]) -> str | None:
-    """The schema in a checkpoint, or None. Raises Unreadable, ImportError without pyarrow, and what `content` raises."""
+    """The schema in a checkpoint, or None. Raises Unreadable, ImportError (no pyarrow), and what `content` raises."""
     size = content.seek(0, io.SEEK_END)
     command = [sys.executable, "-I", "-m", __name__, str(size)]
     with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL) as child:
@@ -60,17 +60,16 @@ def read_schema(content: IO[bytes]) -> str | None:
 
 def _serve(child: subprocess.Popen[bytes], content: IO[bytes]) -> bytes | None:
     """Answer the child until it has the schema; None if it ends without."""
-    assert child.stdin is not None
-    assert child.stdout is not None
-    while len(asked := child.stdout.read(_ASK.size)) == _ASK.size:
+    answers, questions = cast("IO[bytes]", child.stdin), cast("IO[bytes]", child.stdout)
+    while len(asked := questions.read(_ASK.size)) == _ASK.size:
         offset, size = _ASK.unpack(asked)
         if offset == _DONE:
-            return child.stdout.read(min(size, MOST_BYTES))
+            return questions.read(min(size, MOST_BYTES))
         content.seek(offset)
         data = content.read(size)
         try:
-            child.stdin.write(_ASK.pack(offset, len(data)) + data)
-            child.stdin.flush()
+            answers.write(_ASK.pack(offset, len(data)) + data)
+            answers.flush()
         except BrokenPipeError:
             break
     child.wait()

@@ -34,12 +34,12 @@ _AT_LAUNCH = tuple(
     f"spark.{it}" for it in ("app.", "driver.", "jars", "kerberos.", "kubernetes.", "master", "submit.", "yarn.")
 )
 """The settings that the JVM needs at its start, by prefix. Only these are on its command line, which all can read."""
-CLOSED = {"spark.authenticate": "true", "spark.network.crypto.enabled": "true", "spark.ui.enabled": "false"}
+AUTHENTICATED = {"spark.authenticate": "true", "spark.network.crypto.enabled": "true", "spark.ui.enabled": "false"}
 """Whoever reaches a port of Spark's has to know a secret; for a session here or on YARN, Spark makes it at each start.
 
 Without it the driver deserializes every Java object that it is sent.
 """
-CLOSED_HERE = CLOSED | {
+AUTHENTICATED_LOCAL = AUTHENTICATED | {
     "spark.network.crypto.saslFallback": "false",  # there is nobody that can only speak the older protocol
     "spark.driver.bindAddress": "127.0.0.1",
     "spark.driver.host": "127.0.0.1",
@@ -158,7 +158,7 @@ class SparkHost:
                 self._launch(SparkConf().setAll(at_launch))
             builder: Any = SparkSession.builder.config(conf=SparkConf().setAll(list(settings.items())))
             session: SparkSession = builder.getOrCreate()
-        silence_strangers(session)
+        silence_refusals(session)
         log.info("spark_started", master=session.sparkContext.master, application=session.sparkContext.applicationId)
         return session
 
@@ -180,7 +180,7 @@ class SparkHost:
             f"-Dlog4j2.configurationFile={log_settings(self._directory).as_uri()} -Dderby.system.home={self._directory}"
         )
         found = {
-            **(CLOSED_HERE if self._wish.is_local else CLOSED),
+            **(AUTHENTICATED_LOCAL if self._wish.is_local else AUTHENTICATED),
             "spark.master": self._wish.master or f"local[{self._wish.threads}]",
             "spark.app.name": "pysync",
             _MARK: self._mark,
@@ -208,7 +208,7 @@ def silence_loggers() -> None:
             PySparkLogger.getLogger(name).handlers[:] = [logging.NullHandler()]
 
 
-def silence_strangers(session: SparkSession) -> None:
+def silence_refusals(session: SparkSession) -> None:
     """Keep pyspark from printing a traceback for each caller of its port in this process that knows no secret."""
     server: Any = session.sparkContext._accumulatorServer
     server.handle_error = lambda *_: None
