@@ -13,8 +13,8 @@ from rich.console import Console
 from rich.progress import BarColumn, Progress, TextColumn
 
 from pysync import logs
-from pysync.cli.bootstrap_progress import is_in_vain, left_out, so_far
 from pysync.cli.output import AsJson, ConfigFile, ask_about, chosen, one_target, print_json, print_table, say
+from pysync.cli.progress import bootstrap_so_far, is_in_vain, left_out
 from pysync.config import load_config
 from pysync.control.client import NoSidecar
 from pysync.errors import PysyncError
@@ -101,7 +101,7 @@ def shown() -> Iterator[Tell]:
                 name = item["name"]
                 if name not in tasks:
                     tasks[name] = bars.add_task(name, total=None, so_far="")
-                told = so_far(found, item) + _trouble(found, states[name])
+                told = bootstrap_so_far(found, item) + _trouble(found, states[name])
                 bars.update(tasks[name], total=found["tables"], completed=item["tables"], so_far=plain(told))
 
         yield tell

@@ -1,9 +1,9 @@
-"""`pysync dump` and `pysync load`: to a target that cannot see the source, by way of a directory."""
+"""`pysync load --dry-run`: what a load would put and drop."""
 
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from itertools import islice
 from pathlib import Path
@@ -16,14 +16,12 @@ from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn
 from pysync import logs
 from pysync.cli.arguments import choice, line, number, path
 from pysync.cli.bootstrap import shown
-from pysync.cli.bootstrap_progress import is_in_vain, left_out
-from pysync.cli.load_plan import print_plans
-from pysync.cli.output import AsJson, ConfigFile, chosen, one_target, print_json, progress, say
+from pysync.cli.output import AsJson, ConfigFile, chosen, one_target, print_json, print_table, progress, say
+from pysync.cli.progress import is_in_vain, left_out
 from pysync.config import Config, load_config
 from pysync.dump.index import Dump, not_taken, open_dump
-from pysync.dump.manifest import Counts, Manifest, Within
+from pysync.dump.manifest import Counts, Manifest, Within, scope_of
 from pysync.dump.root import held
-from pysync.dump.scope import scope_of
 from pysync.errors import UsageError
 from pysync.jobs.dumping import Wanted, dump_once
 from pysync.jobs.load_plan import load_plans
@@ -31,6 +29,30 @@ from pysync.jobs.loading import Loaded, load_once
 from pysync.text import count
 
 _MOST = 20
+
+
+def print_plans(plans: Sequence[dict[str, Any]], *, as_json: bool) -> None:
+    """Print what a load comes to at each target: all of it as JSON, or the first names in a table."""
+    if as_json:
+        print_json({"targets": list(plans)})
+        return
+    for plan in plans:
+        rows = [row for what in ("put", "drop") for row in _rows(what, plan[what])]
+        if rows:
+            print_table(f"load into {plan['target']}", ("", "object"), rows)
+        limit = plan["max_drops_per_window"] or "none"
+        put, drops = count(len(plan["put"]), "table"), count(plan["drops"], "drop")
+        say(f"{plan['target']}: {put} to put where they differ; {drops} (limit: {limit})")
+        for it in plan["refused"]:
+            say(f"target {plan['target']} refuses {it['table']}: {it['reason']}")
+
+
+def _rows(what: str, names: Sequence[str]) -> list[tuple[str | None, str]]:
+    rows = [(None if at else what, name) for at, name in enumerate(names[:_MOST])]
+    return [*rows, (None, f"and {len(names) - _MOST} more: --json")] if len(names) > _MOST else rows
+
+
+# --- `pysync dump` and `pysync load`: to a target that cannot see the source, by way of a directory
 
 Directory = Annotated[
     Path,

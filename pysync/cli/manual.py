@@ -1,21 +1,97 @@
-"""`pysync man`: the manual page, made of what `--help` says of each command, and of what is common to all."""
+"""The language of manual pages, man(7), as far as a page of ours needs it. Pure: texts in, lines out."""
 
 from __future__ import annotations
 
+import re
 import shutil
 import subprocess
 import sys
+import textwrap
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from typing import Any
 
 import typer
 
 from pysync import __version__
-from pysync.cli import roff
 from pysync.cli.commands import SECTIONS
 from pysync.cli.family import Command, Entry, arguments, first_sentence, options, usage
 from pysync.cli.output import say
+
+_SPECIAL = {"\\": r"\e", "-": r"\-", "'": r"\(aq", "`": r"\(ga", "^": r"\(ha", "~": r"\(ti"}
+_WIDTH = 80
+_CODE = re.compile(r"`([^`]+)`")
+
+
+def escaped(text: str) -> str:
+    """Plain text, so that a terminal shows, and a person may copy, these very characters."""
+    found = "".join(_SPECIAL.get(it) or (it if it.isascii() else rf"\[u{ord(it):04X}]") for it in text)
+    return rf"\&{found}" if found.startswith(".") else found
+
+
+def prose(text: str) -> list[str]:
+    """Flowing text, in lines; what stands in backticks is bold."""
+    parts = _CODE.split(" ".join(text.split()))
+    found = "".join(bold(part) if at % 2 else escaped(part) for at, part in enumerate(parts))
+    lines = textwrap.wrap(found, _WIDTH - 2, break_long_words=False, break_on_hyphens=False)
+    # Where a line begins with a dot, it would be a macro.
+    return [rf"\&{line}" if line.startswith(".") else line for line in lines]
+
+
+def bold(text: str) -> str:
+    """Text as it is typed."""
+    return rf"\fB{escaped(text)}\fR"
+
+
+def synopsis(words: Sequence[str]) -> str:
+    """A command or an option and what follows it: what stands for something else is in italics."""
+    return " ".join(
+        rf"\fI{escaped(word)}\fR" if word.strip("[]<>.").isupper() else bold(word)
+        for word in " ".join(words).replace(", ", " , ").split()
+    ).replace(rf" {bold(',')}", ",")
+
+
+def header(title: str, number: int, date: str, source: str, manual: str) -> Iterator[str]:
+    """The head of a page. Its words are not broken: keys, paths and addresses are there to be copied."""
+    yield from (f'.TH {title} {number} "{date}" "{source}" "{manual}"', ".nh", ".ad l")
+
+
+def section(title: str, lines: Iterable[str]) -> Iterator[str]:
+    """A section, which begins with no space between it and its title."""
+    yield f".SH {title.upper()}"
+    yield from _begun(lines)
+
+
+def subsection(title: str, lines: Iterable[str]) -> Iterator[str]:
+    """A part of a section. The title is written in this language."""
+    yield f".SS {title}"
+    yield from _begun(lines)
+
+
+def paragraphs(text: str) -> Iterator[str]:
+    """Text with empty lines between its paragraphs."""
+    for part in re.split(r"\n\s*\n", text.strip()):
+        yield ".PP"
+        yield from prose(part)
+
+
+def terms(entries: Iterable[tuple[str, str]]) -> Iterator[str]:
+    """Terms, written in this language, and what each means."""
+    for term, text in entries:
+        yield from (".TP", term, *prose(text))
+
+
+def example(text: str) -> Iterator[str]:
+    """Lines as they are typed."""
+    yield from (".PP", ".RS 4", ".EX", *map(escaped, text.strip().splitlines()), ".EE", ".RE")
+
+
+def _begun(lines: Iterable[str]) -> Iterator[str]:
+    found = list(lines)
+    yield from found[1:] if found[:1] == [".PP"] else found
+
+
+# --- `pysync man`: the manual page, made of what `--help` says of each command, and of what is common to all
 
 _FEW = 3  # commands: an option that more of them have is told once
 _DATE = "2026-11-23"  # of the last change of the texts below
@@ -83,25 +159,23 @@ def man(context: typer.Context) -> None:
 def page(root: Any) -> Iterator[str]:
     """The lines of the page, for man(1); `root` is the context of pysync itself."""
     pysync = root.command
-    yield from roff.header("PYSYNC", 1, _DATE, f"pysync {__version__}", "User Commands")
-    yield from roff.section("Name", [r"pysync \-", *roff.prose(first_sentence(pysync.help).rstrip("."))])
-    yield from roff.section("Synopsis", [roff.synopsis(["pysync", "[OPTIONS]", "COMMAND", "[ARGS]..."])])
-    yield from roff.section("Description", roff.paragraphs(_ABOUT))
-    yield from roff.section("Options", _options(options(pysync, root)))
+    yield from header("PYSYNC", 1, _DATE, f"pysync {__version__}", "User Commands")
+    yield from section("Name", [r"pysync \-", *prose(first_sentence(pysync.help).rstrip("."))])
+    yield from section("Synopsis", [synopsis(["pysync", "[OPTIONS]", "COMMAND", "[ARGS]..."])])
+    yield from section("Description", paragraphs(_ABOUT))
+    yield from section("Options", _options(options(pysync, root)))
     commons = _common(root)
-    yield from roff.section("Common options", [*roff.paragraphs("Where a command has them:"), *_options(commons)])
+    yield from section("Common options", [*paragraphs("Where a command has them:"), *_options(commons)])
     for heading, commands in SECTIONS.items():
         yield f".SH {heading.upper()}"
         for name in commands:
             for context in _commands(root, name):
-                yield from roff.subsection(_title(context), _described(context, commons))
-    yield from roff.section("Exit status", roff.terms((roff.bold(code), text) for code, text in _EXIT))
-    yield from roff.section("Environment", roff.terms((roff.bold(name), text) for name, text in _ENVIRONMENT))
-    yield from roff.section("Files", roff.terms((rf"\fI{roff.escaped(it)}\fR", text) for it, text in _FILES))
-    yield from roff.section(
-        "Examples", [line for text, typed in _EXAMPLES for line in (*roff.paragraphs(text), *roff.example(typed))]
-    )
-    yield from roff.section("See also", roff.paragraphs(_SEE_ALSO))
+                yield from subsection(_title(context), _described(context, commons))
+    yield from section("Exit status", terms((bold(code), text) for code, text in _EXIT))
+    yield from section("Environment", terms((bold(name), text) for name, text in _ENVIRONMENT))
+    yield from section("Files", terms((rf"\fI{escaped(it)}\fR", text) for it, text in _FILES))
+    yield from section("Examples", [line for text, typed in _EXAMPLES for line in (*paragraphs(text), *example(typed))])
+    yield from section("See also", paragraphs(_SEE_ALSO))
 
 
 def _commands(parent: Any, name: str) -> Iterator[Any]:
@@ -122,17 +196,17 @@ def _common(root: Any) -> list[Entry]:
 
 
 def _title(context: Any) -> str:
-    return roff.synopsis([context.command_path, *usage(context.command, context)])
+    return synopsis([context.command_path, *usage(context.command, context)])
 
 
 def _described(context: Any, commons: list[Entry]) -> Iterator[str]:
     command = context.command
-    yield from roff.paragraphs(command.help)
-    yield from roff.terms((roff.synopsis([name]), text) for name, text in arguments(command, context))
+    yield from paragraphs(command.help)
+    yield from terms((synopsis([name]), text) for name, text in arguments(command, context))
     yield from _options([entry for entry in options(command, context) if entry not in commons])
     if command.epilog:
-        yield from roff.paragraphs(command.epilog)
+        yield from paragraphs(command.epilog)
 
 
 def _options(entries: list[Entry]) -> Iterator[str]:
-    return roff.terms((roff.synopsis([name]), text) for name, text in entries)
+    return terms((synopsis([name]), text) for name, text in entries)

@@ -20,7 +20,7 @@ from pysync.cli.output import (
     progress,
     say,
 )
-from pysync.cli.waiting import wait_for
+from pysync.cli.progress import wait_for
 from pysync.errors import PysyncError
 from pysync.health import decide, ways_out
 from pysync.model.names import TableName
@@ -55,7 +55,7 @@ def plan(
     as it is now (docs/scope.md). The sidecar may run or not. Source and targets are only read.
     """
     if scope:
-        from pysync.cli.scope import show_scope  # noqa: PLC0415 - it reads metastores, which takes long to load
+        from pysync.cli.target_policy import show_scope  # noqa: PLC0415 - it reads metastores, which takes long to load
 
         show_scope(config, target, as_json=as_json)
         return

@@ -12,7 +12,6 @@ import typer
 from pysync import logs
 from pysync.cli.arguments import path
 from pysync.cli.bootstrap import shown
-from pysync.cli.bootstrap_progress import left_out
 from pysync.cli.dump import (
     is_incomplete,
     loaded_json,
@@ -24,6 +23,7 @@ from pysync.cli.dump import (
     until_stopped,
 )
 from pysync.cli.output import AsJson, ConfigFile, one_target, print_json, say
+from pysync.cli.progress import left_out
 from pysync.config import load_config
 from pysync.dump.manifest import Manifest
 from pysync.dump.root import Cleaned

@@ -14,7 +14,7 @@ import typer
 from pysync.cli.arguments import Bound, bound
 from pysync.cli.arguments import table as parsed_table
 from pysync.cli.output import AsJson, ConfigFile, TargetName, ask_about, print_json, print_table, progress, say
-from pysync.cli.replay_progress import so_far
+from pysync.cli.progress import replay_so_far
 from pysync.control.client import NoSidecar
 from pysync.errors import PysyncError
 from pysync.model.names import TableName
@@ -129,14 +129,14 @@ def _is_over(found: Mapping[str, Any]) -> bool:
 
 
 def _so_far(found: Mapping[str, Any]) -> str:
-    return f"paused: {found['paused']['reason']}" if found["paused"] else so_far(found)
+    return f"paused: {found['paused']['reason']}" if found["paused"] else replay_so_far(found)
 
 
 def _print(target: str, found: dict[str, Any], *, as_json: bool) -> None:
     if as_json:
         print_json({key: value for key, value in found.items() if key != "paused"})
     elif found["state"] == "finished":
-        say(f"replay at {target}: {so_far(found)}")
+        say(f"replay at {target}: {replay_so_far(found)}")
         if found["parked"]:
             say(f"target {target} refused {count(found['parked'], 'event')}; see: pysync parked list {target}")
     if found["state"] == "failed" and not as_json:

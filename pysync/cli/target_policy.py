@@ -1,23 +1,153 @@
-"""`pysync target policy`: a new policy for a target, with its effect shown first."""
+"""What commands that change pysync.toml have in common: they make the change or show it, and say what came of it."""
 
 from __future__ import annotations
 
-from typing import Annotated, Any
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Annotated, Any, NamedTuple
 
 import typer
 
-from pysync.cli.output import AsJson, ConfigFile, TargetName, print_json, say
-from pysync.cli.scope import print_scope
-from pysync.cli.target_edit import DryRun, Edit, Yes
-from pysync.config import Config
-from pysync.config_file.edits import number_of, read
-from pysync.config_file.file import Draft, drafted
-from pysync.config_file.targets import Setting, altered
+from pysync import logs
+from pysync.cli.output import AsJson, ConfigFile, TargetName, assert_target, print_json, print_table, progress, say
+from pysync.config import Config, load_config
+from pysync.config_file.edits import Key, number_of, read
+from pysync.config_file.file import Change, Draft, drafted
+from pysync.config_file.targets import Setting, altered, key_of, setting_of
 from pysync.errors import UsageError
+from pysync.jobs.reconfiguring import Done, reconfigure
 from pysync.jobs.scope_plan import scope_plans
 from pysync.replay.repl_policy import parse
 from pysync.sidecar.registry import Act
-from pysync.text import quoted
+from pysync.text import count, quoted
+
+DryRun = Annotated[bool, typer.Option("--dry-run", help="Only show how the file would change.")]
+Yes = Annotated[bool, typer.Option("--yes", help="Do not ask for confirmation.")]
+
+
+@dataclass(frozen=True, slots=True)
+class Edit:
+    """A change of the file, what to say of the target then, and what it means for the queue."""
+
+    config: Path
+    target: str
+    said: str
+    change: Change
+    act: Act | None = None
+
+    def run(self, decided: str | None = None) -> Done:
+        """Make the change; raises what `reconfigure` raises."""
+        logs.configure("error", "console")
+        why = f"target {self.target} {self.said}"
+        with progress("waiting for the sidecar") as tell:
+            return reconfigure(self.config, self.change, act=self.act, decided=decided, why=why, tell=tell)
+
+    def show(self, *, as_json: bool) -> None:
+        """Print how the file would change. Raises UsageError with the problems of the result."""
+        lines = drafted(self.config, self.change).diff()
+        if as_json:
+            print_json({"target": self.target, "diff": lines})
+            return
+        for line in lines or [f"{self.config} would not change"]:
+            say(line)
+
+    def print(self, done: Done, **more: Any) -> None:
+        """Print what came of it as JSON, with `more`."""
+        taken = None if done.taken is None else list(done.taken)
+        told = {"target": self.target, "written": done.written, "changes": taken, "diff": done.draft.diff()}
+        print_json({**told, **more})
+
+    def tell(self, done: Done) -> None:
+        """Say what came of it."""
+        if not done.written and not done.taken:
+            say(f"target {self.target} is as it should be; nothing was changed")
+            return
+        after = "; no sidecar runs: it counts from the next start on" if done.taken is None else ""
+        say(f"target {self.target} {self.said}{after}")
+
+
+def change_or_show(edit: Edit, *, dry_run: bool, as_json: bool) -> None:
+    """Make a change that nobody has to be asked about, or show it."""
+    if dry_run:
+        edit.show(as_json=as_json)
+        return
+    done = edit.run()
+    if as_json:
+        edit.print(done)
+    else:
+        edit.tell(done)
+
+
+def setting(value: Any) -> Setting:
+    """A setting of a target, written KEY=VALUE."""
+    try:
+        return setting_of(str(value))
+    except UsageError as error:
+        raise typer.BadParameter(str(error)) from None
+
+
+class Unset(NamedTuple):
+    """A key of a target that is to be removed."""
+
+    key: Key
+
+
+def key(value: Any) -> Unset:
+    """A key of a target."""
+    try:
+        return Unset(key_of(str(value)))
+    except UsageError as error:
+        raise typer.BadParameter(str(error)) from None
+
+
+# --- `pysync plan --scope`: what a change of scope would put, keep and drop
+
+_MOST = 20
+
+
+def show_scope(config: Path, target: str | None, *, as_json: bool) -> None:
+    """Print what the scopes in `config` come to. Raises as `scope_plans`, and UsageError for an unknown target."""
+    loaded = load_config(config)
+    logs.configure("error", loaded.log.format)
+    assert_target(config, target, [it.name for it in loaded.targets])
+    plans = scope_plans(loaded, target)
+    if as_json:
+        print_json({"targets": plans})
+        return
+    for plan in plans:
+        print_scope(plan)
+
+
+def print_scope(plan: dict[str, Any]) -> None:
+    """Print what one target would put, keep and drop."""
+    name = plan["target"]
+    if plan["is_new"]:
+        say(
+            f"{name} is a new target: the sidecar compares it with the source and puts "
+            f"{count(len(plan['put']), 'object')}"
+        )
+    elif not plan["changes"]:
+        say(f"{name}: its scope has not changed")
+    for line in plan["changes"]:
+        say(f"{name}: {line}")
+    for line in plan["collide"][:_MOST]:
+        say(f"{name}: one name for several tables: {line}; only the first that comes gets it")
+    rows = [row for what in ("put", "keep", "drop") for row in _rows(what, plan[what])]
+    if rows and (plan["changes"] or plan["is_new"]):
+        print_table(f"scope of {name}", ("", "database or table"), rows)
+        parts = [f"{len(plan[what])} to {what}" for what in ("put", "keep", "drop")]
+        limit = plan["max_drops_per_window"] or "none"
+        say(
+            f"{name}: {', '.join(parts)}, {plan['compare']} to compare; {count(plan['drops'], 'drop')} (limit: {limit})"
+        )
+
+
+def _rows(what: str, names: list[str]) -> list[tuple[str | None, str]]:
+    rows: list[tuple[str | None, str]] = [(None if at else what, name) for at, name in enumerate(names[:_MOST])]
+    return [*rows, (None, f"and {len(names) - _MOST} more: --json")] if len(names) > _MOST else rows
+
+
+# --- `pysync target policy`: a new policy for a target, with its effect shown first
 
 _REPLACE = "replace"
 

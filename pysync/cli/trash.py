@@ -7,11 +7,11 @@ from typing import Annotated, Any
 
 import typer
 
+from pysync.cli.actions import clock
 from pysync.cli.arguments import ago, line
 from pysync.cli.arguments import table as parsed_table
 from pysync.cli.family import Family
 from pysync.cli.output import AsJson, ConfigFile, TargetName, ask_about, print_json, print_table, say
-from pysync.cli.records import clock
 from pysync.control.client import NoSidecar
 from pysync.model.names import TableName
 from pysync.text import count

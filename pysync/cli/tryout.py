@@ -20,7 +20,7 @@ from pysync.lab import EmbeddedMetastore
 from pysync.lab.aws import EmbeddedAws
 from pysync.lab.demo.show import Result, Show
 from pysync.lab.demo.stage import Lake, Stage
-from pysync.sidecar.shutdown import Shutdown
+from pysync.sidecar.wiring import Shutdown
 from pysync.text import count
 from pysync.verify.compare import EQUAL
 

@@ -10,9 +10,9 @@ from typing import Annotated, Any
 
 import typer
 
+from pysync.cli.actions import clock, lines
 from pysync.cli.arguments import database_or_table, instant
 from pysync.cli.output import AsJson, ConfigFile, ask_about, one_target, print_json, say
-from pysync.cli.records import clock, lines
 from pysync.control.client import NoSidecar
 from pysync.text import count
 

@@ -7,10 +7,9 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from pysync.copy.copier import Copier
+from pysync.copy.copier import Copier, SparkWorkers
 from pysync.copy.files import Copying, FilesFirst
 from pysync.copy.reencoder import Reencoder
-from pysync.copy.spark import SparkWorkers
 from pysync.errors import UsageError
 from pysync.targets.base import Target
 from pysync.targets.settings import TargetSettings

@@ -6,8 +6,7 @@ import re
 from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from typing import Any, Protocol, cast
 
-from pysync.copy.requests import Pair
-from pysync.copy.run import Copied, Removed
+from pysync.copy.run import Copied, Pair, Removed
 from pysync.model.difference import Difference
 from pysync.model.files import SourceFiles
 from pysync.model.mark import Mark

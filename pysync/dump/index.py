@@ -7,9 +7,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from pysync.dump.data import FileLine, PageLine, check, lines_of, places_of, refuse_unlisted
-from pysync.dump.files import reading
 from pysync.dump.manifest import Manifest, Piece, read_manifest
-from pysync.dump.pieces import LOCK, MANIFEST, UNFINISHED, read_piece
+from pysync.dump.pieces import LOCK, MANIFEST, UNFINISHED, read_piece, reading
 from pysync.dump.record import DumpDamaged, Record, What, records
 from pysync.errors import PysyncError
 from pysync.model.names import TableName

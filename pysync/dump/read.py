@@ -9,10 +9,9 @@ from typing import Any, BinaryIO
 
 from hmsclient.genthrift.hive_metastore import ttypes as hive
 
-from pysync.dump.files import reading
 from pysync.dump.index import At, Dump
-from pysync.dump.record import LENGTH_BYTES, DumpDamaged, Record, Reply, length_of, record_at
-from pysync.dump.replies import answer
+from pysync.dump.pieces import reading
+from pysync.dump.record import LENGTH_BYTES, DumpDamaged, Record, Reply, answer, length_of, record_at
 from pysync.metastore.client import whole
 from pysync.metastore.errors import MetastoreUnavailable
 from pysync.model import idl

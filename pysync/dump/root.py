@@ -18,9 +18,8 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from pysync.dump.data import DATA, is_data_file
-from pysync.dump.files import reading
 from pysync.dump.manifest import read_manifest
-from pysync.dump.pieces import LOCK, MANIFEST, UNFINISHED, is_of_dump
+from pysync.dump.pieces import LOCK, MANIFEST, UNFINISHED, is_of_dump, reading
 from pysync.dump.record import DumpDamaged
 from pysync.errors import PysyncError
 from pysync.text import told

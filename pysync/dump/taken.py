@@ -10,8 +10,7 @@ from typing import Protocol, TypeVar
 from pydantic import BaseModel, TypeAdapter, ValidationError
 
 from pysync.control.client import NoSidecar, ask
-from pysync.dump.manifest import Manifest, Within
-from pysync.dump.scope import are_same
+from pysync.dump.manifest import Manifest, Within, are_same
 from pysync.queue import EventQueue
 from pysync.queue.store import FILE
 

@@ -24,8 +24,8 @@ from pysync.metastore.client import Metastore
 from pysync.metastore.settings import shared
 from pysync.replay.translate import Translator
 from pysync.sections import SourceConfig
-from pysync.sidecar.needs import needs
 from pysync.sidecar.registry import assert_named, known_targets
+from pysync.sidecar.reload import needs
 from pysync.targets.base import ChecksRights
 from pysync.targets.kinds import target_kind
 from pysync.targets.settings import TargetSettings

@@ -15,8 +15,7 @@ from pysync.config import Config
 from pysync.copy.copier import Copier
 from pysync.copy.copies import Copies
 from pysync.copy.files import refuse_shared
-from pysync.copy.requests import Difference, Pair
-from pysync.copy.run import Copied
+from pysync.copy.run import Copied, Difference, Pair
 from pysync.errors import UsageError
 from pysync.install import listener_jar
 from pysync.metastore.client import PARTITIONS_PER_CALL, Metastore

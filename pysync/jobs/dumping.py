@@ -16,16 +16,13 @@ from thrift.Thrift import TException
 from pysync.config import Config
 from pysync.dump.data import last_page
 from pysync.dump.index import FILES, KIND, SUFFIX, Dump, indexed
-from pysync.dump.manifest import Counts, Manifest, Within
+from pysync.dump.manifest import Counts, Manifest, Within, looks_at_definitions, scope_of
 from pysync.dump.pieces import Pieces, opened, read_piece
 from pysync.dump.read import DumpReader
-from pysync.dump.record import HEAD
-from pysync.dump.replies import Recorder
-from pysync.dump.scope import looks_at_definitions, scope_of
+from pysync.dump.record import HEAD, Recorder
 from pysync.dump.write import Selection, Writing, newest, newest_within, touched_tables
 from pysync.errors import PysyncError, UsageError
-from pysync.jobs.dumped_files import Into
-from pysync.jobs.file_list import Lister, listing
+from pysync.jobs.dumped_files import Into, Lister, listing
 from pysync.metastore.access import Where
 from pysync.metastore.errors import MetastoreError
 from pysync.model.names import TableName

@@ -11,10 +11,8 @@ from pysync.config import Config
 from pysync.copy.files import refuse_elsewhere, refuse_shared
 from pysync.dump.index import Dump
 from pysync.dump.read import DumpReader
-from pysync.jobs.dumped_files import refuse_not_taken
-from pysync.jobs.file_list import locations
-from pysync.jobs.load_guard import Survey
-from pysync.jobs.loading import FilesToo, is_whole, replaced_by
+from pysync.jobs.dumped_files import locations, refuse_not_taken
+from pysync.jobs.loading import FilesToo, Survey, is_whole, replaced_by
 from pysync.jobs.scope_plan import kept_scopes
 from pysync.model.describe import describe
 from pysync.model.mark import Mark, Writer

@@ -11,8 +11,8 @@ from pysync.errors import PysyncError
 from pysync.queue import EventQueue
 from pysync.queue.store import FILE
 from pysync.resync.bootstrap import Origin
+from pysync.sidecar.process import collect_seldom
 from pysync.sidecar.sidecar import Sidecar
-from pysync.sidecar.tuning import collect_seldom
 from pysync.targets.kinds import target_kind
 
 Tell = Callable[[Mapping[str, Any]], None]

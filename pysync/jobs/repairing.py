@@ -14,7 +14,7 @@ from pysync.control.client import ask
 from pysync.errors import PysyncError
 from pysync.health import DISABLED, decide
 from pysync.text import count
-from pysync.verify.findings import Compared
+from pysync.verify.rules import Compared
 
 _NAMES_PER_REQUEST = 200  # the sidecar looks at each before it answers
 _POLL_SECONDS = 0.3

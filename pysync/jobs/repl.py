@@ -8,10 +8,9 @@ from typing import Literal
 
 from pysync.config import Config
 from pysync.dump.index import Dump
-from pysync.dump.manifest import Manifest
+from pysync.dump.manifest import Manifest, scope_of
 from pysync.dump.read import DumpReader
 from pysync.dump.root import Cleaned, clean, new_directory
-from pysync.dump.scope import scope_of
 from pysync.dump.taken import Taken, by_scope, load_notes
 from pysync.errors import UsageError
 from pysync.jobs.dumping import Tell, Wanted, dump_once

@@ -25,8 +25,7 @@ from pysync.metastore.errors import MetastoreError
 from pysync.model.again import Again
 from pysync.model.names import TableName
 from pysync.queue import EventQueue, Gap
-from pysync.resync.feed import Feed
-from pysync.resync.refreshes import Last, Names, Refreshes, everything, some, table
+from pysync.resync.refreshes import Feed, Last, Names, Refreshes, everything, some, table
 from pysync.text import nearest
 from pysync.worker import Worker
 

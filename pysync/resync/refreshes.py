@@ -5,9 +5,11 @@ from __future__ import annotations
 import math
 import threading
 import time
+from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import partial
+from itertools import islice
 from typing import Any
 
 from pysync.metastore.client import Reads
@@ -180,3 +182,84 @@ def table(source: Reads, name: TableName) -> Names:
 def _names(name: TableName, found: Any) -> Names:
     which = {"database": name.database, "table": name.table}
     return {**which, "absent": "true"} if found is None else {**which, "created": str(found.createTime or 0)}
+
+
+# --- Feed: brings refreshes into the queue, in chunks, at a pace, and never far ahead of the targets.
+#
+# Each part that has many to queue has its own: the healer, a bootstrap or load, a target whose scope has changed.
+
+# One transaction of the queue each; a bootstrap notes its progress after each, so a kill repeats few.
+_CHUNK = 50
+_AHEAD = 500
+"""Refreshes that may wait in the queue: later changes wait behind them, and a kill repeats them."""
+_LOOK_SECONDS = 0.2
+
+
+@dataclass(frozen=True, slots=True)
+class Fed:
+    """How many refreshes were queued, a position that none of them is behind, and whether they are all."""
+
+    refreshes: int
+    upto: int
+    whole: bool
+
+
+@dataclass(slots=True)
+class Feed:
+    """For one thread. `stopping` ends it within a moment.
+
+    `done` returns the position up to which the slowest of its targets has everything. `meanwhile` is called while it
+    waits, several times a second. `tables_per_second` limits how many tables are queued for reading.
+    """
+
+    refreshes: Refreshes
+    stopping: threading.Event
+    done: Callable[[], int]
+    tables_per_second: float = math.inf
+    meanwhile: Callable[[], object] = lambda: None
+    _waiting: deque[tuple[int, int]] = field(default_factory=deque)  # of each chunk: its last position, its length
+
+    def queue(
+        self,
+        wanted: Iterable[Names],
+        *,
+        lives: bool = True,
+        queued: Callable[[Sequence[Names]], object] = lambda _: None,
+        goes_on: Callable[[], bool] = lambda: True,
+    ) -> Fed:
+        """Queue the wanted refreshes, which are read lazily; `queued` gets each chunk that is on disk.
+
+        Ends early if it is stopped, or if `goes_on` returns False. Raises as Refreshes.ask, and what reading raises;
+        what was queued by then stays queued.
+        """
+        upto, count = self.refreshes.upto, 0
+        for chunk in _chunks(wanted):
+            upto = self.refreshes.ask(chunk, lives=lives)
+            count += len(chunk)
+            self._waiting.append((upto, len(chunk)))
+            queued(chunk)
+            if not self._may_go_on() or not goes_on():
+                return Fed(count, upto, whole=False)
+        return Fed(count, upto, whole=True)
+
+    def _may_go_on(self) -> bool:
+        """Keep the pace and wait for the targets; False if it is time to stop."""
+        self.stopping.wait(_CHUNK / self.tables_per_second)
+        self.meanwhile()
+        while self._ahead() > _AHEAD and not self.stopping.is_set():
+            self.stopping.wait(_LOOK_SECONDS)
+            self.meanwhile()
+        return not self.stopping.is_set()
+
+    def _ahead(self) -> int:
+        """How many refreshes wait for the slowest target. Other events, of which there may be many, do not count."""
+        done = self.done()
+        while self._waiting and self._waiting[0][0] <= done:
+            self._waiting.popleft()
+        return sum(count for _, count in self._waiting)
+
+
+def _chunks(wanted: Iterable[Names]) -> Iterator[list[Names]]:
+    found = iter(wanted)
+    while chunk := list(islice(found, _CHUNK)):
+        yield chunk

@@ -25,9 +25,8 @@ from pysync.metastore.client import Reads
 from pysync.model.names import TableName
 from pysync.queue import EventQueue
 from pysync.replay.policy import Policy
-from pysync.resync.feed import Feed
 from pysync.resync.ranges import HistoryGone, Range, touched
-from pysync.resync.refreshes import Names, Refreshes, database, place, some, table
+from pysync.resync.refreshes import Feed, Names, Refreshes, database, place, some, table
 from pysync.worker import Finished, Worker, WorkerState
 
 _LOOK_SECONDS = 0.2

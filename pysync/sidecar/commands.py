@@ -22,9 +22,8 @@ from pysync.resync.healing import Healer
 from pysync.resync.ranges import counted, range_of
 from pysync.resync.replays import Replays
 from pysync.resync.rescoping import kept_scope
-from pysync.sidecar import actions
-from pysync.sidecar.acts import recorded
-from pysync.sidecar.arguments import checked
+from pysync.sidecar import acts
+from pysync.sidecar.acts import checked, recorded
 from pysync.sidecar.history import listed
 from pysync.sidecar.plans import parked_event, parked_table, plan_of
 from pysync.sidecar.trash import Trash
@@ -70,7 +69,7 @@ class Commands:
         """The commands by their names in requests, and `more`. What people do with them goes into the journal."""
         commands: Mapping[str, Command] = {
             **more,
-            "actions": partial(actions.listed, self._reader),
+            "actions": partial(acts.listed, self._reader),
             "events": partial(listed, self._queue),
             "plan": self.plan,
             "scopes": self.scopes,

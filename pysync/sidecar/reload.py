@@ -1,9 +1,4 @@
-"""Reload: the running sidecar takes a changed pysync.toml, with the same process id.
-
-A reload is a restart that reads the file first. If anything is wrong with it, that is told, and nothing changes. Else
-the sidecar stops as it does on SIGTERM, and its process begins anew with the same arguments. So whatever can be written
-into the file can change, and what a restart keeps, a reload keeps: meanwhile the listener has its spool.
-"""
+"""Reload: a changed pysync.toml is taken while the sidecar runs, if what it needs is there."""
 
 from __future__ import annotations
 
@@ -11,17 +6,79 @@ import os
 import signal
 import socket
 import sys
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 import structlog
 
-from pysync.config import Config, load_config
+from pysync.config import Config, Partial, load_config
 from pysync.errors import PysyncError, UsageError
+from pysync.install import listener_jar
 from pysync.queue import EventQueue
+from pysync.queue.files import try_out
+from pysync.sections import WebConfig
 from pysync.sidecar import registry
-from pysync.sidecar.needs import assert_needs
+from pysync.targets.spark.session import assert_spark
+from pysync.token import read_token
+from pysync.web.server import assert_installed, assert_usable
+
+# --- Needs: what must be there before the sidecar runs. `run` refuses without it, and `check` reports it, by this
+# list.
+#
+# What else may keep the sidecar from running shows only as it starts: the ports, the lock of the queue, its file.
+
+
+def needs(config: Config | Partial) -> dict[str, Callable[[], str]]:
+    """What to look at, by its name: each gives what was seen, or raises PysyncError. Nothing is changed."""
+    found: dict[str, Callable[[], str]] = {}
+    if config.queue:
+        found["queue directory"] = partial(_directory, config.queue.directory)
+    if config.bridge and config.listens:
+        found["token file"] = partial(_token, config.bridge.token_file)
+    if config.web and config.web.port is not None:
+        found["web server"] = partial(_web, config.web)
+    if any(target.spark_wish() for target in config.targets):
+        copies = any(target.copy_files for target in config.targets)
+        found["Spark"] = lambda: _spark(copies=copies)
+    return found
+
+
+def assert_needs(config: Config) -> None:
+    """Raises the first PysyncError of `needs`."""
+    for look in needs(config).values():
+        look()
+
+
+def _directory(directory: Path) -> str:
+    there = directory.exists()
+    try_out(directory)
+    return str(directory) if there else f"{directory} (will be created)"
+
+
+def _token(file: Path) -> str:
+    read_token(file)
+    return str(file)
+
+
+def _spark(*, copies: bool) -> str:
+    """Whether Spark is installed. Whether its settings are right shows when it starts, which takes long."""
+    assert_spark()
+    return f"installed; {listener_jar()}" if copies else "installed"
+
+
+def _web(settings: WebConfig) -> str:
+    assert_installed()
+    assert_usable(settings)
+    return f"installed; users: {settings.password_file}" if settings.password_file else "installed; reads only"
+
+
+# --- Reload: the running sidecar takes a changed pysync.toml, with the same process id.
+#
+# A reload is a restart that reads the file first. If anything is wrong with it, that is told, and nothing changes.
+# Else the sidecar stops as it does on SIGTERM, and its process begins anew with the same arguments. So whatever can
+# be written into the file can change, and what a restart keeps, a reload keeps: meanwhile the listener has its spool.
 
 _STAYS = ("queue.directory", "source.name")
 _ONCE = "--quarantine"

@@ -6,10 +6,10 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import groupby
 from operator import itemgetter
 
-from pysync.copy.requests import Difference
+from pysync.copy.run import Difference
 from pysync.model.names import TableName
 from pysync.text import count
-from pysync.verify.findings import DIFFERENT, EQUAL, Compared, listed
+from pysync.verify.rules import DIFFERENT, EQUAL, Compared, listed
 
 KIND = "files"
 

@@ -17,7 +17,7 @@ from pysync.queue import EventQueue
 from pysync.replay.drain import Drain
 from pysync.replay.translate import Translator
 from pysync.sections import JournalConfig
-from pysync.sidecar.tuning import collect_seldom
+from pysync.sidecar.process import collect_seldom
 from pysync.targets.kinds import target_kind
 
 

@@ -16,9 +16,8 @@ import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
-from pysync.copy.copier import Copier
-from pysync.copy.requests import Pair
-from pysync.copy.spark import SparkWorkers
+from pysync.copy.copier import Copier, SparkWorkers
+from pysync.copy.run import Pair
 from pysync.install import listener_jar
 from pysync.lab.metastore import find_java, find_spark_jars
 from pysync.targets.settings import CopySettings

@@ -17,9 +17,8 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
-from pysync.copy.copier import Copier
-from pysync.copy.requests import Pair
-from pysync.copy.spark import SparkWorkers
+from pysync.copy.copier import Copier, SparkWorkers
+from pysync.copy.run import Pair
 from pysync.install import listener_jar
 from pysync.lab.metastore import find_java
 from pysync.targets.settings import CopySettings

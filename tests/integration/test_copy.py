@@ -11,10 +11,8 @@ from pathlib import Path
 import pytest
 from pyspark import SparkContext
 
-from pysync.copy.copier import Copier
-from pysync.copy.requests import Pair
-from pysync.copy.run import RECORD, Copied
-from pysync.copy.spark import SparkWorkers
+from pysync.copy.copier import Copier, SparkWorkers
+from pysync.copy.run import RECORD, Copied, Pair
 from pysync.install import listener_jar
 from pysync.targets.base import Rejected, Unavailable
 from pysync.targets.settings import CopySettings

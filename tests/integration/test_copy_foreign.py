@@ -9,9 +9,8 @@ from pathlib import Path
 
 import pytest
 
-from pysync.copy.copier import Copier
+from pysync.copy.copier import Copier, SparkWorkers
 from pysync.copy.run import RECORD
-from pysync.copy.spark import SparkWorkers
 from pysync.targets.base import Rejected, Unavailable
 from pysync.targets.settings import CopySettings
 from tests.integration.test_copy import Place, place, spark

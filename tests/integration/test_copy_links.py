@@ -8,14 +8,13 @@ from pathlib import Path
 
 import pytest
 
-from pysync.copy.requests import Pair
-from pysync.copy.run import RECORD
-from pysync.copy.spark import SparkWorkers
-from pysync.jobs.file_list import Lister
+from pysync.copy.copier import SparkWorkers
+from pysync.copy.run import RECORD, Pair
+from pysync.jobs.dumped_files import Lister
 from pysync.model.names import TableName
 from pysync.targets.base import Rejected
 from pysync.verify.files import compared_files
-from pysync.verify.findings import DIFFERENT
+from pysync.verify.rules import DIFFERENT
 from tests.integration.test_copy import Place, place, spark
 
 pytestmark = pytest.mark.spark

@@ -9,11 +9,9 @@ from typing import Any
 
 import pytest
 
-from pysync.copy.copier import Copier
+from pysync.copy.copier import Copier, SparkWorkers
 from pysync.copy.reencoder import Reencoder
-from pysync.copy.requests import Pair
-from pysync.copy.run import RECORD, Copied
-from pysync.copy.spark import SparkWorkers
+from pysync.copy.run import RECORD, Copied, Pair
 from pysync.install import listener_jar
 from pysync.model.files import Form
 from pysync.targets.base import Rejected

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 from rich.console import Console
 
-from pysync.cli.lines import Part, show
+from pysync.cli.status_text import Part, show
 from pysync.health import problems
 
 NOW = 1_800_000_000.0

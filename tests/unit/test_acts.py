@@ -11,8 +11,7 @@ import pytest
 
 from pysync.errors import PysyncError
 from pysync.journal import Journal, Reader, Record
-from pysync.sidecar.actions import MOST, listed
-from pysync.sidecar.acts import ACTS, recorded
+from pysync.sidecar.acts import ACTS, MOST, listed, recorded
 
 WHO = {"who": "uid 1000 (command line)"}
 

@@ -22,7 +22,7 @@ from pysync.queue import EventQueue
 from pysync.replay.drain import Drain
 from pysync.replay.tally import Count, Tally
 from pysync.replay.translate import Translator
-from pysync.resync import bootstrap, feed, healing
+from pysync.resync import bootstrap, healing, refreshes
 from pysync.resync.bootstrap import Bootstrapper
 from pysync.resync.checkpoint import Checkpoints
 from pysync.resync.healing import Healer
@@ -185,7 +185,7 @@ def test_what_comes_meanwhile_is_applied_after_it(stands) -> None:
 
 
 def test_no_more_is_queued_than_may_wait(stands, monkeypatch) -> None:
-    monkeypatch.setattr(feed, "_AHEAD", 100)
+    monkeypatch.setattr(refreshes, "_AHEAD", 100)
     stand = stands(Source("db", tables=400))
     stand.bootstrapper.begin(["dr"])
     stand.start()
@@ -195,7 +195,7 @@ def test_no_more_is_queued_than_may_wait(stands, monkeypatch) -> None:
 
 
 def test_a_new_start_goes_on_where_it_was_and_asks_for_nothing_twice(stands, monkeypatch) -> None:
-    monkeypatch.setattr(feed, "_AHEAD", 100)
+    monkeypatch.setattr(refreshes, "_AHEAD", 100)
     source = Source("a", "b", tables=200)
     first = stands(source)
     first.bootstrapper.begin(["dr"])
@@ -204,7 +204,7 @@ def test_a_new_start_goes_on_where_it_was_and_asks_for_nothing_twice(stands, mon
     first.stop()
     before = len(first.asked())
     assert before < len(source.names)
-    monkeypatch.setattr(feed, "_AHEAD", 10_000)
+    monkeypatch.setattr(refreshes, "_AHEAD", 10_000)
     second = stands(source)
     assert second.bootstrapper.begin(["dr"]) is False, "it is the same one"
     second.start()

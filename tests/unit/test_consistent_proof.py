@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from pysync.model.event import Kind
-from pysync.sidecar.waiting.proof import Told, doubt
+from pysync.sidecar.waiting.consistent import Told, doubt
 
 NOBODY = frozenset[str]()
 

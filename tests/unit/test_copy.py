@@ -15,9 +15,8 @@ from pysync.config import load_config
 from pysync.copy.copier import Copier as FileCopier
 from pysync.copy.files import FilesFirst
 from pysync.copy.pack import pack
-from pysync.copy.requests import Difference as Survey
-from pysync.copy.requests import Failed, File, Pair, Refused, decode, differences, encode, gone
-from pysync.copy.run import Round
+from pysync.copy.run import Difference as Survey
+from pysync.copy.run import Failed, File, Pair, Refused, Round, decode, differences, encode, gone
 from pysync.errors import UsageError
 from pysync.lab.faulty import FaultySettings
 from pysync.model.change import Change

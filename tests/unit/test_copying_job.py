@@ -9,8 +9,7 @@ from typing import Any
 import pytest
 
 from pysync.config import Config
-from pysync.copy.requests import Pair
-from pysync.copy.run import Copied
+from pysync.copy.run import Copied, Pair
 from pysync.jobs import copying
 from pysync.jobs.copying import Wanted, copy_now
 from pysync.model.mark import Mark

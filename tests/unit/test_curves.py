@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from pysync.errors import PysyncError
-from pysync.sidecar.curves import Curves
+from pysync.sidecar.history import Curves
 
 MINUTE = 60.0
 

@@ -19,19 +19,16 @@ from thrift.transport.TTransport import TMemoryBuffer
 
 from pysync.dump import pieces as pieces_of
 from pysync.dump.index import open_dump
-from pysync.dump.manifest import Counts, Piece, Within, read_manifest
+from pysync.dump.manifest import Counts, Piece, Within, read_manifest, scope_of
 from pysync.dump.pieces import MANIFEST, UNFINISHED, opened
 from pysync.dump.read import DumpReader
-from pysync.dump.record import HEAD, DumpDamaged, Record, Reply, What, framed, records
-from pysync.dump.replies import Recorder, answer
-from pysync.dump.scope import scope_of
+from pysync.dump.record import HEAD, DumpDamaged, Record, Recorder, Reply, What, answer, framed, records
 from pysync.dump.taken import Taken
 from pysync.dump.write import Selection, newest, newest_within, touched_tables
 from pysync.errors import PysyncError, UsageError
 from pysync.jobs import dumping
 from pysync.jobs.dumping import Wanted
-from pysync.jobs.load_guard import since_by_queue
-from pysync.jobs.loading import _refuse_unfit, _since_by_notes
+from pysync.jobs.loading import _refuse_unfit, _since_by_notes, since_by_queue
 from pysync.metastore.client import Metastore
 from pysync.metastore.errors import MetastoreUnavailable
 from pysync.model import idl

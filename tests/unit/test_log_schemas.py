@@ -11,7 +11,7 @@ from pysync.model.table_formats import is_delta
 from pysync.model.wire import decode_event
 from pysync.queue import EventQueue
 from pysync.replay.policy import Policy
-from pysync.resync.log_schemas import LogSchemas
+from pysync.resync.derived import LogSchemas
 from pysync.resync.refreshes import EVERYTHING, Refreshes, chosen
 from pysync.targets.glue.settings import GlueSettings
 from tests.support import table

@@ -11,8 +11,8 @@ import typer
 from hypothesis import given
 from hypothesis import strategies as st
 
+from pysync.cli.actions import clock, lines, what
 from pysync.cli.arguments import instant
-from pysync.cli.records import clock, lines, what
 from pysync.journal import Record
 from pysync.journal.record import reason_of, told
 from pysync.model.difference import Difference

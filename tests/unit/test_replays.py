@@ -17,7 +17,7 @@ from pysync.model.wire import decode_event, encode_event
 from pysync.queue import EventQueue
 from pysync.replay.drain import Drain
 from pysync.replay.translate import Translator
-from pysync.resync import feed, replays
+from pysync.resync import refreshes, replays
 from pysync.resync.ranges import Range
 from pysync.resync.refreshes import Refreshes
 from pysync.resync.replays import Replays
@@ -179,7 +179,7 @@ def test_drops_that_are_too_many_are_held_by_the_brake(stands, source) -> None:
 
 @pytest.mark.parametrize("ahead", [0, 50, 99])
 def test_a_new_start_goes_on_where_it_was_and_asks_for_nothing_twice(stands, monkeypatch, ahead) -> None:
-    monkeypatch.setattr(feed, "_AHEAD", ahead)
+    monkeypatch.setattr(refreshes, "_AHEAD", ahead)
     names = [f"sales.t{number:03}" for number in range(120)]
     source = Hms(*names)
     first = stands(source)
@@ -196,7 +196,7 @@ def test_a_new_start_goes_on_where_it_was_and_asks_for_nothing_twice(stands, mon
     before = len(first.asked())
     assert queued
     assert before < 121
-    monkeypatch.setattr(feed, "_AHEAD", 10_000)
+    monkeypatch.setattr(refreshes, "_AHEAD", 10_000)
     second = stands(source)
     assert second.state()["state"] == "running"
     assert second.queue.trim() == 0, "the history that it needs is held"

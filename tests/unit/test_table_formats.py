@@ -9,9 +9,8 @@ import pytest
 
 from pysync.copy.files import FilesFirst
 from pysync.copy.formats import Frame
-from pysync.copy.requests import Pair
-from pysync.copy.run import Copied
-from pysync.jobs.file_list import locations
+from pysync.copy.run import Copied, Pair
+from pysync.jobs.dumped_files import locations
 from pysync.model.files import SourceFiles
 from pysync.model.mark import Mark
 from pysync.model.names import TableName

@@ -17,7 +17,7 @@ from pydantic import ValidationError
 from pysync.measures.calls import Counts, Limit, Throttle
 from pysync.replay.drain import Drain
 from pysync.replay.translate import Translator
-from pysync.sidecar.opening import open_watched
+from pysync.sidecar.wiring import open_watched
 from pysync.targets.watched import Changes
 from tests.support import wait_until
 from tests.support.drains import FaultyDrain, create, create_database

@@ -26,9 +26,8 @@ from pysync.replay.ledger import Drop
 from pysync.replay.translate import Translator
 from pysync.sidecar.acts import recorded
 from pysync.sidecar.why import EndsReader, Why, why_offline
-from pysync.sidecar.why.events import Seen, look
+from pysync.sidecar.why.events import Rename, Seen, Span, life, look
 from pysync.sidecar.why.facts import Facts, Spool
-from pysync.sidecar.why.lives import Rename, Span, life
 from pysync.sidecar.why.reasons import reasons
 from tests.support import table, wait_until
 from tests.support.drains import Bench, FaultyDrain, create, create_database, drop, drop_database, rename

@@ -15,9 +15,8 @@ from typing import Any
 import pytest
 from pyspark import SparkContext
 
-from pysync.copy.copier import Copier
-from pysync.copy.requests import Pair
-from pysync.copy.spark import SparkWorkers
+from pysync.copy.copier import Copier, SparkWorkers
+from pysync.copy.run import Pair
 from pysync.install import listener_jar
 from pysync.lab.aws.server import EmbeddedAws
 from pysync.targets.base import Rejected, Unavailable

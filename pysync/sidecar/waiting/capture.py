@@ -1,10 +1,11 @@
-"""Capture: whether all that the source had at a moment is in the queue, and up to which position it is."""
+"""Verdict: what a wait has come to, so far."""
 
 from __future__ import annotations
 
 import time
 from collections.abc import Callable, Set
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+from typing import Any
 
 from pysync.capture.gaps import GapWatch
 from pysync.capture.notifications import NotificationLog, Poller
@@ -15,7 +16,41 @@ from pysync.model.names import TableName
 from pysync.queue import EventQueue
 from pysync.replay.standing import Concerns
 from pysync.resync.healing import ASKED, reading
-from pysync.sidecar.waiting.verdict import Verdict, cannot, waits
+
+THERE, WAITS, CANNOT = "there", "waits", "cannot"
+
+
+@dataclass(frozen=True, slots=True)
+class Verdict:
+    """`state` is one of the three; `code` is one of those in docs/consistency.md, `hint` a command to type.
+
+    `position` is the event up to which the target has, or has to have, everything; None while that is not known.
+    """
+
+    state: str
+    code: str
+    text: str
+    hint: str | None = None
+    position: int | None = None
+    more: dict[str, Any] = field(default_factory=dict)
+
+    def as_json(self) -> dict[str, Any]:
+        """As in docs/consistency.md."""
+        told = {"state": self.state, "code": self.code, "text": self.text, "hint": self.hint}
+        return {**told, "position": self.position, **self.more}
+
+
+def waits(code: str, text: str, hint: str | None = None, position: int | None = None) -> Verdict:
+    """It may still come."""
+    return Verdict(WAITS, code, text, hint, position)
+
+
+def cannot(code: str, text: str, hint: str | None = None, position: int | None = None) -> Verdict:
+    """It does not come by itself: somebody has to do something first."""
+    return Verdict(CANNOT, code, text, hint, position)
+
+
+# --- Capture: whether all that the source had at a moment is in the queue, and up to which position it is
 
 _ASK_SECONDS = 2.0
 _STATUS = "pysync status"

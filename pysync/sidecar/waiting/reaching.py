@@ -15,7 +15,7 @@ from pysync.replay.order import database_of, is_database
 from pysync.replay.policy import Policy
 from pysync.replay.progress import State
 from pysync.replay.standing import Concerns, concerns
-from pysync.sidecar.waiting.verdict import Verdict, cannot, waits
+from pysync.sidecar.waiting.capture import Verdict, cannot, waits
 from pysync.text import count
 
 _PATIENCE_SECONDS = 5.0

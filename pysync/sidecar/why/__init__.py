@@ -6,6 +6,6 @@ and `answer` puts it together.
 """
 
 from pysync.sidecar.why.answer import Why, why_offline
-from pysync.sidecar.why.ends import EndsReader
+from pysync.sidecar.why.facts import EndsReader
 
 __all__ = ["EndsReader", "Why", "why_offline"]

@@ -1,20 +1,165 @@
-"""One table, with its partitions and constraints, at both ends."""
+"""Comparison of tables, partition by partition, and of all tables of a database."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from dataclasses import dataclass, replace
-from typing import Any
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from concurrent.futures import Future
+from dataclasses import dataclass, field, replace
+from typing import Any, Protocol, TypeVar
 
+from pysync.copy.formats import Frame
+from pysync.metastore.client import PARTITIONS_PER_CALL
 from pysync.model.constraints import Constraints, name_of, pairs
 from pysync.model.definition import is_index
-from pysync.model.names import TableName
+from pysync.model.names import TableName, partition_name
 from pysync.model.objects import OBJECTS
-from pysync.targets.base import Rejected, Target, TellsLost
-from pysync.verify.findings import DIFFERENT, EQUAL, EXTRA, FOREIGN, MISSING, Compared, listed
-from pysync.verify.partitions import Keyed, Owner, Tally, compare_few
+from pysync.targets.base import Rejected, Target, TellsLost, Unavailable
 from pysync.verify.pool import Ends
-from pysync.verify.rules import Rules
+from pysync.verify.rules import DIFFERENT, EQUAL, EXTRA, FOREIGN, MISSING, MOST_FIELDS, Compared, Rules, listed
+
+# --- The partitions of a table, compared a batch at a time. In memory are all their names, and a few batches
+
+R = TypeVar("R")
+
+FEW = 4 * PARTITIONS_PER_CALL
+"""A table with at most so many partitions is compared by one thread, while others compare other tables."""
+
+
+@dataclass(frozen=True, slots=True)
+class Keyed:
+    """A table with partitions: its names at both ends."""
+
+    old: TableName
+    new: TableName
+
+
+@dataclass(frozen=True, slots=True)
+class Owner:
+    """A table with what it takes to compare its partitions: the source's `frame`, and the table at the target."""
+
+    keyed: Keyed
+    frame: Frame
+    there: Any
+
+
+@dataclass(frozen=True, slots=True)
+class Batch:
+    """Names of partitions at the source, and which of them the target has."""
+
+    names: Sequence[str]
+    common: Sequence[str]
+
+
+@dataclass(slots=True)
+class Tally:
+    """What was found of a table's partitions: how many were looked at, the differences, and what is no drift."""
+
+    parts: int = 0
+    differences: int = 0
+    fields: list[str] = field(default_factory=list)
+    told: list[str] = field(default_factory=list)
+
+    def add(self, other: Tally) -> None:
+        """Count what another found."""
+        self.parts += other.parts
+        self.differences += other.differences
+        # As many as are shown, however many there are.
+        self.fields += other.fields[: MOST_FIELDS - len(self.fields)]
+        self.told += [it for it in other.told if it not in self.told][:MOST_FIELDS]
+
+    def found(self, fields: Iterable[str], excuse: str = "") -> None:
+        """Note differences. With an excuse they are reported, but are no drift."""
+        for text in fields:
+            self.differences += not excuse
+            where, what = (self.told, f"{text} ({excuse})") if excuse else (self.fields, text)
+            if len(where) < MOST_FIELDS:
+                where.append(what)
+
+
+class Many(Protocol):
+    """Compares many partitions at once (pysync.verify.compare)."""
+
+    def ask(self, look: Callable[[Ends], R]) -> Future[R]:
+        """Have a thread of this process look."""
+
+    def batches(self, keyed: Keyed, batches: Iterable[Batch]) -> Iterator[Tally]:
+        """What is found of the batches."""
+
+
+def owner_of(ends: Ends, keyed: Keyed, rules: Rules) -> Owner:
+    """Read from both ends. Raises as they do, and Unavailable where one of them has no such table any more."""
+    wanted, there = ends.source.table(keyed.old.database, keyed.old.table), ends.target.table(keyed.new)
+    if wanted is None or there is None:
+        raise Unavailable(f"table {keyed.new} was dropped during the comparison", "run pysync verify again")
+    return Owner(keyed, rules.mapping.frame(wanted), there)
+
+
+def compare_few(ends: Ends, owner: Owner, rules: Rules) -> Tally | None:
+    """Compare all partitions of a table at once; None if there are more than FEW."""
+    keyed = owner.keyed
+    # One more than FEW tells that there are more, without all the names.
+    wanted, there = _source_names(ends, keyed, FEW + 1), ends.target.partition_names(keyed.new, FEW + 1)
+    if max(len(wanted), len(there)) > FEW:
+        return None
+    tally = _extras(keyed.old, wanted, there, rules)
+    for batch in _batches(wanted, frozenset(there)):
+        tally.add(compare_batch(ends, owner, rules, batch))
+    return tally
+
+
+def compare_many(executor: Many, keyed: Keyed, rules: Rules) -> Iterator[tuple[Tally, int]]:
+    """Compare all partitions of a table by the executor. Yields the findings so far and the total, again and again."""
+    # Asked for first, and awaited last: both ends list their names at once.
+    theirs = executor.ask(lambda ends: frozenset(ends.target.partition_names(keyed.new)))
+    wanted = executor.ask(lambda ends: _source_names(ends, keyed)).result()
+    there = theirs.result()
+    tally = _extras(keyed.old, wanted, there, rules)
+    yield tally, len(wanted)
+    for found in executor.batches(keyed, _batches(wanted, there)):
+        tally.add(found)
+        yield tally, len(wanted)
+
+
+def _source_names(ends: Ends, keyed: Keyed, most: int = -1) -> list[str]:
+    name = keyed.old
+    return list(ends.source.call(lambda client: client.get_partition_names(name.database, name.table, most)))
+
+
+def _extras(old: TableName, wanted: Sequence[str], there: Iterable[str], rules: Rules) -> Tally:
+    tally = Tally()
+    extra = frozenset(there).difference(wanted)
+    tally.found((f"partition {name}: extra" for name in sorted(extra)), rules.excuse("partition", EXTRA, str(old)))
+    return tally
+
+
+def _batches(wanted: Sequence[str], there: frozenset[str]) -> Iterator[Batch]:
+    for start in range(0, len(wanted), PARTITIONS_PER_CALL):
+        names = wanted[start : start + PARTITIONS_PER_CALL]
+        yield Batch(names, [name for name in names if name in there])
+
+
+def compare_batch(ends: Ends, owner: Owner, rules: Rules, batch: Batch) -> Tally:
+    """Compare these partitions, with a few calls to either end. Raises as both ends do."""
+    name = owner.keyed.old
+    wanted = ends.source.partitions_by_name(name.database, name.table, batch.names)
+    found = ends.target.partitions_by_name(owner.keyed.new, batch.common) if batch.common else []
+    there = {tuple(partition.values): partition for partition in found}
+    keys = [key.name for key in owner.there.partitionKeys]
+    tally = Tally(len(batch.names))
+    for partition in wanted:
+        its = there.get(tuple(partition.values))
+        excuse = rules.excuse("partition", MISSING if its is None else DIFFERENT, str(name))
+        try:
+            rewritten = rules.rewritten_partition(partition, owner.frame)
+            fields = ends.target.differences(rewritten, its, owner.there)
+        except Rejected as error:
+            fields, excuse = ["the target cannot hold it"], error.message
+        label = partition_name(keys, partition.values)
+        tally.found((f"partition {label}: {text}" for text in fields), excuse)
+    return tally
+
+
+# --- One table, with its partitions and constraints, at both ends
 
 _ADAPTED = "the target keeps it as far as it can"
 _KINDS = {struct: kind for kind, struct in OBJECTS.items()}

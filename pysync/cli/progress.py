@@ -1,15 +1,76 @@
-"""Waiting until a comparison that was asked for is over, or cannot be."""
+"""Progress of long work, on a terminal and as text."""
 
 from __future__ import annotations
 
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator, Mapping
 from functools import partial
 from typing import Any
 
 from pysync.errors import PysyncError
 from pysync.health import DISABLED, decide
-from pysync.text import count
+from pysync.text import count, duration, span
+
+# --- How a bootstrap is told of: beside its own bars, in `pysync status`, too
+
+
+def told(bootstrap_: Mapping[str, Any]) -> Iterator[str]:
+    """A bootstrap in words, one line a target; nothing of one that is finished."""
+    if bootstrap_["state"] == "finished":
+        return
+    reason = f"; waiting: {bootstrap_['reason']}" if bootstrap_["reason"] else ""
+    for target in bootstrap_["targets"]:
+        yield f"bootstrap of {target['name']}: {bootstrap_so_far(bootstrap_, target)}{reason}"
+
+
+def left_out(bootstrap_: Mapping[str, Any]) -> Iterator[str]:
+    """A line for each target to which some tables were not written, because they came from its own cluster."""
+    for target in bootstrap_["targets"]:
+        if target["left_out"]:
+            of_all = f"{target['left_out']:,} of {count(target['tables'], 'table')}"
+            yield (
+                f"target {target['name']}: {of_all} left out, because they came from the target's own cluster; "
+                "see docs/failover.md"
+            )
+
+
+def is_in_vain(bootstrap_: Mapping[str, Any]) -> bool:
+    """Whether a target got no table, because all of them came from its own cluster."""
+    return any(0 < it["tables"] <= it["left_out"] for it in bootstrap_["targets"])
+
+
+def bootstrap_so_far(found: Mapping[str, Any], item: Mapping[str, Any]) -> str:
+    """How far a bootstrap is with one target."""
+    if found["tables"] is None:
+        return "counting tables"
+    left = item["seconds_left"]
+    parts = [
+        f"{item['tables']:,} of {count(found['tables'], 'table')}",
+        count(item["partitions"], "partition"),
+        f"{item['partitions_per_second']:,.0f} partitions/s",
+        "" if left is None else f"{duration(left)} left",
+    ]
+    return ", ".join(part for part in parts if part)
+
+
+# --- How a replay of history is told of: on its own line, and in `pysync status TARGET`. Pure
+
+
+def replay_so_far(found: Mapping[str, Any]) -> str:
+    """How far a replay is, from its status (docs/status.md)."""
+    events = span("event", found["first"], found["last"]) + (f" of {found['table']}" if found["table"] else "")
+    if found["state"] == "failed":
+        return f"{events} failed: {found['reason']}"
+    if found["objects"] is None:
+        told = f"reading {events}"
+    elif found["state"] == "finished":
+        told = f"{events}: {count(found['objects'], 'object')} refreshed"
+    else:
+        told = f"{events}: {found['refreshed']:,} of {count(found['objects'], 'object')} refreshed"
+    return f"{told}; waiting: {found['reason']}" if found["reason"] else told
+
+
+# --- Waiting until a comparison that was asked for is over, or cannot be
 
 _POLL_SECONDS = 0.5
 _PATIENCE_SECONDS = 5.0

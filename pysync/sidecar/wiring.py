@@ -1,0 +1,153 @@
+"""How the parts of a sidecar are put together, and taken apart."""
+
+from __future__ import annotations
+
+import signal
+import time
+from dataclasses import dataclass
+from functools import partial
+from queue import SimpleQueue
+
+from pysync.capture.gaps import GapWatch
+from pysync.capture.notifications import Poller
+from pysync.capture.switch import NOTIFICATION_LOG, SWITCHED
+from pysync.measures.calls import Counts, Throttle
+from pysync.metastore.access import MetastoreAccess
+from pysync.queue import EventQueue, Gap
+from pysync.replay.translate import Translator
+from pysync.resync.derived import LogSchemas, ViewRefreshes
+from pysync.resync.healing import reading
+from pysync.resync.refreshes import Refreshes
+from pysync.resync.replays import Replays
+from pysync.resync.rescoping import Rescoper
+from pysync.sections import SourceConfig
+from pysync.targets.base import Target
+from pysync.targets.kinds import target_kind
+from pysync.targets.settings import TargetSettings
+from pysync.targets.target import StoreTarget
+from pysync.targets.watched import Redefining
+from pysync.worker import Worker
+
+# --- Opening: targets of the sidecar, with a count of the calls that they make and a look at what they redefine
+
+
+def open_watched(settings: TargetSettings, calls: Counts, throttle: Throttle, redefining: Redefining) -> Target:
+    """The target of these settings. Raises what opening does.
+
+    If it is one on a store, `calls` counts its calls, `throttle` is told of them, and `redefining` is around what it
+    writes of tables.
+    """
+    target = target_kind(settings.kind).open(settings)
+    if isinstance(target, StoreTarget):
+        target.store.tell_calls(partial(_tell, calls, throttle))
+        target.redefining(redefining)
+    return target
+
+
+def _tell(calls: Counts, throttle: Throttle, name: str) -> None:
+    calls.add(name)
+    throttle.spend()
+
+
+# --- Polling: the poller of a sidecar whose source has no listener, and whether changes are captured by now
+
+
+def poller_of(queue: EventQueue, source: SourceConfig) -> Poller | None:
+    """The poller of the source's notification log; None if the source has a listener."""
+    access = source.access()
+    if source.capture != NOTIFICATION_LOG or access is None:
+        return None
+
+    def on_gap(reason: str) -> None:
+        queue.gaps.open(f"notification-log:{reason}", reason)
+
+    return Poller(queue, source.name, access, on_gap, poll_seconds=source.poll_seconds)
+
+
+def listens(poller: Poller | None) -> bool:
+    """Whether the log has been read, so that what changes from now on comes as events."""
+    return poller is None or poller.status()["position"] is not None
+
+
+def is_early(gap: Gap, poller: Poller | None, watch: GapWatch) -> bool:
+    """Whether changes may not be captured yet: what changes after the comparison would be in no event."""
+    if poller is not None:
+        return not listens(poller)
+    return gap.key.startswith(SWITCHED) and not watch.has_heard()
+
+
+# --- Resyncs: what has a single target read from the source again, beside the healing of gaps that all have in
+# common
+
+
+@dataclass(frozen=True, slots=True)
+class Resyncs:
+    """Of one target: a change of its scope, the schemas in the logs of its tables, its views, replays of history."""
+
+    rescoper: Rescoper
+    log_schemas: LogSchemas
+    views: ViewRefreshes
+    replays: Replays
+
+    @classmethod
+    def of(
+        cls,
+        queue: EventQueue,
+        refreshes: Refreshes,
+        settings: TargetSettings,
+        translator: Translator,
+        *,
+        source: MetastoreAccess | None,
+        tables_per_second: float,
+    ) -> Resyncs:
+        """Those of a target; each reads so many tables a second, at most."""
+        opened = partial(reading, source) if source else None
+        pace, policy = tables_per_second, translator.policy
+        return cls(
+            Rescoper(queue, refreshes, settings, translator, source=source, tables_per_second=pace),
+            LogSchemas(queue, refreshes, settings, policy, source=opened, tables_per_second=pace),
+            ViewRefreshes(queue, refreshes, settings, translator, source=opened, tables_per_second=pace),
+            Replays(queue, refreshes, policy, settings.name, source=opened, tables_per_second=pace),
+        )
+
+    @property
+    def workers(self) -> list[Worker]:
+        """Their threads, started or not."""
+        return [self.rescoper.worker, self.log_schemas.worker, self.views.worker, self.replays.worker]
+
+    def start(self) -> None:
+        """Begin those that keep a target in order by themselves; waits for nothing."""
+        self.rescoper.start()
+        self.log_schemas.start()
+        self.views.start()
+
+
+# --- Shutdown: how a process that runs until it is told to stop is told so
+
+_LOOK_SECONDS = 0.25  # a signal may reach another thread than the one that waits, and does not wake it then
+
+
+class Shutdown:
+    """Asked for by a signal, or from any thread; seen within a quarter of a second."""
+
+    def __init__(self) -> None:
+        self._asked: SimpleQueue[str | None] = SimpleQueue()  # its put is safe in a signal handler, Event's set is not
+
+    def on_signals(self) -> None:
+        """Let SIGTERM and SIGINT ask for it; call this in the main thread."""
+        for number in (signal.SIGTERM, signal.SIGINT):
+            signal.signal(number, lambda *_: self.ask())
+
+    def ask(self, failure: str | None = None) -> None:
+        """Ask for the end; `failure` says what went wrong, if anything did."""
+        self._asked.put(failure)
+
+    def comes(self) -> bool:
+        """Wait a moment; True once the end was asked for."""
+        if self._asked.empty():
+            time.sleep(_LOOK_SECONDS)
+        return not self._asked.empty()
+
+    def failure(self) -> str | None:
+        """Why the end was asked for; None if nothing failed. Call it once, after `comes` was True."""
+        return self._asked.get()
