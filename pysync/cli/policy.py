@@ -37,6 +37,13 @@ def policy_test(
         str | None,
         typer.Option("--type", metavar="TYPE", parser=line, help="Type at the source, such as EXTERNAL_TABLE."),
     ] = None,
+    format_: Annotated[
+        str | None,
+        typer.Option("--format", metavar="FORMAT", parser=line, help="Format at the source, such as parquet."),
+    ] = None,
+    owner: Annotated[
+        str | None, typer.Option(metavar="NAME", parser=line, help="Owner of the table at the source.")
+    ] = None,
     parameter: Annotated[
         list[str] | None,
         typer.Option(metavar="KEY=VALUE", parser=line, help="A parameter at the source. Repeatable."),
@@ -46,9 +53,9 @@ def policy_test(
 ) -> None:
     """Show for each name which rule decides whether a target takes it, its name at the target, and by which rename.
 
-    Where a rule depends on the definition of a table (include_schemes, include_types, exclude_parameters), give what it
-    depends on: --location, --type, --parameter. Otherwise the name alone decides, and the output says which rules are
-    left open.
+    Where a rule depends on the definition of a table (include_schemes, include_types, include_formats, include_owners,
+    exclude_parameters), give what it depends on: --location, --type, --format, --owner, --parameter. Otherwise the name
+    alone decides, and the output says which rules are left open.
 
     It reads FILE and no server: neither the sidecar nor a metastore has to run, and the tables need not exist. To see
     what a changed file would put, keep and drop: pysync plan --scope. JSON format: docs/scope.md.
@@ -57,7 +64,8 @@ def policy_test(
     assert_target(config, target, [it.name for it in loaded.targets])
     pairs = [it.partition("=") for it in parameter or []]
     parameters = {key: value for key, _, value in pairs} if parameter else None
-    definition = Definition(location, type_.upper() if type_ else None, parameters)
+    kind = type_.upper() if type_ else None
+    definition = Definition(location, kind, format_.lower() if format_ else None, owner, parameters)
     found = tried([it for it in loaded.targets if target in {None, it.name}], names, definition)
     if as_json:
         print_json({"objects": found})

@@ -17,7 +17,7 @@ Settings = Mapping[str, Any]
 _TEXTS = ("policy",)
 _SETS = (
     *("include", "exclude", "exclude_kinds", "drop_parameters"),
-    *("include_schemes", "include_types", "exclude_parameters"),
+    *("include_schemes", "include_types", "include_formats", "include_owners", "exclude_parameters"),
 )
 _MAPS = ("databases", "tables", "locations", "parameters")
 _REWRITE = "copy.rewrite"

@@ -19,6 +19,7 @@ from pydantic import (
 from pysync.errors import PysyncError
 from pysync.measures.calls import Limit
 from pysync.model.event import Kind, replicator
+from pysync.model.table_formats import TableFormat
 from pysync.targets.spark_wish import SparkConf, SparkWish
 from pysync.validation import Finite, Interval, Rate, Seconds, matching, rate
 
@@ -43,7 +44,7 @@ _URI = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*:/")
 _DAY = 24 * 60
 _CLOCK = "((?:[01][0-9]|2[0-3]):[0-5][0-9])"
 _TIMES = re.compile(f"{_CLOCK}-{_CLOCK}")
-_TRAITS = ("include_schemes", "include_types", "exclude_parameters")
+_TRAITS = ("include_schemes", "include_types", "include_formats", "include_owners", "exclude_parameters")
 
 
 def _has_pattern(renames: dict[str, str]) -> bool:
@@ -107,6 +108,12 @@ class PolicySettings(BaseModel):
     )
     include_types: tuple[TableType, ...] = Field(
         default=(), description="Types of tables that the target takes. Default: all."
+    )
+    include_formats: tuple[TableFormat, ...] = Field(
+        default=(), description="Formats of tables that the target takes. Default: all."
+    )
+    include_owners: tuple[str, ...] = Field(
+        default=(), description="Owners of tables that the target takes, with * and ?. Default: all."
     )
     exclude_parameters: tuple[str, ...] = Field(
         default=(),
