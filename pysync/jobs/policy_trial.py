@@ -30,6 +30,8 @@ class Definition:
     format: str | None = None
     owner: str | None = None
     parameters: Mapping[str, str] | None = None
+    partition: Mapping[str, str] | None = None
+    """The values of the keys of a partition."""
 
     def rule_against(self, traits: Traits) -> str | None:
         """The rule by which a table like this is not taken; None if what is known is not against it."""
@@ -37,6 +39,13 @@ class Definition:
         looks = Looks(scheme, self.type or "", self.format, self.owner or "", self.parameters or {})
         unknown: dict[str, Any] = {field: () for field, _, value in self._asked() if value is None}
         return replace(traits, **unknown).rule_against_looks(looks)
+
+    def rule_against_partition(self, policy: Policy, table: TableName) -> str | None:
+        """The rule by which the partition is not taken; None if it is, or if none was given. Keys count as strings."""
+        if self.partition is None:
+            return None
+        keys = [(key, "string") for key in self.partition]
+        return policy.rule_against_partition(table, keys, list(self.partition.values()))
 
     def undecided(self, traits: Traits) -> list[str]:
         """The settings that decide by what is not known."""
@@ -72,7 +81,7 @@ def _tried(settings: TargetSettings, text: str, known: Definition) -> dict[str, 
     against, depends_on = policy.rule_against(name), list[str]()
     if against is None and isinstance(name, TableName):
         traits = policy.deciding(name).traits
-        against = known.rule_against(traits)
+        against = known.rule_against(traits) or known.rule_against_partition(policy, name)
         depends_on = known.undecided(traits) if against is None else []
     found: dict[str, Any] = {"target": settings.name, "taken": against is None}
     found["rule"] = against or policy.rule_for(name)

@@ -14,7 +14,7 @@ from pysync.targets.settings import NamedPolicy, PolicySettings, TargetSettings
 Settings = Mapping[str, Any]
 """The settings that are not at their defaults, as JSON values."""
 
-_TEXTS = ("policy",)
+_TEXTS = ("policy", "where")
 _SETS = (
     *("include", "exclude", "exclude_kinds", "drop_parameters"),
     *("include_schemes", "include_types", "include_formats", "include_owners", "exclude_parameters"),

@@ -44,7 +44,7 @@ _URI = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*:/")
 _DAY = 24 * 60
 _CLOCK = "((?:[01][0-9]|2[0-3]):[0-5][0-9])"
 _TIMES = re.compile(f"{_CLOCK}-{_CLOCK}")
-_TRAITS = ("include_schemes", "include_types", "include_formats", "include_owners", "exclude_parameters")
+_TRAITS = ("include_schemes", "include_types", "include_formats", "include_owners", "exclude_parameters", "where")
 
 
 def _has_pattern(renames: dict[str, str]) -> bool:
@@ -118,6 +118,11 @@ class PolicySettings(BaseModel):
     exclude_parameters: tuple[str, ...] = Field(
         default=(),
         description="Tables with one of these parameters are not taken: KEY or KEY=VALUE, each with * and ?.",
+    )
+    where: str | None = Field(
+        default=None,
+        description="Filter on partition keys, such as day >= '2026-01-01', or day >= current_date - 90 days; other "
+        "partitions are not taken.",
     )
     exclude_kinds: tuple[Kind, ...] = Field(default=(), description="Event kinds that the target does not take.")
     databases: dict[str, str] = Field(

@@ -10,6 +10,7 @@ from pysync.model.constraints import Constraints, name_of, pairs
 from pysync.model.definition import is_index
 from pysync.model.names import TableName
 from pysync.model.objects import OBJECTS
+from pysync.replay.policy import typed_keys
 from pysync.targets.base import Rejected, Target, TellsLost
 from pysync.verify.findings import DIFFERENT, EQUAL, EXTRA, FOREIGN, MISSING, Compared, listed
 from pysync.verify.partitions import Keyed, Owner, Tally, compare_few
@@ -46,7 +47,7 @@ def look_at_table(ends: Ends, old: TableName, new: TableName, rules: Rules) -> S
     # These before `compared_with`, which rewrites `wanted` in place.
     stays = rules.stays(wanted)
     constraints = ends.source.constraints(wanted)
-    frame = rules.mapping.frame(wanted)
+    frame, keys = rules.mapping.frame(wanted), typed_keys(wanted)
     there = ends.target.table(new)
     compared = compared_with(ends.target, rules, Compared("table", str(new), EQUAL, source=str(old)), wanted, there)
     # What belongs to somebody else's table is not compared.
@@ -55,7 +56,7 @@ def look_at_table(ends: Ends, old: TableName, new: TableName, rules: Rules) -> S
     more = tuple(_constraints(ends, rules, compared, rules.constraints(constraints), there))
     if not _have_same_partitions(wanted, there):
         return Seen((compared, *more), stays=stays)
-    keyed = Keyed(old, new)
+    keyed = Keyed(old, new, keys)
     tally = compare_few(ends, Owner(keyed, frame, there), rules)
     if tally is None:
         return Seen((compared, *more), keyed, stays)

@@ -129,6 +129,18 @@ def test_rules_about_the_definition_decide_as_far_as_it_is_given(file: Path) -> 
     assert decided(file, *whole[:2]) == (True, ALL, everything[2:])
 
 
+def test_a_partition_is_taken_or_left_out_by_the_filter(file: Path) -> None:
+    file.write_text(file.read_text() + TRAITS + """where = "day >= '2026-01-01' and hour < 12"\n""")
+    whole = ("--location=hdfs://a/b", "--type=EXTERNAL_TABLE", "--format=orc", "--owner=etl", "--parameter=a=b")
+    rule = """where "day >= '2026-01-01' and hour < 12" leaves the partition out"""
+    assert decided(file, *whole, "--partition=day=2026-01-01/hour=9") == (True, ALL, [])
+    assert decided(file, *whole, "--partition=day=2025-12-31/hour=9") == (False, rule, [])
+    assert decided(file, *whole, "--partition=day=2026-01-01/hour=13") == (False, rule, [])
+    assert decided(file, *whole, "--partition=region=eu") == (True, ALL, [])
+    done = pysync("policy", "test", "sales.orders", "--partition=day", "-c", file)
+    assert_one_line(done, 2, "'day' is not the name of a partition", "KEY=VALUE")
+
+
 def test_what_the_name_alone_cannot_decide_is_said(file: Path) -> None:
     file.write_text(file.read_text() + TRAITS)
     done = pysync("policy", "test", "sales.orders", "--target=some", "-c", file)
