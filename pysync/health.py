@@ -25,6 +25,7 @@ _MIB = 1024 * 1024
 _ILL = frozenset({"failing", "stopped"})
 _WORKERS_OF_TARGETS = (
     "drain-",
+    "last-ids-",
     "log-schemas-",
     "partition-filters-",
     "replay-",

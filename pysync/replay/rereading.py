@@ -138,7 +138,7 @@ class Rereading:
             return
         there = self.target.database(refresh.database) if self.translator.policy.both_ways else None
         yield from self._definition(found, there)
-        if not refresh.anew:
+        if not refresh.anew and not refresh.event_id:
             yield from self._functions(found, there)
             yield from self._drop_tables(refresh.database, self._tables_for(refresh.database))
 
@@ -149,7 +149,7 @@ class Rereading:
         name, home, origin = self.refresh.database, self.origins.home(found, there), self.origins.of(found)
         self.translator.mapping.apply_to(found)
         if self.refresh.anew or self.origins.is_said(home):
-            yield PutDatabase(database=name, definition=found, **origin)
+            yield PutDatabase(database=name, definition=found, event_id=self.refresh.event_id, **origin)
         elif self.target.differences(found, there):
             yield from self.origins.again(home, name)
 

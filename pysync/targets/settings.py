@@ -307,6 +307,11 @@ class TargetSettings(PolicySettings):
         return None
 
     @property
+    def writes_event_ids_every(self) -> int | None:
+        """How often databases are given the event id up to which everything is in them (s); None: never."""
+        return None
+
+    @property
     def mapped_prefixes(self) -> tuple[str, ...]:
         """The places at the target below which the locations of the source are mapped, by any policy."""
         return tuple(place for _, policy in self.each_policy() for place in policy.locations.values())
