@@ -23,7 +23,17 @@ _OTHER_QUEUE_SECONDS = 3600.0
 _STALE_SECONDS = 600.0
 _MIB = 1024 * 1024
 _ILL = frozenset({"failing", "stopped"})
-_WORKERS_OF_TARGETS = ("drain-", "log-schemas-", "replay-", "scope-", "trash-", "verify-", "views-")
+_WORKERS_OF_TARGETS = (
+    "drain-",
+    "last-ids-",
+    "log-schemas-",
+    "partition-filters-",
+    "replay-",
+    "scope-",
+    "trash-",
+    "verify-",
+    "views-",
+)
 _OF_WORKERS = frozenset({"worker_failing", "worker_waiting"})
 
 Status = Mapping[str, Any]

@@ -10,7 +10,10 @@ from pysync.cli.arguments import database_or_table, line
 from pysync.cli.family import Family
 from pysync.cli.output import AsJson, ConfigFile, assert_target, one_target, print_json, print_table, say
 from pysync.config import load_config
+from pysync.errors import UsageError
 from pysync.jobs.policy_trial import Definition, tried
+from pysync.model.names import partition_values
+from pysync.text import quoted
 
 
 def register(app: typer.Typer) -> None:
@@ -37,18 +40,30 @@ def policy_test(
         str | None,
         typer.Option("--type", metavar="TYPE", parser=line, help="Type at the source, such as EXTERNAL_TABLE."),
     ] = None,
+    format_: Annotated[
+        str | None,
+        typer.Option("--format", metavar="FORMAT", parser=line, help="Format at the source, such as parquet."),
+    ] = None,
+    owner: Annotated[
+        str | None, typer.Option(metavar="NAME", parser=line, help="Owner of the table at the source.")
+    ] = None,
     parameter: Annotated[
         list[str] | None,
         typer.Option(metavar="KEY=VALUE", parser=line, help="A parameter at the source. Repeatable."),
+    ] = None,
+    partition: Annotated[
+        str | None,
+        typer.Option(metavar="PARTITION", parser=line, help="A partition, such as day=2026-01-01: test it, too."),
     ] = None,
     target: Annotated[str | None, one_target("Test only this target. Default: all targets.")] = None,
     as_json: AsJson = False,
 ) -> None:
     """Show for each name which rule decides whether a target takes it, its name at the target, and by which rename.
 
-    Where a rule depends on the definition of a table (include_schemes, include_types, exclude_parameters), give what it
-    depends on: --location, --type, --parameter. Otherwise the name alone decides, and the output says which rules are
-    left open.
+    Where a rule depends on the definition of a table (include_schemes, include_types, include_formats, include_owners,
+    exclude_parameters), give what it depends on: --location, --type, --format, --owner, --parameter. Otherwise the name
+    alone decides, and the output says which rules are left open. With --partition the filter on partitions (where)
+    decides, too; a table that lacks a key of the filter has all its partitions taken.
 
     It reads FILE and no server: neither the sidecar nor a metastore has to run, and the tables need not exist. To see
     what a changed file would put, keep and drop: pysync plan --scope. JSON format: docs/scope.md.
@@ -57,7 +72,9 @@ def policy_test(
     assert_target(config, target, [it.name for it in loaded.targets])
     pairs = [it.partition("=") for it in parameter or []]
     parameters = {key: value for key, _, value in pairs} if parameter else None
-    definition = Definition(location, type_.upper() if type_ else None, parameters)
+    kind = type_.upper() if type_ else None
+    format_name = format_.lower() if format_ else None
+    definition = Definition(location, kind, format_name, owner, parameters, _values(partition))
     found = tried([it for it in loaded.targets if target in {None, it.name}], names, definition)
     if as_json:
         print_json({"objects": found})
@@ -67,6 +84,18 @@ def policy_test(
         print_table(item["object"], columns, [_row(it, location) for it in item["targets"]])
         for it in item["targets"]:
             _tell_rivals(item["object"], it)
+
+
+def _values(partition: str | None) -> dict[str, str] | None:
+    """The values of a partition by key. Raises UsageError for a text that is not its name."""
+    if partition is None:
+        return None
+    keys = [part.partition("=")[0] for part in partition.split("/")]
+    if not all(keys) or not all("=" in part for part in partition.split("/")):
+        raise UsageError(
+            f"{quoted(partition)} is not the name of a partition", "write KEY=VALUE, or KEY=VALUE/KEY=VALUE"
+        )
+    return dict(zip(keys, partition_values(partition), strict=True))
 
 
 def _tell_rivals(name: str, found: dict[str, Any]) -> None:

@@ -22,8 +22,8 @@ from pysync.metastore.client import PARTITIONS_PER_CALL, Metastore
 from pysync.model.definition import is_index
 from pysync.model.files import SourceFiles
 from pysync.model.mark import Mark, Writer
-from pysync.model.names import TableName
-from pysync.replay.mapping import NameMapping
+from pysync.model.names import TableName, partition_values
+from pysync.replay.policy import typed_keys
 from pysync.replay.translate import Translator
 from pysync.targets.apply.ownership import Ownership, ownership_for_drop
 from pysync.targets.apply.writing import taken
@@ -200,7 +200,7 @@ def _definitions(work: _Work, tables: Collection[TableName]) -> Iterator[tuple[T
 
 
 def _pairs_of(work: _Work, found: Any) -> Iterator[Pair]:
-    for target, files in _sources(work.source, work.translator.mapping, found):
+    for target, files in _sources(work.source, work.translator, found):
         # At the same location both ends read the same files.
         if target.rstrip("/") != files.location.rstrip("/"):
             yield Pair(files.location, target, files.form)
@@ -213,13 +213,15 @@ def _in_scope(source: Metastore, translator: Translator) -> Iterator[TableName]:
             yield from (name for name in names if translator.policy.takes_table(name))
 
 
-def _sources(source: Metastore, mapping: NameMapping, table: Any) -> Iterator[tuple[str, SourceFiles]]:
+def _sources(source: Metastore, translator: Translator, table: Any) -> Iterator[tuple[str, SourceFiles]]:
     """The locations at the target of what has files of its own, the table or its partitions, with these files."""
+    mapping, name, keys = translator.mapping, TableName(table.dbName, table.tableName), typed_keys(table)
     if not table.partitionKeys:
         yield from mapping.apply_to(table).items()
         return
     frame = mapping.frame(table)
-    names = source.partition_names(table.dbName, table.tableName)
+    every = source.partition_names(table.dbName, table.tableName)
+    names = [it for it in every if translator.policy.takes_partition(name, keys, partition_values(it))]
     for start in range(0, len(names), PARTITIONS_PER_CALL):
         batch = names[start : start + PARTITIONS_PER_CALL]
         for part in source.partitions_by_name(table.dbName, table.tableName, batch):

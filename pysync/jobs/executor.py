@@ -83,21 +83,22 @@ class Work(_Value):
 
 
 class SeenText(_Value):
-    """What was seen of an object; with `many` its partitions are still to be compared."""
+    """What was seen of an object; with `many`, its keys, its partitions are still to be compared."""
 
     found: tuple[Compared, ...]
-    many: bool = False
+    many: tuple[tuple[str, str], ...] | None = None
     stays: str = ""
 
     @classmethod
     def of(cls, seen: Seen) -> SeenText:
         """The text of what was seen."""
-        return cls(found=seen.found, many=seen.many is not None, stays=seen.stays)
+        return cls(found=seen.found, many=tuple(seen.many.keys) if seen.many is not None else None, stays=seen.stays)
 
     def seen(self, item: Item) -> Seen:
         """What was seen of the item, again."""
-        keyed = Keyed(item.old, item.new) if self.many and isinstance(item, TableItem) else None
-        return Seen(self.found, keyed, self.stays)
+        if self.many is None or not isinstance(item, TableItem):
+            return Seen(self.found, None, self.stays)
+        return Seen(self.found, Keyed(item.old, item.new, self.many), self.stays)
 
 
 class Answer(_Value):

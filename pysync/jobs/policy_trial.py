@@ -6,12 +6,10 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
-from hmsclient.genthrift.hive_metastore import ttypes as hive
-
 from pysync.model.names import TableName
 from pysync.replay.mapping import NameMapping
 from pysync.replay.policy import Policy
-from pysync.replay.traits import Traits
+from pysync.replay.traits import Looks, Traits
 from pysync.targets.base import Rejected
 from pysync.targets.settings import TargetSettings
 
@@ -29,14 +27,25 @@ class Definition:
 
     location: str | None = None
     type: str | None = None
+    format: str | None = None
+    owner: str | None = None
     parameters: Mapping[str, str] | None = None
+    partition: Mapping[str, str] | None = None
+    """The values of the keys of a partition."""
 
     def rule_against(self, traits: Traits) -> str | None:
         """The rule by which a table like this is not taken; None if what is known is not against it."""
-        sd = hive.StorageDescriptor(location=self.location)
-        table = hive.Table(sd=sd, tableType=self.type or "", parameters=dict(self.parameters or {}))
+        scheme = traits.scheme(self.location)
+        looks = Looks(scheme, self.type or "", self.format, self.owner or "", self.parameters or {})
         unknown: dict[str, Any] = {field: () for field, _, value in self._asked() if value is None}
-        return replace(traits, **unknown).rule_against(table)
+        return replace(traits, **unknown).rule_against_looks(looks)
+
+    def rule_against_partition(self, policy: Policy, table: TableName) -> str | None:
+        """The rule by which the partition is not taken; None if it is, or if none was given. Keys count as strings."""
+        if self.partition is None:
+            return None
+        keys = [(key, "string") for key in self.partition]
+        return policy.rule_against_partition(table, keys, list(self.partition.values()))
 
     def undecided(self, traits: Traits) -> list[str]:
         """The settings that decide by what is not known."""
@@ -46,6 +55,8 @@ class Definition:
         return (
             ("schemes", "include_schemes", self.location),
             ("types", "include_types", self.type),
+            ("formats", "include_formats", self.format),
+            ("owners", "include_owners", self.owner),
             ("parameters", "exclude_parameters", self.parameters),
         )
 
@@ -70,7 +81,7 @@ def _tried(settings: TargetSettings, text: str, known: Definition) -> dict[str, 
     against, depends_on = policy.rule_against(name), list[str]()
     if against is None and isinstance(name, TableName):
         traits = policy.deciding(name).traits
-        against = known.rule_against(traits)
+        against = known.rule_against(traits) or known.rule_against_partition(policy, name)
         depends_on = known.undecided(traits) if against is None else []
     found: dict[str, Any] = {"target": settings.name, "taken": against is None}
     found["rule"] = against or policy.rule_for(name)

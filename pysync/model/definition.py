@@ -20,6 +20,8 @@ VIEW = "VIRTUAL_VIEW"
 VIEWS = frozenset({VIEW, "MATERIALIZED_VIEW"})
 WRITTEN_PARAMETERS_KEY = "pysync.parameters"
 """The parameter in which a target keeps which parameters pysync wrote, where others set some, too."""
+LAST_ID_KEY = "pysync.last.id"
+"""The parameter of a database at a target that says up to which event id of the source's log everything is there."""
 # What an unset field means to a server that knows it; one that does not leaves it unset.
 _DEFAULTS = {(hive.Table, "ownerType"): hive.PrincipalType.USER, (hive.Database, "type"): 1}
 _SCALARS = frozenset({str, int, float, bool, bytes, type(None)})
@@ -27,7 +29,7 @@ _EMPTY: tuple[Any, ...] = ({}, [], "")
 # The last two are set by the engine whose DDL altered the table: Hive or Athena.
 SERVER_PARAMETERS = frozenset(
     MARK_KEYS
-    | {BIRTHS_KEY, WRITTEN_KEY, WRITTEN_PARAMETERS_KEY}
+    | {BIRTHS_KEY, LAST_ID_KEY, WRITTEN_KEY, WRITTEN_PARAMETERS_KEY}
     | {"transient_lastDdlTime", "last_modified_by", "last_modified_time"}
 )
 

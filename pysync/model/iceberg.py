@@ -13,8 +13,12 @@ POINTER_KEY = "metadata_location"
 
 def pointer(parameters: Mapping[str, str] | None) -> str | None:
     """The metadata file that is the table's current state; None for tables of other formats."""
-    found = parameters or {}
-    return found.get(POINTER_KEY) if found.get("table_type", "").upper() == "ICEBERG" else None
+    return (parameters or {}).get(POINTER_KEY) if is_iceberg(parameters) else None
+
+
+def is_iceberg(parameters: Mapping[str, str] | None) -> bool:
+    """Whether a table with these parameters is an Iceberg table."""
+    return (parameters or {}).get("table_type", "").upper() == "ICEBERG"
 
 
 def written(parameters: Mapping[str, str] | None) -> dict[str, str]:

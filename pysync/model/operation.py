@@ -58,9 +58,13 @@ class DatabaseOperation(Operation):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PutDatabase(DatabaseOperation):
-    """Create the database, or alter it to this definition."""
+    """Create the database, or alter it to this definition.
+
+    `event_id`: everything up to that id of the source's log is in the database, which shall say so; 0: not known.
+    """
 
     definition: Any
+    event_id: int = 0
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -107,7 +111,8 @@ class Refresh(Operation):
     or, without any, of the table itself. `former`: scopes that the target had before (JSON, see pysync.replay.scope);
     what has left the scope since is dropped; with `replaced` (JSON, see pysync.replay.leaving) what has left the scope
     of its dumps. `anew`: another operation needs the object at the target, whatever its home; of a database only the
-    definition is read. `again`: a word (pysync.model.again) asks to read the table, the
+    definition is read. `event_id`: the same, and the database shall say that everything up to that id of the source's
+    log is in it. `again`: a word (pysync.model.again) asks to read the table, the
     `function`, or the definition of the database anew; `home` is the object's home as far as the speaker knows, and
     `words` the number of words so far.
     """
@@ -129,6 +134,7 @@ class Refresh(Operation):
     function: str = ""
     home: str = ""
     words: int = 0
+    event_id: int = 0
 
     @property
     def key(self) -> str:

@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 import re
-from typing import Any
+from collections.abc import Mapping
+from typing import Any, Literal, get_args
+
+from pysync.model.iceberg import is_iceberg
 
 _PROVIDER_KEY = "spark.sql.sources.provider"
 _PATH_KEY = "path"
@@ -16,6 +19,45 @@ LOCATION_KEYS = ("avro.schema.url", "metadata_location", "original_location", _P
 where Hive archived the files of a partition from, and the location of a table of Spark.
 """
 _HUDI_INPUT_FORMATS = ("org.apache.hudi.", "com.uber.hoodie.")
+_VIEWS = frozenset({"VIRTUAL_VIEW", "MATERIALIZED_VIEW"})
+
+TableFormat = Literal[
+    "avro", "csv", "delta", "hudi", "iceberg", "json", "orc", "other", "parquet", "rcfile", "sequencefile", "text"
+]
+"""The formats of tables that have a name; `other` are all the rest, such as tables of a storage handler."""
+
+_BY_CLASS: Mapping[str, TableFormat] = {
+    "parquet": "parquet",
+    "orc": "orc",
+    "avro": "avro",
+    "json": "json",
+    "opencsv": "csv",
+    "rcfile": "rcfile",
+    "sequencefile": "sequencefile",
+    "textinputformat": "text",
+}
+"""What is in the name of an input format or serde. The first match counts: a serde of JSON or CSV comes with text."""
+
+
+def format_of(table: Any) -> TableFormat | None:
+    """The format of a Table's files; None for views, which have none."""
+    if table.tableType in _VIEWS:
+        return None
+    if is_iceberg(table.parameters):
+        return "iceberg"
+    if is_hudi(table):
+        return "hudi"
+    provider = _provider(table)
+    if provider not in {"", "hive"}:
+        found: TableFormat = next((it for it in get_args(TableFormat) if it == provider), "other")
+        return found
+    return "other" if "storage_handler" in (table.parameters or {}) else _format_by_class(table.sd)
+
+
+def _format_by_class(storage: Any) -> TableFormat:
+    serde = (storage and storage.serdeInfo and storage.serdeInfo.serializationLib) or ""
+    classes = f"{(storage and storage.inputFormat) or ''} {serde}".lower()
+    return next((name for part, name in _BY_CLASS.items() if part in classes), "other")
 
 
 def keeps_schema(table: Any) -> bool:

@@ -20,6 +20,7 @@ _NOTES = (
     *("window:{}", "load:{}", "load:{}:begun", "load:{}:scopes", "scope:{}", "drops:{}", "unfinished:{}"),
     *("verify:{}", "verified:{}"),
     "log-schemas:{}",
+    "partition-filters:{}",
     "views:{}",
     "replay:{}",
     "leaving:{}",

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -12,8 +12,9 @@ from pysync.copy.formats import Frame
 from pysync.metastore.client import PARTITIONS_PER_CALL, Reads
 from pysync.model.constraints import Constraints, name_of, pairs
 from pysync.model.files import SourceFiles
-from pysync.model.names import TableName, partition_name
+from pysync.model.names import TableName, partition_name, partition_values
 from pysync.model.operation import DropConstraint, DropPartitions, Operation, PutConstraint, PutPartitions, Refresh
+from pysync.replay.policy import typed_keys
 from pysync.replay.translate import Translator
 from pysync.targets.base import Target
 
@@ -43,10 +44,13 @@ class Contents:
     refresh: Refresh
 
     def partitions(self, table: Found, *, fresh: bool) -> Iterator[Operation]:
-        """Put the source's partitions, then drop the target's others; a table that is `fresh` has no others."""
+        """Put the source's partitions that are taken, then drop the target's others.
+
+        A table that is `fresh` has no others. Others that are not in scope stay, unless what leaves the scope goes.
+        """
         keys = tuple(key.name for key in table.definition.partitionKeys)
         present: set[str] = set()
-        for parts in self._parts(table.old):
+        for parts in self._parts(table):
             sources: dict[str, SourceFiles] = {}
             for part in parts:
                 sources |= self.translator.mapping.apply_to_partition(part, table.frame)
@@ -59,19 +63,26 @@ class Contents:
         # A table of others may have stayed there, with other keys.
         fitting = (it for it in there if len(it) == len(keys))
         # All are found before any is dropped: `_is_still` has to look after both ends were read.
-        extra = [it for it in fitting if self._is_extra(partition_name(keys, it), present)]
+        extra = [it for it in fitting if self._is_extra(table, it, partition_name(keys, it), present)]
         if extra and self._is_still(table):
             for values in _batches(extra):
                 yield DropPartitions(table=table.new, keys=keys, values=values, **table.origin)
 
-    def _parts(self, old: TableName) -> Iterator[list[Any]]:
-        """The source's partitions, a batch at a time; asked for by name only if there are more than one batch."""
+    def _takes(self, table: Found, values: Sequence[str]) -> bool:
+        return self.translator.policy.takes_partition(table.old, typed_keys(table.definition), values)
+
+    def _parts(self, table: Found) -> Iterator[list[Any]]:
+        """The source's partitions that are taken, a batch at a time; asked for by name only if there are more than one
+        batch.
+        """
+        old = table.old
         names = list(self.refresh.partitions)
         few = None if names else self._few(old)
         if few is not None:
-            yield few
+            yield [it for it in few if self._takes(table, it.values)]
             return
         names = names or self.source.partition_names(old.database, old.table)
+        names = [it for it in names if self._takes(table, partition_values(it))]
         for start in range(0, len(names), PARTITIONS_PER_CALL):
             yield self.source.partitions_by_name(old.database, old.table, names[start : start + PARTITIONS_PER_CALL])
 
@@ -87,8 +98,10 @@ class Contents:
             return None
         return found if len(found) <= PARTITIONS_PER_CALL else None
 
-    def _is_extra(self, name: str, present: set[str]) -> bool:
-        return name not in present and (not self.refresh.partitions or name in self.refresh.partitions)
+    def _is_extra(self, table: Found, values: Sequence[str], name: str, present: set[str]) -> bool:
+        if name in present or (self.refresh.partitions and name not in self.refresh.partitions):
+            return False
+        return self.translator.policy.drops_leavers or self._takes(table, values)
 
     def constraints(self, table: Any) -> Constraints:
         """The constraints of the source's table, rewritten for the target."""

@@ -239,6 +239,7 @@ def _refresh(change: Change, origin: dict[str, Any]) -> Operation:
         function=names.get("function", ""),
         home=names.get("home", ""),
         words=int(names.get("words", "0")),
+        event_id=int(names.get("event_id", "0")),
         **origin,
     )
 

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field, replace
+from datetime import date
 from fnmatch import translate
 from typing import Any
 
@@ -16,11 +17,17 @@ from pysync.model.definition import is_index
 from pysync.model.event import Event, Kind
 from pysync.model.names import TableName, is_default_catalog, normalized
 from pysync.replay import repl_policy
+from pysync.replay.partition_filter import PartitionFilter
 from pysync.replay.traits import Traits
 from pysync.targets.settings import TargetSettings
 
 _NO_TABLE = re.compile("(?!)")
+_PARTITIONS = frozenset({Kind.ADD_PARTITION, Kind.ALTER_PARTITION, Kind.DROP_PARTITION})
 _SUPPRESSED = frozenset({Kind.DROP_DATABASE, Kind.DROP_TABLE, Kind.DROP_PARTITION})
+
+
+Keys = Sequence[tuple[str, str]]
+"""The partition keys of a table: names and types."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,10 +64,13 @@ class Policy:
     relay: bool = True
     suppresses_drops: bool = False
     traits: Traits = field(default_factory=Traits)
+    where: PartitionFilter | None = None
+    """Which partitions are taken; None: all."""
+    today: Callable[[], date] = field(default=date.today, compare=False)
     cascade: bool = True
     """Whether the drop of a database takes along the tables that the target still has there."""
     drops_leavers: bool = False
-    """Whether a table that leaves the scope by an alter is dropped (`out_of_scope`)."""
+    """Whether what leaves the scope is dropped (`out_of_scope`): a table by an alter, a partition as time goes by."""
     name: str = ""
     """The name of one of a target's policies."""
     policies: tuple[Policy, ...] = ()
@@ -87,6 +97,7 @@ class Policy:
             relay=settings.relay,
             suppresses_drops=settings.drops == "suppress",
             traits=Traits.of(settings),
+            where=PartitionFilter.parse(settings.where) if settings.where is not None else None,
             cascade=settings.cascade,
             drops_leavers=settings.out_of_scope == "drop",
         )
@@ -196,6 +207,22 @@ class Policy:
         traits = self.deciding(TableName(table.dbName, table.tableName)).traits
         return traits.rule_against(table)
 
+    def takes_partition(self, table: TableName, keys: Keys, values: Sequence[str]) -> bool:
+        """Whether a partition of a table of the source is taken by its values."""
+        where = self.deciding(table).where
+        return where is None or where.takes(keys, values, self.today())
+
+    def rule_against_partition(self, table: TableName, keys: Keys, values: Sequence[str]) -> str | None:
+        """The rule by which a partition of a table of the source is not taken; None if it is."""
+        where = self.deciding(table).where
+        if where is None or self.takes_partition(table, keys, values):
+            return None
+        return f"where {where.text!r} leaves the partition out"
+
+    @property
+    def _takes_all_partitions(self) -> bool:
+        return all(it.where is None for it in self.all)
+
     def rule_against_change(self, change: Change) -> str | None:
         """The rule by which a change does not concern the target, whatever the object; None if there is none."""
         if excuse := self.excuse(change.kind, change.table_name or change.database):
@@ -209,7 +236,7 @@ class Policy:
             return "the refresh is for other targets"
         if change.tells_of_loss and not (self.both_ways and self.relay):
             return "the target has no other clusters behind it"
-        return self._rule_against_tables_of(change)
+        return self._rule_against_tables_of(change) or self._rule_against_partitions_of(change)
 
     def _rule_against_tables_of(self, change: Change) -> str | None:
         """The rule by which none of the tables that a change is about is taken by its definition.
@@ -221,6 +248,35 @@ class Policy:
         tables = [it for it in (change.table, *change.before, *change.after) if isinstance(it, hive.Table)]
         rules = [self.rule_against_definition(it) for it in tables]
         return rules[-1] if rules and None not in rules else None
+
+    def _rule_against_partitions_of(self, change: Change) -> str | None:
+        """The rule by which none of the partitions of a change concerns the target."""
+        narrowed = self._narrowed(change)
+        if narrowed is change or narrowed.before or narrowed.after:
+            return None
+        name, keys = _named_keys(change.table)
+        rules = (self.rule_against_partition(name, keys, it.values) for it in (*change.before, *change.after))
+        return next((it for it in rules if it is not None), None)
+
+    def _narrowed(self, change: Change) -> Change:
+        """The change with those partitions only that concern the target, by `where`; itself if all do.
+
+        The drop of a partition that is not taken passes if such partitions are kept: the target may have it from
+        before.
+        """
+        if change.kind not in _PARTITIONS or self._takes_all_partitions:
+            return change
+        name, keys = _named_keys(change.table)
+        after = [it for it in change.after if self.takes_partition(name, keys, it.values)]
+        # An alter of a partition that is not taken must not look as if the partition had got another name.
+        new = [it.values for it in change.after]
+        before = [
+            it
+            for it in change.before
+            if self.takes_partition(name, keys, it.values) or not (self.drops_leavers or it.values in new)
+        ]
+        whole = len(after) == len(change.after) and len(before) == len(change.before)
+        return change if whole else replace(change, before=before, after=after)
 
     @property
     def _asks_no_traits(self) -> bool:
@@ -253,14 +309,25 @@ class Policy:
         if old != new or takes_old != takes_new:
             return self._scope_of_move(change, takes_old, takes_new)
         parent = change.referenced_table_name
-        return change if takes_old and (parent is None or self.takes_table(parent)) else None
+        return self._narrowed(change) if takes_old and (parent is None or self.takes_table(parent)) else None
 
     def _scope_of_move(self, change: Change, takes_old: bool, takes_new: bool) -> Change | None:
         if takes_old and takes_new:
-            return change
+            old, new = change.table_name, change.new_table_name
+            is_same = old is None or new is None or self.deciding(old).where == self.deciding(new).where
+            return change if is_same else replace(change, whole=new)
         if takes_old:
             return self.scope(_as_kind(change, Kind.DROP_TABLE))
         return self.scope(_as_kind(change, Kind.CREATE_TABLE)) if takes_new else None
+
+
+def typed_keys(table: Any) -> Keys:
+    """The partition keys of a table."""
+    return [(key.name, key.type or "") for key in table.partitionKeys or ()]
+
+
+def _named_keys(table: Any) -> tuple[TableName, Keys]:
+    return TableName(table.dbName, table.tableName), typed_keys(table)
 
 
 def _is_of_index(change: Change) -> bool:

@@ -14,20 +14,11 @@ import re
 import warnings
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from typing import NoReturn
 
-from pysync.errors import UsageError
+from pysync.replay.cursor import Cursor
 from pysync.text import quoted
 
-_LARGEST = 2**63 - 1
-_SPACE = re.compile(r"\s*")
-_WORD = re.compile(r"""[^\s.,;=()'"`\[\]]+""")
 _DIRECTORY = re.compile(r"[^\s;'\"]+")
-_STRING = re.compile(r"""'((?:[^'\\]|\\.)*)'|"((?:[^"\\]|\\.)*)\"""", re.DOTALL)
-_BACKQUOTED = re.compile(r"`([^`]+)`")
-_ESCAPED = re.compile(r"""\\(['"\\])""")
-_NAME = re.compile(r"""[^.'"\[\]\s]+""")
-_SHOWN = 20
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,9 +57,9 @@ Statement = ReplDump | ReplLoad | ReplStatus
 
 def parse(text: str) -> Statement:
     """Read a command. Raises UsageError, one line that names the place in the text, for what is none."""
-    cursor = _Cursor(text)
+    cursor = Cursor(text, "the REPL command")
     cursor.keyword("REPL")
-    commands: Mapping[str, Callable[[_Cursor], Statement]] = {"DUMP": _dump, "LOAD": _load, "STATUS": _status}
+    commands: Mapping[str, Callable[[Cursor], Statement]] = {"DUMP": _dump, "LOAD": _load, "STATUS": _status}
     read = next((it for word, it in commands.items() if cursor.has_keyword(word)), None) or cursor.fails()
     found = read(cursor)
     cursor.has_symbol(";")
@@ -82,133 +73,10 @@ def quoted_string(value: str) -> str:
     return f"'{escaped}'"
 
 
-class _Cursor:
-    """A place in a text. What is read moves it; spaces before that are skipped. `expected` are for the next error."""
-
-    def __init__(self, text: str) -> None:
-        self.text = text
-        self.at = 0
-        self._expected: list[str] = []
-
-    # --- what must be there
-
-    def keyword(self, word: str) -> None:
-        """Read a keyword."""
-        if not self.has_keyword(word):
-            self.fails()
-
-    def symbol(self, symbol: str) -> None:
-        """Read a symbol."""
-        if not self.has_symbol(symbol):
-            self.fails()
-
-    def number(self) -> int:
-        """Read a whole number."""
-        found = self._matched(_WORD)
-        if found is None or not (found[0].isascii() and found[0].isdigit()):
-            self.fails("a whole number")
-        if len(found[0]) > len(str(_LARGEST)) or int(found[0]) > _LARGEST:
-            self.refuse(f"the number is too large; the maximum is {_LARGEST}")
-        self._past(found)
-        return int(found[0])
-
-    def name(self, what: str) -> str:
-        """Read the name of a database or table, plain or in backquotes; in small letters, as a metastore keeps it."""
-        found = self._matched(_BACKQUOTED) or self._matched(_WORD)
-        if found is None:
-            self.fails(what)
-        text = found[1] if found.re is _BACKQUOTED else found[0]
-        if not _NAME.fullmatch(text):
-            self.refuse(f"{quoted(text)} cannot be a name: it has a space, a dot, a quote or a bracket")
-        self._past(found)
-        return text.lower()
-
-    def string(self, what: str) -> str:
-        """Read a string in quotes of either kind."""
-        found = self._matched(_STRING)
-        if found is None:
-            if self._next() in ("'", '"'):
-                self.refuse("the string has no closing quote")
-            self.fails(what)
-        self._past(found)
-        return _ESCAPED.sub(r"\1", found[1] if found[1] is not None else found[2])
-
-    def directory(self) -> str:
-        """Read a directory, plain or in quotes."""
-        if self._next() in ("'", '"'):
-            return self.string("a directory")
-        found = self._matched(_DIRECTORY)
-        if found is None:
-            self.fails("a directory")
-        self._past(found)
-        return found[0]
-
-    def ends(self) -> None:
-        """Nothing but spaces may be left."""
-        if self._next():
-            self.fails("the end")
-
-    # --- what may be there
-
-    def has_keyword(self, word: str) -> bool:
-        """Read the keyword if it is next."""
-        found = self._matched(_WORD)
-        return self._has(found if found is not None and found[0].upper() == word else None, word)
-
-    def has_symbol(self, symbol: str) -> bool:
-        """Read the symbol if it is next."""
-        return self._has(self._matched(re.compile(re.escape(symbol))), symbol)
-
-    def next_is(self, *symbols: str) -> bool:
-        """Whether one of these symbols is next; nothing is read."""
-        return self._next() in symbols
-
-    def here(self) -> int:
-        """The place of what is next."""
-        found = _SPACE.match(self.text, self.at)
-        return found.end() if found else self.at
-
-    # --- errors
-
-    def fails(self, *expected: str) -> NoReturn:
-        """Raise UsageError that tells what was expected here, and what is there."""
-        there = self.text[self.here() :][:_SHOWN].split(None, 1)
-        found = quoted(there[0]) if there else "the end"
-        wanted = list(dict.fromkeys([*self._expected, *expected]))
-        listed = " or ".join([", ".join(wanted[:-1]), wanted[-1]] if len(wanted) > 1 else wanted)
-        self.refuse(f"expected {listed}, found {found}")
-
-    def refuse(self, why: str, at: int | None = None) -> NoReturn:
-        """Raise UsageError about this place, or about another one that `here` gave."""
-        before = self.text[: self.here() if at is None else at]
-        line, column = before.count("\n") + 1, len(before) - (before.rfind("\n") + 1) + 1
-        place = f"line {line}, column {column}" if "\n" in self.text.strip() else f"column {column}"
-        raise UsageError(f"cannot read the REPL command: {place}: {why}")
-
-    # ---
-
-    def _has(self, found: re.Match[str] | None, what: str) -> bool:
-        if found is None:
-            self._expected.append(what if what.isalpha() else quoted(what))
-            return False
-        self._past(found)
-        return True
-
-    def _next(self) -> str:
-        return self.text[self.here() :][:1]
-
-    def _matched(self, pattern: re.Pattern[str]) -> re.Match[str] | None:
-        return pattern.match(self.text, self.here())
-
-    def _past(self, found: re.Match[str]) -> None:
-        self.at = found.end()
-        self._expected.clear()
-
-
 # --- the commands
 
 
-def _dump(cursor: _Cursor) -> ReplDump:
+def _dump(cursor: Cursor) -> ReplDump:
     policy = _policy(cursor)
     replaces = _replaced(cursor, policy) if cursor.has_keyword("REPLACE") else None
     since = to = limit = None
@@ -227,26 +95,26 @@ def _dump(cursor: _Cursor) -> ReplDump:
     return ReplDump(policy, replaces, since, to, limit, _settings(cursor))
 
 
-def _load(cursor: _Cursor) -> ReplLoad:
+def _load(cursor: Cursor) -> ReplLoad:
     database = table = None
     if not cursor.has_keyword("FROM"):
         database, table = _object(cursor)
         cursor.keyword("FROM")
-    directory = cursor.directory()
+    directory = cursor.string("a directory") if cursor.next_is("'", '"') else cursor.text_of(_DIRECTORY, "a directory")
     return ReplLoad(database, table, directory, _settings(cursor))
 
 
-def _status(cursor: _Cursor) -> ReplStatus:
+def _status(cursor: Cursor) -> ReplStatus:
     database, table = _object(cursor)
     return ReplStatus(database, table, _settings(cursor))
 
 
-def _object(cursor: _Cursor) -> tuple[str, str | None]:
+def _object(cursor: Cursor) -> tuple[str, str | None]:
     database = cursor.name("a database")
     return database, cursor.name("a table") if cursor.has_symbol(".") else None
 
 
-def _settings(cursor: _Cursor) -> dict[str, str]:
+def _settings(cursor: Cursor) -> dict[str, str]:
     found: dict[str, str] = {}
 
     def one() -> None:
@@ -266,7 +134,7 @@ def _settings(cursor: _Cursor) -> dict[str, str]:
     return found
 
 
-def _policy(cursor: _Cursor) -> str:
+def _policy(cursor: Cursor) -> str:
     """A policy, in the one form in which it is kept: `db`, `db.table`, `db.['a', 'b']`, `db.['a'].['b']`."""
     database = cursor.name("a database")
     if not cursor.has_symbol("."):
@@ -278,7 +146,7 @@ def _policy(cursor: _Cursor) -> str:
     return f"{database}.{include}{exclude}"
 
 
-def _replaced(cursor: _Cursor, policy: str) -> str:
+def _replaced(cursor: Cursor, policy: str) -> str:
     """The policy after REPLACE, which must be one of the same database."""
     at = cursor.here()
     found = _policy(cursor)
@@ -287,7 +155,7 @@ def _replaced(cursor: _Cursor, policy: str) -> str:
     return found
 
 
-def _expressions(cursor: _Cursor) -> str:
+def _expressions(cursor: Cursor) -> str:
     """`['a', 'b']`, of a list or of one string without brackets, as Hive 4 has it."""
     if not cursor.has_symbol("["):
         return f"[{_expression(cursor)}]"
@@ -298,7 +166,7 @@ def _expressions(cursor: _Cursor) -> str:
     return f"[{', '.join(found)}]"
 
 
-def _expression(cursor: _Cursor) -> str:
+def _expression(cursor: Cursor) -> str:
     at = cursor.here()
     text = cursor.string("an expression in quotes")
     if wrong := _fault(text):

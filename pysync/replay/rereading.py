@@ -12,6 +12,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
+from functools import partial
 from typing import Any
 
 from pysync.metastore.client import Reads
@@ -30,6 +31,7 @@ from pysync.replay.contents import Contents, Found
 from pysync.replay.functions import Functions
 from pysync.replay.leaving import leaving
 from pysync.replay.origins import Origins, is_in_the_way, keys_of
+from pysync.replay.policy import typed_keys
 from pysync.replay.statistics import Counts, wants_statistics
 from pysync.replay.translate import Translator
 from pysync.targets.base import Target
@@ -136,7 +138,7 @@ class Rereading:
             return
         there = self.target.database(refresh.database) if self.translator.policy.both_ways else None
         yield from self._definition(found, there)
-        if not refresh.anew:
+        if not refresh.anew and not refresh.event_id:
             yield from self._functions(found, there)
             yield from self._drop_tables(refresh.database, self._tables_for(refresh.database))
 
@@ -147,7 +149,7 @@ class Rereading:
         name, home, origin = self.refresh.database, self.origins.home(found, there), self.origins.of(found)
         self.translator.mapping.apply_to(found)
         if self.refresh.anew or self.origins.is_said(home):
-            yield PutDatabase(database=name, definition=found, **origin)
+            yield PutDatabase(database=name, definition=found, event_id=self.refresh.event_id, **origin)
         elif self.target.differences(found, there):
             yield from self.origins.again(home, name)
 
@@ -242,7 +244,7 @@ class Rereading:
             yield from contents.partitions(table, fresh=there is None)
         yield from contents.bring_constraints(table, constraints, there)
         if wants_statistics(self.target) and self.origins.is_said(home):
-            yield from Counts.of(self.source, old, new, found, origin).everything(self.refresh.partitions)
+            yield from self._counts(old, new, found, origin).everything(self.refresh.partitions)
 
     def _is_left_out(self, found: Any, new: TableName) -> bool:
         """Whether the target does not take this table, although it takes one of this name."""
@@ -290,4 +292,8 @@ class Rereading:
             or self.translator.policy.rule_against_definition(found)
         ):
             return iter(())
-        return Counts.of(self.source, old, new, found, self.origins.of(found)).changed(self.refresh.partitions)
+        return self._counts(old, new, found, self.origins.of(found)).changed(self.refresh.partitions)
+
+    def _counts(self, old: TableName, new: TableName, found: Any, origin: dict[str, Any]) -> Counts:
+        takes = partial(self.translator.policy.takes_partition, old, typed_keys(found))
+        return replace(Counts.of(self.source, old, new, found, origin), takes=takes)

@@ -14,10 +14,10 @@ from pysync.targets.settings import NamedPolicy, PolicySettings, TargetSettings
 Settings = Mapping[str, Any]
 """The settings that are not at their defaults, as JSON values."""
 
-_TEXTS = ("policy",)
+_TEXTS = ("policy", "where")
 _SETS = (
     *("include", "exclude", "exclude_kinds", "drop_parameters"),
-    *("include_schemes", "include_types", "exclude_parameters"),
+    *("include_schemes", "include_types", "include_formats", "include_owners", "exclude_parameters"),
 )
 _MAPS = ("databases", "tables", "locations", "parameters")
 _REWRITE = "copy.rewrite"

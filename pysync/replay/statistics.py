@@ -5,7 +5,7 @@ They only help planners. If a source cannot give them, or a target refuses them,
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Protocol, runtime_checkable
 
@@ -16,7 +16,7 @@ from thrift.Thrift import TApplicationException
 from pysync.errors import PysyncError
 from pysync.metastore.client import PARTITIONS_PER_CALL, Metastore, Reads, Statistics, read_statistics
 from pysync.metastore.errors import MetastoreError
-from pysync.model.names import TableName
+from pysync.model.names import TableName, partition_values
 from pysync.model.operation import PutStatistics
 from pysync.targets.base import Forbidden, Outcome, OutcomeUnknown, Target, Unavailable
 
@@ -41,7 +41,8 @@ def wants_statistics(target: Target) -> bool:
 class Counts:
     """The column statistics that a source has for its table `old`, for the target's table `new`.
 
-    None if the source cannot tell. Raises MetastoreError if the source cannot be read.
+    None if the source cannot tell. Raises MetastoreError if the source cannot be read. `takes` decides by values
+    which partitions are taken.
     """
 
     source: Reads
@@ -50,6 +51,7 @@ class Counts:
     columns: Sequence[str]
     partitioned: bool
     origin: Mapping[str, Any]
+    takes: Callable[[Sequence[str]], bool] = lambda _: True
 
     @classmethod
     def of(cls, source: Reads, old: TableName, new: TableName, table: Any, origin: Mapping[str, Any]) -> Counts:
@@ -60,16 +62,18 @@ class Counts:
     def everything(self, partitions: Sequence[str]) -> Iterator[PutStatistics]:
         """The statistics of these partitions; without any, of the table and of all its partitions."""
         if not partitions:
-            yield from self.changed(())
+            yield from self._of(())
             partitions = self.source.partition_names(self.old.database, self.old.table) if self.partitioned else ()
-        if partitions:
-            yield from self.changed(partitions)
+        yield from self._of_partitions(partitions)
 
     def changed(self, partitions: Sequence[str]) -> Iterator[PutStatistics]:
-        """The statistics of these partitions, a batch at a time; without any, of the table itself."""
-        # `or 1`: one round without partitions, for the table itself.
-        for start in range(0, len(partitions) or 1, PARTITIONS_PER_CALL):
-            yield from self._of(partitions[start : start + PARTITIONS_PER_CALL])
+        """The statistics of these partitions; without any, of the table itself."""
+        return self._of_partitions(partitions) if partitions else self._of(())
+
+    def _of_partitions(self, partitions: Sequence[str]) -> Iterator[PutStatistics]:
+        taken = [it for it in partitions if self.takes(partition_values(it))]
+        for start in range(0, len(taken), PARTITIONS_PER_CALL):
+            yield from self._of(taken[start : start + PARTITIONS_PER_CALL])
 
     def _of(self, partitions: Sequence[str]) -> Iterator[PutStatistics]:
         found = self._read(self.source, partitions) if isinstance(self.source, Metastore) else {}  # a dump has none

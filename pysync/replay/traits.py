@@ -1,4 +1,6 @@
-"""Traits: which tables a target takes by their definition: where they are, their type and their parameters. Pure.
+"""Traits: which tables a target takes by their definition: where they are, their type, format, owner and parameters.
+
+Pure.
 
 An alter may change them, so a table can come into a target's scope and leave it under the same name.
 """
@@ -12,10 +14,21 @@ from typing import Any
 
 from hmsclient.genthrift.hive_metastore import ttypes as hive
 
-from pysync.model.table_formats import data_location
+from pysync.model.table_formats import data_location, format_of
 from pysync.replay.locations import Locations
 from pysync.targets.base import Rejected
 from pysync.targets.settings import TargetSettings
+
+
+@dataclass(frozen=True, slots=True)
+class Looks:
+    """What the rules look at in the definition of a table. `scheme` and `format` are None where it has none."""
+
+    scheme: str | None
+    type: str
+    format: str | None
+    owner: str
+    parameters: Mapping[str, str]
 
 
 @dataclass(frozen=True, slots=True)
@@ -24,6 +37,8 @@ class Traits:
 
     schemes: Sequence[str] = ()
     types: Sequence[str] = ()
+    formats: Sequence[str] = ()
+    owners: Sequence[str] = ()
     parameters: Sequence[tuple[str, str]] = ()
     locations: Locations = field(default_factory=Locations)
 
@@ -34,6 +49,8 @@ class Traits:
         return cls(
             tuple(scheme.lower() for scheme in settings.include_schemes),
             settings.include_types,
+            settings.include_formats,
+            settings.include_owners,
             tuple((key.strip(), value.strip() if equals else "*") for key, equals, value in pairs),
             Locations.of(settings.locations),
         )
@@ -41,24 +58,38 @@ class Traits:
     @property
     def are_any(self) -> bool:
         """Whether they ask for nothing."""
-        return not (self.schemes or self.types or self.parameters)
+        return not (self.schemes or self.types or self.formats or self.owners or self.parameters)
 
     def rule_against(self, table: Any) -> str | None:
         """The rule by which a table of the source is not taken; None if it is taken, or if it is no table."""
         if self.are_any or not isinstance(table, hive.Table):
             return None
-        kind, scheme = type_of(table), self._scheme(table)
-        if self.types and kind not in self.types:
-            return f"include_types does not have {kind}"
-        if self.schemes and scheme is not None and not any(fnmatchcase(scheme, it) for it in self.schemes):
-            return f"include_schemes does not have {scheme or 'a location without a scheme'}"
-        found = self._excluding(table.parameters or {})
+        looks = Looks(
+            self.scheme(data_location(table)),
+            type_of(table),
+            format_of(table),
+            table.owner or "",
+            table.parameters or {},
+        )
+        return self.rule_against_looks(looks)
+
+    def rule_against_looks(self, looks: Looks) -> str | None:
+        """The rule by which a table that looks like this is not taken; None if it is taken."""
+        if self.types and looks.type not in self.types:
+            return f"include_types does not have {looks.type}"
+        if self.schemes and looks.scheme is not None and not _matches(looks.scheme, self.schemes):
+            return f"include_schemes does not have {looks.scheme or 'a location without a scheme'}"
+        if self.formats and looks.format is not None and looks.format not in self.formats:
+            return f"include_formats does not have {looks.format}"
+        if self.owners and not _matches(looks.owner, self.owners):
+            return f"include_owners does not have {looks.owner or 'a table without an owner'}"
+        found = self._excluding(looks.parameters)
         return f"exclude_parameters has {found}" if found else None
 
-    def _scheme(self, table: Any) -> str | None:
-        """The scheme of its location at the target; None if it has no location, or one that is refused later."""
+    def scheme(self, location: str | None) -> str | None:
+        """The scheme of a location of the source at the target; None without one, or if it is refused later."""
         try:
-            place = self.locations.map(data_location(table))
+            place = self.locations.map(location)
         except Rejected:
             return None
         scheme, separator, _ = (place or "").partition(":/")
@@ -69,6 +100,10 @@ class Traits:
             if any(fnmatchcase(name, key) and fnmatchcase(its or "", value) for name, its in parameters.items()):
                 return key if value == "*" else f"{key}={value}"
         return None
+
+
+def _matches(text: str, patterns: Sequence[str]) -> bool:
+    return any(fnmatchcase(text, it) for it in patterns)
 
 
 def type_of(table: Any) -> str:

@@ -46,7 +46,7 @@ from pysync.sidecar.reload import Reloads
 from pysync.sidecar.status import Credentials, Lags, sidecar_status
 from pysync.sidecar.trash import Sweeper
 from pysync.sidecar.verifying import Verifier
-from pysync.sidecar.waiting import Capture, ObjectStatus, Waits
+from pysync.sidecar.waiting import Capture, LastIds, ObjectStatus, Waits
 from pysync.sidecar.why import EndsReader
 from pysync.sidecar.wiring import Resyncs, Shutdown, is_early, listens, open_watched, poller_of
 from pysync.targets.settings import TargetSettings
@@ -120,6 +120,7 @@ class Sidecar:
         self._heals = bridge  # a one-off job leaves gaps and scopes to the next sidecar
         self._verifiers = {drain.name: self._verifier(drain, watch) for drain in self.drains}
         self._sweepers = [self._sweeper(drain) for drain in self.drains if drain.settings.enabled]
+        self._last_ids = [self._last_ids_of(it, refreshes) for it in self.drains if it.settings.enabled]
         self._credentials = Credentials(config)
         self._curves = Curves([drain.name for drain in self.drains], self.status)
         self.answers = answers = self._commands()
@@ -151,6 +152,8 @@ class Sidecar:
                 self._verifiers[name].start()
             for sweeper in self._sweepers:
                 sweeper.start()
+            for last_ids in self._last_ids:
+                last_ids.start()
         self.bootstrapper.start()
         if self._origin is None:
             for name in enabled:
@@ -232,7 +235,7 @@ class Sidecar:
     def _workers(self) -> list[Worker]:
         """The workers that were started."""
         parts = [*self.drains, self.poller, self._healer, self.bootstrapper, self.journal]
-        found = [part.worker for part in [*parts, *self._verifiers.values(), *self._sweepers] if part]
+        found = [part.worker for part in [*parts, *self._verifiers.values(), *self._sweepers, *self._last_ids] if part]
         found += [worker for it in self._resyncs.values() for worker in it.workers]
         return [worker for worker in found if worker.started]
 
@@ -310,9 +313,16 @@ class Sidecar:
         more = self._waiting_commands() | reloads
         return commands.by_name(more | {"history": self._curves.history})
 
+    def _capture(self) -> Capture:
+        return Capture(self.queue, self._watch, self._healer.unsettled, self.poller, self._source)
+
+    def _last_ids_of(self, drain: Drain, refreshes: Refreshes) -> LastIds:
+        objects = ObjectStatus(self.queue, {drain.name: drain}, self._capture())
+        return LastIds(drain, objects, refreshes, source=partial(reading, self._source) if self._source else None)
+
     def _waiting_commands(self) -> dict[str, Command]:
         """What tells where objects are at targets, and waits for them."""
-        capture = Capture(self.queue, self._watch, self._healer.unsettled, self.poller, self._source)
+        capture = self._capture()
         drains = {drain.name: drain for drain in self.drains}
         waits = Waits(self.queue, drains, capture)
         return {"object": ObjectStatus(self.queue, drains, capture), "wait": waits.ask, "wait end": waits.end}

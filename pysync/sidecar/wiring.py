@@ -15,11 +15,12 @@ from pysync.measures.calls import Counts, Throttle
 from pysync.metastore.access import MetastoreAccess
 from pysync.queue import EventQueue, Gap
 from pysync.replay.translate import Translator
-from pysync.resync.derived import LogSchemas, ViewRefreshes
 from pysync.resync.healing import reading
+from pysync.resync.recurring import Recurring, log_schemas, partition_filters
 from pysync.resync.refreshes import Refreshes
 from pysync.resync.replays import Replays
 from pysync.resync.rescoping import Rescoper
+from pysync.resync.view_refreshes import ViewRefreshes
 from pysync.sections import SourceConfig
 from pysync.targets.base import Target
 from pysync.targets.kinds import target_kind
@@ -82,10 +83,10 @@ def is_early(gap: Gap, poller: Poller | None, watch: GapWatch) -> bool:
 
 @dataclass(frozen=True, slots=True)
 class Resyncs:
-    """Of one target: a change of its scope, the schemas in the logs of its tables, its views, replays of history."""
+    """Of one target: a change of its scope, tables that are read from time to time, its views, replays of history."""
 
     rescoper: Rescoper
-    log_schemas: LogSchemas
+    recurring: tuple[Recurring, ...]
     views: ViewRefreshes
     replays: Replays
 
@@ -105,7 +106,10 @@ class Resyncs:
         pace, policy = tables_per_second, translator.policy
         return cls(
             Rescoper(queue, refreshes, settings, translator, source=source, tables_per_second=pace),
-            LogSchemas(queue, refreshes, settings, policy, source=opened, tables_per_second=pace),
+            tuple(
+                Recurring(queue, refreshes, policy, it, source=opened, tables_per_second=pace)
+                for it in (log_schemas(settings), partition_filters(settings, policy))
+            ),
             ViewRefreshes(queue, refreshes, settings, translator, source=opened, tables_per_second=pace),
             Replays(queue, refreshes, policy, settings.name, source=opened, tables_per_second=pace),
         )
@@ -113,12 +117,13 @@ class Resyncs:
     @property
     def workers(self) -> list[Worker]:
         """Their threads, started or not."""
-        return [self.rescoper.worker, self.log_schemas.worker, self.views.worker, self.replays.worker]
+        return [self.rescoper.worker, *(it.worker for it in self.recurring), self.views.worker, self.replays.worker]
 
     def start(self) -> None:
         """Begin those that keep a target in order by themselves; waits for nothing."""
         self.rescoper.start()
-        self.log_schemas.start()
+        for it in self.recurring:
+            it.start()
         self.views.start()
 
 

@@ -19,6 +19,7 @@ from pydantic import (
 from pysync.errors import PysyncError
 from pysync.measures.calls import Limit
 from pysync.model.event import Kind, replicator
+from pysync.model.table_formats import TableFormat
 from pysync.targets.spark_wish import SparkConf, SparkWish
 from pysync.validation import Finite, Interval, Rate, Seconds, matching, rate
 
@@ -43,7 +44,7 @@ _URI = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*:/")
 _DAY = 24 * 60
 _CLOCK = "((?:[01][0-9]|2[0-3]):[0-5][0-9])"
 _TIMES = re.compile(f"{_CLOCK}-{_CLOCK}")
-_TRAITS = ("include_schemes", "include_types", "exclude_parameters")
+_TRAITS = ("include_schemes", "include_types", "include_formats", "include_owners", "exclude_parameters", "where")
 
 
 def _has_pattern(renames: dict[str, str]) -> bool:
@@ -108,9 +109,20 @@ class PolicySettings(BaseModel):
     include_types: tuple[TableType, ...] = Field(
         default=(), description="Types of tables that the target takes. Default: all."
     )
+    include_formats: tuple[TableFormat, ...] = Field(
+        default=(), description="Formats of tables that the target takes. Default: all."
+    )
+    include_owners: tuple[str, ...] = Field(
+        default=(), description="Owners of tables that the target takes, with * and ?. Default: all."
+    )
     exclude_parameters: tuple[str, ...] = Field(
         default=(),
         description="Tables with one of these parameters are not taken: KEY or KEY=VALUE, each with * and ?.",
+    )
+    where: str | None = Field(
+        default=None,
+        description="Filter on partition keys, such as day >= '2026-01-01', or day >= current_date - 90 days; other "
+        "partitions are not taken.",
     )
     exclude_kinds: tuple[Kind, ...] = Field(default=(), description="Event kinds that the target does not take.")
     databases: dict[str, str] = Field(
@@ -292,6 +304,11 @@ class TargetSettings(PolicySettings):
     @property
     def reads_logs_every(self) -> int | None:
         """How often the columns of lake tables are read from their logs (s); None: never."""
+        return None
+
+    @property
+    def writes_event_ids_every(self) -> int | None:
+        """How often databases are given the event id up to which everything is in them (s); None: never."""
         return None
 
     @property

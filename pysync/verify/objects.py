@@ -11,8 +11,9 @@ from pysync.copy.formats import Frame
 from pysync.metastore.client import PARTITIONS_PER_CALL
 from pysync.model.constraints import Constraints, name_of, pairs
 from pysync.model.definition import is_index
-from pysync.model.names import TableName, partition_name
+from pysync.model.names import TableName, partition_name, partition_values
 from pysync.model.objects import OBJECTS
+from pysync.replay.policy import Keys, typed_keys
 from pysync.targets.base import Rejected, Target, TellsLost, Unavailable
 from pysync.verify.pool import Ends
 from pysync.verify.rules import DIFFERENT, EQUAL, EXTRA, FOREIGN, MISSING, MOST_FIELDS, Compared, Rules, listed
@@ -27,10 +28,11 @@ FEW = 4 * PARTITIONS_PER_CALL
 
 @dataclass(frozen=True, slots=True)
 class Keyed:
-    """A table with partitions: its names at both ends."""
+    """A table with partitions: its names at both ends, and its keys at the source."""
 
     old: TableName
     new: TableName
+    keys: Keys = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -101,7 +103,8 @@ def compare_few(ends: Ends, owner: Owner, rules: Rules) -> Tally | None:
     wanted, there = _source_names(ends, keyed, FEW + 1), ends.target.partition_names(keyed.new, FEW + 1)
     if max(len(wanted), len(there)) > FEW:
         return None
-    tally = _extras(keyed.old, wanted, there, rules)
+    wanted = _taken(keyed, wanted, rules)
+    tally = _extras(keyed, wanted, there, rules)
     for batch in _batches(wanted, frozenset(there)):
         tally.add(compare_batch(ends, owner, rules, batch))
     return tally
@@ -111,9 +114,9 @@ def compare_many(executor: Many, keyed: Keyed, rules: Rules) -> Iterator[tuple[T
     """Compare all partitions of a table by the executor. Yields the findings so far and the total, again and again."""
     # Asked for first, and awaited last: both ends list their names at once.
     theirs = executor.ask(lambda ends: frozenset(ends.target.partition_names(keyed.new)))
-    wanted = executor.ask(lambda ends: _source_names(ends, keyed)).result()
+    wanted = _taken(keyed, executor.ask(lambda ends: _source_names(ends, keyed)).result(), rules)
     there = theirs.result()
-    tally = _extras(keyed.old, wanted, there, rules)
+    tally = _extras(keyed, wanted, there, rules)
     yield tally, len(wanted)
     for found in executor.batches(keyed, _batches(wanted, there)):
         tally.add(found)
@@ -125,10 +128,20 @@ def _source_names(ends: Ends, keyed: Keyed, most: int = -1) -> list[str]:
     return list(ends.source.call(lambda client: client.get_partition_names(name.database, name.table, most)))
 
 
-def _extras(old: TableName, wanted: Sequence[str], there: Iterable[str], rules: Rules) -> Tally:
+def _taken(keyed: Keyed, names: Iterable[str], rules: Rules) -> list[str]:
+    """Those of the partitions that are in the scope of the target."""
+    takes = rules.policy.takes_partition
+    return [name for name in names if takes(keyed.old, keyed.keys, partition_values(name))]
+
+
+def _extras(keyed: Keyed, wanted: Sequence[str], there: Iterable[str], rules: Rules) -> Tally:
+    """What only the target has. What is not in its scope may stay, unless what leaves the scope is dropped."""
     tally = Tally()
-    extra = frozenset(there).difference(wanted)
-    tally.found((f"partition {name}: extra" for name in sorted(extra)), rules.excuse("partition", EXTRA, str(old)))
+    extra = sorted(frozenset(there).difference(wanted))
+    due = frozenset(extra if rules.policy.drops_leavers else _taken(keyed, extra, rules))
+    excuse = rules.excuse("partition", EXTRA, str(keyed.old))
+    tally.found((f"partition {name}: extra" for name in extra if name in due), excuse)
+    tally.found((f"partition {name}: extra" for name in extra if name not in due), "not in the scope of the target")
     return tally
 
 
@@ -191,7 +204,7 @@ def look_at_table(ends: Ends, old: TableName, new: TableName, rules: Rules) -> S
     # These before `compared_with`, which rewrites `wanted` in place.
     stays = rules.stays(wanted)
     constraints = ends.source.constraints(wanted)
-    frame = rules.mapping.frame(wanted)
+    frame, keys = rules.mapping.frame(wanted), typed_keys(wanted)
     there = ends.target.table(new)
     compared = compared_with(ends.target, rules, Compared("table", str(new), EQUAL, source=str(old)), wanted, there)
     # What belongs to somebody else's table is not compared.
@@ -200,7 +213,7 @@ def look_at_table(ends: Ends, old: TableName, new: TableName, rules: Rules) -> S
     more = tuple(_constraints(ends, rules, compared, rules.constraints(constraints), there))
     if not _have_same_partitions(wanted, there):
         return Seen((compared, *more), stays=stays)
-    keyed = Keyed(old, new)
+    keyed = Keyed(old, new, keys)
     tally = compare_few(ends, Owner(keyed, frame, there), rules)
     if tally is None:
         return Seen((compared, *more), keyed, stays)

@@ -101,6 +101,8 @@ kind = "hms"
 metastore = "thrift://some.example:9083"
 include_schemes = ["hdfs"]
 include_types = ["EXTERNAL_TABLE"]
+include_formats = ["parquet", "orc"]
+include_owners = ["etl*"]
 exclude_parameters = ["private=*"]
 """
 
@@ -113,15 +115,30 @@ def decided(file: Path, *words: str) -> tuple[bool, str, list[str]]:
 
 def test_rules_about_the_definition_decide_as_far_as_it_is_given(file: Path) -> None:
     file.write_text(file.read_text() + TRAITS)
-    everything = ["include_schemes", "include_types", "exclude_parameters"]
+    everything = ["include_schemes", "include_types", "include_formats", "include_owners", "exclude_parameters"]
     assert decided(file) == (True, ALL, everything)
     assert decided(file, "--location=hdfs://a/b") == (True, ALL, everything[1:])
     assert decided(file, "--location=s3://a/b") == (False, "include_schemes does not have s3", [])
     assert decided(file, "--type=managed_table") == (False, "include_types does not have MANAGED_TABLE", [])
     assert decided(file, "--parameter=a=b", "--parameter=private=x") == (False, "exclude_parameters has private", [])
-    whole = ("--location=hdfs://a/b", "--type=EXTERNAL_TABLE", "--parameter=a=b")
+    assert decided(file, "--format=csv") == (False, "include_formats does not have csv", [])
+    assert decided(file, "--owner=bi") == (False, "include_owners does not have bi", [])
+    known = ("--format=Parquet", "--owner=etl_1", "--parameter=a=b")
+    whole = ("--location=hdfs://a/b", "--type=EXTERNAL_TABLE", *known)
     assert decided(file, *whole) == (True, ALL, [])
     assert decided(file, *whole[:2]) == (True, ALL, everything[2:])
+
+
+def test_a_partition_is_taken_or_left_out_by_the_filter(file: Path) -> None:
+    file.write_text(file.read_text() + TRAITS + """where = "day >= '2026-01-01' and hour < 12"\n""")
+    whole = ("--location=hdfs://a/b", "--type=EXTERNAL_TABLE", "--format=orc", "--owner=etl", "--parameter=a=b")
+    rule = """where "day >= '2026-01-01' and hour < 12" leaves the partition out"""
+    assert decided(file, *whole, "--partition=day=2026-01-01/hour=9") == (True, ALL, [])
+    assert decided(file, *whole, "--partition=day=2025-12-31/hour=9") == (False, rule, [])
+    assert decided(file, *whole, "--partition=day=2026-01-01/hour=13") == (False, rule, [])
+    assert decided(file, *whole, "--partition=region=eu") == (True, ALL, [])
+    done = pysync("policy", "test", "sales.orders", "--partition=day", "-c", file)
+    assert_one_line(done, 2, "'day' is not the name of a partition", "KEY=VALUE")
 
 
 def test_what_the_name_alone_cannot_decide_is_said(file: Path) -> None:

@@ -15,7 +15,7 @@ from pysync.model.files import SourceFiles
 from pysync.model.mark import Mark
 from pysync.model.names import TableName
 from pysync.model.operation import PutTable
-from pysync.model.table_formats import data_location
+from pysync.model.table_formats import data_location, format_of
 from pysync.replay.mapping import NameMapping
 from pysync.targets.settings import TargetSettings
 from tests.support import partition
@@ -36,6 +36,37 @@ def of_spark(location: str = "s3a://b/t", provider: str = "csv") -> Any:
     found = registered(T, location, **{PROVIDER: provider})
     found.sd.location = "hdfs://a/wh/db.db/t-__PLACEHOLDER__"
     return found
+
+
+def stored(input_format: str, serde: str = "", **parameters: str) -> Any:
+    found = registered(T, "hdfs://a/t")
+    found.sd.inputFormat, found.sd.serdeInfo.serializationLib = input_format, serde
+    found.parameters = parameters
+    return found
+
+
+@pytest.mark.parametrize(
+    ("item", "name"),
+    [
+        (stored("org.apache.hadoop.hive.ql.io.parquet.MapredParquetInputFormat"), "parquet"),
+        (stored("org.apache.hadoop.hive.ql.io.orc.OrcInputFormat"), "orc"),
+        (stored("org.apache.hadoop.hive.ql.io.avro.AvroContainerInputFormat"), "avro"),
+        (stored("org.apache.hadoop.hive.ql.io.RCFileInputFormat"), "rcfile"),
+        (stored("org.apache.hadoop.mapred.SequenceFileInputFormat"), "sequencefile"),
+        (stored("org.apache.hadoop.mapred.TextInputFormat"), "text"),
+        (stored("org.apache.hadoop.mapred.TextInputFormat", "org.apache.hive.hcatalog.data.JsonSerDe"), "json"),
+        (stored("org.apache.hadoop.mapred.TextInputFormat", "org.apache.hadoop.hive.serde2.OpenCSVSerde"), "csv"),
+        (stored("org.apache.hudi.hadoop.HoodieParquetInputFormat"), "hudi"),
+        (stored("org.apache.hadoop.mapred.TextInputFormat", table_type="iceberg"), "iceberg"),
+        (stored("org.apache.hadoop.mapred.SequenceFileInputFormat", **{PROVIDER: "delta"}), "delta"),
+        (stored("org.apache.hadoop.mapred.SequenceFileInputFormat", **{PROVIDER: "Parquet"}), "parquet"),
+        (stored("org.apache.hadoop.mapred.TextInputFormat", **{PROVIDER: "jdbc"}), "other"),
+        (stored("org.apache.hadoop.mapred.TextInputFormat", storage_handler="org.HBase"), "other"),
+        (stored("com.example.Own"), "other"),
+    ],
+)
+def test_the_format_of_a_table_has_a_name(item: Any, name: str) -> None:
+    assert format_of(item) == name
 
 
 class Copier:

@@ -41,6 +41,12 @@ def view() -> Any:
     return found
 
 
+def owned(owner: str | None) -> Any:
+    found = made()
+    found.owner = owner
+    return found
+
+
 def rule(item: Any, **values: Any) -> str | None:
     return Traits.of(settings(**values)).rule_against(item)
 
@@ -67,6 +73,15 @@ def rule(item: Any, **values: Any) -> str | None:
         (made(a="1"), {"exclude_parameters": ["a="]}, None),
         (made(a=""), {"exclude_parameters": ["a="]}, "exclude_parameters has a="),
         (made(ab="1=2"), {"exclude_parameters": ["a? = 1=*"]}, "exclude_parameters has a?=1=*"),
+        (made(), {"include_owners": ["tester"]}, None),
+        (made(), {"include_owners": ["etl", "t*"]}, None),
+        (made(), {"include_owners": ["Tester"]}, "include_owners does not have tester"),
+        (owned(None), {"include_owners": ["etl"]}, "include_owners does not have a table without an owner"),
+        (owned(None), {"include_owners": ["*"]}, None),
+        (made(), {"include_formats": ["text"]}, None),
+        (made(), {"include_formats": ["parquet", "orc"]}, "include_formats does not have text"),
+        (made(table_type="ICEBERG"), {"include_formats": ["text"]}, "include_formats does not have iceberg"),
+        (view(), {"include_formats": ["text"]}, None),
     ],
 )  # fmt: skip
 def test_the_rule_is_named(item: Any, values: dict[str, Any], against: str | None) -> None:
@@ -176,7 +191,7 @@ def test_they_are_a_part_of_the_scope() -> None:
     assert scope_of(settings(include_schemes=["s3n", "s3", "s3a", "s3"])) == scope_of(settings(include_schemes=S3))
 
 
-@pytest.mark.parametrize("key", ["include_schemes", "include_types", "exclude_parameters"])
+@pytest.mark.parametrize("key", ["include_schemes", "include_types", "include_owners", "exclude_parameters"])
 def test_both_ways_names_alone_decide(key: str) -> None:
     values = {key: ["VIRTUAL_VIEW"], "metastore": "thrift://a:1", "both_ways": True}
     with pytest.raises(ValidationError, match=f"does not work with {key}: use include and exclude"):

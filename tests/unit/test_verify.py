@@ -398,6 +398,21 @@ def test_a_table_whose_location_leaves_its_prefix_hinders_no_other() -> None:
 # --- partitions
 
 
+@pytest.mark.parametrize("more", [0, FEW])
+@pytest.mark.parametrize(("out_of_scope", "drift"), [("keep", False), ("drop", True)])
+def test_partitions_that_a_filter_leaves_out_are_not_missed(more: int, out_of_scope: str, drift: bool) -> None:
+    """Those that the target has from before may stay, unless they are to be dropped."""
+    place = Place(where="day >= '2026-01-01'", out_of_scope=out_of_scope)
+    days = ["2025-12-31", "2026-01-01", *(f"2026-02-{it:05}" for it in range(more))]
+    place.source.add("db.t", *days)
+    place.sync()
+    place.source.add("db.t", "2025-12-30", *days[1:])
+    assert place.unequal() == {"table db.t": (DIFFERENT, drift)}
+    (found,) = (it for it in place.compare() if it.kind == "table")
+    told = "" if drift else " (not in the scope of the target)"
+    assert found.fields == (f"partition day=2025-12-31: extra{told}",)
+
+
 @pytest.mark.parametrize("days", [3, FEW + 3])
 def test_partitions_whose_files_are_written_anew_are_compared_as_their_table_tells(days: int) -> None:
     place = anew(*(f"{day:05}" for day in range(days)))

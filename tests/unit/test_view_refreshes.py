@@ -14,9 +14,8 @@ from pysync.model.names import TableName
 from pysync.model.wire import decode_event
 from pysync.queue import EventQueue
 from pysync.replay.translate import Translator
-from pysync.resync import derived
-from pysync.resync.derived import Redefined, ViewRefreshes
 from pysync.resync.refreshes import Refreshes
+from pysync.resync.view_refreshes import Redefined, ViewRefreshes
 from pysync.targets.base import Unavailable
 from pysync.targets.glue.settings import GlueSettings
 from tests.support.queues import Reopener
@@ -201,7 +200,7 @@ def test_it_runs_where_the_source_is_known(reopen: Reopener, source: Hms) -> Non
 
 
 def test_very_many_tables_are_all_tables(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(derived, "_MOST", 2)
+    monkeypatch.setattr(view_refreshes, "_MOST", 2)
     found = Redefined()
     found.add([ORDERS, VISITS])
     assert (found.every, bool(found)) == (False, True)

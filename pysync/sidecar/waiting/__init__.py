@@ -1,6 +1,7 @@
 """Waiting: whether a target has what the source had at a moment, and where an object is at a target."""
 
 from pysync.sidecar.waiting.capture import Capture
+from pysync.sidecar.waiting.last_ids import LastIds
 from pysync.sidecar.waiting.waits import ObjectStatus, Waits
 
-__all__ = ["Capture", "ObjectStatus", "Waits"]
+__all__ = ["Capture", "LastIds", "ObjectStatus", "Waits"]

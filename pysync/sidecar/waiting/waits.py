@@ -239,6 +239,11 @@ class ObjectStatus:
         except PysyncError as error:
             return None, error.message
 
+    def upto(self, drain: Drain, name: str) -> int | None:
+        """The event id of the source's log up to which everything of an object of the source is at the target."""
+        found: int | None = self._of(drain, name)["event_id"]
+        return found
+
     def _of(self, drain: Drain, name: str) -> dict[str, Any]:
         objects = Objects.of(name, drain.translator.mapping)
         reaching = Reaching(drain, self.queue, objects)

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 from typing import Any
 
+from pysync.model.definition import LAST_ID_KEY
 from pysync.model.operation import DropDatabase, PutDatabase
+from pysync.model.structs import copied
 from pysync.targets.apply.judge import DEFAULT, Judge, Verdict
 from pysync.targets.apply.trash import discard
 from pysync.targets.apply.writing import deletes_directory, drop_batches, tell_lost
@@ -28,6 +30,7 @@ def _put(store: WatchedStore, operation: PutDatabase, judge: Judge, there: Any |
     if verdict is not Verdict.DO:
         return judge.outcome_without_write(operation, verdict, there)
     kept = store.reads.as_kept(judge.marked(operation, operation.definition, there))
+    kept = _with_last_id(kept, operation, there)
     if there is None:
         store.create_database(kept)
     store.furnish(operation.definition)
@@ -38,7 +41,7 @@ def _put(store: WatchedStore, operation: PutDatabase, judge: Judge, there: Any |
 
 
 def _alter(store: WatchedStore, operation: PutDatabase, judge: Judge, kept: Any, there: Any) -> bool:
-    if judge.is_up_to_date(operation, kept, there):
+    if judge.is_up_to_date(operation, kept, there) and _last_id(kept) == _last_id(there):
         return False
     # What the place did not take from this event when it was first applied, it never takes: HMS 2.3 alters neither
     # description nor location. Without this check every repeat would write.
@@ -48,6 +51,27 @@ def _alter(store: WatchedStore, operation: PutDatabase, judge: Judge, kept: Any,
     if written:
         judge.altered(operation, kept, there)
     return written
+
+
+def _with_last_id(kept: Any, operation: PutDatabase, there: Any | None) -> Any:
+    """With the event id that the database has at the target, or a later one of the operation.
+
+    One that is created now has none: what else is in it at the source may not be there. If the source is a target
+    itself, it has an id of its own source, which does not belong here.
+    """
+    before = _last_id(there) if there is not None else 0
+    found = max(before, operation.event_id) if there is not None else 0
+    if found == _last_id(kept):
+        return kept
+    copy = copied(kept)
+    copy.parameters = {key: it for key, it in (kept.parameters or {}).items() if key != LAST_ID_KEY}
+    copy.parameters |= {LAST_ID_KEY: str(found)} if found else {}
+    return copy
+
+
+def _last_id(database: Any) -> int:
+    text = (database.parameters or {}).get(LAST_ID_KEY, "")
+    return int(text) if text.isdecimal() else 0
 
 
 def drop_database(store: WatchedStore, operation: DropDatabase, judge: Judge) -> Outcome:

@@ -18,7 +18,7 @@ from pysync.metastore.settings import (
 )
 from pysync.model.event import replicator
 from pysync.targets.settings import TargetSettings
-from pysync.validation import Seconds
+from pysync.validation import Interval, Seconds
 
 
 class HmsSettings(TargetSettings):
@@ -41,6 +41,11 @@ class HmsSettings(TargetSettings):
     statistics: Literal["off", "columns"] = Field(
         default="off", description="columns: replicate column statistics, too (docs/versions.md)."
     )
+    last_id_every: Interval | None = Field(
+        default=None,
+        description="How often the parameter pysync.last.id of the target's databases is written: 1m, 1h "
+        "(docs/consistency.md). Default: never.",
+    )
     timeout_seconds: Seconds = Field(default=120.0, gt=0, description="Timeout of a call.")
     connect_timeout_seconds: Seconds = Field(default=5.0, gt=0, description="Timeout for connecting.")
 
@@ -61,6 +66,17 @@ class HmsSettings(TargetSettings):
     def keeps_statistics(self) -> bool:
         """As configured."""
         return self.statistics == "columns"
+
+    @property
+    def writes_event_ids_every(self) -> int | None:
+        """As configured."""
+        return self.last_id_every
+
+    @model_validator(mode="after")
+    def _writes_no_ids_both_ways(self) -> HmsSettings:
+        if self.both_ways and self.last_id_every is not None:
+            raise ValueError("both_ways = true does not work with last_id_every: each write would be replicated back")
+        return self
 
     @model_validator(mode="after")
     def _logs_in_in_one_way(self) -> HmsSettings:

@@ -1,7 +1,8 @@
-"""The timer that has tables refreshed whose schema is in a log."""
+"""The timers that have tables refreshed whose schema is in a log, or whose filter is relative to today."""
 
 from __future__ import annotations
 
+from datetime import datetime
 from typing import Any
 
 import pytest
@@ -11,7 +12,7 @@ from pysync.model.table_formats import is_delta
 from pysync.model.wire import decode_event
 from pysync.queue import EventQueue
 from pysync.replay.policy import Policy
-from pysync.resync.derived import LogSchemas
+from pysync.resync.recurring import Occasion, Recurring, log_schemas, partition_filters
 from pysync.resync.refreshes import EVERYTHING, Refreshes, chosen
 from pysync.targets.glue.settings import GlueSettings
 from tests.support import table
@@ -35,13 +36,15 @@ class Timer:
 
     def __init__(self, queue: EventQueue, source: Hms | None, now: list[float], **values: Any) -> None:
         settings = GlueSettings(name="lake", kind="glue", region="eu-west-1", **values)
+        policy = Policy.of(settings)
         queue.target("lake").register()
         self.queue = queue
-        self.schemas = LogSchemas(
+        occasion: Occasion = partition_filters(settings, policy) if "where" in str(values) else log_schemas(settings)
+        self.recurring = Recurring(
             queue,
             Refreshes(queue, "demo"),
-            settings,
-            Policy.of(settings),
+            policy,
+            occasion,
             source=None if source is None else lambda: source,
             tables_per_second=1e9,
             clock=lambda: now[0],
@@ -69,26 +72,26 @@ def test_tables_are_chosen_by_their_definitions_in_scope(source: Hms) -> None:
 
 def test_every_delta_table_in_scope_is_refreshed_for_the_target_only(reopen: Reopener, source: Hms) -> None:
     timer = Timer(reopen(), source, [0.0], log_schemas_every="1h", exclude=("web",))
-    timer.schemas.look()
+    timer.recurring.look()
     assert timer.asked() == [{"database": "sales", "table": "delta", "created": "100", "targets": "lake"}]
 
 
 def test_they_are_refreshed_again_when_the_time_has_come(reopen: Reopener, source: Hms) -> None:
     now = [5000.0]
     timer = Timer(reopen(), source, now, log_schemas_every="1h")
-    timer.schemas.look()
+    timer.recurring.look()
     now[0] += 3599
-    timer.schemas.look()
+    timer.recurring.look()
     assert len(timer.asked()) == 2
     now[0] += 1
-    timer.schemas.look()
+    timer.recurring.look()
     assert len(timer.asked()) == 4
 
 
 def test_a_restart_does_not_begin_anew(reopen: Reopener, source: Hms) -> None:
-    Timer(reopen(), source, [5000.0], log_schemas_every="1h").schemas.look()
+    Timer(reopen(), source, [5000.0], log_schemas_every="1h").recurring.look()
     again = Timer(reopen(), source, [5001.0], log_schemas_every="1h")
-    again.schemas.look()
+    again.recurring.look()
     assert len(again.asked()) == 2
 
 
@@ -96,9 +99,9 @@ def test_a_source_that_cannot_be_read_is_asked_again_at_the_next_look(reopen: Re
     timer = Timer(reopen(), source, [0.0], log_schemas_every="1h")
     source.tables_by_name = _fails  # type: ignore[method-assign]
     with pytest.raises(PysyncError, match="away"):
-        timer.schemas.look()
+        timer.recurring.look()
     del source.tables_by_name
-    timer.schemas.look()
+    timer.recurring.look()
     assert len(timer.asked()) == 2
 
 
@@ -109,10 +112,45 @@ def _fails(*_: object) -> Any:
 def test_without_a_source_it_says_what_is_missing(reopen: Reopener) -> None:
     timer = Timer(reopen(), None, [0.0], log_schemas_every="1h")
     with pytest.raises(PysyncError, match=r"\[source\] metastore is not set"):
-        timer.schemas.look()
+        timer.recurring.look()
 
 
 def test_a_target_without_the_setting_has_no_timer(reopen: Reopener, source: Hms) -> None:
     timer = Timer(reopen(), source, [0.0])
-    timer.schemas.start()
-    assert not timer.schemas.worker.started
+    timer.recurring.start()
+    assert not timer.recurring.worker.started
+
+
+# --- filters on partitions
+
+LAST_90_DAYS = "day >= current_date - 90 days"
+NOON = datetime(2026, 4, 1, 12).timestamp()
+
+
+@pytest.fixture
+def keyed() -> Hms:
+    found = Hms()
+    found.add("sales.keyed", "2026-01-01")
+    found.add("web.keyed", "2026-01-01")
+    found.add("sales.plain")
+    return found
+
+
+def test_tables_with_the_keys_of_a_relative_filter_are_refreshed_once_a_day(reopen: Reopener, keyed: Hms) -> None:
+    now = [NOON]
+    policies = [{"name": "a", "include": ["sales"], "where": LAST_90_DAYS}, {"name": "b", "include": ["web"]}]
+    timer = Timer(reopen(), keyed, now, policies=policies)
+    wanted = {"database": "sales", "table": "keyed", "created": "100", "targets": "lake"}
+    timer.recurring.look()
+    now[0] += 11 * 3600
+    timer.recurring.look()
+    assert timer.asked() == [wanted]
+    now[0] += 2 * 3600
+    timer.recurring.look()
+    assert timer.asked() == [wanted, wanted]
+
+
+@pytest.mark.parametrize(("where", "applies"), [(LAST_90_DAYS, True), ("day >= '2026-01-01'", False), (None, False)])
+def test_only_a_relative_filter_has_a_timer(where: str | None, applies: bool) -> None:
+    settings = GlueSettings(name="lake", kind="glue", region="eu-west-1", where=where)
+    assert partition_filters(settings, Policy.of(settings)).applies is applies

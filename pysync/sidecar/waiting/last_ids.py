@@ -1,0 +1,66 @@
+"""Last ids: has the databases of a target say up to which event id of the source's log everything is in them.
+
+A job that can read the target's metastore, but not ask the sidecar, waits for the parameter `pysync.last.id`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from contextlib import AbstractContextManager
+
+from pysync.errors import PysyncError
+from pysync.metastore.client import Reads
+from pysync.replay.drain import Drain
+from pysync.resync.refreshes import Names, Refreshes
+from pysync.sidecar.waiting.waits import ObjectStatus
+from pysync.worker import Worker
+
+_RETRY_SECONDS = 60.0
+
+
+class LastIds:
+    """The worker for one target, if its settings say so.
+
+    It asks for a refresh of each database whose id has grown. So the write has its place in the order of the database's
+    changes, and what it says was so when it was asked for. `source` opens the source, if it is known.
+    """
+
+    def __init__(
+        self,
+        drain: Drain,
+        objects: ObjectStatus,
+        refreshes: Refreshes,
+        *,
+        source: Callable[[], AbstractContextManager[Reads]] | None,
+    ) -> None:
+        self._drain = drain
+        self._objects = objects
+        self._refreshes = refreshes
+        self._source = source
+        self._asked: dict[str, int] = {}
+        self._every = drain.settings.writes_event_ids_every
+        self.worker = Worker(f"last-ids-{drain.name}", self.look, every=self._every or 1, retry=_RETRY_SECONDS)
+
+    def start(self) -> None:
+        """Begin, where the settings say so; waits for nothing."""
+        if self._every is not None and self._drain.settings.mode != "shadow":
+            self.worker.start()
+
+    def look(self) -> None:
+        """Ask for what has grown. Raises PysyncError if the source cannot be read."""
+        if self._source is None:
+            raise PysyncError("[source] metastore is not set", "set it, or leave last_id_every out")
+        with self._source() as source:
+            names = [it for it in source.databases() if self._drain.translator.policy.takes_database(it)]
+        # Together: an own refresh that waits for the target would make its database wait, too.
+        wanted = [it for it in map(self._wanted, names) if it is not None]
+        if wanted:
+            self._refreshes.ask(wanted)
+        self.worker.well()
+
+    def _wanted(self, database: str) -> Names | None:
+        found = self._objects.upto(self._drain, database)
+        if not found or found <= self._asked.get(database, 0):
+            return None
+        self._asked[database] = found
+        return {"database": database, "targets": self._drain.name, "event_id": str(found)}
