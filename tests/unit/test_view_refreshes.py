@@ -14,6 +14,7 @@ from pysync.model.names import TableName
 from pysync.model.wire import decode_event
 from pysync.queue import EventQueue
 from pysync.replay.translate import Translator
+from pysync.resync import view_refreshes
 from pysync.resync.refreshes import Refreshes
 from pysync.resync.view_refreshes import Redefined, ViewRefreshes
 from pysync.targets.base import Unavailable
