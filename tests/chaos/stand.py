@@ -21,7 +21,7 @@ from tests.support.crashes import start
 from tests.support.eventlog import EventLog, LoggedClient, OrderWatch, RecordingMetastore, versions
 from tests.support.powercut import LoopDisk
 from tests.support.proxy import HOST, Proxy
-from tests.support.stages import assert_converges, wait_until_compared
+from tests.support.stages import NO_BRAKE, assert_converges, wait_until_compared
 from tests.support.tmpfs import CannotMount, tmpfs
 from tests.versions.releases import RELEASES
 from tests.versions.server import VersionedMetastore, metastore_of
@@ -222,7 +222,7 @@ def chaos_stand(
     with ExitStack() as stack:
         disk, spool, why = _disks(directory, stack)
         database: Literal["memory", "disk"] = "disk" if setup.durable else "memory"
-        stage = Stage(directory, source=source, target=target, database=database)
+        stage = Stage(directory, source=source, target=target, database=database, options=NO_BRAKE)
         for proxy in proxies:
             stack.callback(proxy.close)
         stack.enter_context(stage)

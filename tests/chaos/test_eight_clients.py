@@ -19,7 +19,7 @@ from tests.support import wait_until
 from tests.support.crashes import start
 from tests.support.eventlog import EventLog, LoggedClient, OrderWatch, versions
 from tests.support.hanging import stopped
-from tests.support.stages import assert_converges, assert_nothing_missing, wait_until_compared
+from tests.support.stages import NO_BRAKE, assert_converges, assert_nothing_missing, wait_until_compared
 
 SECONDS = float(os.environ.get("PYSYNC_CHAOS_SECONDS", "60"))
 CLIENTS = 8
@@ -72,7 +72,7 @@ def check(stage: Stage, log: EventLog, watch: OrderWatch) -> None:
 @pytest.mark.timeout(1800)
 def test_eight_clients_against_kills_and_stops(tmp_path: Path) -> None:
     chance, log, disasters = random.Random(8), EventLog(), []
-    with Stage(tmp_path, database="disk") as stage:
+    with Stage(tmp_path, database="disk", options=NO_BRAKE) as stage:
         stage.target.start()
         stage.source.start()
         start(stage)

@@ -13,7 +13,7 @@ from pysync.lab.demo.stage import Stage
 from pysync.metastore.client import Metastore
 from tests.support import new_database, table, wait_until
 from tests.support.spools import spooled
-from tests.support.stages import assert_converges, ddl_stream, soon_idle
+from tests.support.stages import NO_BRAKE, assert_converges, ddl_stream, soon_idle
 
 pytestmark = pytest.mark.crash
 
@@ -44,7 +44,7 @@ def forget_spool(stage: Stage) -> int:
 
 
 def test_a_source_killed_while_the_sidecar_is_down_and_its_spool_lost(tmp_path: Path) -> None:
-    with Stage(tmp_path, database="disk") as stage:
+    with Stage(tmp_path, database="disk", options=NO_BRAKE) as stage:
         stage.target.start()
         stage.source.start()
         stage.start_sidecar()
@@ -63,7 +63,7 @@ def test_a_source_killed_while_the_sidecar_is_down_and_its_spool_lost(tmp_path: 
 
 
 def test_a_source_killed_in_the_middle_of_a_stream_is_compared(tmp_path: Path) -> None:
-    with Stage(tmp_path, database="disk") as stage:
+    with Stage(tmp_path, database="disk", options=NO_BRAKE) as stage:
         stage.target.start()
         stage.source.start()
         stage.start_sidecar()

@@ -8,13 +8,13 @@ from pathlib import Path
 import pytest
 
 from pysync.lab.demo.stage import Stage
-from tests.support.stages import assert_converges, assert_nothing_missing, ddl_stream
+from tests.support.stages import NO_BRAKE, assert_converges, assert_nothing_missing, ddl_stream
 
 pytestmark = pytest.mark.crash
 
 
 def test_restarts_of_source_and_target_during_a_stream(tmp_path: Path) -> None:
-    with Stage(tmp_path, database="disk") as stage:
+    with Stage(tmp_path, database="disk", options=NO_BRAKE) as stage:
         stage.target.start()
         stage.source.start()
         stage.start_sidecar()
@@ -34,7 +34,7 @@ def test_restarts_of_source_and_target_during_a_stream(tmp_path: Path) -> None:
 
 
 def test_a_source_killed_while_the_sidecar_is_away_brings_its_spool_along(tmp_path: Path) -> None:
-    with Stage(tmp_path, database="disk") as stage:
+    with Stage(tmp_path, database="disk", options=NO_BRAKE) as stage:
         stage.target.start()
         stage.source.start()
         with ddl_stream(stage, clients=2) as clients:

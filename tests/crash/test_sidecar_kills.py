@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from pysync.lab.demo.stage import Stage
-from tests.support.stages import assert_converges, assert_nothing_missing, ddl_stream
+from tests.support.stages import NO_BRAKE, assert_converges, assert_nothing_missing, ddl_stream
 
 KILLS = 20
 
@@ -17,7 +17,7 @@ KILLS = 20
 @pytest.mark.crash
 def test_twenty_kills_during_a_stream_of_ddl_lose_nothing(tmp_path: Path) -> None:
     chance = random.Random(20)
-    with Stage(tmp_path) as stage:
+    with Stage(tmp_path, options=NO_BRAKE) as stage:
         stage.target.start()
         stage.source.start()
         with ddl_stream(stage) as clients:

@@ -20,7 +20,7 @@ from pysync.metastore.client import Metastore
 from tests.support import new_database, partition, table, wait_until
 from tests.support.hanging import stopped
 from tests.support.sidecars import Place, assert_one_line, command, pysync
-from tests.support.stages import assert_converges, ddl_stream, unequal
+from tests.support.stages import NO_BRAKE, assert_converges, ddl_stream, unequal
 
 pytestmark = pytest.mark.smoke
 
@@ -33,7 +33,7 @@ PAGES = 520
 @pytest.fixture(scope="module")
 def stage(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Stage]:
     """Two metastores; no sidecar runs yet. Small windows, that the position moves on before all is done."""
-    with Stage(tmp_path_factory.mktemp("bootstrap"), options="window = 2\nmax_drop_share = 0.0\n") as made:
+    with Stage(tmp_path_factory.mktemp("bootstrap"), options=f"window = 2\n{NO_BRAKE}") as made:
         made.target.start()
         made.source.start()
         yield made

@@ -65,10 +65,11 @@ def test_a_target_gets_what_the_source_has_and_loses_what_it_has_not(ends: Ends,
         made = ends.dump(tmp_path / "one")
         assert made["counts"] == {
             "databases": 3, "tables": 8, "partitions": PAGES + 6 + 1 + 2, "functions": 2, "constraints": 2, "files": 0,
+            "data_bytes": 0, "missing": 0, "not_taken": 0,
         }  # fmt: skip
         assert made["last_id"] is None, "it has no notification log"
         (loaded,) = ends.load(tmp_path / "one")["targets"]
-        assert loaded == {"name": "dr", "tables": 8, "partitions": PAGES + 9, "parked": []}
+        assert loaded == {"name": "dr", "tables": 8, "partitions": PAGES + 9, "parked": [], "left_out": 0}
         assert ends.unequal() == []
 
         create(target, "sales", "theirs", 0)  # of nobody's source: to stay

@@ -13,14 +13,14 @@ from pysync.lab.demo.stage import Stage
 from pysync.metastore.client import Metastore
 from tests.support import new_database, table, wait_until
 from tests.support.sidecars import assert_one_line, pysync
-from tests.support.stages import wait_until_compared
+from tests.support.stages import NO_BRAKE, wait_until_compared
 
 BEFORE, SINCE = 12, 36
 
 
 @pytest.fixture
 def stage(tmp_path: Path) -> Iterator[Stage]:
-    with Stage(tmp_path) as made:
+    with Stage(tmp_path, options=NO_BRAKE) as made:
         made.target.start()
         made.source.start()
         yield made

@@ -87,7 +87,7 @@ def catalog(glue: Any) -> dict[str, Any]:
 
 def _kept(item: dict[str, Any]) -> dict[str, Any]:
     kept: dict[str, Any] = plain({key: value for key, value in item.items() if key not in {*_GLUES, "VersionId"}})
-    marks = {"pysync.event", "transient_lastDdlTime", "last_modified_by", "last_modified_time"}
+    marks = {"pysync.event", "pysync.target", "transient_lastDdlTime", "last_modified_by", "last_modified_time"}
     kept["Parameters"] = {key: value for key, value in item.get("Parameters", {}).items() if key not in marks}
     return kept
 

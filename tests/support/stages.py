@@ -17,6 +17,8 @@ from tests.support import wait_until
 from tests.support.ddl import DdlClient
 
 CLIENTS = 4
+NO_BRAKE = "max_drop_share = 0.0\n"
+"""Options of a Stage whose source drops databases and most tables of one on purpose."""
 
 
 def soon_idle(directory: Path, *, overrides: dict[str, str], **settings: Any) -> EmbeddedMetastore:
@@ -77,7 +79,11 @@ def assert_nothing_missing(stage: Stage) -> None:
 
 @contextmanager
 def ddl_stream(stage: Stage, clients: int = CLIENTS, pause: float = 0.02) -> Iterator[Sequence[DdlClient]]:
-    """Clients that change the source for as long as the block runs; each must have got something done."""
+    """Clients that change the source for as long as the block runs; each must have got something done.
+
+    They drop whole databases, so the stage needs NO_BRAKE.
+    """
+    assert stage.config.targets[0].max_drop_share == 0, "the brake would hold what the stream drops"
     running = [DdlClient(stage.source.uri, f"stream{n}", seed=n, pause=pause) for n in range(clients)]
     for client in running:
         client.start()
