@@ -12,7 +12,7 @@ import typer
 
 from pysync.cli.app import app
 from pysync.errors import UsageError
-from tests.support.docpages import DOCS, PAGES, Shown, prose, shown, slug
+from tests.support.docpages import DOCS, PAGES, ROOT, Shown, prose, shown, slug
 
 FOR_CONTRIBUTORS = {"adding-a-target.md", "architecture.md", "contributing.md", "simulation.md"}
 TESTING = "\n## How this is tested\n"
@@ -67,6 +67,16 @@ def test_every_relative_link_and_anchor_resolves(page: Path) -> None:
 @pages(PAGES)
 def test_every_test_that_a_page_names_is_there(page: Path) -> None:
     assert list(missing_tests(page.read_text())) == []
+
+
+def test_every_module_that_the_page_on_the_architecture_names_is_there() -> None:
+    text = (ROOT / "docs" / "architecture.md").read_text()
+    rooms = {it.name for it in (ROOT / "pysync").iterdir() if it.is_dir()}
+    named = {it for it in re.findall(r"[`*]([a-z_]+(?:/[a-z_]+)+)[`*]", text) if it.split("/")[0] in rooms}
+    places = [ROOT / "pysync", ROOT / "pysync" / "targets"]
+    there = {it for it in named for place in places if (place / it).is_dir() or (place / f"{it}.py").is_file()}
+    assert len(there) > 50
+    assert named - there == set()
 
 
 def test_a_test_that_is_not_there_is_found() -> None:
