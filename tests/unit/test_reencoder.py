@@ -24,6 +24,7 @@ from pysync.model.mark import Mark
 from pysync.model.names import TableName
 from pysync.model.operation import PutPartitions, PutTable, RenameTable
 from pysync.replay.mapping import NameMapping
+from pysync.replay.translate import Translator
 from pysync.targets.base import Rejected
 from pysync.targets.settings import CopySettings, TargetSettings
 from tests.support import SERDE, partition, table
@@ -230,7 +231,7 @@ def test_a_refresh_brings_partitions_with_what_their_table_tells(parameters, hea
 def test_copying_by_hand_knows_of_partitions_what_their_table_tells():
     for parameters, header in ((HEADER, 1), ({"transactional": "true"}, None)):
         source = stored(parameters=parameters)
-        found = dict(_sources(source, NameMapping.of(configured()), source.table("db", "t")))
+        found = dict(_sources(source, Translator.of(configured()), source.table("db", "t")))
         assert list(found) == ["file:/there/t/day=1", "file:/there/t/day=2"]
         assert [it.form and it.form.header for it in found.values()] == [header] * 2
 
