@@ -73,6 +73,7 @@ def plain_partition(of: Any, *values: str) -> Any:
 # --- what a real Hive makes of the statements
 
 
+@pytest.mark.smoke
 def test_every_text_arrives_as_it_was(harness: AthenaHarness, source: Source, name: TableName) -> None:
     """As value of a property and of a serde's; those that Glue takes also as key and comment; and as location."""
     target = harness.open(glue_api="never")
@@ -175,6 +176,7 @@ def test_values_that_are_not_kept_go_through_glue(harness: AthenaHarness, source
 # --- few statements
 
 
+@pytest.mark.smoke
 def test_how_many_statements_it_takes(harness: AthenaHarness, source: Source, name: TableName) -> None:
     target, first = harness.open(glue_api="never"), plain(name, keys=["k"])
     parts = [plain_partition(first, str(number)) for number in range(120)]
@@ -197,6 +199,7 @@ def never(harness: AthenaHarness) -> Any:
     return harness.open(glue_api="never")
 
 
+@pytest.mark.smoke
 def test_without_the_glue_api_most_things_are_done(
     harness: AthenaHarness, never: Any, source: Source, name: TableName
 ) -> None:
@@ -422,6 +425,7 @@ def test_check(harness: AthenaHarness) -> None:
         harness.open(work_group="etl").check()
 
 
+@pytest.mark.smoke
 def test_a_check_runs_a_statement_and_reads_its_result(harness: AthenaHarness, source: Source) -> None:
     harness.open().apply(source.put_database("listed"))
     told = harness.open().check_rights()

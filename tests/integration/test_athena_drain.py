@@ -150,6 +150,7 @@ def created(name: str, tables: int) -> list[Event]:
 _CREATED = {"CREATE DATABASE": 1, "CREATE TABLE": 30}
 
 
+@pytest.mark.smoke
 def test_answers_that_are_lost_make_no_statement_run_twice(aws: EmbeddedAws, tmp_path: Path) -> None:
     """Each is carried out, and its answer lost: the same statement is sent again, and Athena knows that it is."""
     name = f"lost{next(_NUMBERS)}"
@@ -180,6 +181,7 @@ def test_a_look_that_hangs_holds_up_one_lane(aws: EmbeddedAws, tmp_path: Path) -
     assert aws.statements() == _CREATED
 
 
+@pytest.mark.smoke
 def test_connections_that_are_cut_lose_nothing_and_do_nothing_twice(aws: EmbeddedAws, tmp_path: Path) -> None:
     """Resets in the middle of whatever goes over the wire, to Athena and Glue."""
     name, done = f"cut{next(_NUMBERS)}", Flag()

@@ -68,6 +68,7 @@ def place(spark: SparkWorkers, tmp_path: Path) -> Iterator[Place]:
     made.copier.close()
 
 
+@pytest.mark.smoke
 def test_every_file_arrives_byte_for_byte_and_a_second_time_none_is_copied(place: Place) -> None:
     for number, name in enumerate(ODD_NAMES):
         place.write(name, os.urandom(number * 1000))
@@ -81,6 +82,7 @@ def test_every_file_arrives_byte_for_byte_and_a_second_time_none_is_copied(place
     assert (status["files"], status["bytes"], status["files_left"]) == (first.files, first.bytes, 0)
 
 
+@pytest.mark.smoke
 def test_only_what_changed_is_copied_again_and_what_went_is_removed(place: Place) -> None:
     for name in ("stays", "changes", "grows", "goes"):
         place.write(name, b"1234")

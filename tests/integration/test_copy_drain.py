@@ -215,6 +215,7 @@ def test_a_reader_of_the_target_never_sees_a_partition_without_its_files(
     assert status["targets"][0]["parked"] == 0
 
 
+@pytest.mark.smoke
 def test_tables_their_overwrites_and_renames_come_with_their_files(
     stage: Stage, source: Metastore, target: Metastore
 ) -> None:
@@ -250,6 +251,7 @@ def test_tables_their_overwrites_and_renames_come_with_their_files(
     assert files_in(path_of(target.table(database, "two").sd.location)) == {"b": b"22"}
 
 
+@pytest.mark.smoke
 def test_an_insert_event_alone_brings_the_files(stage: Stage, source: Metastore, target: Metastore) -> None:
     """With hive.metastore.dml.events writers tell of rows though nothing else has changed."""
     database = new_database(source, "inserts")

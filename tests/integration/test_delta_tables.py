@@ -55,6 +55,7 @@ def columns(stage: Stage) -> list[str]:
     return [it["Name"] for it in at_glue(stage).get("StorageDescriptor", {}).get("Columns", ())]
 
 
+@pytest.mark.smoke
 def test_a_commit_to_the_log_brings_its_columns_and_an_alter_keeps_them(
     stage: Stage, monkeypatch: pytest.MonkeyPatch
 ) -> None:

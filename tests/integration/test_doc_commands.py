@@ -235,6 +235,7 @@ def test_dumps_are_carried_with_files(section: str, copying: Running, tmp_path: 
     source, target = copying.stage.source, copying.stage.target
     locations = f'locations = {{ "file:{source.warehouse}" = "file:{target.warehouse}/carried" }}'
     shell = carried(tmp_path, source.uri, target.uri, f"{locations}\ncopy = {{ {_SMALL} }}")
+    shell = shell.at(nameservice=f"file:{source.warehouse}")
     for shown in of(section):
         run(shown, shell, seconds=300)
 

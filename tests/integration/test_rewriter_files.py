@@ -70,6 +70,7 @@ def place(spark: SparkWorkers, tmp_path: Path) -> Iterator[Place]:
     made.copier.close()
 
 
+@pytest.mark.smoke
 def test_text_is_read_as_hives_serde_reads_it(place: Place) -> None:
     lines = [
         "1|a b|2026-02-03|2026-02-03 04:05:06.5|1.5|123456789x|TRUE|too much",
@@ -102,6 +103,7 @@ def test_the_header_of_every_file_is_left_out(place: Place) -> None:
     assert (len(rows), sum(rows)) == (2 * 1999 + 1, 2 * 1999000 + 7)
 
 
+@pytest.mark.smoke
 def test_json_is_read_by_names_in_any_case(place: Place) -> None:
     form = Form("json", "parquet", (("id", "bigint"), ("tags", "array<string>"), ("price", "decimal(15,5)")))
     lines = ['{"Tags": ["a", null], "price": 1234567890.01234, "id": 5, "ID": 12345678901}', '{"other": {"id": 1}}']

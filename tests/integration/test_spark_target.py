@@ -80,6 +80,7 @@ def read_rows(place: Place, name: str) -> list[tuple[Any, ...]]:
     return sorted(tuple(row) for row in session.table(name).collect())
 
 
+@pytest.mark.smoke
 def test_partitions_of_another_format_than_their_table_are_read_as_what_they_are(place: Place, source: Source) -> None:
     of = table(TableName("db", "mixed"), place.location("mixed"), keys=["k"])
     tabs = partition(of, ["tabs"])
@@ -131,6 +132,7 @@ def test_what_spark_has_no_place_for_is_left_out_and_is_no_difference(place: Pla
     assert (there.sd.numBuckets, there.sd.bucketCols, there.sd.sortCols) == (4, ["a"], [])
 
 
+@pytest.mark.smoke
 def test_a_view_that_spark_reads(place: Place, source: Source) -> None:
     place.target.apply(source.put_table(view(TableName("db", "seen"), "select 1 a, 'x' b")))
     assert read_rows(place, "db.seen") == [(1, "x")]

@@ -12,6 +12,7 @@ SUBSTITUTES = {
     "/etc/pysync/": "etc",
     "/etc/hive/conf/": "etc",
     "/mnt/disk/": "disk",
+    "hdfs://adh1": "nameservice",
     "/var/lib/pysync": "state",
     "48213": "position",
     "7d1f8c52-3a0e-4c53-9d0e-5f3a1c2b4d6e": "instance",

@@ -56,8 +56,10 @@ def seen(item: Mapping[str, Any]) -> Form:
         storage = item["StorageDescriptor"]
         columns = [_column(it["Name"], it["Type"], it.get("Comment")) for it in storage.get("Columns", ())]
         serde = _present(**storage.get("SerdeInfo", {}))
+        skew = _present(**storage.get("SkewedInfo", {}))  # pysync writes it empty, so that no skew of others remains
         place = storage.get("Location", "").rstrip("/")
-        found["StorageDescriptor"] = _present(**{**storage, "Columns": columns, "SerdeInfo": serde, "Location": place})
+        forms = {"Columns": columns, "SerdeInfo": serde, "SkewedInfo": skew, "Location": place}
+        found["StorageDescriptor"] = _present(**{**storage, **forms})
     keys = item.get("PartitionKeys", ())
     found["PartitionKeys"] = [_column(it["Name"], it["Type"], it.get("Comment")) for it in keys]
     return _present(**found, Parameters=_parameters(item.get("Parameters")))
