@@ -1,4 +1,4 @@
-"""Records of the journal, as lines for people."""
+"""`pysync actions`: records of the journal, as lines for people and as JSON."""
 
 from __future__ import annotations
 
@@ -17,6 +17,9 @@ from pysync.control.client import NoSidecar, ask
 from pysync.journal.record import OUTCOMES
 from pysync.sections import load_outline
 from pysync.text import count, duration, shortened
+
+# --- Records of the journal, as lines for people
+
 
 _LONGEST = 100
 """Characters of a line about a value or a reason."""

@@ -1,4 +1,4 @@
-"""`pysync load --dry-run`: what a load would put and drop."""
+"""`pysync dump` and `pysync load`."""
 
 from __future__ import annotations
 
@@ -27,6 +27,9 @@ from pysync.jobs.dumping import Wanted, dump_once
 from pysync.jobs.load_plan import load_plans
 from pysync.jobs.loading import Loaded, load_once
 from pysync.text import count
+
+# --- `pysync load --dry-run`: what a load would put and drop
+
 
 _MOST = 20
 

@@ -1,4 +1,4 @@
-"""The questions of `pysync init` on a terminal. Each is repeated until the answer is valid."""
+"""`pysync init`: its options, its questions, and the steps that it shows and does."""
 
 from __future__ import annotations
 
@@ -33,6 +33,9 @@ from pysync.install.questions import (
     questions,
 )
 from pysync.install.steps import File, HiveSite, State
+
+# --- The questions of `pysync init` on a terminal. Each is repeated until the answer is valid
+
 
 _USER = "The user that HMS runs as. pysync runs as the same."
 _HIVE_SITE = "hive-site.xml", "The hive-site.xml of HMS, to add the listener to. none: print the properties instead."

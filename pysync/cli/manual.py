@@ -1,4 +1,4 @@
-"""The language of manual pages, man(7), as far as a page of ours needs it. Pure: texts in, lines out."""
+"""The manual page: what `pysync --help` says, in the language of man(7)."""
 
 from __future__ import annotations
 
@@ -17,6 +17,9 @@ from pysync import __version__
 from pysync.cli.commands import SECTIONS
 from pysync.cli.family import Command, Entry, arguments, first_sentence, options, usage
 from pysync.cli.output import say
+
+# --- The language of manual pages, man(7), as far as a page of ours needs it. Pure: texts in, lines out
+
 
 _SPECIAL = {"\\": r"\e", "-": r"\-", "'": r"\(aq", "`": r"\(ga", "^": r"\(ha", "~": r"\(ti"}
 _WIDTH = 80

@@ -72,8 +72,7 @@ def policy_test(
     assert_target(config, target, [it.name for it in loaded.targets])
     pairs = [it.partition("=") for it in parameter or []]
     parameters = {key: value for key, _, value in pairs} if parameter else None
-    kind = type_.upper() if type_ else None
-    format_name = format_.lower() if format_ else None
+    kind, format_name = type_ and type_.upper(), format_ and format_.lower()
     definition = Definition(location, kind, format_name, owner, parameters, _values(partition))
     found = tried([it for it in loaded.targets if target in {None, it.name}], names, definition)
     if as_json:

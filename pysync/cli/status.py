@@ -1,4 +1,4 @@
-"""The text of `pysync status --object`: where a database or table is at each target. Pure."""
+"""`pysync status`: the whole sidecar, one target, or one object."""
 
 from __future__ import annotations
 
@@ -36,6 +36,9 @@ from pysync.text import count, duration, shortened
 
 if TYPE_CHECKING:
     from rich.console import Console
+
+
+# --- The text of `pysync status --object`: where a database or table is at each target. Pure
 
 
 _WIDTH = 12

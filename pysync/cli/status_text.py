@@ -1,7 +1,4 @@
-"""Lines and tables for people, as values. `show` prints them as wide as the terminal, with colours only there.
-
-Colour is never the only sign: words say the same. rich respects NO_COLOR, and COLUMNS where there is no terminal.
-"""
+"""The text of `pysync status`: lines and tables for people, made from the status. Pure but for `show`."""
 
 from __future__ import annotations
 
@@ -17,6 +14,11 @@ from pysync.text import count, duration, plain, shortened
 
 if TYPE_CHECKING:
     from rich.console import Console
+
+
+# --- Lines and tables for people, as values. `show` prints them as wide as the terminal, with colours only there.
+#
+# Colour is never the only sign: words say the same. rich respects NO_COLOR, and COLUMNS where there is no terminal.
 
 
 Style = Literal["", "good", "warning", "bad", "faint", "bold"]

@@ -1,4 +1,4 @@
-"""`pysync target list` and `show`: what pysync.toml says of targets, beside what runs."""
+"""`pysync target`: lists, shows, adds, changes, renames and removes targets in pysync.toml."""
 
 from __future__ import annotations
 
@@ -20,6 +20,9 @@ from pysync.sections import load_outline, read_text, tables_in
 from pysync.sidecar import registry as service
 from pysync.sidecar.registry import Act, Kept
 from pysync.text import count, duration, meant, quoted
+
+# --- `pysync target list` and `show`: what pysync.toml says of targets, beside what runs
+
 
 _TOLD = {
     "changed": "changed in the file, waits for: pysync reload",

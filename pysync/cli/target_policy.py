@@ -1,4 +1,4 @@
-"""What commands that change pysync.toml have in common: they make the change or show it, and say what came of it."""
+"""`pysync target policy`, and what commands that change pysync.toml have in common."""
 
 from __future__ import annotations
 
@@ -20,6 +20,9 @@ from pysync.jobs.scope_plan import scope_plans
 from pysync.replay.repl_policy import parse
 from pysync.sidecar.registry import Act
 from pysync.text import count, quoted
+
+# --- What commands that change pysync.toml have in common: they make the change or show it, and say what came of it
+
 
 DryRun = Annotated[bool, typer.Option("--dry-run", help="Only show how the file would change.")]
 Yes = Annotated[bool, typer.Option("--yes", help="Do not ask for confirmation.")]

@@ -1,7 +1,4 @@
-"""The statements of a TOML text, with their places: what a file's parser does not tell. Pure.
-
-The text must be one that Python's parser has taken.
-"""
+"""Edits of a TOML text: where its statements are, and changes that keep comments and layout. Pure."""
 
 from __future__ import annotations
 
@@ -13,6 +10,11 @@ from typing import Any
 
 from pysync.errors import UsageError
 from pysync.text import quoted, toml_string
+
+# --- The statements of a TOML text, with their places: what a file's parser does not tell. Pure.
+#
+# The text must be one that Python's parser has taken.
+
 
 if sys.version_info >= (3, 11):
     import tomllib

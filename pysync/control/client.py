@@ -1,8 +1,4 @@
-"""Asking: how the command line asks the running sidecar. One JSON line in, one out, over a unix socket of mode 0600.
-
-The socket is `control.sock` in the queue's directory, so whoever may read the queue may ask, and nobody else. Most
-commands need nothing but this module, so it imports nothing that only the sidecar needs.
-"""
+"""The client of the control socket: one JSON line in, one out, over a unix socket of mode 0600."""
 
 from __future__ import annotations
 
@@ -17,6 +13,13 @@ from typing import Any
 
 from pysync.errors import PysyncError, UsageError
 from pysync.text import told
+
+# --- Asking: how the command line asks the running sidecar. One JSON line in, one out, over a unix socket of mode
+# 0600.
+#
+# The socket is `control.sock` in the queue's directory, so whoever may read the queue may ask, and nobody else. Most
+# commands need nothing but this module, so it imports nothing that only the sidecar needs.
+
 
 SOCKET = "control.sock"
 ASK_SECONDS = 10.0

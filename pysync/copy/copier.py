@@ -1,4 +1,4 @@
-"""The workers that copy: tasks of a Spark session."""
+"""The copier: a Spark session whose tasks copy files, and the progress of its copies."""
 
 from __future__ import annotations
 
@@ -37,6 +37,9 @@ from pysync.targets.spark.session import SparkHost, reason
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
+
+
+# --- The workers that copy: tasks of a Spark session
 
 
 _CLASS = "org.pysync.copy.FileCopy"

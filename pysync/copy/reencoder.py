@@ -1,4 +1,4 @@
-"""Reading files by their definition, as Hive would. With Spark's own functions: executors need no Python."""
+"""Re-encoding: Spark reads files by their definition, as Hive would, and writes them in another format."""
 
 from __future__ import annotations
 
@@ -35,6 +35,9 @@ from pysync.targets.spark.session import reason
 
 if TYPE_CHECKING:
     from pyspark.sql import Column, DataFrame, SparkSession
+
+
+# --- Reading files by their definition, as Hive would. With Spark's own functions: executors need no Python
 
 
 _ONE_SPLIT = str(1 << 40)

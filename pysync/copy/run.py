@@ -1,4 +1,4 @@
-"""Requests to the Java class that touches the files, and its answers: lines of fields, URL-encoded. Pure."""
+"""A round of copying: requests to the Java class that touches the files, its answers, and what came of them."""
 
 from __future__ import annotations
 
@@ -8,6 +8,8 @@ from urllib.parse import quote_plus, unquote_plus
 
 from pysync.errors import PysyncError
 from pysync.model.files import Form
+
+# --- Requests to the Java class that touches the files, and its answers: lines of fields, URL-encoded. Pure
 
 
 @dataclass(frozen=True, slots=True)

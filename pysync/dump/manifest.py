@@ -1,7 +1,4 @@
-"""The manifest: what a dump is, of which files it consists, and what is in them. As canonical JSON.
-
-Any changed byte of it shows: the file must be exactly the canonical form of its own content, checksum included.
-"""
+"""The manifest of a dump, as canonical JSON, and the scope that it was made with."""
 
 from __future__ import annotations
 
@@ -17,6 +14,11 @@ from pysync.replay.policy import Policy
 from pysync.resync.refreshes import Scope
 from pysync.targets.settings import TableType, TargetSettings
 from pysync.text import shortened, shown
+
+# --- The manifest: what a dump is, of which files it consists, and what is in them. As canonical JSON.
+#
+# Any changed byte of it shows: the file must be exactly the canonical form of its own content, checksum included.
+
 
 VERSION = 1
 

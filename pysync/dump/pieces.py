@@ -1,8 +1,4 @@
-"""Files of a dump: regular files in a directory of one's own. No link is followed, and nothing else is opened.
-
-Whoever may write to a directory could put a link there that leads to a file of others, or a FIFO on which an open waits
-without end.
-"""
+"""The files of a dump: regular files in its own directory, written whole, and checked as they are read."""
 
 from __future__ import annotations
 
@@ -24,6 +20,12 @@ from pysync.dump.record import DumpDamaged
 from pysync.errors import PysyncError, UsageError
 from pysync.rights import make_directory, rights_at
 from pysync.text import told
+
+# --- Files of a dump: regular files in a directory of one's own. No link is followed, and nothing else is opened.
+#
+# Whoever may write to a directory could put a link there that leads to a file of others, or a FIFO on which an open
+# waits without end.
+
 
 _PRIVATE = 0o700
 _READ = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC

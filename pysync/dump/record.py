@@ -1,7 +1,4 @@
-"""Records: what the files of a dump hold, one after the other, each with its length before it. Pure.
-
-A file begins with a line that says its version. A record that comes again takes the place of the one before it.
-"""
+"""Records of a dump, and the answers of a metastore that they hold."""
 
 from __future__ import annotations
 
@@ -23,6 +20,11 @@ from pysync.metastore.access import Where
 from pysync.metastore.client import Metastore
 from pysync.model import idl
 from pysync.model.wire import UnreadableEvent, decode, encode
+
+# --- Records: what the files of a dump hold, one after the other, each with its length before it. Pure.
+#
+# A file begins with a line that says its version. A record that comes again takes the place of the one before it.
+
 
 HEAD = b"pysync dump 1\n"
 _LENGTH = struct.Struct("!I")

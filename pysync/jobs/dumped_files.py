@@ -1,4 +1,4 @@
-"""The list of the data files of a dump: what Spark finds in the directories of its tables and partitions."""
+"""The data files of a dump: what Spark finds at the source, and how they get into the dump and out of it."""
 
 from __future__ import annotations
 
@@ -25,6 +25,9 @@ from pysync.model.places import is_below
 from pysync.model.table_formats import data_location
 from pysync.targets.base import Rejected, Unavailable
 from pysync.targets.settings import CopySettings, TargetSettings
+
+# --- The list of the data files of a dump: what Spark finds in the directories of its tables and partitions
+
 
 _NAME = "dump"
 

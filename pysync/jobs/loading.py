@@ -1,8 +1,4 @@
-"""Load guard: whether a target is newer than a dump, and what a load of the dump would undo there.
-
-The queue tells what came in, or was read at the living source, since the dump was begun. The marks at the target tell
-what the queue cannot: that another queue (of a sidecar elsewhere, or one that was lost) has written there since.
-"""
+"""The load of a dump: what it would undo at a target that is newer, and the bootstrap that loads it."""
 
 from __future__ import annotations
 
@@ -41,6 +37,13 @@ from pysync.targets.base import Target
 from pysync.targets.kinds import target_kind
 from pysync.targets.settings import TargetSettings
 from pysync.text import count
+
+# --- Load guard: whether a target is newer than a dump, and what a load of the dump would undo there.
+#
+# The queue tells what came in, or was read at the living source, since the dump was begun. The marks at the target
+# tell what the queue cannot: that another queue (of a sidecar elsewhere, or one that was lost) has written there
+# since.
+
 
 _MOST = 5
 _MS = 1000

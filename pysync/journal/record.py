@@ -1,4 +1,4 @@
-"""Record: what the journal keeps of one operation, of one refused event, or of what a person did."""
+"""Records of the journal, and which values they show: bounded, and without secrets."""
 
 from __future__ import annotations
 
@@ -10,6 +10,9 @@ from typing import Any
 from pysync.masking import HIDDEN, is_secret_field, masked
 from pysync.model.difference import Difference
 from pysync.text import shortened, shown
+
+# --- Record: what the journal keeps of one operation, of one refused event, or of what a person did
+
 
 MOST_PARTITIONS = 10
 """Names of partitions in one record; `partition_count` counts all."""

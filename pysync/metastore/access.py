@@ -1,4 +1,4 @@
-"""MetastoreAccess: everything that is needed to reach a metastore, as one value to hand around."""
+"""How a metastore is reached, as one value; and when its certificates and tickets end."""
 
 from __future__ import annotations
 
@@ -18,6 +18,8 @@ from pysync.metastore.settings import (
     TlsSettings,
     assert_one_login,
 )
+
+# --- MetastoreAccess: everything that is needed to reach a metastore, as one value to hand around
 
 
 @dataclass(frozen=True, slots=True)

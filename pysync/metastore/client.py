@@ -1,4 +1,4 @@
-"""Reads: what is asked of a source, a living metastore or one that was written down (pysync.dump)."""
+"""The client of a metastore: calls on one connection, and the reads that a dump answers, too."""
 
 from __future__ import annotations
 
@@ -30,6 +30,8 @@ from pysync.model import constraints, idl
 from pysync.model.again import is_word
 from pysync.model.definition import VIEW
 from pysync.model.names import TableName
+
+# --- Reads: what is asked of a source, a living metastore or one that was written down (pysync.dump)
 
 
 class Reads(Protocol):

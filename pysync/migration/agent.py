@@ -1,9 +1,4 @@
-"""Agent: what the hive-site.xml of the AWS Glue sync agent for Hive says, for both generations of the agent.
-
-Both are the same class in `hive.metastore.event.listeners`. The first sends DDL to Athena (`glue.catalog.athena.*`),
-the second calls the Glue API. The first does not start without `glue.catalog.athena.s3.staging.dir`, so a configuration
-with no key of the first is one of the second.
-"""
+"""The settings of AWS's Glue sync agents for Hive, and the pysync.toml that they become."""
 
 from __future__ import annotations
 
@@ -18,6 +13,13 @@ from xml.etree import ElementTree
 from pysync.errors import UsageError
 from pysync.metastore.settings import parse_addresses
 from pysync.text import toml_string
+
+# --- Agent: what the hive-site.xml of the AWS Glue sync agent for Hive says, for both generations of the agent.
+#
+# Both are the same class in `hive.metastore.event.listeners`. The first sends DDL to Athena
+# (`glue.catalog.athena.*`), the second calls the Glue API. The first does not start without
+# `glue.catalog.athena.s3.staging.dir`, so a configuration with no key of the first is one of the second.
+
 
 LISTENER = "com.amazonaws.services.glue.catalog.HiveGlueCatalogSyncAgent"
 

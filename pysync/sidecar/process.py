@@ -1,4 +1,4 @@
-"""The process of `pysync run`: what systemd hears of it, what its threads get, and what ends it."""
+"""The process of `pysync run`: what it asks of Python, its messages to systemd, and a sidecar from start to signal."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Comparator: what there is to compare, and the comparison of one object. Items and answers are values."""
+"""The comparison of source and target: threads or executors compare, and findings are counted."""
 
 from __future__ import annotations
 
@@ -33,6 +33,8 @@ from pysync.verify.objects import (
 )
 from pysync.verify.pool import Ends, WorkerPool
 from pysync.verify.rules import DEFAULT, DIFFERENT, EQUAL, EXTRA, FOREIGN, MISSING, Compared, Rules, Selection, listed
+
+# --- Comparator: what there is to compare, and the comparison of one object. Items and answers are values
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,4 +1,4 @@
-"""What a comparison finds about one object, and which objects it compares."""
+"""What a comparison may find, and the rules by which it takes objects and excuses differences."""
 
 from __future__ import annotations
 
@@ -15,6 +15,9 @@ from pysync.model.names import TableName, normalized
 from pysync.replay.mapping import NameMapping
 from pysync.replay.policy import Policy
 from pysync.targets.settings import TargetSettings
+
+# --- What a comparison finds about one object, and which objects it compares
+
 
 EQUAL, MISSING, EXTRA, DIFFERENT, FOREIGN = "equal", "missing", "extra", "different", "foreign"
 

@@ -1,4 +1,4 @@
-"""Conversions as Hive makes them: what it cannot convert is NULL, and each pair of types has rules of its own. Pure."""
+"""Conversions and operators as Hive has them: each pair of types has rules of its own. Pure."""
 
 from __future__ import annotations
 
@@ -26,6 +26,10 @@ from pysync.views.types import (
     decimal,
     text,
 )
+
+# --- Conversions as Hive makes them: what it cannot convert is NULL, and each pair of types has rules of its own.
+# Pure.
+
 
 _BLANK = r"[ \t\n\r\f\x0B]*"
 # A sign, digits, and a fraction that is cut: 1.9 is 1, .5 is 0.

@@ -1,4 +1,4 @@
-"""What is behind FROM: tables, queries, joins and lateral views."""
+"""Queries, and what is behind FROM: tables, joins and lateral views."""
 
 from __future__ import annotations
 
@@ -13,6 +13,9 @@ from pysync.views.expressions import Expressions
 from pysync.views.functions import truth
 from pysync.views.scopes import Scope, Source
 from pysync.views.types import BIGINT, INT, CannotTranslate, Columns, HiveType, Typed, quoted
+
+# --- What is behind FROM: tables, queries, joins and lateral views
+
 
 Query = Callable[[exp.Query, Scope], tuple[str, Columns]]
 

@@ -1,4 +1,4 @@
-"""The text of a view as a tree: sqlglot reads HiveQL, but what a function means is decided here."""
+"""Texts of views: HiveQL as sqlglot's tree, and patterns of LIKE and RLIKE in Trino's language."""
 
 from __future__ import annotations
 
@@ -13,6 +13,9 @@ from sqlglot.parser import Parser
 from sqlglot.tokens import Token, TokenType
 
 from pysync.views.types import CannotTranslate
+
+# --- The text of a view as a tree: sqlglot reads HiveQL, but what a function means is decided here
+
 
 # Escapes that Hive, Spark and sqlglot read alike. Others, as \% or \u0041, they do not.
 _ESCAPES = re.compile(r"""\\(?![\\'"nrt])""")

@@ -1,4 +1,4 @@
-"""Views as Trino and Athena keep them in a catalog: the query as JSON in base64, in a comment of the original text."""
+"""The translation of a view: its query in Trino's SQL, as Trino and Athena keep it in a catalog."""
 
 from __future__ import annotations
 
@@ -17,6 +17,9 @@ from pysync.views.sources import query, renamed
 from pysync.views.spark import database_of, rules_of
 from pysync.views.text import parsed, understood
 from pysync.views.types import DATE, STRING, CannotTranslate, Columns, HiveType, parse_type
+
+# --- Views as Trino and Athena keep them in a catalog: the query as JSON in base64, in a comment of the original text
+
 
 _PREFIX, _SUFFIX = "/* Presto View: ", " */"
 MARKS = {"presto_view": "true", "comment": "Presto View"}

@@ -1,4 +1,4 @@
-"""Metrics of latency and tries, made of the status. Pure. Needs the extra `web`."""
+"""Metrics for Prometheus, made from the status. Pure. Needs the extra `web`."""
 
 from __future__ import annotations
 
@@ -11,6 +11,9 @@ from pysync.capture.bridge import ANSWERS
 from pysync.replay.progress import State
 from pysync.targets.base import Outcome
 from pysync.worker import WorkerState
+
+# --- Metrics of latency and tries, made of the status. Pure. Needs the extra `web`
+
 
 _TEXT = "Seconds from the commit of a change at the source until the target had it"
 _PARTS = ("spool", "queue", "target")

@@ -1,4 +1,4 @@
-"""Words: numbers, times and spans as the page shows them. Pure."""
+"""The site: what pages ask of the sidecar, and numbers, times and spans as they show them."""
 
 from __future__ import annotations
 
@@ -24,6 +24,9 @@ from pysync.control.server import Command
 from pysync.errors import PysyncError, UsageError
 from pysync.text import count, duration, plain
 from pysync.web.sign_in import Attempts, Passwords, Session, Sessions
+
+# --- Words: numbers, times and spans as the page shows them. Pure
+
 
 UNKNOWN = "not known"
 """For what an older part of pysync does not tell."""

@@ -1,4 +1,4 @@
-"""What a statement of DDL is about, by Hive's own syntax tree, and what Athena does not let pass though Hive would."""
+"""Statements of DDL: what they are about, what Athena refuses though Hive would not, and how they are run."""
 
 from __future__ import annotations
 
@@ -15,6 +15,9 @@ from pysync.lab.aws.glue import Glue
 from pysync.lab.aws.hive import Hive, Refused
 from pysync.lab.aws.mirror import Mirror
 from pysync.lab.aws.rules import Calls, Refusal
+
+# --- What a statement of DDL is about, by Hive's own syntax tree, and what Athena does not let pass though Hive would
+
 
 _KINDS = {
     "TOK_CREATEDATABASE": "CREATE DATABASE",

@@ -1,4 +1,4 @@
-"""Glue's objects as the metastore's, and back."""
+"""Glue's objects in Hive's metastore: converted, brought in before a statement, and written back after it."""
 
 from __future__ import annotations
 
@@ -11,6 +11,8 @@ from hmsclient.genthrift.hive_metastore import ttypes
 from pysync.lab.aws.glue import Glue
 from pysync.lab.aws.hive import Hive, Refused, is_default_location
 from pysync.lab.aws.rules import Refusal
+
+# --- Glue's objects as the metastore's, and back
 
 
 def database_to_hive(database: dict[str, Any]) -> Any:

@@ -1,9 +1,4 @@
-"""One web application for all the services behind one address: which service a request is for, and its faults.
-
-- `POST /_bench/faults` with the members of a Fault lets calls go wrong, `DELETE` ends that.
-- `GET /_bench/calls` counts calls (`Glue.GetTable`), and the statements that Athena ran; `DELETE` begins anew.
-- JSON requests for Glue and Athena are answered here, all others by moto: S3 and STS.
-"""
+"""The embedded AWS: one web application for all services behind one address, and the process that serves it."""
 
 from __future__ import annotations
 
@@ -29,6 +24,13 @@ from moto.moto_server.werkzeug_app import DomainDispatcherApplication, create_ba
 from pysync.errors import PysyncError
 from pysync.lab.aws.rules import Calls, Fault, Faults, Refusal, fault_of
 from pysync.lab.metastore import BoundProcess, tail
+
+# --- One web application for all the services behind one address: which service a request is for, and its faults.
+#
+# - `POST /_bench/faults` with the members of a Fault lets calls go wrong, `DELETE` ends that.
+# - `GET /_bench/calls` counts calls (`Glue.GetTable`), and the statements that Athena ran; `DELETE` begins anew.
+# - JSON requests for Glue and Athena are answered here, all others by moto: S3 and STS.
+
 
 Environ: TypeAlias = dict[str, Any]
 StartResponse: TypeAlias = Callable[[str, list[tuple[str, str]]], Any]

@@ -1,7 +1,4 @@
-"""What a metastore in memory holds, and who is told of its changes.
-
-A struct that is held is never altered, only replaced: so an event can hold it as it was.
-"""
+"""What a metastore in memory holds, who hears of its changes, and the locks of its calls."""
 
 from __future__ import annotations
 
@@ -18,6 +15,11 @@ from pysync.model.event import Kind
 from pysync.model.names import TableName, normalized
 from pysync.model.objects import as_stored
 from pysync.model.structs import copied
+
+# --- What a metastore in memory holds, and who is told of its changes.
+#
+# A struct that is held is never altered, only replaced: so an event can hold it as it was.
+
 
 DEFAULT = "default"
 

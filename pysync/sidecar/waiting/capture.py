@@ -1,4 +1,4 @@
-"""Verdict: what a wait has come to, so far."""
+"""Whether everything that the source had at a moment has come, as a verdict of a wait."""
 
 from __future__ import annotations
 
@@ -16,6 +16,9 @@ from pysync.model.names import TableName
 from pysync.queue import EventQueue
 from pysync.replay.standing import Concerns
 from pysync.resync.healing import ASKED, reading
+
+# --- Verdict: what a wait has come to, so far
+
 
 THERE, WAITS, CANNOT = "there", "waits", "cannot"
 

@@ -1,9 +1,4 @@
-"""Proof: whether a target with the events up to a position shows what the source's database had at one moment. Pure.
-
-What speaks against it: an object was read at the source when that had more than these events; two metastores changed
-the database at about the same time, so nobody knows whose change was first; or the events before and after the position
-may belong to one call.
-"""
+"""Consistent points: when a target shows a database as the source had it at one moment."""
 
 from __future__ import annotations
 
@@ -26,6 +21,14 @@ from pysync.replay.order import is_database
 from pysync.replay.standing import concerns
 from pysync.sidecar.waiting.capture import THERE, Arrival, Capture, Verdict, waits
 from pysync.sidecar.waiting.reaching import Objects, Reaching
+
+# --- Proof: whether a target with the events up to a position shows what the source's database had at one moment.
+# Pure.
+#
+# What speaks against it: an object was read at the source when that had more than these events; two metastores
+# changed the database at about the same time, so nobody knows whose change was first; or the events before and after
+# the position may belong to one call.
+
 
 _CALL_SECONDS = 0.1
 """The callbacks of one call follow each other at once."""

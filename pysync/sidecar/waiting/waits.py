@@ -1,4 +1,4 @@
-"""Waits: the waits that are under way, for the commands `wait` and `wait end` of the control socket."""
+"""The waits of the control socket, and where an object is at a target."""
 
 from __future__ import annotations
 
@@ -24,6 +24,9 @@ from pysync.sidecar.waiting.capture import THERE, WAITS, Arrival, Capture, Verdi
 from pysync.sidecar.waiting.consistent import Consistent
 from pysync.sidecar.waiting.reaching import Objects, Reaching
 from pysync.text import meant, quoted, shortened, shown
+
+# --- Waits: the waits that are under way, for the commands `wait` and `wait end` of the control socket
+
 
 ANSWER_SECONDS = 4.0
 """A request is answered after so long at the latest; whoever waits asks again."""
@@ -197,7 +200,7 @@ def _seconds(value: object) -> float:
 
 _CHUNK = 500
 _BYTES = 16 * 1024 * 1024
-_LOOK_SECONDS_OF_STANDING = 1.0
+_MOST_STATUS_SECONDS = 1.0
 
 
 @dataclass(slots=True)
@@ -277,7 +280,7 @@ class ObjectStatus:
         return min(come, waiting.event_id - 1) if waiting.event_id else int(come) if not waiting.events else None
 
     def _waiting(self, translator: Translator, objects: Objects, position: int) -> _Waiting:
-        found, until = _Waiting(), time.monotonic() + _LOOK_SECONDS_OF_STANDING
+        found, until = _Waiting(), time.monotonic() + _MOST_STATUS_SECONDS
         while events := self.queue.events(position, _CHUNK, _BYTES):
             for queued in events:
                 _add(found, queued, translator.mapping.key, objects)

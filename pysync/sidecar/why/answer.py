@@ -1,4 +1,4 @@
-"""Naming: which object of the source a name means, at whatever end it is that object's name, and all its names."""
+"""The answer of `pysync why`: the object that a name means, and what is known of it as text and as JSON."""
 
 from __future__ import annotations
 
@@ -22,6 +22,9 @@ from pysync.sidecar.why.events import Looked, Rename, Seen, Span, life, look
 from pysync.sidecar.why.facts import EndsReader, Facts, Spool, gathered, rule_against
 from pysync.sidecar.why.reasons import reasons
 from pysync.text import meant, quoted, shortened, shown
+
+# --- Naming: which object of the source a name means, at whatever end it is that object's name, and all its names
+
 
 _MOST_NAMES = 50
 _MOST_LOOKED = 50

@@ -1,4 +1,4 @@
-"""Lives: the names that an object has had. One object after the other may have a name, so each has its time. Pure."""
+"""The events of an object in the queue, over all names that it has had. Pure."""
 
 from __future__ import annotations
 
@@ -14,6 +14,8 @@ from pysync.model.named import objects_of
 from pysync.model.wire import decode_event
 from pysync.queue import EventQueue, Queued
 from pysync.replay.order import database_of
+
+# --- Lives: the names that an object has had. One object after the other may have a name, so each has its time. Pure
 
 
 @dataclass(frozen=True, slots=True, order=True)

@@ -1,4 +1,4 @@
-"""Ends: whether source and target have an object now, asked where queue and journal know nothing of it."""
+"""The facts about an object: queue, journal and drains; source and target where these know nothing of it."""
 
 from __future__ import annotations
 
@@ -28,6 +28,9 @@ from pysync.targets.base import Target
 from pysync.targets.kinds import target_kind
 from pysync.targets.settings import TargetSettings
 from pysync.text import nearest
+
+# --- Ends: whether source and target have an object now, asked where queue and journal know nothing of it
+
 
 _ERRORS = (PysyncError, MetastoreError, TException, hive.NoSuchObjectException)
 

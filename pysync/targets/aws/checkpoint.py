@@ -23,6 +23,8 @@ from typing import IO, Any, cast
 COLUMN = "metaData.schemaString"
 MOST_BYTES = 32 * 1024 * 1024
 """Bytes of the schema's column, once it is decompressed."""
+MOST_ASKED = 4 * MOST_BYTES
+"""Bytes that the child may ask for at once: the parent has them in memory."""
 
 _ASK = struct.Struct("!qq")
 _DONE = -1
@@ -65,6 +67,9 @@ def _serve(child: subprocess.Popen[bytes], content: IO[bytes]) -> bytes | None:
         offset, size = _ASK.unpack(asked)
         if offset == _DONE:
             return questions.read(min(size, MOST_BYTES))
+        if size > MOST_ASKED:
+            child.kill()
+            break
         content.seek(offset)
         data = content.read(size)
         try:

@@ -1,4 +1,4 @@
-"""What the eye gets: a tone for each state, and the curves of lag and rate as charts."""
+"""Tones and charts: a tone for each state, and the curves of lag and rate."""
 
 from __future__ import annotations
 
