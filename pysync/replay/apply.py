@@ -95,7 +95,7 @@ class Applier:
             crash_point("apply.done")
             seconds, changes = time.monotonic() - began, lane.changes()
             self._recorder.applied(job, operation, Done(outcome.value, seconds, job.tries + 1, changes, job.reason))
-            job.done, job.tries, job.reason = job.done + 1, 0, None
+            job.done, job.tries, job.failures, job.reason = job.done + 1, 0, 0, None
             self._ended(job, operation, outcome)
         self._visible.ends(job)
 
@@ -186,13 +186,15 @@ class Applier:
             # To see later whether other operations have succeeded since the first try (`_is_its_own`).
             job.applied = self._progress.applied if job.tries == 0 else job.applied
             job.tries += 1
+            away = isinstance(error, (Unavailable, OutcomeUnknown))
+            # An outage says nothing of the operation: only what fails beside it counts towards parking.
+            job.failures += isinstance(error, Forbidden) or not away
             if isinstance(error, Forbidden) and self._is_its_own(job):
                 raise Rejected(error.message, error.hint) from error
-            away = isinstance(error, (Unavailable, OutcomeUnknown))
             # A stop cuts the tries short: the work has not failed, and comes again at the next start.
             if self._stop.is_set():
                 raise Stopped from error
-            if not away and job.tries >= job.leg.attempts:
+            if not away and job.failures >= job.leg.attempts:
                 raise
             self._tell(error, job.tries, away=away)
             seconds = self._wait(job.tries)
@@ -206,7 +208,7 @@ class Applier:
 
         It is if other operations have succeeded since its first try, or if it was parked already.
         """
-        return job.tries >= job.leg.attempts and (job.leg.parked or self._progress.applied > job.applied)
+        return job.failures >= job.leg.attempts and (job.leg.parked or self._progress.applied > job.applied)
 
     def _once(self, lane: Lane, operation: Operation) -> Outcome:
         if not self._progress.throttle.wait(self._stop):

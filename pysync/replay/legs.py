@@ -59,16 +59,18 @@ class Leg:
 class Job:
     """One work on its way: how many of its operations are `done`, and how many `tries` the next one has had.
 
-    `failing_since` is when the first of these tries failed, by the scheduler's clock, and `error` is why the last one
-    did. `applied` is how many operations of all works were done when that operation was first tried. `begun` is when
-    the work was first begun, in seconds since 1970. `hidden`: an operation has left the target without the
-    change. `reason` is why it is not applied as it was planned, if so.
+    `failures` are those of these tries in which the target was available. `failing_since` is when the first of these
+    tries failed, by the scheduler's clock, and `error` is why the last one did. `applied` is how many operations of
+    all works were done when that operation was first tried. `begun` is when the work was first begun, in seconds since
+    1970. `hidden`: an operation has left the target without the change. `reason` is why it is not applied as it was
+    planned, if so.
     """
 
     leg: Leg
     work: Work
     done: int = 0
     tries: int = 0
+    failures: int = 0
     failing_since: float = 0.0
     error: BaseException | None = None
     applied: int = 0

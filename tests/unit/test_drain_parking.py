@@ -272,6 +272,14 @@ def test_a_bug_that_passes_is_not_parked(bench):
     assert (bench.target.positions(), bench.parked()) == ([1], [])
 
 
+def test_an_outage_does_not_count_towards_the_tries_of_a_bug(bench):
+    bench.target.unavailable = ATTEMPTS
+    bench.target.bugs = {"db.t": ATTEMPTS - 1}
+    bench.append(create("db.t"))
+    bench.run()
+    assert (bench.target.positions(), bench.parked()) == ([1], [])
+
+
 def test_an_event_whose_objects_cannot_be_read_is_parked_and_others_go_on(bench):
     bench.append(lambda sequence: event(Kind.CREATE_TABLE, sequence=sequence), create("db.t"))
     bench.run()
