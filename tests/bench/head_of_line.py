@@ -126,7 +126,7 @@ class _ByHand:
 
 
 def rows(server: EmbeddedMetastore, directory: Path, lanes: int, say: Say) -> list[Row]:
-    """The row `replay.head_of_line`."""
+    """The rows `replay.head_of_line` and `replay.head_of_line.times_alone`."""
     with (
         EventQueue(directory / "queue-head-of-line", min_free_bytes=0) as queue,
         closing(Metastore(server.uri)) as metastore,
@@ -138,7 +138,11 @@ def rows(server: EmbeddedMetastore, directory: Path, lanes: int, say: Say) -> li
         tables.drain.stop()
         tables.drain.join(60)
         by_hand = _ratio(_ByHand(server, metastore), metastore, "by hand", say)
-    return [Row("replay.head_of_line", ratio, "times alone", baseline=by_hand, goal=2.0)]
+    # The server itself is not as quick while it is busy: what it does to two plain clients is no fault of pysync.
+    return [
+        Row("replay.head_of_line.times_alone", ratio, "times alone", baseline=by_hand),
+        Row("replay.head_of_line", ratio / by_hand, "of by hand", goal=1.15),
+    ]
 
 
 def _ratio(tables: _Tables, metastore: Metastore, how: str, say: Say) -> float:

@@ -44,6 +44,7 @@ _BACKLOG = 1_000_000
 _PART = 200_000
 _BATCH = 500
 _PATIENCE_SECONDS = 1800.0
+_NO_BRAKE = {"max_drop_share": 0.0}  # the churn drops most tables of its database
 
 
 @dataclass(frozen=True, slots=True)
@@ -102,7 +103,7 @@ def _workload(name: str, server: EmbeddedMetastore, directory: Path, say: Say) -
         by_hand = statistics.median(bare)
         ratio = _median([run.events / run.seconds for run in folded]) / by_hand
         rows.append(Row("replay.ingest.by_hand_per_second", by_hand, "partitions/s"))
-        rows.append(Row("replay.ingest.rate_ratio", ratio, "of by hand", goal=0.9, more_is_better=True))
+        rows.append(Row("replay.ingest.rate_ratio", ratio, "of by hand", goal=0.95, more_is_better=True))
     return rows
 
 
@@ -123,9 +124,8 @@ def _replay(name: str, database: str, server: EmbeddedMetastore, directory: Path
     """Replay the workload into a database of its own; its tables are made before the clock starts."""
     history = History(database, f"file:{server.warehouse}")
     kind = target_kind("hms")
-    settings = kind.settings.model_validate(
-        {"name": "target", "kind": "hms", "metastore": server.uri, "window": way.window, "lanes": way.lanes}
-    )
+    values = {"name": "target", "kind": "hms", "metastore": server.uri, "window": way.window, "lanes": way.lanes}
+    settings = kind.settings.model_validate(values | _NO_BRAKE)
     with EventQueue(directory / f"queue-{database}", min_free_bytes=0) as queue:
         prepared, workload = _WORKLOADS[name](history, way.share)
         queue.target("target").register()
