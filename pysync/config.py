@@ -13,7 +13,7 @@ from pydantic import Field, SerializeAsAny
 
 from pysync.errors import UsageError
 from pysync.model.names import TableName
-from pysync.replay.translate import Translator
+from pysync.replay.window.translate import Translator
 from pysync.sections import (
     BridgeConfig,
     M,

@@ -30,7 +30,7 @@ from pysync.dump.root import Cleaned
 from pysync.jobs.loading import load_once
 from pysync.jobs.repl import assert_loads_into, clean_root, repl_dump, repl_status, root_of
 from pysync.jobs.repl_settings import dump_options, load_options, local_path, status_options
-from pysync.replay.repl_statement import ReplDump, ReplLoad, ReplStatus, parse
+from pysync.replay.window.repl_text import ReplDump, ReplLoad, ReplStatus, parse_statement
 from pysync.text import quoted
 
 _NULL = "NULL"
@@ -87,7 +87,7 @@ def repl(
     cannot be read, if the dump is damaged or does not fit, if events were parked, or if all tables came from the
     target's own cluster; 2 for a statement that cannot be read, or for wrong arguments.
     """
-    found, call = parse(statement), _Call(config, target, root, force, as_json)
+    found, call = parse_statement(statement), _Call(config, target, root, force, as_json)
     if isinstance(found, ReplDump):
         _dump(call, found)
     elif isinstance(found, ReplLoad):

@@ -17,7 +17,7 @@ from pysync.config_file.targets import Setting, altered, key_of, setting_of
 from pysync.errors import UsageError
 from pysync.jobs.reconfiguring import Done, reconfigure
 from pysync.jobs.scope_plan import scope_plans
-from pysync.replay.repl_policy import parse
+from pysync.replay.window.repl_text import parse_policy
 from pysync.sidecar.registry import Act
 from pysync.text import count, quoted
 
@@ -206,7 +206,7 @@ def _replaces(draft: Draft, target: str, former: list[str]) -> bool:
         )
     number = number_of(draft.before, target)
     there = read(draft.before)["targets"][number].get("policy") if number is not None else None
-    if there is None or parse(there) != parse(former[1]):
+    if there is None or parse_policy(there) != parse_policy(former[1]):
         has = f"has the policy {quoted(there)}" if there else "has no policy"
         raise UsageError(f"target {target} {has}, not {quoted(former[1])}", "nothing was changed")
     return True

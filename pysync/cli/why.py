@@ -69,7 +69,7 @@ def _read(config: Path, request: Json) -> dict[str, Any]:
     from pysync.config import load_config  # noqa: PLC0415 - who asks a sidecar does not need all this
     from pysync.journal import Reader  # noqa: PLC0415
     from pysync.journal.file import FILE  # noqa: PLC0415
-    from pysync.replay.translate import Translator  # noqa: PLC0415
+    from pysync.replay.window.translate import Translator  # noqa: PLC0415
     from pysync.sidecar.why import why_offline  # noqa: PLC0415
 
     found = load_config(config, lives=False)

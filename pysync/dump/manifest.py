@@ -10,7 +10,7 @@ from typing import Any, Literal
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from pysync.dump.record import DumpDamaged
-from pysync.replay.policy import Policy
+from pysync.replay.window.policy import Policy
 from pysync.resync.refreshes import Scope
 from pysync.targets.settings import TableType, TargetSettings
 from pysync.text import shortened, shown

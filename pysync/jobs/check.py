@@ -22,7 +22,7 @@ from pysync.health import listening
 from pysync.metastore.access import MetastoreAccess
 from pysync.metastore.client import Metastore
 from pysync.metastore.settings import shared
-from pysync.replay.translate import Translator
+from pysync.replay.window.translate import Translator
 from pysync.sections import SourceConfig
 from pysync.sidecar.registry import assert_named, known_targets
 from pysync.sidecar.reload import needs

@@ -23,8 +23,8 @@ from pysync.model.definition import is_index
 from pysync.model.files import SourceFiles
 from pysync.model.mark import Mark, Writer
 from pysync.model.names import TableName, partition_values
-from pysync.replay.policy import typed_keys
-from pysync.replay.translate import Translator
+from pysync.replay.window.policy import typed_keys
+from pysync.replay.window.translate import Translator
 from pysync.targets.apply.ownership import Ownership, ownership_for_drop
 from pysync.targets.apply.writing import taken
 from pysync.targets.base import Rejected, Target

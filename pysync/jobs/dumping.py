@@ -26,7 +26,7 @@ from pysync.jobs.dumped_files import Into, Lister, listing
 from pysync.metastore.access import Where
 from pysync.metastore.errors import MetastoreError
 from pysync.model.names import TableName
-from pysync.replay.repl_policy import parse
+from pysync.replay.window.repl_text import parse_policy
 
 Tell = Callable[[str, Counts, int], None]
 """Called with what is in hand, what is done, and how many tables there are."""
@@ -67,7 +67,7 @@ def _database(within: Within | None) -> str | None:
     """The database of a policy; None without a policy."""
     if within is None or within.policy is None:
         return None
-    return parse(within.policy).database.lower()
+    return parse_policy(within.policy).database.lower()
 
 
 def dump_once(config: Config, directory: Path, wanted: Wanted, tell: Tell) -> Manifest:

@@ -18,8 +18,8 @@ from pysync.model.describe import describe
 from pysync.model.mark import Mark, Writer
 from pysync.model.operation import DropPartitions, Operation, Refresh
 from pysync.model.table_formats import data_location
-from pysync.replay.leaving import leaving
-from pysync.replay.translate import Translator
+from pysync.replay.window.scope import leaving
+from pysync.replay.window.translate import Translator
 from pysync.resync.rescoping import KeptScope, scopes_of
 from pysync.targets.base import Rejected, Target
 from pysync.targets.kinds import target_kind

@@ -26,11 +26,11 @@ from pysync.model.names import TableName
 from pysync.model.operation import DropPartitions, Operation, Refresh
 from pysync.model.wire import encode_event
 from pysync.queue import EventQueue, ParkedTable
-from pysync.replay.fold import fold
-from pysync.replay.leaving import replaced_json
-from pysync.replay.plan import plan
 from pysync.replay.rereading import Rereading
-from pysync.replay.translate import Translator
+from pysync.replay.window.fold import fold
+from pysync.replay.window.plan import plan
+from pysync.replay.window.scope import replaced_json
+from pysync.replay.window.translate import Translator
 from pysync.resync.bootstrap import Origin
 from pysync.resync.refreshes import LIVING, Scope, everything
 from pysync.targets.base import Target

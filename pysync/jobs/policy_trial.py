@@ -7,9 +7,8 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from pysync.model.names import TableName
-from pysync.replay.mapping import NameMapping
-from pysync.replay.policy import Policy
-from pysync.replay.traits import Looks, Traits
+from pysync.replay.window.mapping import NameMapping
+from pysync.replay.window.policy import Looks, Policy, Traits
 from pysync.targets.base import Rejected
 from pysync.targets.settings import TargetSettings
 

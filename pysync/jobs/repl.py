@@ -16,9 +16,9 @@ from pysync.errors import UsageError
 from pysync.jobs.dumping import Tell, Wanted, dump_once
 from pysync.jobs.repl_settings import DumpOptions, dump_options
 from pysync.model.names import TableName
-from pysync.replay.mapping import NameMapping
-from pysync.replay.policy import Policy
-from pysync.replay.repl_statement import ReplDump, ReplLoad, ReplStatus
+from pysync.replay.window.mapping import NameMapping
+from pysync.replay.window.policy import Policy
+from pysync.replay.window.repl_text import ReplDump, ReplLoad, ReplStatus
 from pysync.targets.settings import TargetSettings
 
 

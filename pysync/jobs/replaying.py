@@ -10,7 +10,7 @@ from pysync.config import Config
 from pysync.errors import PysyncError
 from pysync.queue import EventQueue
 from pysync.queue.store import FILE
-from pysync.replay.translate import Translator
+from pysync.replay.window.translate import Translator
 from pysync.resync.ranges import counted
 
 _LOCK_SECONDS = 1.0

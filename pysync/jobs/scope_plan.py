@@ -14,9 +14,8 @@ from pysync.metastore.client import Metastore
 from pysync.model.names import TableName
 from pysync.queue import EventQueue
 from pysync.queue.store import FILE
-from pysync.replay.leaving import Leaving
-from pysync.replay.scope import Extent, scope_of
-from pysync.replay.translate import Translator
+from pysync.replay.window.scope import Extent, Leaving, scope_of
+from pysync.replay.window.translate import Translator
 from pysync.resync.healing import reading
 from pysync.resync.rescoping import KeptScope, kept_scope
 from pysync.targets.base import Target

@@ -108,11 +108,11 @@ class Refresh(Operation):
     by now is left to its own events.
 
     `bootstrap`: it is part of a bootstrap, and counted. `statistics`: only the column statistics, of the `partitions`
-    or, without any, of the table itself. `former`: scopes that the target had before (JSON, see pysync.replay.scope);
-    what has left the scope since is dropped; with `replaced` (JSON, see pysync.replay.leaving) what has left the scope
-    of its dumps. `anew`: another operation needs the object at the target, whatever its home; of a database only the
-    definition is read. `event_id`: the same, and the database shall say that everything up to that id of the source's
-    log is in it. `again`: a word (pysync.model.again) asks to read the table, the
+    or, without any, of the table itself. `former`: scopes that the target had before (JSON, see
+    pysync.replay.window.scope); what has left the scope since is dropped; with `replaced` (in the same form) what has
+    left the scope of its dumps. `anew`: another operation needs the object at the target, whatever its home; of a
+    database only the definition is read. `event_id`: the same, and the database shall say that everything up to
+    that id of the source's log is in it. `again`: a word (pysync.model.again) asks to read the table, the
     `function`, or the definition of the database anew; `home` is the object's home as far as the speaker knows, and
     `words` the number of words so far.
     """

@@ -1,4 +1,6 @@
-"""Apply: applies one work on one lane. The kind of an error decides whether to try again later or to give up."""
+"""Apply: applies one work on one lane, and measures when its changes were visible. The kind of an error decides what
+follows.
+"""
 
 from __future__ import annotations
 
@@ -12,17 +14,16 @@ import structlog
 
 from pysync.crashpoints import crash_point
 from pysync.errors import PysyncError
+from pysync.measures.latency import Delays, Latency
 from pysync.model.describe import describe
+from pysync.model.event import SIDECAR, Event
 from pysync.model.operation import Operation, Refresh
-from pysync.replay.lanes import Again, Lane, Stopped
-from pysync.replay.legs import Job
-from pysync.replay.plan import leftover
+from pysync.replay.parking import Unfinished
 from pysync.replay.progress import Progress
 from pysync.replay.recording import Done, Recorder
 from pysync.replay.refresh import Refresher
-from pysync.replay.unfinished import Unfinished
-from pysync.replay.visible import Visible
-from pysync.replay.whole import from_events
+from pysync.replay.scheduler import Again, Job, Lane, Stopped
+from pysync.replay.window.plan import from_events, leftover
 from pysync.targets.base import (
     Forbidden,
     Incomplete,
@@ -37,6 +38,66 @@ from pysync.targets.base import (
     total,
 )
 from pysync.targets.settings import TargetSettings
+
+# Visible: how long the changes of a work took from their commit at the source until the target had them.
+
+
+_HIDDEN = frozenset({Outcome.FOREIGN, Outcome.CONFLICT, Outcome.UNSUPPORTED})
+"""After these the target does not have the change."""
+
+ClockOffset = Callable[[str], float | None]
+"""How many seconds the clock of a listener's host is ahead of ours, by the listener's instance; None: not known."""
+
+
+def same_clock(_: str) -> None:
+    """For where nobody measures the clocks: they are taken for the same."""
+
+
+class Visible:
+    """Tells `latency` of each change of the source when its work is done. Lanes share it.
+
+    A refresh is the sidecar's own event, not a change of the source, and does not count. A change that is applied
+    again, after a crash or once it is no longer parked, does. `clock` returns seconds since 1970.
+    """
+
+    def __init__(self, latency: Latency, offset: ClockOffset, clock: Callable[[], float] = time.time) -> None:
+        self._latency = latency
+        self._offset = offset
+        self._clock = clock
+
+    def begins(self, job: Job) -> None:
+        """A lane has the work in hand. Only the first time counts: later tries are time at the target."""
+        job.begun = job.begun or self._clock()
+
+    def ended(self, job: Job, outcome: Outcome) -> None:
+        """An operation of the work is done."""
+        job.hidden = job.hidden or outcome in _HIDDEN
+
+    def ends(self, job: Job) -> None:
+        """All operations of the work are done."""
+        if job.hidden:
+            return
+        now = self._clock()
+        changes = [job.leg.draft.changes[position] for position in job.work.positions]
+        times = [(self._committed(it.event), queued.at_ms / 1000) for queued, it in changes if _is_of_source(it.event)]
+        if times:
+            # Each part for itself: a clock that was set must not make one negative.
+            spool = [max(0.0, captured - committed) for committed, captured in times]
+            queue = [max(0.0, job.begun - captured) for _, captured in times]
+            delays = Delays(spool, queue, max(0.0, now - job.begun))
+            self._latency.note(job.work.operations[-1].key, delays, now)
+
+    def _committed(self, event: Event) -> float:
+        """When it was committed, by our clock, in seconds since 1970."""
+        return event.time_ms / 1000 - (self._offset(event.instance) or 0.0)
+
+
+def _is_of_source(event: Event) -> bool:
+    return event.instance != SIDECAR
+
+
+# Apply: applies one work on one lane. The kind of an error decides whether to try again later or to give up.
+
 
 _FIRST_WAIT_SECONDS = 0.1
 
@@ -127,7 +188,7 @@ class Applier:
             return self._with_database(lane, job, operation)
         except Rejected as error:
             # After a crash events come again whose place a later event has removed already (see
-            # pysync.replay.hindsight).
+            # pysync.replay.window.draft).
             if not (isinstance(error, Missing) and job.work.excuses(operation)):
                 self._progress.errors.add(kind_of(error))
                 raise

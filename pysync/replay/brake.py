@@ -9,9 +9,8 @@ from dataclasses import dataclass, field
 
 from pysync.model.operation import DropDatabase, Operation
 from pysync.queue import Queued
-from pysync.replay.draft import Draft
-from pysync.replay.hold import Hold
-from pysync.replay.ledger import Drop, Ledger, drops_of, drops_of_refresh
+from pysync.replay.ledger import Drop, Hold, Ledger, drops_of, drops_of_refresh
+from pysync.replay.window.draft import Draft
 from pysync.targets.settings import TargetSettings
 from pysync.text import duration
 

@@ -1,18 +1,29 @@
-"""Parking: the events that a target refused, what waits behind them, and their retries."""
+"""Parking: the events that a target refused, what waits behind them, and their retries; the tables that are read
+whole.
+"""
 
 from __future__ import annotations
 
+import json
+import math
+import threading
 import time
-from collections.abc import Container, Iterable, Iterator, Mapping, Sequence, Set
+from collections.abc import Callable, Container, Iterable, Iterator, Mapping, Sequence, Set
+from contextlib import contextmanager
 from dataclasses import replace
 
 import structlog
 
-from pysync.queue import Park, Parked, ParkedEvents
-from pysync.replay.blocks import Blocks, Refusal, is_covered
-from pysync.replay.draft import Draft
-from pysync.replay.order import holds_back
+from pysync.model.operation import DropTable, Operation, RenameTable, TableOperation
+from pysync.queue import Park, Parked, ParkedEvents, Queued
 from pysync.replay.progress import Progress
+from pysync.replay.scheduler import Leg
+from pysync.replay.window.draft import Blocks, Draft, Refusal, is_covered
+from pysync.replay.window.order import holds_back
+from pysync.targets.settings import TargetSettings
+
+# Parking: the events that a target refused, what waits behind them, and their retries.
+
 
 _WINDOW_EVENTS = 500
 
@@ -138,3 +149,113 @@ def related(keys: Iterable[str], groups: Iterable[Iterable[str]]) -> frozenset[s
         found = found.union(*near)
         left -= near
     return found
+
+
+# Retries: which parked events of a target are tried again, and when: at the start, then at growing intervals.
+
+
+_FIRST_SECONDS = 2.0
+
+
+class Retries:
+    """The time of the next retry, in seconds of a clock. With `parked_retry_seconds = 0` only the first takes place."""
+
+    def __init__(self, settings: TargetSettings, clock: Callable[[], float]) -> None:
+        self._longest = settings.parked_retry_seconds
+        self._clock = clock
+        self._at = -math.inf
+        self._wait = 0.0
+        self.begun = False
+
+    @property
+    def first(self) -> bool:
+        """Whether no retry has ended since the start."""
+        return not self._wait
+
+    @property
+    def due(self) -> bool:
+        """Whether the next retry is due."""
+        return self._clock() >= self._at
+
+    def ended(self) -> None:
+        """A retry has ended: the next interval is longer."""
+        self.begun = False
+        self._wait = min(2 * self._wait or _FIRST_SECONDS, self._longest or math.inf)
+        self._at = self._clock() + (self._wait if self._longest else math.inf)
+
+    def interrupted(self) -> None:
+        """A retry that was under way begins anew."""
+        self.begun = False
+
+    def soon(self) -> None:
+        """Something was parked. What it lacks may be on its way, such as a database whose event comes later."""
+        if self._longest:
+            self._wait = min(_FIRST_SECONDS, self._longest)
+            self._at = min(self._at, self._clock() + self._wait)
+
+
+def legs_of(
+    parking: Parking,
+    attempts: int,
+    draft: Callable[[Sequence[Queued], Blocks], Draft],
+    tell: Callable[[Sequence[Refusal]], object],
+) -> Iterator[Leg]:
+    """The parked events, some hundred at a time; each leg must be done before the next is taken.
+
+    Then the events that are done are removed; `tell` gets those that were refused again.
+    """
+    for batch in parking.windows():
+        rows = batch
+        while rows:
+            events = {row.position: Queued(row.position, row.data, row.first_at_ms) for row in rows}
+            found = draft(list(events.values()), parking.blocks)
+            parking.take(found)
+            leg = Leg(found, parking.blocks, attempts, parked=True)
+            last = leg.last  # a draft may end before the last of its events
+            yield leg
+            parking.retried([row for row in rows if row.position <= last], leg.refused)
+            tell(leg.refused)
+            rows = [row for row in rows if row.position > last]
+
+
+# Unfinished: the tables that are being read whole for a target; kept in the queue's file.
+#
+# If an operation describes a part of a table that is missing, all of the table is read at the source. If that reading
+# is cut short, the table exists with only some of its contents. When the operation comes again, the table must not be
+# taken for complete.
+
+
+class Unfinished:
+    """For several threads; no two have the same table. `keep` stores the tables, `kept` is what it stored last."""
+
+    def __init__(self, keep: Callable[[str], object] = lambda _: None, kept: str | None = None) -> None:
+        self._keep = keep
+        self._lock = threading.Lock()
+        self._keys: set[str] = set(json.loads(kept)) if kept else set()
+
+    def holds(self, operation: Operation) -> bool:
+        """Whether the operation describes a part of a table that is there only in part."""
+        tells = isinstance(operation, TableOperation) and not isinstance(operation, DropTable)
+        return tells and _key(operation) in self._keys
+
+    @contextmanager
+    def reading(self, operation: Operation) -> Iterator[None]:
+        """The operation's table counts as unfinished until the block ends without an error; durable when it begins."""
+        self._change(set.add, _key(operation))
+        yield  # no `finally`: after an error the table is still there only in part
+        self._change(set.discard, _key(operation))
+
+    def forget(self, operation: Operation) -> None:
+        """The operation is done; if it has dropped an unfinished table, that is forgotten."""
+        if isinstance(operation, DropTable) and operation.key in self._keys:
+            self._change(set.discard, operation.key)
+
+    def _change(self, how: Callable[[set[str], str], None], key: str) -> None:
+        with self._lock:
+            how(self._keys, key)
+            self._keep(json.dumps(sorted(self._keys)))
+
+
+def _key(operation: Operation) -> str:
+    """The table that the operation ends with."""
+    return str(operation.new_name) if isinstance(operation, RenameTable) else operation.key

@@ -33,11 +33,10 @@ from pysync.model.operation import (
 )
 from pysync.model.wire import decode_event
 from pysync.queue import Queued
-from pysync.replay.blocks import Refusal
-from pysync.replay.hold import Hold
-from pysync.replay.ledger import Drop
-from pysync.replay.legs import Job
-from pysync.replay.mapping import NameMapping
+from pysync.replay.ledger import Drop, Hold
+from pysync.replay.scheduler import Job
+from pysync.replay.window.draft import Refusal
+from pysync.replay.window.mapping import NameMapping
 
 _MS = 1000
 _MOST_DATABASES = 20  # of a hold

@@ -1,8 +1,4 @@
-"""Replayer: brings windows, and parked events, from the queue to the target; moves the position past what is done.
-
-Windows overlap: the next one is taken while works of earlier ones are under way. What is done behind something
-unfinished is noted here, and the position moves past both together.
-"""
+"""Replayer: brings windows, and parked events, from the queue to the target; moves the position past what is done."""
 
 from __future__ import annotations
 
@@ -11,39 +7,83 @@ import random
 import threading
 import time
 from collections import deque
-from collections.abc import Callable, Iterator, Sequence, Set
-from contextlib import suppress
+from collections.abc import Callable, Collection, Iterator, Sequence, Set
+from contextlib import contextmanager, suppress
 from functools import partial
 
 import structlog
 
 from pysync.crashpoints import crash_point
 from pysync.model.mark import Writer
+from pysync.model.operation import DropDatabase
 from pysync.queue import EventQueue, Queued
-from pysync.replay.apply import Applier, Shadow
-from pysync.replay.blocks import Blocks, Refusal
+from pysync.replay.apply import Applier, ClockOffset, Shadow, Visible, same_clock
 from pysync.replay.brake import Brake, Limits
-from pysync.replay.draft import Draft, draft
-from pysync.replay.hindsight import Lookout
-from pysync.replay.holds import Holds
-from pysync.replay.lanes import Apply, Lanes, OpenLanes, Threads
 from pysync.replay.ledger import Ledger
-from pysync.replay.legs import Job, Leg
-from pysync.replay.parking import Parking, note, tell
-from pysync.replay.probe import Probe
-from pysync.replay.progress import Progress
+from pysync.replay.parking import Parking, Unfinished, legs_of, note, tell
+from pysync.replay.progress import Progress, Tally
 from pysync.replay.recording import Append, Recorder
 from pysync.replay.refresh import OpenSource, Refresher
-from pysync.replay.retries import legs_of
-from pysync.replay.run import refreshes_all
-from pysync.replay.scheduler import Scheduler
-from pysync.replay.standing import Standing
-from pysync.replay.tally import Tally
-from pysync.replay.translate import Translator
-from pysync.replay.unfinished import Unfinished
-from pysync.replay.visible import ClockOffset, Visible, same_clock
+from pysync.replay.scheduler import Apply, Job, Lanes, Leg, OpenLanes, Scheduler, Threads
+from pysync.replay.window.draft import Blocks, Draft, Lookout, Refusal, draft, refreshes_all
+from pysync.replay.window.order import Holds, Standing
+from pysync.replay.window.translate import Translator
 from pysync.targets.base import OutcomeUnknown, Rejected, Target, Unavailable
 from pysync.targets.settings import TargetSettings
+
+# Probe: what a drain's own thread asks the target before it takes a window, each time by a connection of its own.
+
+
+_PAUSE_SECONDS = 30.0
+
+
+class Probe:
+    """Short reads at a target. Before `open_target` is set there is nothing at the target.
+
+    `clock` gives seconds that only grow. Methods raise what the target raises, unless they say otherwise.
+    """
+
+    def __init__(self, clock: Callable[[], float]) -> None:
+        self.open_target: Callable[[], Target] | None = None
+        self._clock = clock
+        self._asked_at = -math.inf
+
+    def tables_of(self, database: str) -> Collection[str]:
+        """The names of the tables in a database."""
+        with self._target() as target:
+            return target.tables(database) if target else ()
+
+    def tables_with(self, drop: DropDatabase) -> Collection[str]:
+        """The names of the tables that the drop of a database takes along."""
+        with self._target() as target:
+            return target.tables_with(drop) if target else ()
+
+    def answers(self) -> bool:
+        """Whether the target answers a call that concerns no object. Asked every 30 s at most: False in between."""
+        if self._clock() - self._asked_at < _PAUSE_SECONDS:
+            return False
+        self._asked_at = self._clock()
+        try:
+            with self._target() as target:
+                return target is not None and target.databases() is not None
+        except (Unavailable, OutcomeUnknown):
+            return False
+
+    @contextmanager
+    def _target(self) -> Iterator[Target | None]:
+        target = self.open_target() if self.open_target else None
+        try:
+            yield target
+        finally:
+            if target is not None:
+                target.close()
+
+
+# Replayer: brings windows, and parked events, from the queue to the target; moves the position past what is done.
+#
+# Windows overlap: the next one is taken while works of earlier ones are under way. What is done behind something
+# unfinished is noted here, and the position moves past both together.
+
 
 _WINDOW_BYTES = 16 * 1024 * 1024
 _FLIGHT_BYTES = 32 * 1024 * 1024

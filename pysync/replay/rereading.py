@@ -27,13 +27,11 @@ from pysync.model.operation import (
     PutTable,
     Refresh,
 )
-from pysync.replay.contents import Contents, Found
-from pysync.replay.functions import Functions
-from pysync.replay.leaving import leaving
-from pysync.replay.origins import Origins, is_in_the_way, keys_of
-from pysync.replay.policy import typed_keys
-from pysync.replay.statistics import Counts, wants_statistics
-from pysync.replay.translate import Translator
+from pysync.replay.contents import Contents, Counts, Found, Functions, wants_statistics
+from pysync.replay.window.homes import Origins, is_in_the_way, keys_of
+from pysync.replay.window.policy import typed_keys
+from pysync.replay.window.scope import leaving
+from pysync.replay.window.translate import Translator
 from pysync.targets.base import Target
 
 

@@ -1,20 +1,229 @@
-"""Scheduler: decides which works may begin, as others end, over all windows under way.
-
-A work begins when nothing that it depends on (see pysync.replay.order) is under way any more. If the target refuses a
-work, those that must wait behind it are refused, too. If a work is stopped, all later ones are left undone. A work that
-has to be tried again keeps its place, but no lane.
-"""
+"""Scheduler: what is under way to a target, the lanes that apply it, and which work may begin."""
 
 from __future__ import annotations
 
 import heapq
 import itertools
+import threading
 from collections import deque
 from collections.abc import Callable, Sequence
+from contextlib import suppress
+from dataclasses import dataclass, field, replace
+from queue import Empty, SimpleQueue
+from typing import Protocol
 
-from pysync.replay.lanes import Again, Lanes, Stopped
-from pysync.replay.legs import Job, Leg
-from pysync.replay.order import Order
+from pysync.model.difference import Difference
+from pysync.replay.window.draft import Blocks, Draft, Refusal
+from pysync.replay.window.order import Order
+from pysync.replay.window.plan import Work
+from pysync.targets.base import Target, Unavailable
+
+# Legs: what is under way to a target. A leg is a draft, and each of its works is a job.
+
+
+@dataclass(eq=False, slots=True)
+class Leg:
+    """A draft on its way: done when none of its works is `left`. `refused` are its events that are to be parked.
+
+    `blocks` knows what its works may have to wait behind. `attempts` is how often an unclassified error is tried.
+    `alone`: nothing else may be under way. `parked`: its events were parked before. `size` is the number of bytes that
+    it holds.
+    """
+
+    draft: Draft
+    blocks: Blocks
+    attempts: int
+    alone: bool = False
+    parked: bool = False
+    left: dict[Job, None] = field(init=False)
+    refused: list[Refusal] = field(init=False)
+    size: int = field(init=False)
+
+    def __post_init__(self) -> None:
+        self.left = {Job(self, work): None for work in self.draft.works}
+        self.refused = list(self.draft.refused)
+        self.size = sum(len(event.data) for event in self.draft.events)
+
+    @property
+    def last(self) -> int:
+        """The position of its last event."""
+        return self.draft.events[-1].position
+
+    def at_ms(self, position: int) -> int:
+        """When its event at that position came into the queue."""
+        return next(event.at_ms for event in self.draft.events if event.position == position)
+
+    def done_upto(self) -> int:
+        """The position up to which its events are done or refused; the one before its first event if none is."""
+        undone = [position for job in self.left for position in job.work.positions]
+        return min(undone) - 1 if undone else self.last
+
+    def end(self, job: Job) -> None:
+        """Note that a job is done or refused. After the last one the leg frees its events and works."""
+        del self.left[job]
+        if not self.left:
+            # A finished leg may wait long for an earlier one. Only the last event is still needed, for the position.
+            self.draft = replace(self.draft, events=self.draft.events[-1:], works=(), changes={})
+            self.size = sum(len(refusal.event.data) for refusal in self.refused)
+
+
+@dataclass(eq=False, slots=True)
+class Job:
+    """One work on its way: how many of its operations are `done`, and how many `tries` the next one has had.
+
+    `failures` are those of these tries in which the target was available. `failing_since` is when the first of these
+    tries failed, by the scheduler's clock, and `error` is why the last one did. `applied` is how many operations of
+    all works were done when that operation was first tried. `begun` is when the work was first begun, in seconds since
+    1970. `hidden`: an operation has left the target without the change. `reason` is why it is not applied as it was
+    planned, if so.
+    """
+
+    leg: Leg
+    work: Work
+    done: int = 0
+    tries: int = 0
+    failures: int = 0
+    failing_since: float = 0.0
+    error: BaseException | None = None
+    applied: int = 0
+    begun: float = 0.0
+    hidden: bool = False
+    reason: str | None = None
+
+
+# Lanes: threads that apply works, each with a target of its own. The scheduler decides which work may begin.
+
+
+class Stopped(Exception):
+    """A work was not finished because the drain stops or the brake holds it; the work is not at fault."""
+
+
+class Again(Exception):
+    """A work is to be tried again after `seconds`; no lane waits for it.
+
+    `forbidden`: the target may deny access to this work only.
+    """
+
+    def __init__(self, seconds: float, *, forbidden: bool = False) -> None:
+        super().__init__(seconds)
+        self.seconds = seconds
+        self.forbidden = forbidden
+
+
+class Lane:
+    """What one thread applies works with: its own target, opened when it is first needed."""
+
+    def __init__(self, open_target: Callable[[], Target]) -> None:
+        self._open_target = open_target
+        self._target: Target | None = None
+        self._take: Callable[[], Sequence[Difference]] = tuple
+
+    @property
+    def target(self) -> Target:
+        """The lane's target. Raises Unavailable if it cannot be opened: no operation is at fault for that."""
+        if self._target is None:
+            try:
+                self._target = self._open_target()
+                self._take = getattr(self._target, "take_differences", tuple)  # a kind need not tell (see Tells)
+            except Unavailable:
+                raise
+            except Exception as error:
+                raise Unavailable(f"cannot open the target: {type(error).__name__}: {error}") from error
+        return self._target
+
+    def changes(self) -> Sequence[Difference]:
+        """What operations have changed at the target since the last call, as far as its kind tells."""
+        return self._take()
+
+    def close(self) -> None:
+        """Close the target, if it was ever opened."""
+        if self._target is not None:
+            with suppress(Exception):
+                self._target.close()
+
+
+Apply = Callable[[Lane, Job], None]
+"""Applies one work with a lane, and raises if it cannot; it is called in several threads at once."""
+
+Ended = tuple[Job, Exception | None]
+
+
+class Lanes(Protocol):
+    """Where works are applied; a context manager."""
+
+    count: int
+
+    def begin(self, job: Job) -> None:
+        """Have a work applied when a lane is free."""
+
+    def ended(self) -> list[Ended]:
+        """The works that have ended since the last call, with what they raised; does not wait."""
+
+    def __enter__(self) -> Lanes: ...
+
+    def __exit__(self, *_: object) -> None: ...
+
+
+OpenLanes = Callable[[int, Callable[[], Target], Apply, Callable[[], object]], Lanes]
+"""Lanes, given their number, how to open a target, how to apply a work, and what to call whenever one has ended."""
+
+
+class Threads:
+    """Lanes that are threads. They are daemons: a target that hangs for ever must not keep the process alive."""
+
+    def __init__(
+        self, count: int, open_target: Callable[[], Target], apply: Apply, wake: Callable[[], object] = lambda: None
+    ) -> None:
+        self.count = count
+        self._apply = apply
+        self._wake = wake
+        self._asked: SimpleQueue[Job | None] = SimpleQueue()
+        self._ended: SimpleQueue[Ended] = SimpleQueue()
+        self._threads = [
+            threading.Thread(target=self._run, args=(Lane(open_target),), name=f"lane-{number}", daemon=True)
+            for number in range(count)
+        ]
+
+    def __enter__(self) -> Threads:
+        for thread in self._threads:
+            thread.start()
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        # Not joined, for the same reason: a lane may hang in its target.
+        for _thread in self._threads:
+            self._asked.put(None)
+
+    def begin(self, job: Job) -> None:
+        """Have a work applied when a lane is free."""
+        self._asked.put(job)
+
+    def ended(self) -> list[Ended]:
+        """The works that have ended since the last call, with what they raised; does not wait."""
+        found: list[Ended] = []
+        with suppress(Empty):
+            while True:
+                found.append(self._ended.get_nowait())
+        return found
+
+    def _run(self, lane: Lane) -> None:
+        while (job := self._asked.get()) is not None:
+            error: Exception | None = None
+            try:
+                self._apply(lane, job)
+            except Exception as caught:  # noqa: BLE001 - whoever asked decides what it means
+                error = caught
+            self._ended.put((job, error))
+            self._wake()
+        lane.close()
+
+
+# Scheduler: decides which works may begin, as others end, over all windows under way.
+#
+# A work begins when nothing that it depends on (see pysync.replay.window.order) is under way any more. If the target
+# refuses a work, those that must wait behind it are refused, too. If a work is stopped, all later ones are left
+# undone. A work that has to be tried again keeps its place, but no lane.
+
 
 _AHEAD = 2
 """So many works per lane are in hand or next, so that a lane never waits for this thread."""
@@ -30,7 +239,7 @@ class Scheduler:
     """The works under way, for one thread. `holds` tells which would have to wait behind what is parked.
 
     `refuse` is called for each work that cannot be done, with its error, or with None if it has to wait. `kept` tells
-    which may not begin now, for a while (see pysync.replay.holds). `left` is called for each that is done or refused.
+    which may not begin now, for a while (see `Holds`). `left` is called for each that is done or refused.
     """
 
     def __init__(

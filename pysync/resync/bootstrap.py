@@ -27,7 +27,7 @@ from pysync.model.names import TableName
 from pysync.queue import EventQueue, Gap
 from pysync.queue.gaps import new_gaps
 from pysync.replay.drain import Drain, Released
-from pysync.replay.policy import Policy
+from pysync.replay.window.policy import Policy
 from pysync.resync.checkpoint import BOOTSTRAP, Checkpoint, Checkpoints, Reached
 from pysync.resync.healing import reading
 from pysync.resync.refreshes import Feed, Names, Refreshes, Scope, everything, place
@@ -47,7 +47,7 @@ class Origin:
     """What a bootstrap reads: `opened` gives a living source, or a dump, whose `id` identifies it.
 
     An origin that is not `whole` has the names of all objects, but not all objects. Its progress is noted under `note`.
-    `replaced` (pysync.replay.leaving): its scope takes the place of another one, and what has left it is dropped.
+    `replaced` (pysync.replay.window.scope): its scope takes the place of another one, and what has left it is dropped.
     `files` changes a copier so that it takes the data files from this origin: there they are not where the objects say.
     """
 

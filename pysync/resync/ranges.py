@@ -15,7 +15,7 @@ from pysync.model.named import objects_of
 from pysync.model.names import TableName
 from pysync.model.wire import decode_event
 from pysync.queue import EventQueue, Queued
-from pysync.replay.policy import Policy
+from pysync.replay.window.policy import Policy
 from pysync.text import shortened, shown
 
 _CHUNK = 200

@@ -21,7 +21,7 @@ from pysync.metastore.client import Reads
 from pysync.model.names import TableName
 from pysync.model.table_formats import keeps_schema
 from pysync.queue import EventQueue
-from pysync.replay.policy import Policy, typed_keys
+from pysync.replay.window.policy import Policy, typed_keys
 from pysync.resync.refreshes import Feed, Refreshes, Scope, chosen
 from pysync.targets.settings import TargetSettings
 from pysync.worker import Worker

@@ -24,7 +24,7 @@ from pysync.errors import PysyncError
 from pysync.metastore.client import Reads
 from pysync.model.names import TableName
 from pysync.queue import EventQueue
-from pysync.replay.policy import Policy
+from pysync.replay.window.policy import Policy
 from pysync.resync.ranges import HistoryGone, Range, touched
 from pysync.resync.refreshes import Feed, Names, Refreshes, database, place, some, table
 from pysync.worker import Finished, Worker, WorkerState

@@ -23,8 +23,8 @@ from pysync.metastore.client import Metastore
 from pysync.model.names import TableName
 from pysync.queue import EventQueue, Gap
 from pysync.queue.gaps import scope_gaps
-from pysync.replay.scope import Extent, changes, scope_of
-from pysync.replay.translate import Translator
+from pysync.replay.window.scope import Extent, changes, scope_of
+from pysync.replay.window.translate import Translator
 from pysync.resync.healing import reading
 from pysync.resync.refreshes import Feed, Names, Refreshes, Scope, everything, place, some
 from pysync.targets.settings import TargetSettings

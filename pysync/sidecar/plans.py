@@ -12,7 +12,7 @@ from pysync.model.describe import describe, partitions
 from pysync.model.wire import decode_event
 from pysync.queue import Parked, ParkedTable
 from pysync.replay.drain import Drain
-from pysync.replay.plan import Work
+from pysync.replay.window.plan import Work
 
 
 def plan_of(drain: Drain, queued: int) -> dict[str, Any]:

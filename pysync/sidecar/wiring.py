@@ -14,7 +14,7 @@ from pysync.capture.switch import NOTIFICATION_LOG, SWITCHED
 from pysync.measures.calls import Counts, Throttle
 from pysync.metastore.access import MetastoreAccess
 from pysync.queue import EventQueue, Gap
-from pysync.replay.translate import Translator
+from pysync.replay.window.translate import Translator
 from pysync.resync.healing import reading
 from pysync.resync.recurring import Recurring, log_schemas, partition_filters
 from pysync.resync.refreshes import Refreshes

@@ -47,7 +47,7 @@ class Missing(Rejected):
     """The operation needs a table or database that is not at the target.
 
     It is no error if a later event drops or renames that: after a crash the later event may have been applied already
-    (see pysync.replay.hindsight).
+    (see pysync.replay.window.draft).
     """
 
     @classmethod
@@ -62,7 +62,7 @@ class Missing(Rejected):
 class Incomplete(Missing):
     """The table is not there, or was dropped because no alter leads to it; the operation describes only a part.
 
-    The replay reads the whole table at the source (pysync.replay.whole).
+    The replay reads the whole table at the source (pysync.replay.window.plan).
     """
 
     @classmethod

@@ -13,7 +13,7 @@ from pysync.model.constraints import Constraints, name_of, pairs
 from pysync.model.definition import is_index
 from pysync.model.names import TableName, partition_name, partition_values
 from pysync.model.objects import OBJECTS
-from pysync.replay.policy import Keys, typed_keys
+from pysync.replay.window.policy import Keys, typed_keys
 from pysync.targets.base import Rejected, Target, TellsLost, Unavailable
 from pysync.verify.pool import Ends
 from pysync.verify.rules import DIFFERENT, EQUAL, EXTRA, FOREIGN, MISSING, MOST_FIELDS, Compared, Rules, listed

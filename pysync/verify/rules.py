@@ -12,8 +12,8 @@ from pysync.model.constraints import Constraints
 from pysync.model.event import Kind
 from pysync.model.mark import Mark
 from pysync.model.names import TableName, normalized
-from pysync.replay.mapping import NameMapping
-from pysync.replay.policy import Policy
+from pysync.replay.window.mapping import NameMapping
+from pysync.replay.window.policy import Policy
 from pysync.targets.settings import TargetSettings
 
 # --- What a comparison finds about one object, and which objects it compares

@@ -17,7 +17,7 @@ from pysync.lab.aws import EmbeddedAws
 from pysync.model.event import Event
 from pysync.queue import EventQueue
 from pysync.replay.drain import Drain
-from pysync.replay.translate import Translator
+from pysync.replay.window.translate import Translator
 from pysync.targets.kinds import target_kind
 from tests.bench.frame import Row, Say
 from tests.bench.histories import History

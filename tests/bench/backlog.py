@@ -15,7 +15,7 @@ from pysync import logs
 from pysync.journal import Journal
 from pysync.queue import EventQueue
 from pysync.replay.drain import Drain
-from pysync.replay.translate import Translator
+from pysync.replay.window.translate import Translator
 from pysync.sections import JournalConfig
 from pysync.sidecar.process import collect_seldom
 from pysync.targets.kinds import target_kind

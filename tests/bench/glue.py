@@ -24,7 +24,7 @@ from unittest import mock
 from pysync.lab.aws import EmbeddedAws
 from pysync.queue import EventQueue
 from pysync.replay.drain import Drain
-from pysync.replay.translate import Translator
+from pysync.replay.window.translate import Translator
 from pysync.targets.kinds import target_kind
 from tests.bench import athena_burst
 from tests.bench.frame import Row, Say

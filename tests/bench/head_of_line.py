@@ -23,7 +23,7 @@ from pysync.model.event import Event
 from pysync.model.wire import encode_event
 from pysync.queue import Entry, EventQueue
 from pysync.replay.drain import Drain
-from pysync.replay.translate import Translator
+from pysync.replay.window.translate import Translator
 from pysync.targets.kinds import target_kind
 from tests.bench.frame import Row, Say
 from tests.bench.histories import History

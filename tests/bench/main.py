@@ -27,7 +27,7 @@ _PATIENCE_SECONDS = 30.0
 
 
 def run(say: Say) -> Iterator[Row]:
-    """The rows `main.visible.p50_s`, `main.visible.p99_s` and `main.poisoned.longest_s`; goals 0.1, 0.15 and 1 second."""
+    """The rows `main.visible.p50_s`, `main.visible.p99_s` `main.poisoned.longest_s`; goals 0.1, 0.15 and 1 s."""
     with ExitStack() as stack:
         directory = Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="pysync-bench-")))
         stage = stack.enter_context(Stage(directory))

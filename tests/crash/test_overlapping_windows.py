@@ -27,7 +27,7 @@ PROGRAM = """
 import sys, time
 from pysync.queue import EventQueue
 from pysync.replay.drain import Drain
-from pysync.replay.translate import Translator
+from pysync.replay.window.translate import Translator
 from pysync.targets.kinds import target_kind
 
 kind = target_kind("hms")

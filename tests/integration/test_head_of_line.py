@@ -9,7 +9,7 @@ import pytest
 from pysync.metastore.client import Metastore
 from pysync.queue import EventQueue
 from pysync.replay.drain import Drain
-from pysync.replay.translate import Translator
+from pysync.replay.window.translate import Translator
 from pysync.targets.kinds import target_kind
 from tests.bench.histories import History
 from tests.support import wait_until

@@ -20,7 +20,7 @@ from pysync.model.mark import Mark
 from pysync.model.names import TableName
 from pysync.model.operation import PutStatistics, Refresh
 from pysync.replay.refresh import Refresher
-from pysync.replay.translate import Translator
+from pysync.replay.window.translate import Translator
 from pysync.targets.base import Outcome, Rejected, Unavailable
 from pysync.targets.hms import HmsSettings, hms_target
 from pysync.targets.target import StoreTarget

@@ -9,11 +9,11 @@ from functools import partial
 from typing import cast
 
 from pysync.queue import EventQueue
+from pysync.replay.parking import Retries
 from pysync.replay.progress import Progress
 from pysync.replay.refresh import OpenSource
 from pysync.replay.replayer import Replayer
-from pysync.replay.retries import Retries
-from pysync.replay.translate import Translator
+from pysync.replay.window.translate import Translator
 from pysync.targets.base import Target
 from pysync.targets.settings import TargetSettings
 from tests.simulation.clock import Clock

@@ -11,7 +11,7 @@ from hmsclient.genthrift.hive_metastore import ttypes as hive
 
 from pysync.jobs.loading import Survey, older
 from pysync.lab.memory import MemoryMetastore, MemoryTarget
-from pysync.replay.translate import Translator
+from pysync.replay.window.translate import Translator
 from pysync.resync.refreshes import Refreshes, everything
 from tests.simulation import rounds
 from tests.simulation.clients import DATABASES, TABLES

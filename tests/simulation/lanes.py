@@ -5,8 +5,7 @@ from __future__ import annotations
 import random
 from collections.abc import Callable
 
-from pysync.replay.lanes import Again, Apply, Ended, Lane
-from pysync.replay.legs import Job
+from pysync.replay.scheduler import Again, Apply, Ended, Job, Lane
 from pysync.targets.base import Target
 from tests.simulation.links import Link
 

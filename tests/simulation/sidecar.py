@@ -13,7 +13,7 @@ from pysync.capture.gaps import GapWatch
 from pysync.capture.overlaps import Overlaps
 from pysync.lab.memory import Store
 from pysync.queue import EventQueue, Gap
-from pysync.replay.translate import Translator
+from pysync.replay.window.translate import Translator
 from pysync.resync.healing import Healer
 from pysync.resync.refreshes import Refreshes
 from pysync.resync.rescoping import Rescoper, compare_scope

@@ -15,11 +15,11 @@ from pysync.lab.faulty import KIND, FaultySettings
 from pysync.model.event import Event, Kind
 from pysync.queue import EventQueue
 from pysync.replay import drain as drain_module
-from pysync.replay import probe as probe_module
+from pysync.replay import replayer as probe_module
 from pysync.replay import replayer as replayer_module
 from pysync.replay.drain import Drain
 from pysync.replay.refresh import OpenSource
-from pysync.replay.translate import Translator
+from pysync.replay.window.translate import Translator
 from pysync.targets.settings import TargetSettings
 from tests.support import partition, table, wait_until
 from tests.support.events import append, create_table, database, event, rename_table, settings

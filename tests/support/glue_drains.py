@@ -11,7 +11,7 @@ from pysync.model.event import Event
 from pysync.model.wire import encode_event
 from pysync.queue import EventQueue
 from pysync.replay.drain import Drain
-from pysync.replay.translate import Translator
+from pysync.replay.window.translate import Translator
 from pysync.targets.kinds import target_kind
 from tests.bench.histories import History
 from tests.conformance.harness import plain

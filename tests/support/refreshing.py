@@ -17,10 +17,10 @@ from pysync.model.operation import (
     Refresh,
 )
 from pysync.model.wire import encode_event
-from pysync.replay.fold import fold
-from pysync.replay.plan import plan
 from pysync.replay.refresh import Refresher
-from pysync.replay.translate import Translator
+from pysync.replay.window.fold import fold
+from pysync.replay.window.plan import plan
+from pysync.replay.window.translate import Translator
 from pysync.targets.base import Outcome
 from tests.support import partition, table
 from tests.support.events import database, event, settings

@@ -16,7 +16,7 @@ from pysync.dump.manifest import Manifest
 from pysync.jobs.loading import Loaded, load_once
 from pysync.jobs.repl import assert_loads_into, repl_dump, repl_status
 from pysync.metastore.client import Metastore
-from pysync.replay.repl_statement import ReplDump, ReplLoad, ReplStatus, parse
+from pysync.replay.window.repl_text import ReplDump, ReplLoad, ReplStatus, parse_statement
 from tests.support import partition, table
 from tests.support.logged import LoggedMetastore
 
@@ -133,20 +133,20 @@ class Repl:
 
     def dump(self, text: str) -> Dumped:
         """REPL DUMP, of what follows these words."""
-        found = parse(f"REPL DUMP {self._named(text)}")
+        found = parse_statement(f"REPL DUMP {self._named(text)}")
         assert isinstance(found, ReplDump)
         directory, manifest = repl_dump(self.here_config, found, self.root, lambda *_: None)
         return Dumped(directory, manifest)
 
     def load(self, directory: Path) -> Loaded:
-        found = parse(self._named(f"REPL LOAD {{there}} FROM '{directory}'"))
+        found = parse_statement(self._named(f"REPL LOAD {{there}} FROM '{directory}'"))
         assert isinstance(found, ReplLoad)
         dump = open_dump(Path(found.directory))
         assert_loads_into(self.there_config, found, dump, ["dr"])
         return load_once(self.there_config, dump, ["dr"], lambda _: None)
 
     def status(self, text: str = "{there}") -> int | None:
-        found = parse(f"REPL STATUS {self._named(text)}")
+        found = parse_statement(f"REPL STATUS {self._named(text)}")
         assert isinstance(found, ReplStatus)
         return repl_status(self.there_config, found, ["dr"])["dr"]
 

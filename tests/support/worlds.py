@@ -20,17 +20,14 @@ from pysync.model.mark import Writer
 from pysync.model.names import TableName
 from pysync.model.wire import encode, encode_event
 from pysync.queue import Queued
-from pysync.replay.apply import Applier
-from pysync.replay.blocks import Blocks
-from pysync.replay.draft import draft
-from pysync.replay.lanes import Lane
-from pysync.replay.legs import Leg
+from pysync.replay.apply import Applier, Visible, same_clock
+from pysync.replay.parking import Unfinished
 from pysync.replay.progress import Progress
 from pysync.replay.recording import Recorder
 from pysync.replay.refresh import Refresher
-from pysync.replay.translate import Translator
-from pysync.replay.unfinished import Unfinished
-from pysync.replay.visible import Visible, same_clock
+from pysync.replay.scheduler import Lane, Leg
+from pysync.replay.window.draft import Blocks, draft
+from pysync.replay.window.translate import Translator
 
 
 class Clock:

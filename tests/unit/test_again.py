@@ -15,7 +15,7 @@ from pysync.model.again import Again, again_of, is_word, says_again
 from pysync.model.change import decode_change
 from pysync.model.event import Event, Kind
 from pysync.model.wire import UnreadableEvent, encode, encode_event
-from pysync.replay.translate import Translator
+from pysync.replay.window.translate import Translator
 from pysync.targets.hms import HmsSettings
 
 SAID = Again("shop", "items", home="east", path=("north", "east"))

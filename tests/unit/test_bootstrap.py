@@ -20,8 +20,8 @@ from pysync.model.operation import Operation, PutPartitions, PutTable
 from pysync.model.wire import decode_event, encode_event
 from pysync.queue import EventQueue
 from pysync.replay.drain import Drain
-from pysync.replay.tally import Count, Tally
-from pysync.replay.translate import Translator
+from pysync.replay.progress import Count, Tally
+from pysync.replay.window.translate import Translator
 from pysync.resync import bootstrap, healing, refreshes
 from pysync.resync.bootstrap import Bootstrapper
 from pysync.resync.checkpoint import Checkpoints

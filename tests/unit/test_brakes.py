@@ -13,8 +13,8 @@ from pysync.model.names import TableName
 from pysync.model.operation import DropTable
 from pysync.queue import Queued
 from pysync.replay.brake import Brake, Limits
-from pysync.replay.draft import Draft
-from pysync.replay.plan import Work
+from pysync.replay.window.draft import Draft
+from pysync.replay.window.plan import Work
 from tests.support import wait_until
 from tests.support.drains import (
     FaultyDrain,

@@ -14,9 +14,8 @@ from pysync.model.names import TableName
 from pysync.model.operation import DropDatabase, DropTable
 from pysync.model.wire import encode_event
 from pysync.queue import Queued
-from pysync.replay.blocks import Blocks
-from pysync.replay.draft import draft
-from pysync.replay.translate import Translator
+from pysync.replay.window.draft import Blocks, draft
+from pysync.replay.window.translate import Translator
 from pysync.targets.base import Outcome
 from pysync.targets.hms import HmsSettings
 from pysync.targets.settings import TargetSettings

@@ -16,10 +16,9 @@ from pysync.model.event import Kind
 from pysync.model.mark import Writer
 from pysync.model.wire import encode_event
 from pysync.queue import Queued
-from pysync.replay import draft as draft_module
-from pysync.replay.blocks import Blocks
-from pysync.replay.draft import Draft, draft
-from pysync.replay.translate import Translator
+from pysync.replay.window import draft as draft_module
+from pysync.replay.window.draft import Blocks, Draft, draft
+from pysync.replay.window.translate import Translator
 from tests.support.drains import create, rename
 from tests.support.events import create_table, event, one_of_each_kind, settings
 

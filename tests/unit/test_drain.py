@@ -14,7 +14,7 @@ from pysync.replay import drain
 from pysync.replay.brake import Brake
 from pysync.replay.drain import Drain
 from pysync.replay.progress import Progress
-from pysync.replay.translate import Translator
+from pysync.replay.window.translate import Translator
 from pysync.targets.base import OutcomeUnknown, Unavailable
 from tests.support import wait_until
 from tests.support.drains import ATTEMPTS, NEVER, FaultyDrain, create, create_database, drop_database

@@ -6,7 +6,7 @@ import pytest
 
 from pysync.model.event import Kind
 from pysync.model.operation import RenameTable
-from pysync.replay.translate import Translator
+from pysync.replay.window.translate import Translator
 from tests.support import table, wait_until
 from tests.support.drains import ATTEMPTS, NEVER, create, create_database, drop_database, rename
 from tests.support.events import event

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from pysync.model.event import Event
 from pysync.model.operation import DropDatabase, RenameTable
 from pysync.model.wire import encode_event
-from pysync.replay.translate import Translator
+from pysync.replay.window.translate import Translator
 from tests.support import wait_until
 from tests.support.drains import Bench, create, drop_database, rename, shorten_waits
 from tests.support.events import append

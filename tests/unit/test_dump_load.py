@@ -20,8 +20,8 @@ from pysync.model.names import TableName
 from pysync.model.operation import DropTable, PutPartitions, PutTable
 from pysync.queue import EventQueue
 from pysync.replay.drain import Drain
-from pysync.replay.leaving import replaced_json
-from pysync.replay.translate import Translator
+from pysync.replay.window.scope import replaced_json
+from pysync.replay.window.translate import Translator
 from pysync.resync import bootstrap
 from pysync.resync.bootstrap import Bootstrapper, Origin
 from pysync.resync.checkpoint import Checkpoints

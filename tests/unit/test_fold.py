@@ -10,7 +10,7 @@ import pytest
 from pysync.model.change import Change
 from pysync.model.event import VISITED, Kind
 from pysync.model.names import TableName
-from pysync.replay.fold import DatabaseState, Gone, TableState, fold
+from pysync.replay.window.fold import DatabaseState, Gone, TableState, fold
 from tests.support import partition, storage, table
 from tests.support.events import change, database, one_of_each_kind
 

@@ -23,9 +23,9 @@ from pysync.model.operation import (
     Refresh,
     RenameTable,
 )
-from pysync.replay.fold import DatabaseState, TableState, fold
-from pysync.replay.homes import Homes
-from pysync.replay.plan import plan
+from pysync.replay.window.fold import DatabaseState, TableState, fold
+from pysync.replay.window.homes import Homes
+from pysync.replay.window.plan import plan
 from tests.support import partition, table
 from tests.support.events import change, database, one_of_each_kind
 

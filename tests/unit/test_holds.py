@@ -10,15 +10,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from pysync.queue import Queued
-from pysync.replay.blocks import Blocks
-from pysync.replay.draft import Draft
-from pysync.replay.holds import Hold, Holds
-from pysync.replay.lanes import Ended
-from pysync.replay.legs import Job, Leg
-from pysync.replay.order import database_of
-from pysync.replay.plan import Work
-from pysync.replay.scheduler import Scheduler
-from pysync.replay.standing import Standing, concerns
+from pysync.replay.scheduler import Ended, Job, Leg, Scheduler
+from pysync.replay.window.draft import Blocks, Draft
+from pysync.replay.window.order import Hold, Holds, Standing, concerns, database_of
+from pysync.replay.window.plan import Work
 
 DATABASES = ("a", "b")
 TABLES = tuple(f"{database}.{table}" for database in DATABASES for table in "xyz")

@@ -14,8 +14,8 @@ from pysync.config import load_config
 from pysync.errors import UsageError
 from pysync.migration.rule import Rule, Text, import_rules, parse_rules
 from pysync.model.names import TableName
-from pysync.replay.mapping import NameMapping
-from pysync.replay.policy import Policy
+from pysync.replay.window.mapping import NameMapping
+from pysync.replay.window.policy import Policy
 from tests.support.ssm import FULL, NO_SOURCE, PLAIN, Load, importing
 
 

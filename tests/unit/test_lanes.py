@@ -10,13 +10,10 @@ from typing import Any
 import pytest
 
 from pysync.queue import Queued
-from pysync.replay.blocks import Blocks
-from pysync.replay.draft import Draft
-from pysync.replay.lanes import Again, Lane, Stopped, Threads
-from pysync.replay.legs import Job, Leg
-from pysync.replay.order import holds_back
-from pysync.replay.plan import Work
-from pysync.replay.scheduler import Scheduler
+from pysync.replay.scheduler import Again, Job, Lane, Leg, Scheduler, Stopped, Threads
+from pysync.replay.window.draft import Blocks, Draft
+from pysync.replay.window.order import holds_back
+from pysync.replay.window.plan import Work
 from pysync.targets.base import Rejected, Unavailable
 from tests.support import wait_until
 from tests.support.targets import FakeTarget

@@ -19,8 +19,8 @@ from pysync.journal.record import reason_of, told
 from pysync.masking import HIDDEN, is_secret, is_secret_field, masked
 from pysync.model.difference import Difference
 from pysync.queue import Queued
-from pysync.replay.blocks import Refusal
 from pysync.replay.progress import Progress
+from pysync.replay.window.draft import Refusal
 from pysync.verify.report import Report, junit
 from pysync.verify.rules import DIFFERENT, Compared
 from pysync.worker import Worker

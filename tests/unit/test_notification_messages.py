@@ -34,7 +34,7 @@ from pysync.model.change import Change, decode_change
 from pysync.model.event import Event, Kind
 from pysync.model.objects import OBJECTS
 from pysync.model.wire import UnreadableEvent, decode, decode_event, encode, encode_event
-from pysync.replay.policy import Policy
+from pysync.replay.window.policy import Policy
 from tests.support import partition, storage, table
 from tests.support.events import settings as settings_of
 from tests.support.notifications import MORE, VERSIONS, Source, recorded, row

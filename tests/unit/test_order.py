@@ -5,7 +5,7 @@ from __future__ import annotations
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pysync.replay.order import Order, database_of, holds_back, is_database
+from pysync.replay.window.order import Order, database_of, holds_back, is_database
 
 KEYS = st.sampled_from(["a", "a.*", "a.t", "a.u", "b", "b.*", "b.t"])
 WORKS = st.lists(st.frozensets(KEYS, min_size=1, max_size=3), max_size=12)

@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 
 from pysync.queue import EventQueue, Queued
-from pysync.replay.blocks import Refusal
 from pysync.replay.parking import Parking, related
+from pysync.replay.window.draft import Refusal
 
 
 @pytest.fixture

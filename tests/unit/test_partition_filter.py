@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from pysync.errors import UsageError
 from pysync.model.names import DEFAULT_PARTITION
-from pysync.replay.partition_filter import PartitionFilter
+from pysync.replay.window.partition_filter import PartitionFilter
 
 TODAY = date(2026, 4, 1)
 DAY = [("day", "string")]

@@ -24,8 +24,8 @@ from pysync.model.operation import (
     Refresh,
     RenameTable,
 )
-from pysync.replay.fold import TableState, fold
-from pysync.replay.plan import leftover, plan
+from pysync.replay.window.fold import TableState, fold
+from pysync.replay.window.plan import leftover, plan
 from tests.support import partition, table
 from tests.support.events import change, database, one_of_each_kind
 

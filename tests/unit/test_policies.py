@@ -20,10 +20,10 @@ from pysync.jobs.dumping import scope_of as dump_scope
 from pysync.jobs.policy_trial import Definition, tried
 from pysync.model.event import Kind
 from pysync.model.names import TableName
-from pysync.replay.mapping import NameMapping
-from pysync.replay.policy import Policy
-from pysync.replay.scope import Extent, changes, scope_of
-from pysync.replay.translate import Translator
+from pysync.replay.window.mapping import NameMapping
+from pysync.replay.window.policy import Policy
+from pysync.replay.window.scope import Extent, changes, scope_of
+from pysync.replay.window.translate import Translator
 from pysync.sidecar.reload import changed
 from pysync.targets.hms import HmsSettings
 from pysync.targets.settings import TargetSettings

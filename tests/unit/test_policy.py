@@ -12,8 +12,8 @@ from pysync.errors import UsageError
 from pysync.model.change import decode_change
 from pysync.model.event import VISITED, Kind
 from pysync.model.names import TableName
-from pysync.replay.policy import Policy
-from pysync.replay.repl_policy import ReplPolicy, parse
+from pysync.replay.window.policy import Policy
+from pysync.replay.window.repl_text import ReplPolicy, parse_policy
 from tests.support.events import change, create_table, event, one_of_each_kind, rename_table, settings
 
 IDENTIFIERS = st.text("abcdefghij0123456789_", min_size=1, max_size=12)
@@ -154,7 +154,7 @@ def written(strings, quote):
 @given(NAMES, LISTS, st.none() | LISTS, st.sampled_from("'\""))
 def test_a_policy_is_read_as_it_was_written(database, include, exclude, quote):
     text = ".".join([database, *(written(it, quote) for it in (include, exclude) if it is not None)])
-    assert parse(text) == ReplPolicy(database, None, include, exclude or ())
+    assert parse_policy(text) == ReplPolicy(database, None, include, exclude or ())
 
 
 @given(st.text(st.characters(codec="utf-8"), max_size=15))

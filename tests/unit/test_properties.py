@@ -22,13 +22,13 @@ from pysync.model.operation import DropDatabase, DropTable, Operation
 from pysync.model.wire import encode_event
 from pysync.queue import EventQueue, Park, Parked, Queued
 from pysync.replay.drain import Drain
-from pysync.replay.fold import fold
-from pysync.replay.legs import Job
-from pysync.replay.order import Order, holds_back
-from pysync.replay.plan import Work, leftover, plan
 from pysync.replay.progress import Progress
 from pysync.replay.replayer import Replayer
-from pysync.replay.translate import Translator
+from pysync.replay.scheduler import Job
+from pysync.replay.window.fold import fold
+from pysync.replay.window.order import Order, holds_back
+from pysync.replay.window.plan import Work, leftover, plan
+from pysync.replay.window.translate import Translator
 from pysync.targets.base import Missing, Outcome, OutcomeUnknown, Unavailable
 from tests.support import wait_until
 from tests.support.events import append, settings

@@ -8,7 +8,7 @@ from pysync.errors import PysyncError
 from pysync.model.event import Kind
 from pysync.model.names import TableName
 from pysync.model.wire import encode_event
-from pysync.replay.translate import Translator
+from pysync.replay.window.translate import Translator
 from pysync.resync import ranges
 from pysync.resync.ranges import HistoryGone, Range, counted, range_of, shown_name, touched
 from tests.support.events import create_table, event, one_of_each_kind, rename_table, settings

@@ -13,7 +13,7 @@ from pysync.model.difference import Difference
 from pysync.model.event import Kind
 from pysync.model.operation import PutTable
 from pysync.replay.recording import Recorder
-from pysync.replay.translate import Translator
+from pysync.replay.window.translate import Translator
 from pysync.targets.base import Outcome
 from tests.support import partition, table, wait_until
 from tests.support.drains import Bench, create, create_database, drop, rename

@@ -11,7 +11,7 @@ from pysync.errors import PysyncError
 from pysync.model.table_formats import is_delta
 from pysync.model.wire import decode_event
 from pysync.queue import EventQueue
-from pysync.replay.policy import Policy
+from pysync.replay.window.policy import Policy
 from pysync.resync.recurring import Occasion, Recurring, log_schemas, partition_filters
 from pysync.resync.refreshes import EVERYTHING, Refreshes, chosen
 from pysync.targets.glue.settings import GlueSettings

@@ -23,8 +23,8 @@ from pysync.model.files import Form, SourceFiles
 from pysync.model.mark import Mark
 from pysync.model.names import TableName
 from pysync.model.operation import PutPartitions, PutTable, RenameTable
-from pysync.replay.mapping import NameMapping
-from pysync.replay.translate import Translator
+from pysync.replay.window.mapping import NameMapping
+from pysync.replay.window.translate import Translator
 from pysync.targets.base import Rejected
 from pysync.targets.settings import CopySettings, TargetSettings
 from tests.support import SERDE, partition, table

@@ -21,9 +21,9 @@ from pysync.model.operation import (
     PutTable,
     Refresh,
 )
-from pysync.replay.lanes import Stopped
 from pysync.replay.refresh import Refresher
-from pysync.replay.translate import Translator
+from pysync.replay.scheduler import Stopped
+from pysync.replay.window.translate import Translator
 from pysync.targets.base import Outcome, Unavailable
 from tests.support.events import settings
 from tests.support.refreshing import ALL, DB, Hms, T, Target, apply, refreshing

@@ -20,10 +20,10 @@ from pysync.model.mark import Mark
 from pysync.model.named import named_in_event
 from pysync.model.names import TableName
 from pysync.model.operation import DropDatabase, DropTable
-from pysync.replay.order import holds_back
 from pysync.replay.progress import Progress
 from pysync.replay.replayer import Replayer
-from pysync.replay.translate import Translator
+from pysync.replay.window.order import holds_back
+from pysync.replay.window.translate import Translator
 from pysync.resync.refreshes import everything
 from pysync.resync.refreshes import table as table_refresh
 from pysync.targets.settings import TargetSettings

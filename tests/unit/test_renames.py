@@ -10,8 +10,8 @@ from hypothesis import strategies as st
 
 from pysync.errors import UsageError
 from pysync.model.names import TableName
-from pysync.replay.renames import Renames
-from pysync.replay.translate import Translator
+from pysync.replay.window.renames import Renames
+from pysync.replay.window.translate import Translator
 from pysync.targets.hms import HmsSettings
 from tests.support.events import settings
 

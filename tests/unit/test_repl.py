@@ -38,9 +38,9 @@ from pysync.metastore.client import Metastore
 from pysync.model.names import TableName
 from pysync.model.operation import DropDatabase, DropTable, Refresh
 from pysync.queue import EventQueue
-from pysync.replay.leaving import Replaced, leaving, replaced_json
-from pysync.replay.repl_statement import ReplDump, ReplStatus
-from pysync.replay.translate import Translator
+from pysync.replay.window.repl_text import ReplDump, ReplStatus
+from pysync.replay.window.scope import Replaced, leaving, replaced_json
+from pysync.replay.window.translate import Translator
 from pysync.resync.refreshes import EVERYTHING
 from tests.support import table
 from tests.support.dumped import ASKED, Source, filled, write

@@ -11,8 +11,8 @@ from hypothesis import given
 from hypothesis import strategies as some
 
 from pysync.errors import UsageError
-from pysync.replay import repl_policy
-from pysync.replay.repl_statement import ReplDump, ReplLoad, ReplStatus, parse, quoted_string
+from pysync.replay.window import repl_text
+from pysync.replay.window.repl_text import ReplDump, ReplLoad, ReplStatus, parse_statement, quoted_string
 
 
 def dump(policy: str, **values: Any) -> ReplDump:
@@ -59,7 +59,7 @@ PAGE = [
 
 @pytest.mark.parametrize(("text", "meant"), PAGE)
 def test_every_example_of_hive_s_page_is_read(text: str, meant: Any) -> None:
-    assert parse(text) == meant
+    assert parse_statement(text) == meant
 
 
 @pytest.mark.parametrize(
@@ -79,7 +79,7 @@ def test_every_example_of_hive_s_page_is_read(text: str, meant: Any) -> None:
     ],
 )
 def test_other_forms_of_the_same_are_read(text: str, meant: Any) -> None:
-    assert parse(text) == meant
+    assert parse_statement(text) == meant
 
 
 @pytest.mark.parametrize(
@@ -124,7 +124,7 @@ def test_other_forms_of_the_same_are_read(text: str, meant: Any) -> None:
 )
 def test_what_is_no_command_is_told_with_its_place(text: str, told: str) -> None:
     with pytest.raises(UsageError) as refused:
-        parse(text)
+        parse_statement(text)
     assert str(refused.value).startswith(f"cannot read the REPL command: {told}"), str(refused.value)
 
 
@@ -138,12 +138,12 @@ def test_whatever_stands_in_quotes_comes_back(settings: dict[str, str], space: s
         f"{quoted_string(key)}{space}={space}{quoted_string(it)}" for key, it in settings.items()
     )
     text = f"REPL LOAD FROM {quoted_string('/a')} WITH{space}({space}{pairs}{space}){space};"
-    assert parse(text) == ReplLoad(None, None, "/a", settings)
+    assert parse_statement(text) == ReplLoad(None, None, "/a", settings)
 
 
 @given(some.text("ab'\"\\.*[] é;", min_size=1))
 def test_a_directory_in_quotes_comes_back(directory: str) -> None:
-    found = parse(f"repl load from {quoted_string(directory)}")
+    found = parse_statement(f"repl load from {quoted_string(directory)}")
     assert isinstance(found, ReplLoad)
     assert found.directory == directory
 
@@ -162,10 +162,10 @@ expressions = some.lists(some.text("ab.*]|\\d é", min_size=1, max_size=6).filte
 def test_a_policy_is_given_on_as_the_one_that_was_meant(database: str, include: list[str], exclude: list[str]) -> None:
     """What is made of it is in the form that targets and dumps read."""
     lists = [", ".join(map(quoted_string, its)) for its in (include, exclude)]
-    found = parse(f"REPL DUMP {database}.[{lists[0]}].[{lists[1]}]")
+    found = parse_statement(f"REPL DUMP {database}.[{lists[0]}].[{lists[1]}]")
     assert isinstance(found, ReplDump)
-    assert repl_policy.parse(found.policy) == repl_policy.ReplPolicy(database, None, tuple(include), tuple(exclude))
-    assert parse(f"REPL DUMP {database} REPLACE {database}").replaces == database
+    assert repl_text.parse_policy(found.policy) == repl_text.ReplPolicy(database, None, tuple(include), tuple(exclude))
+    assert parse_statement(f"REPL DUMP {database} REPLACE {database}").replaces == database
 
 
 WORDS = [
@@ -193,7 +193,7 @@ WORDS += ["(", ")", "=", ",", ";", "12", "`", "\\", "\n", "\0", "/x"]
 def test_garbage_is_refused_in_one_line_or_read(text: str) -> None:
     refused = ""
     try:
-        found: Any = parse(f"REPL {text}")
+        found: Any = parse_statement(f"REPL {text}")
     except UsageError as error:
         found, refused = None, str(error)
     if found is None:

@@ -16,7 +16,7 @@ from pysync.model.operation import PutDatabase, PutTable
 from pysync.model.wire import decode_event, encode_event
 from pysync.queue import EventQueue
 from pysync.replay.drain import Drain
-from pysync.replay.translate import Translator
+from pysync.replay.window.translate import Translator
 from pysync.resync import refreshes, replays
 from pysync.resync.ranges import Range
 from pysync.resync.refreshes import Refreshes

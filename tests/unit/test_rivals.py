@@ -21,10 +21,9 @@ from pysync.model.names import TableName
 from pysync.model.operation import DropTable, PutTable, RenameTable
 from pysync.model.wire import encode_event
 from pysync.queue import Queued
-from pysync.replay.blocks import Blocks
-from pysync.replay.draft import draft
-from pysync.replay.mapping import NameMapping
-from pysync.replay.translate import Translator
+from pysync.replay.window.draft import Blocks, draft
+from pysync.replay.window.mapping import NameMapping
+from pysync.replay.window.translate import Translator
 from tests.support import table
 from tests.support.drains import (
     FaultyDrain,

@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from pysync.model.names import TableName
-from pysync.replay.scope import Extent, changes, scope_of
+from pysync.replay.window.scope import Extent, changes, scope_of
 from pysync.resync.rescoping import KeptScope, compare_scope, kept_scope
 from pysync.targets.settings import TargetSettings
 from tests.support.events import settings as made

@@ -16,7 +16,7 @@ from pysync.model.mark import Mark
 from pysync.model.names import TableName
 from pysync.model.operation import PutTable
 from pysync.model.table_formats import data_location, format_of
-from pysync.replay.mapping import NameMapping
+from pysync.replay.window.mapping import NameMapping
 from pysync.targets.settings import TargetSettings
 from tests.support import partition
 from tests.support.delta import registered

@@ -16,7 +16,7 @@ from pydantic import ValidationError
 
 from pysync.measures.calls import Counts, Limit, Throttle
 from pysync.replay.drain import Drain
-from pysync.replay.translate import Translator
+from pysync.replay.window.translate import Translator
 from pysync.sidecar.wiring import open_watched
 from pysync.targets.watched import Changes
 from tests.support import wait_until

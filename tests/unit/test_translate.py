@@ -8,7 +8,7 @@ from structlog.testing import capture_logs
 from pysync.errors import UsageError
 from pysync.model.event import USER, Event, Kind
 from pysync.model.wire import UnreadableEvent, UnsupportedEvent, encode_event
-from pysync.replay.translate import Translator
+from pysync.replay.window.translate import Translator
 from tests.support.events import create_table, event, one_of_each_kind, rename_table, settings
 
 EACH = one_of_each_kind()

@@ -19,7 +19,7 @@ from pysync.model.event import Kind
 from pysync.model.mark import Mark
 from pysync.model.names import TableName
 from pysync.model.operation import DropTable
-from pysync.replay.scope import scope_of
+from pysync.replay.window.scope import scope_of
 from pysync.sidecar import trash as trash_module
 from pysync.sidecar.trash import Sweeper, Trash
 from pysync.targets.apply.trash import _name

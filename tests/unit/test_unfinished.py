@@ -15,17 +15,14 @@ from pysync.lab.memory import MemoryMetastore, MemoryTarget, Store
 from pysync.model.mark import Mark, Writer
 from pysync.model.names import TableName
 from pysync.model.operation import DropTable, Operation, PutPartitions, Refresh
-from pysync.replay.apply import Applier
-from pysync.replay.blocks import Blocks
-from pysync.replay.draft import draft
-from pysync.replay.lanes import Again, Lane
-from pysync.replay.legs import Job, Leg
+from pysync.replay.apply import Applier, Visible, same_clock
+from pysync.replay.parking import Unfinished
 from pysync.replay.progress import Progress
 from pysync.replay.recording import Recorder
 from pysync.replay.refresh import Refresher
-from pysync.replay.translate import Translator
-from pysync.replay.unfinished import Unfinished
-from pysync.replay.visible import Visible, same_clock
+from pysync.replay.scheduler import Again, Job, Lane, Leg
+from pysync.replay.window.draft import Blocks, draft
+from pysync.replay.window.translate import Translator
 from pysync.targets.base import Outcome, Unavailable
 from tests.support import partition, table
 from tests.support.worlds import Clock, Cluster

@@ -19,7 +19,7 @@ from pysync.metastore.errors import MetastoreUnavailable
 from pysync.model.mark import Mark
 from pysync.model.names import TableName, partition_name, partition_values
 from pysync.model.operation import DropTable, PutDatabase, PutFunction, PutPartitions, PutTable
-from pysync.replay.mapping import NameMapping
+from pysync.replay.window.mapping import NameMapping
 from pysync.sidecar.verifying import persisting
 from pysync.targets.base import Rejected, Unavailable
 from pysync.verify import pool

@@ -13,7 +13,7 @@ from pysync.errors import PysyncError
 from pysync.model.names import TableName
 from pysync.model.wire import decode_event
 from pysync.queue import EventQueue
-from pysync.replay.translate import Translator
+from pysync.replay.window.translate import Translator
 from pysync.resync import view_refreshes
 from pysync.resync.refreshes import Refreshes
 from pysync.resync.view_refreshes import Redefined, ViewRefreshes

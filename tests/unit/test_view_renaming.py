@@ -13,12 +13,12 @@ from structlog.testing import capture_logs
 from pysync.model.event import Kind
 from pysync.model.mark import Writer
 from pysync.model.names import TableName
-from pysync.replay import view_names
-from pysync.replay.fold import fold
-from pysync.replay.mapping import NameMapping
-from pysync.replay.order import Order
-from pysync.replay.plan import plan
-from pysync.replay.renames import Renames
+from pysync.replay.window import mapping
+from pysync.replay.window.fold import fold
+from pysync.replay.window.mapping import NameMapping
+from pysync.replay.window.order import Order
+from pysync.replay.window.plan import plan
+from pysync.replay.window.renames import Renames
 from pysync.views.translation import with_new_names
 from pysync.views.types import CannotTranslate
 from tests.support.events import change
@@ -143,7 +143,7 @@ def test_without_sqlglot_the_text_stays_and_the_log_says_so(monkeypatch: pytest.
 
 
 def test_without_renames_nothing_is_read(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(view_names, "_renamed", None)
+    monkeypatch.setattr(mapping, "_renamed", None)
     assert mapped(view("select from from", {"a": "int"}), NameMapping()).viewExpandedText == "select from from"
 
 
@@ -166,11 +166,11 @@ def test_what_was_typed_may_be_unreadable() -> None:
     ],
 )
 def test_what_a_view_may_read(text: str, names: set[str]) -> None:
-    assert names <= view_names.names_in_view(view(text, {"a": "int"}))
+    assert names <= mapping.names_in_view(view(text, {"a": "int"}))
 
 
 def test_a_table_reads_nothing() -> None:
-    assert view_names.names_in_view(view("select a from u", {}, tableType="EXTERNAL_TABLE")) == frozenset()
+    assert mapping.names_in_view(view("select a from u", {}, tableType="EXTERNAL_TABLE")) == frozenset()
 
 
 def test_a_view_waits_for_its_tables_and_they_not_for_it() -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from pysync.model.names import TableName
-from pysync.replay.mapping import NameMapping
+from pysync.replay.window.mapping import NameMapping
 from pysync.sidecar.waiting.reaching import Objects
 from tests.support.events import settings
 

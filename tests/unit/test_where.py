@@ -13,8 +13,8 @@ from pysync.errors import UsageError
 from pysync.model.change import Change, decode_change
 from pysync.model.event import Kind
 from pysync.model.operation import PutPartitions
-from pysync.replay.policy import Policy
-from pysync.replay.scope import Extent, changes, scope_of
+from pysync.replay.window.policy import Policy
+from pysync.replay.window.scope import Extent, changes, scope_of
 from pysync.targets.hms import HmsSettings
 from tests.support import partition, table
 from tests.support.events import event, rename_table, settings

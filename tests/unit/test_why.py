@@ -21,9 +21,8 @@ from pysync.model.event import Kind
 from pysync.model.names import TableName
 from pysync.queue import ParkedTable
 from pysync.replay.drain import Drain
-from pysync.replay.hold import Hold
-from pysync.replay.ledger import Drop
-from pysync.replay.translate import Translator
+from pysync.replay.ledger import Drop, Hold
+from pysync.replay.window.translate import Translator
 from pysync.sidecar.acts import recorded
 from pysync.sidecar.why import EndsReader, Why, why_offline
 from pysync.sidecar.why.events import Rename, Seen, Span, life, look

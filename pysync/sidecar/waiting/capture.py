@@ -14,7 +14,7 @@ from pysync.errors import PysyncError
 from pysync.metastore.access import Where
 from pysync.model.names import TableName
 from pysync.queue import EventQueue
-from pysync.replay.standing import Concerns
+from pysync.replay.window.order import Concerns
 from pysync.resync.healing import ASKED, reading
 
 # --- Verdict: what a wait has come to, so far

@@ -15,10 +15,8 @@ from pysync.model.named import objects_of
 from pysync.model.wire import decode_event
 from pysync.queue import EventQueue, Queued
 from pysync.replay.drain import Drain
-from pysync.replay.holds import Hold
-from pysync.replay.mapping import NameMapping
-from pysync.replay.order import is_database
-from pysync.replay.standing import concerns
+from pysync.replay.window.mapping import NameMapping
+from pysync.replay.window.order import Hold, concerns, is_database
 from pysync.sidecar.waiting.capture import THERE, Arrival, Capture, Verdict, waits
 from pysync.sidecar.waiting.reaching import Objects, Reaching
 

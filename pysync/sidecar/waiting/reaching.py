@@ -10,11 +10,10 @@ from pysync.health import decide
 from pysync.model.names import TableName
 from pysync.queue import EventQueue
 from pysync.replay.drain import Drain
-from pysync.replay.mapping import NameMapping
-from pysync.replay.order import database_of, is_database
-from pysync.replay.policy import Policy
 from pysync.replay.progress import State
-from pysync.replay.standing import Concerns, concerns
+from pysync.replay.window.mapping import NameMapping
+from pysync.replay.window.order import Concerns, concerns, database_of, is_database
+from pysync.replay.window.policy import Policy
 from pysync.sidecar.waiting.capture import Verdict, cannot, waits
 from pysync.text import count
 

@@ -18,8 +18,8 @@ from pysync.model.names import normalized
 from pysync.model.wire import decode_event
 from pysync.queue import EventQueue, Queued
 from pysync.replay.drain import Drain
-from pysync.replay.standing import concerns
-from pysync.replay.translate import Translator
+from pysync.replay.window.order import concerns
+from pysync.replay.window.translate import Translator
 from pysync.sidecar.waiting.capture import THERE, WAITS, Arrival, Capture, Verdict
 from pysync.sidecar.waiting.consistent import Consistent
 from pysync.sidecar.waiting.reaching import Objects, Reaching

@@ -12,10 +12,10 @@ from pysync.journal import Query, Reader, Record
 from pysync.model.names import TableName, normalized, without_quotes
 from pysync.queue import EventQueue
 from pysync.replay.drain import Drain
-from pysync.replay.mapping import NameMapping
-from pysync.replay.order import database_of
 from pysync.replay.progress import State
-from pysync.replay.translate import Translator
+from pysync.replay.window.mapping import NameMapping
+from pysync.replay.window.order import database_of
+from pysync.replay.window.translate import Translator
 from pysync.sidecar.acts import query_of
 from pysync.sidecar.plans import parked_table
 from pysync.sidecar.why.events import Looked, Rename, Seen, Span, life, look

@@ -13,7 +13,7 @@ from pysync.model.event import SIDECAR
 from pysync.model.named import objects_of
 from pysync.model.wire import decode_event
 from pysync.queue import EventQueue, Queued
-from pysync.replay.order import database_of
+from pysync.replay.window.order import database_of
 
 # --- Lives: the names that an object has had. One object after the other may have a name, so each has its time. Pure
 

@@ -19,10 +19,10 @@ from pysync.model.names import TableName
 from pysync.model.wire import decode_event
 from pysync.queue import EventQueue, ParkedTable
 from pysync.replay.drain import Drain
-from pysync.replay.hold import Hold
-from pysync.replay.order import EVERYTHING, database_of
+from pysync.replay.ledger import Hold
 from pysync.replay.parking import related
-from pysync.replay.policy import Policy
+from pysync.replay.window.order import EVERYTHING, database_of
+from pysync.replay.window.policy import Policy
 from pysync.sidecar.why.events import Seen, Span
 from pysync.targets.base import Target
 from pysync.targets.kinds import target_kind

@@ -18,7 +18,7 @@ from typing import Protocol
 
 from pysync.errors import UsageError
 from pysync.model.names import DEFAULT_PARTITION, normalized
-from pysync.replay.cursor import Cursor
+from pysync.replay.window.repl_text import Cursor
 from pysync.text import quoted
 
 _WORD = re.compile(r"[A-Za-z0-9_]+")

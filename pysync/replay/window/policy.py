@@ -1,12 +1,14 @@
-"""Policy: which changes a target takes. Pure: settings and a change in, a change or None out."""
+"""Policy: which changes a target takes, by names and by definition. Pure: settings and a change in, a change or None
+out.
+"""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import date
-from fnmatch import translate
+from fnmatch import fnmatchcase, translate
 from typing import Any
 
 from hmsclient.genthrift.hive_metastore import ttypes as hive
@@ -16,10 +18,116 @@ from pysync.model.change import Change
 from pysync.model.definition import is_index
 from pysync.model.event import Event, Kind
 from pysync.model.names import TableName, is_default_catalog, normalized
-from pysync.replay import repl_policy
-from pysync.replay.partition_filter import PartitionFilter
-from pysync.replay.traits import Traits
+from pysync.model.table_formats import data_location, format_of
+from pysync.replay.window import repl_text
+from pysync.replay.window.partition_filter import PartitionFilter
+from pysync.replay.window.renames import Locations
+from pysync.targets.base import Rejected
 from pysync.targets.settings import TargetSettings
+
+# Traits: which tables a target takes by their definition: where they are, their type, format, owner and parameters.
+#
+# Pure.
+#
+# An alter may change them, so a table can come into a target's scope and leave it under the same name.
+
+
+@dataclass(frozen=True, slots=True)
+class Looks:
+    """What the rules look at in the definition of a table. `scheme` and `format` are None where it has none."""
+
+    scheme: str | None
+    type: str
+    format: str | None
+    owner: str
+    parameters: Mapping[str, str]
+
+
+@dataclass(frozen=True, slots=True)
+class Traits:
+    """What a table must be, and must not have. Empty: every table is taken."""
+
+    schemes: Sequence[str] = ()
+    types: Sequence[str] = ()
+    formats: Sequence[str] = ()
+    owners: Sequence[str] = ()
+    parameters: Sequence[tuple[str, str]] = ()
+    locations: Locations = field(default_factory=Locations)
+
+    @classmethod
+    def of(cls, settings: TargetSettings) -> Traits:
+        """The traits that a target's settings ask for."""
+        pairs = (text.partition("=") for text in settings.exclude_parameters)
+        return cls(
+            tuple(scheme.lower() for scheme in settings.include_schemes),
+            settings.include_types,
+            settings.include_formats,
+            settings.include_owners,
+            tuple((key.strip(), value.strip() if equals else "*") for key, equals, value in pairs),
+            Locations.of(settings.locations),
+        )
+
+    @property
+    def are_any(self) -> bool:
+        """Whether they ask for nothing."""
+        return not (self.schemes or self.types or self.formats or self.owners or self.parameters)
+
+    def rule_against(self, table: Any) -> str | None:
+        """The rule by which a table of the source is not taken; None if it is taken, or if it is no table."""
+        if self.are_any or not isinstance(table, hive.Table):
+            return None
+        looks = Looks(
+            self.scheme(data_location(table)),
+            type_of(table),
+            format_of(table),
+            table.owner or "",
+            table.parameters or {},
+        )
+        return self.rule_against_looks(looks)
+
+    def rule_against_looks(self, looks: Looks) -> str | None:
+        """The rule by which a table that looks like this is not taken; None if it is taken."""
+        if self.types and looks.type not in self.types:
+            return f"include_types does not have {looks.type}"
+        if self.schemes and looks.scheme is not None and not _matches(looks.scheme, self.schemes):
+            return f"include_schemes does not have {looks.scheme or 'a location without a scheme'}"
+        if self.formats and looks.format is not None and looks.format not in self.formats:
+            return f"include_formats does not have {looks.format}"
+        if self.owners and not _matches(looks.owner, self.owners):
+            return f"include_owners does not have {looks.owner or 'a table without an owner'}"
+        found = self._excluding(looks.parameters)
+        return f"exclude_parameters has {found}" if found else None
+
+    def scheme(self, location: str | None) -> str | None:
+        """The scheme of a location of the source at the target; None without one, or if it is refused later."""
+        try:
+            place = self.locations.map(location)
+        except Rejected:
+            return None
+        scheme, separator, _ = (place or "").partition(":/")
+        return (scheme.lower() if separator else "") if place else None
+
+    def _excluding(self, parameters: Mapping[str, str]) -> str | None:
+        for key, value in self.parameters:
+            if any(fnmatchcase(name, key) and fnmatchcase(its or "", value) for name, its in parameters.items()):
+                return key if value == "*" else f"{key}={value}"
+        return None
+
+
+def _matches(text: str, patterns: Sequence[str]) -> bool:
+    return any(fnmatchcase(text, it) for it in patterns)
+
+
+def type_of(table: Any) -> str:
+    """The type of a table. EXTERNAL decides where a client left it out, as in a metastore."""
+    if table.tableType:
+        return str(table.tableType)
+    external = (table.parameters or {}).get("EXTERNAL", "").upper() == "TRUE"
+    return "EXTERNAL_TABLE" if external else "MANAGED_TABLE"
+
+
+# Policy: which changes a target takes. Pure: settings and a change in, a change or None out.
+
 
 _NO_TABLE = re.compile("(?!)")
 _PARTITIONS = frozenset({Kind.ADD_PARTITION, Kind.ALTER_PARTITION, Kind.DROP_PARTITION})
@@ -229,7 +337,7 @@ class Policy:
             return excuse
         if _is_of_index(change):
             return "the table of an index is not replicated"
-        # An echo. Both ways an echo is judged by the home (pysync.replay.homes).
+        # An echo. Both ways an echo is judged by the home (pysync.replay.window.homes).
         if not self.both_ways and self.cluster is not None and self.cluster in change.event.visited:
             return f"the change came from the cluster {self.cluster}"
         if change.kind is Kind.REFRESH and change.for_targets and self.target not in change.for_targets:
@@ -347,7 +455,7 @@ def _as_kind(change: Change, kind: Kind) -> Change:
 def _repl_patterns(policy: str | None) -> tuple[Iterable[Pattern], Iterable[Pattern]]:
     if policy is None:
         return (), ()
-    text = repl_policy.parse(policy)
+    text = repl_text.parse_policy(policy)
     database, rule = _glob(text.database), f"policy {policy!r}"
     exclude = tuple(Pattern(database, _regex(it, policy), rule) for it in text.exclude)
     if text.table is not None:

@@ -25,17 +25,62 @@ from pysync.model.operation import (
     PutTable,
     Refresh,
     RenameTable,
+    TableOperation,
 )
-from pysync.replay.fold import DatabaseState, Folded, Gone, TableState
-from pysync.replay.order import EVERYTHING, database_of
-from pysync.replay.view_names import names_in_view
+from pysync.replay.window.fold import DatabaseState, Folded, Gone, TableState
+from pysync.replay.window.mapping import names_in_view
+from pysync.replay.window.order import EVERYTHING, database_of
+
+# Whole: what to do if a target lacks the table of which an operation describes only a part. Pure.
+#
+# Somebody has dropped the table at the target, or it had to be created anew there. No event has its other partitions
+# and constraints, so all of it is read at the source.
+
+
+def reread(operation: Operation, source_table: Callable[[TableName, Mark], TableName]) -> Refresh | None:
+    """The refresh of the operation's whole table, under the name that it has afterwards; None if there is no table.
+
+    `source_table` gives the name at the source of a table of the target with that mark. A table that was created there
+    later is left to its own events. Both ways it is not: the table that a request asks for may be the target's own.
+    """
+    if not isinstance(operation, TableOperation):
+        return None
+    both_ways = operation.condition is not None
+    name = operation.new_name if isinstance(operation, RenameTable) else operation.table
+    source = source_table(name, operation.mark)
+    return Refresh(
+        source_database=source.database,
+        source_table=source,
+        database=name.database,
+        table=name,
+        created=0 if both_ways else operation.mark.created,
+        anew=both_ways,
+        mark=operation.mark,
+        visited=operation.visited,
+    )
+
+
+def from_events(operation: Operation) -> tuple[Operation, ...]:
+    """What the events alone tell, without a source to read; empty if they do not tell the table."""
+    if isinstance(operation, PutTable):
+        return (replace(operation, creates=True, is_current=True),)
+    if isinstance(operation, RenameTable):
+        return (_creation(operation, operation.new_name),)
+    return (_creation(operation, operation.table), operation) if isinstance(operation, PutPartitions) else ()
+
+
+def _creation(operation: RenameTable | PutPartitions, name: TableName) -> PutTable:
+    return PutTable(table=name, definition=operation.definition, mark=operation.mark, visited=operation.visited)
+
+
+# Plan: turns folded states into the ordered works that bring a target to them. Pure: no clock, thread or socket.
 
 
 @dataclass(frozen=True, slots=True)
 class Work:
     """Operations that are applied one after the other.
 
-    `keys` are the objects that it touches (see pysync.replay.order): works that share one are applied in order.
+    `keys` are the objects that it touches (see pysync.replay.window.order): works that share one are applied in order.
     `positions` are the events that it stands for. `removes` names what is gone after it: tables that it drops or
     renames, databases (`db`) that it drops. `fleeting` names objects of its own that a later work removes: after a
     crash, when all works come again, they may be gone already. There, `db.*` means something in that database. `reads`
@@ -54,7 +99,7 @@ class Work:
         if isinstance(operation, PutConstraint):
             # A foreign key has two tables, and either may be gone.
             return bool(self.fleeting)
-        # Only the database counts: a missing table is read whole at the source (pysync.replay.whole).
+        # Only the database counts: a missing table is read whole at the source (pysync.replay.window.plan).
         name = str(operation.new_name) if isinstance(operation, RenameTable) else operation.key
         return database_of(name) in self.fleeting
 
@@ -63,7 +108,7 @@ def plan(folded: Iterable[Folded], writer: Writer, later: Iterable[str] = ()) ->
     """The works for what `fold` returned, in an order in which they can be applied.
 
     `writer` is the queue's target that the marks name. `later` is what later events have removed that may have
-    been applied already (see pysync.replay.hindsight). Objects without operations are left out.
+    been applied already (see pysync.replay.window.draft). Objects without operations are left out.
     """
     works = [work for work in (_work(item, writer) for item in folded) if work.operations]
     removed = set(later)

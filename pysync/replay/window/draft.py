@@ -1,0 +1,490 @@
+"""Draft: what a run of queued events means for one target, before anything is applied. Pure."""
+
+from __future__ import annotations
+
+import traceback
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence, Set
+from dataclasses import dataclass, field, replace
+
+from pysync.errors import PysyncError
+from pysync.masking import masked
+from pysync.model.again import WORD
+from pysync.model.change import Change
+from pysync.model.event import USER, Kind
+from pysync.model.mark import Writer
+from pysync.model.wire import decode_event
+from pysync.queue import EventQueue, Queued
+from pysync.replay.window.fold import fold
+from pysync.replay.window.order import EVERYTHING, database_of, holds_back
+from pysync.replay.window.plan import Work, plan
+from pysync.replay.window.translate import Translator
+
+# Blocks: which events wait behind those that a target refused, and which refused events a refresh makes good.
+
+
+Covers = Callable[[int, Set[str]], bool]
+"""Whether a refresh makes good a refused event at that position, with these keys."""
+
+_LONGEST_REASON = 2000
+
+
+@dataclass(frozen=True, slots=True)
+class Refusal:
+    """An event that cannot be applied now; `kind` is "rejected", "bug", or "waits" (behind another)."""
+
+    event: Queued
+    keys: frozenset[str]
+    kind: str
+    reason: str
+
+    @classmethod
+    def of(cls, event: Queued, keys: frozenset[str], kind: str, reason: str) -> Refusal:
+        """The refusal with a reason of at most 2,000 characters, which shows no secret."""
+        reason = masked(reason)
+        half = _LONGEST_REASON // 2
+        # The end of a traceback says the most.
+        short = reason if len(reason) <= _LONGEST_REASON else f"{reason[: half - 1]}…{reason[-half:]}"
+        return cls(event, keys, kind, short)
+
+    @classmethod
+    def behind(cls, event: Queued, keys: frozenset[str]) -> Refusal:
+        """The refusal of an event that waits behind another one."""
+        return cls(event, keys, "waits", "waits behind a parked event")
+
+
+@dataclass(slots=True)
+class Blocks:
+    """The keys that refused events block, but for those that a refresh under way makes good.
+
+    `stored` are the keys of the parked events that block, and `parked` reads the keys of every parked event, by
+    position. `refused` events are to be parked, and `healing` tells what each refresh under way makes good, both by
+    position. Without `heals` refreshes make nothing good. In memory only: a draft works on a copy.
+    """
+
+    parked: Callable[[], Mapping[int, Set[str]]] = dict
+    heals: bool = False
+    stored: Set[str] = frozenset()
+    refused: dict[int, Set[str]] = field(default_factory=dict)
+    healing: dict[int, Covers] = field(default_factory=dict)
+    keys: set[str] = field(default_factory=set)
+
+    def copy(self) -> Blocks:
+        """Blocks that know the same and change alone."""
+        refused, healing = dict(self.refused), dict(self.healing)
+        return Blocks(self.parked, self.heals, self.stored, refused, healing, set(self.keys))
+
+    def recall(self, stored: Set[str]) -> None:
+        """Block the keys of parked events, `stored`, and of refused ones, except what is made good."""
+        self.stored = stored
+        self.keys = set(stored).union(*self.refused.values())
+        self._heal()
+
+    def refuse(self, position: int, keys: Set[str]) -> None:
+        """Block the keys of an event. If it is a refresh, it makes nothing good."""
+        self.refused[position] = keys
+        if self.healing.pop(position, None) is not None:
+            self.recall(self.stored)
+        elif not is_covered(position, keys, self.healing):
+            self.keys |= keys
+
+    def heal(self, position: int, covers: Covers) -> None:
+        """The refresh at `position` will make good earlier events that it covers: they block no longer."""
+        if self.heals:
+            self.healing[position] = covers
+            self._heal()
+
+    def holds(self, change: Change) -> bool:
+        """Whether the change, which is newer than all refused events, waits behind one of them."""
+        if not self.keys:
+            return False
+        if change.comes_alone:
+            return change.database + EVERYTHING in self.keys
+        return holds_back(self.keys, change.keys)
+
+    def holds_at(self, position: int, keys: Collection[str]) -> bool:
+        """Whether a work of these keys, whose last event is at `position`, waits behind an earlier event."""
+        # Windows overlap: later events may have been refused already, and later refreshes make good what they cover
+        # for what comes after them only.
+        before = {at: its for at, its in self.refused.items() if at < position}
+        blocked = set(self.stored).union(*before.values())
+        healing = {at: covers for at, covers in self.healing.items() if at <= position}
+        if not healing or not holds_back(blocked, keys):
+            return holds_back(blocked, keys)
+        return holds_back(blocked & self._uncovered(before, healing), keys)
+
+    def settle(self, done: int) -> None:
+        """All events up to there are applied or stored: what was refused of them is parked now."""
+        self.stored = set(self.stored).union(*(keys for at, keys in self.refused.items() if at <= done))
+        self.refused = {at: keys for at, keys in self.refused.items() if at > done}
+        self.healing = {at: covers for at, covers in self.healing.items() if at > done}
+
+    def _heal(self) -> None:
+        if self.keys and self.healing:
+            self.keys &= self._uncovered(self.refused, self.healing)
+
+    def _uncovered(self, refused: Mapping[int, Set[str]], healing: Mapping[int, Covers]) -> Set[str]:
+        """The keys of parked and refused events that are not made good; a key stays while any such event has it."""
+        events = [*self.parked().items(), *refused.items()]
+        return set[str]().union(*(keys for at, keys in events if not is_covered(at, keys, healing)))
+
+
+def is_covered(at: int, keys: Set[str], healing: Mapping[int, Covers]) -> bool:
+    """Whether one of the later refreshes in `healing` makes good the event at `at`."""
+    return any(at < upto and covers(at, keys) for upto, covers in healing.items())
+
+
+# Hindsight: what later events have removed already, for earlier events that come again.
+#
+# Windows overlap: when a process dies, works far behind the position may be done although one right after it is not.
+# All events after the position come again. The place of an early one may be gone, because a later one has dropped or
+# renamed it.
+
+
+@dataclass(frozen=True, slots=True)
+class Hindsight:
+    """Which event removed what, in event order."""
+
+    removed: tuple[tuple[int, str], ...] = ()
+
+    @classmethod
+    def of(cls, events: Iterable[Queued], translator: Translator) -> Hindsight:
+        """The hindsight of events that may have been applied. An unreadable event cannot have been applied."""
+        found = []
+        for event in events:
+            change = _translated(event, translator)
+            while change is not None:
+                found += [(event.position, name) for name in _removed(change)]
+                change = change.then
+        return cls(tuple(found))
+
+    @classmethod
+    def joined(cls, found: Iterable[Hindsight]) -> Hindsight:
+        """The hindsight of several runs of events, in order."""
+        return cls(tuple(each for it in found for each in it.removed))
+
+    def after(self, position: int) -> frozenset[str]:
+        """The names of the tables and databases that were removed behind that position."""
+        return frozenset(name for at, name in self.removed if at > position)
+
+
+NONE = Hindsight()
+_REMOVES = frozenset({Kind.DROP_DATABASE, Kind.DROP_TABLE, Kind.ALTER_TABLE, Kind.REFRESH})
+_EVENTS = 1000
+_BYTES = 16 * 1024 * 1024
+
+
+class Lookout:
+    """Finds the hindsight for one target's windows. It reads the events once, for the first of the windows.
+
+    `reach` is how many events after the target's position may have been applied when the process died.
+    """
+
+    def __init__(self, queue: EventQueue, translator: Translator, reach: int) -> None:
+        self.reach = reach
+        self._queue = queue
+        self._translator = translator
+        self._begun: int | None = None  # the position up to which events may have been applied; None: not known
+        self._found: Hindsight | None = None
+
+    def after(self, position: int) -> Hindsight:
+        """The hindsight for a window that begins after this position."""
+        if self._begun is None:
+            self._begun = min(position + self.reach, self._queue.last)
+        # Nothing behind it was ever begun: the usual case after the first windows, which costs no reading.
+        if position >= self._begun:
+            return NONE
+        if self._found is None:
+            self._found = Hindsight.joined(self._removed(position, self._begun))
+        return self._found
+
+    def begin(self, position: int) -> None:
+        """Note that events up to that position may be applied from now on."""
+        self._begun = max(position, self._begun or 0)
+
+    def forget(self) -> None:
+        """Read the events again the next time: what was under way was given up, and comes again."""
+        self._found = None
+
+    def _removed(self, after: int, upto: int) -> Iterator[Hindsight]:
+        while after < upto:
+            events = self._queue.events(after, min(_EVENTS, upto - after), _BYTES)
+            yield Hindsight.of(events, self._translator)
+            after = events[-1].position
+
+
+def _translated(event: Queued, translator: Translator) -> Change | None:
+    try:
+        if decode_event(event.data).kind not in _REMOVES:
+            return None
+        return translator.translate(event.data, event.position)
+    except PysyncError:
+        return None
+    except Exception:  # noqa: BLE001 - whoever replays it tells of it
+        return None
+
+
+def _removed(change: Change) -> list[str]:
+    """The names that a change removes, or may find gone at the source.
+
+    Tables (`db.table`) that it drops, renames or refreshes; databases (`db`) that it drops; `db.*` for the refresh of a
+    database, which may drop any table in it.
+    """
+    if change.kind is Kind.DROP_DATABASE:
+        return [change.database]
+    if change.kind is Kind.REFRESH and change.table_name is None:
+        return [change.database + EVERYTHING]
+    renamed = change.kind is Kind.ALTER_TABLE and change.table_name != change.new_table_name
+    removes = renamed or change.kind in {Kind.DROP_TABLE, Kind.REFRESH}
+    return [str(change.table_name)] if removes else []
+
+
+# Run: queued events as they are for one target, in order, up to the first that has to wait for the others. Pure.
+
+
+@dataclass(frozen=True, slots=True)
+class Translated:
+    """What an event is for the target: a change, nothing (None), or a refusal of what cannot be translated.
+
+    `changes` are those that follow from it, in order. `covers` tells which refused events a refresh makes good.
+    """
+
+    event: Queued
+    found: Change | Refusal | None = None
+    changes: Sequence[Change] = ()
+    covers: Covers | None = None
+
+    @property
+    def comes_alone(self) -> bool:
+        """Whether it must be a run of its own."""
+        return isinstance(self.found, Change) and self.found.comes_alone
+
+    def refreshes(self, keys: Set[str]) -> bool:
+        """Whether it is a refresh of one of these objects."""
+        return self.covers is not None and any(not keys.isdisjoint(change.keys) for change in self.changes)
+
+
+def run_of(events: Sequence[Queued], translator: Translator) -> list[Translated]:
+    """Translate the events, from the first on.
+
+    A refresh of a database, or of all of them, is a run of its own. A refresh of a table begins a new run after other
+    events of that table, so that it can make good what is refused of those.
+    """
+    found: list[Translated] = []
+    keys: set[str] = set()
+    unread: list[Change] = []  # their keys are not in `keys` yet: only a refresh asks for those
+    for each in _translations(events, translator):
+        if each.covers is not None:
+            keys.update(*(change.keys for change in unread))
+            unread.clear()
+        alone = each.comes_alone
+        if found and (alone or each.refreshes(keys)):
+            break
+        found.append(each)
+        if alone:
+            break
+        unread += each.changes
+    return found
+
+
+def refreshes_all(event: Queued) -> bool:
+    """Whether the event asks to compare the lists of databases: nothing else may be under way then."""
+    try:
+        found = decode_event(event.data)
+    except PysyncError:
+        return False
+    return found.kind is Kind.REFRESH and not found.attributes.get("database")
+
+
+def _translations(events: Sequence[Queued], translator: Translator) -> Iterator[Translated]:
+    repeated = _repeated_words(events) if translator.policy.both_ways else frozenset[int]()
+    for at, event in enumerate(events):
+        yield Translated(event) if at in repeated else _translated_or_error(event, translator)
+
+
+def _translated_or_error(event: Queued, translator: Translator) -> Translated:
+    try:
+        change = translator.translate(event.data, event.position)
+        covers = _covered(change, translator) if change is not None and change.kind is Kind.REFRESH else None
+    except PysyncError as error:
+        return Translated(event, Refusal.of(event, translator.keys(event.data), "rejected", str(error)))
+    except Exception:  # noqa: BLE001 - no other try would end differently
+        return Translated(event, Refusal.of(event, translator.keys(event.data), "bug", traceback.format_exc()))
+    return Translated(event, change, _changes(change) if change is not None else (), covers)
+
+
+def _changes(change: Change) -> list[Change]:
+    """The change, the one that follows it, and the refresh of a table whose partitions the target may not have."""
+    then = [] if change.then is None else [change.then]
+    return [change, *then, *_refreshed(change)]
+
+
+def _refreshed(change: Change) -> list[Change]:
+    """The refresh of a table whose partitions the target may not have, if the change is about one.
+
+    Its partitions were added before it came into scope, or another refresh of it was under way while it was renamed.
+    """
+    source, name = change.whole, change.new_table_name
+    if source is None or name is None or not change.after[0].partitionKeys:
+        return []
+    names = {"source_database": source.database, "source_table": source.table, "created": str(change.created)}
+    attributes = {"database": name.database, "table": name.table, **names}
+    event = replace(change.event, kind=Kind.REFRESH, attributes=attributes, table=None, before=(), after=())
+    return [Change(event, change.position, origin=change.origin)]
+
+
+def _covered(change: Change, translator: Translator) -> Covers:
+    """Which parked events a refresh makes good.
+
+    Of a table: those of that table only. Of a database: those within it, if it is `whole`. Of all databases: those of
+    databases that are gone, or all if it is `whole`. `whole` means that refreshes of everything there follow.
+
+    What is there was listed after the events up to `upto`: later events may be about newer objects.
+    """
+    names = change.event.attributes
+    whole, upto = names.get("whole") == "true", int(names.get("upto") or change.position)
+    if change.table_name is not None:
+        return lambda _, keys: keys == change.keys
+    if change.refreshes_all:
+        there = translator.mapping.databases_of(names.get("present", "").split("\n"))
+        return lambda at, keys: at <= upto and (whole or all(database_of(key) not in there for key in keys))
+    return lambda at, keys: at <= upto and whole and all(database_of(key) == change.database for key in keys)
+
+
+def _repeated_words(events: Sequence[Queued]) -> Set[int]:
+    """The indexes of the words (pysync.model.again) that are said again later among the events.
+
+    A word has its object read when it is replayed, so the last one is enough. A backlog after many conflicts is full of
+    repeated words.
+    """
+    last: dict[tuple[bytes, str | None], int] = {}
+    repeated: set[int] = set()
+    for at, event in enumerate(events):
+        word = _word(event)
+        if word is not None:
+            repeated |= {last[word]} if word in last else set()
+            last[word] = at
+    return repeated
+
+
+def _word(event: Queued) -> tuple[bytes, str | None] | None:
+    """The name of the word that an event says, and the user who says it; None if it says none."""
+    # A search in the bytes first: decoding every event twice would cost more than the words.
+    found = WORD.search(event.data)
+    if found is None:
+        return None
+    try:
+        told = decode_event(event.data)
+    except PysyncError:
+        return None
+    return (found[0], told.attributes.get(USER)) if told.kind is Kind.CREATE_FUNCTION else None
+
+
+# Draft: what a run of queued events means for one target, before anything is applied. Pure.
+#
+# Each step makes a value for the next: events, a run of translated ones, those that wait for nothing, works.
+
+
+@dataclass(frozen=True, slots=True)
+class Draft:
+    """`works` are to be applied in order; `refused` events are to be parked without a try.
+
+    `changes` are those of all other events that concern the target, by position; `skipped` counts the rest. `heals`
+    tells, by the position of each refresh, which parked events it makes good.
+    """
+
+    events: Sequence[Queued]
+    works: Sequence[Work]
+    changes: Mapping[int, tuple[Queued, Change]]
+    refused: Sequence[Refusal]
+    skipped: int
+    heals: Mapping[int, Covers]
+
+    @property
+    def drops(self) -> int:
+        """How many databases, tables and partitions the works name that they drop; the tables of a dropped database,
+        and what a refresh will drop, are not among them.
+        """
+        return sum(operation.drops for work in self.works for operation in work.operations)
+
+
+def draft(
+    events: Sequence[Queued], translator: Translator, writer: Writer, blocks: Blocks, hindsight: Hindsight = NONE
+) -> Draft:
+    """Translate, fold and plan. What cannot be translated or planned, or is held by `blocks`, is refused.
+
+    The draft may end before the last event (see `run_of`). Nothing that is given is changed.
+    """
+    run = run_of(events, translator)
+    later = hindsight.after(run[-1].event.position) if run else frozenset[str]()
+    cascade = translator.policy.cascade
+    while True:
+        sifted = _sift(run, blocks.copy())
+        try:
+            works = plan(fold(sifted.flow, cascade=cascade), writer, later)
+        except Exception:  # noqa: BLE001 - no other try would end differently, and the other events must not wait for it
+            run = _without(run, _culprit(sifted.flow, writer, cascade), traceback.format_exc())
+        else:
+            return _draft(run, sifted, works)
+
+
+@dataclass(frozen=True, slots=True)
+class _Sifted:
+    """A run without what is refused: the `taken` events, and all their changes in order, the `flow`."""
+
+    taken: Sequence[Translated]
+    flow: Sequence[Change]
+    refused: Sequence[Refusal]
+
+
+def _sift(run: Iterable[Translated], blocks: Blocks) -> _Sifted:
+    """Refuse what is not translated, and what is held by `blocks`, which change on the way."""
+    taken, refused = list[Translated](), list[Refusal]()
+    for each in run:
+        refusal = _refusal(each, blocks)
+        if refusal is not None:
+            refused.append(refusal)
+            blocks.refuse(refusal.event.position, refusal.keys)
+        elif each.found is not None:
+            taken.append(each)
+    return _Sifted(taken, [change for each in taken for change in each.changes], refused)
+
+
+def _refusal(each: Translated, blocks: Blocks) -> Refusal | None:
+    if each.found is None or isinstance(each.found, Refusal):
+        return each.found
+    # Before the check: what the refresh makes good must not block the refresh.
+    if each.covers is not None:
+        blocks.heal(each.event.position, each.covers)
+    return Refusal.behind(each.event, each.found.keys) if blocks.holds(each.found) else None
+
+
+def _culprit(flow: Sequence[Change], writer: Writer, cascade: bool) -> int:
+    """The position of a change that cannot be planned with those before it, which can be planned."""
+    # By halves: each try folds all changes before it, and a window has thousands.
+    good, bad = 0, len(flow)
+    while bad - good > 1:
+        middle = (good + bad) // 2
+        try:
+            plan(fold(flow[:middle], cascade=cascade), writer)
+        except Exception:  # noqa: BLE001 - it is looked for
+            bad = middle
+        else:
+            good = middle
+    return flow[bad - 1].position
+
+
+def _without(run: Sequence[Translated], position: int, reason: str) -> list[Translated]:
+    """The run with the event at `position` refused; events that wait for it are refused when the run is sifted."""
+    return [
+        replace(it, found=Refusal.of(it.event, it.found.keys, "bug", reason), changes=(), covers=None)
+        if it.event.position == position and it.found is not None
+        else it
+        for it in run
+    ]
+
+
+def _draft(run: Sequence[Translated], sifted: _Sifted, works: Sequence[Work]) -> Draft:
+    changes = {it.event.position: (it.event, it.found) for it in sifted.taken if isinstance(it.found, Change)}
+    heals = {it.event.position: it.covers for it in sifted.taken if it.covers is not None}
+    skipped = len(run) - len(changes) - len(sifted.refused)
+    return Draft([it.event for it in run], works, changes, sifted.refused, skipped, heals)
