@@ -23,7 +23,7 @@ from pysync.model.operation import (
 from pysync.model.places import directories_of, is_below, name_below, overlap, shared_at
 from pysync.model.table_formats import data_location
 from pysync.targets.apply import takes_files
-from pysync.targets.apply.ownership import Ownership, ownership_of
+from pysync.targets.apply.judge import Ownership, ownership_of
 from pysync.targets.base import Outcome, Rejected, Target
 from pysync.targets.settings import TargetSettings
 from pysync.text import count

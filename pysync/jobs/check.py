@@ -26,8 +26,7 @@ from pysync.replay.window.translate import Translator
 from pysync.sections import SourceConfig
 from pysync.sidecar.registry import assert_named, known_targets
 from pysync.sidecar.reload import needs
-from pysync.targets.base import ChecksRights
-from pysync.targets.kinds import target_kind
+from pysync.targets.base import ChecksRights, target_kind
 from pysync.targets.settings import TargetSettings
 from pysync.text import count, told, without_pages
 

@@ -21,8 +21,7 @@ from pysync.model.table_formats import data_location
 from pysync.replay.window.scope import leaving
 from pysync.replay.window.translate import Translator
 from pysync.resync.rescoping import KeptScope, scopes_of
-from pysync.targets.base import Rejected, Target
-from pysync.targets.kinds import target_kind
+from pysync.targets.base import Rejected, Target, target_kind
 from pysync.targets.settings import TargetSettings
 
 

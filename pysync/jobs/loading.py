@@ -33,8 +33,7 @@ from pysync.replay.window.scope import replaced_json
 from pysync.replay.window.translate import Translator
 from pysync.resync.bootstrap import Origin
 from pysync.resync.refreshes import LIVING, Scope, everything
-from pysync.targets.base import Target
-from pysync.targets.kinds import target_kind
+from pysync.targets.base import Target, target_kind
 from pysync.targets.settings import TargetSettings
 from pysync.text import count
 

@@ -13,7 +13,7 @@ from pysync.queue.store import FILE
 from pysync.resync.bootstrap import Origin
 from pysync.sidecar.process import collect_seldom
 from pysync.sidecar.sidecar import Sidecar
-from pysync.targets.kinds import target_kind
+from pysync.targets.base import target_kind
 
 Tell = Callable[[Mapping[str, Any]], None]
 """Called with the status (docs/status.md) a few times a second."""

@@ -18,8 +18,7 @@ from pysync.replay.window.scope import Extent, Leaving, scope_of
 from pysync.replay.window.translate import Translator
 from pysync.resync.healing import reading
 from pysync.resync.rescoping import KeptScope, kept_scope
-from pysync.targets.base import Target
-from pysync.targets.kinds import target_kind
+from pysync.targets.base import Target, target_kind
 from pysync.targets.settings import TargetSettings
 
 _LOCK_SECONDS = 1.0

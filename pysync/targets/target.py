@@ -13,8 +13,8 @@ from pysync.model.difference import Difference
 from pysync.model.names import TableName
 from pysync.model.operation import DropDatabase, Operation
 from pysync.targets.apply import apply, tables_with
-from pysync.targets.apply.guards import refuse_transactional
-from pysync.targets.apply.trash import Trashed, expunge, restore, trashed
+from pysync.targets.apply.judge import refuse_transactional
+from pysync.targets.apply.tables import Trashed, expunge, restore, trashed
 from pysync.targets.base import Outcome
 from pysync.targets.diff import countless, differences
 from pysync.targets.store import Capability, Store

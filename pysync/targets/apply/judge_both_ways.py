@@ -32,9 +32,8 @@ from pysync.model.operation import (
     SayAgain,
     TableOperation,
 )
-from pysync.targets.apply.asking import Asking
 from pysync.targets.apply.judge import DEFAULT, OUTCOMES, Judge, Verdict
-from pysync.targets.apply.judging import BothWays
+from pysync.targets.apply.judging import Asking, BothWays
 from pysync.targets.apply.writing import deletes_directory, stamped
 from pysync.targets.base import Incomplete, Outcome, Rejected, total
 from pysync.targets.diff import alike, same

@@ -19,8 +19,7 @@ from pysync.model.iceberg import POINTER_KEY, pointer
 from pysync.model.names import TableName, partition_name
 from pysync.targets.diff import same_location
 from pysync.targets.hive import HiveStore, name_of
-from pysync.targets.hms.connections import Connections
-from pysync.targets.hms.errors import classified, is_race
+from pysync.targets.hms.connections import Connections, classified, is_race
 from pysync.targets.settings import TargetSettings
 from pysync.text import count
 
