@@ -20,7 +20,7 @@ from pysync.errors import UsageError
 from pysync.install import listener_jar
 from pysync.metastore.client import PARTITIONS_PER_CALL, Metastore
 from pysync.model.definition import is_index
-from pysync.model.files import SourceFiles
+from pysync.model.locations import SourceFiles
 from pysync.model.mark import Mark, Writer
 from pysync.model.names import TableName, partition_values
 from pysync.replay.window.policy import typed_keys

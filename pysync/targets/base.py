@@ -11,7 +11,7 @@ from importlib.metadata import entry_points
 from typing import Any, Generic, Protocol, TypeVar, runtime_checkable
 
 from pysync.errors import PysyncError, UsageError
-from pysync.model.constraints import Constraints
+from pysync.model.definition import Constraints
 from pysync.model.difference import Difference
 from pysync.model.names import TableName
 from pysync.model.operation import DropDatabase, Operation

@@ -26,8 +26,8 @@ from hmsclient.genthrift.hive_metastore import ttypes as hive
 from pydantic import Field
 
 from pysync.lab.memory.objects import is_type
+from pysync.model.idl import filled
 from pysync.model.names import DEFAULT_PARTITION, TableName, partition_values
-from pysync.model.structs import filled
 from pysync.model.wire import decode, encode
 from pysync.targets.base import (
     Answer,

@@ -17,8 +17,8 @@ from pysync.errors import UsageError
 from pysync.model.change import Change
 from pysync.model.definition import is_index
 from pysync.model.event import Event, Kind
+from pysync.model.locations import data_location, format_of
 from pysync.model.names import TableName, is_default_catalog, normalized
-from pysync.model.table_formats import data_location, format_of
 from pysync.replay.window import repl_text
 from pysync.replay.window.partition_filter import PartitionFilter
 from pysync.replay.window.renames import Locations

@@ -8,8 +8,8 @@ from dataclasses import dataclass, field
 from itertools import accumulate, chain, combinations
 
 from pysync.errors import UsageError
+from pysync.model.locations import ARCHIVED
 from pysync.model.names import TableName, normalized
-from pysync.model.table_formats import ARCHIVED
 from pysync.targets.base import Rejected
 
 # Renames: the names that databases and tables have at a target, by exact entries and by patterns. Pure.

@@ -5,9 +5,9 @@ from __future__ import annotations
 from typing import Any
 
 from pysync.model.definition import LAST_ID_KEY
+from pysync.model.idl import copied
 from pysync.model.names import normalized
 from pysync.model.operation import DropDatabase, DropFunction, PutDatabase, PutFunction
-from pysync.model.structs import copied
 from pysync.targets.apply.judge import DEFAULT, Judge, Verdict
 from pysync.targets.apply.tables import discard
 from pysync.targets.apply.writing import deletes_directory, drop_batches, into, linked, tell_lost

@@ -11,7 +11,7 @@ from typing import Any
 
 import structlog
 
-from pysync.model.iceberg import PREVIOUS_KEY, WRITTEN_KEY, pointer
+from pysync.model.locations import PREVIOUS_KEY, WRITTEN_KEY, pointer
 from pysync.model.mark import Mark
 from pysync.model.operation import (
     DropDatabase,

@@ -9,9 +9,7 @@ from typing import Any, Literal
 import structlog
 
 from pysync.model.again import Again
-from pysync.model.births import births_of, first_home
-from pysync.model.home import Condition, Stance, home_of, since, stance
-from pysync.model.mark import Mark
+from pysync.model.mark import Condition, Mark, Stance, births_of, first_home, home_of, since, stance
 from pysync.model.operation import DatabaseOperation, DropDatabase, DropTable, Operation, SayAgain
 from pysync.targets.apply.judge import DEFAULT, Ownership, Verdict, ownership_for_drop, ownership_of, ownership_of_part
 from pysync.targets.base import Outcome

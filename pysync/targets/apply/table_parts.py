@@ -11,8 +11,8 @@ from hmsclient.genthrift.hive_metastore import ttypes as hive
 
 from pysync.metastore.client import Statistics
 from pysync.metastore.errors import MetastoreUnsupported
-from pysync.model.constraints import by_name, comparable
-from pysync.model.constraints import name_of as constraint_name
+from pysync.model.definition import by_name, comparable
+from pysync.model.definition import name_of as constraint_name
 from pysync.model.names import DEFAULT_PARTITION, TableName, normalized, partition_name
 from pysync.model.operation import DropConstraint, DropPartitions, PutConstraint, PutPartitions, PutStatistics
 from pysync.targets.apply.judge import OUTCOMES, Judge, Ownership, Verdict, ownership_of_part

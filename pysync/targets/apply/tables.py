@@ -14,10 +14,10 @@ from typing import Any
 from hmsclient.genthrift.hive_metastore import ttypes as hive
 
 from pysync.errors import PysyncError
+from pysync.model.idl import copied
 from pysync.model.mark import MARK_KEYS, Mark
 from pysync.model.names import TableName
 from pysync.model.operation import DropTable, PutTable, TableOperation
-from pysync.model.structs import copied
 from pysync.targets.apply.judge import Judge, Verdict, refuse_transactional, stays
 from pysync.targets.apply.writing import drop_batches, into, tell_lost
 from pysync.targets.base import Incomplete, MissingDatabase, Outcome

@@ -11,8 +11,8 @@ from typing import Any
 from hmsclient.genthrift.hive_metastore import ttypes as hive
 
 from pysync.model.definition import VIEW
+from pysync.model.locations import LOCATION_KEYS
 from pysync.model.names import DEFAULT_PARTITION, normalized
-from pysync.model.table_formats import LOCATION_KEYS
 from pysync.targets.base import Rejected
 from pysync.text import count
 from pysync.text import shown as in_words

@@ -18,8 +18,8 @@ from botocore.exceptions import ClientError
 from hmsclient.genthrift.hive_metastore import ttypes as hive
 
 from pysync.metastore.client import Statistics
+from pysync.model.locations import data_location
 from pysync.model.names import TableName, normalized, partition_name, partition_values
-from pysync.model.table_formats import data_location
 from pysync.targets.aws.errors import INVALID, NOT_FOUND, RACES, classified, code, of_code
 from pysync.targets.aws.rights import by_the_api, of_logs, simulated
 from pysync.targets.aws.session import client, tell_calls
