@@ -7,10 +7,10 @@ from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Any
 
+from pysync.base.errors import PysyncError
 from pysync.config_file.file import Change, Draft, drafted, locked
 from pysync.control import client
 from pysync.control.client import NoSidecar, Unanswered, ask
-from pysync.errors import PysyncError
 from pysync.model.names import TableName
 from pysync.queue.store import FILE
 from pysync.replay.window.mapping import NameMapping

@@ -11,7 +11,7 @@ from hmsclient.genthrift.hive_metastore import ttypes as hive
 from thrift.protocol.TBase import TBase
 from thrift.Thrift import TType
 
-from pysync.errors import PysyncError
+from pysync.base.errors import PysyncError
 from pysync.model import idl
 from pysync.model.again import again_of, says_again
 from pysync.model.event import VISITED, Event, Kind

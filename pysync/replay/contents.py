@@ -10,8 +10,8 @@ import structlog
 from hmsclient.genthrift.hive_metastore import ttypes as hive
 from thrift.Thrift import TApplicationException
 
+from pysync.base.errors import PysyncError
 from pysync.copy.formats import Frame
-from pysync.errors import PysyncError
 from pysync.metastore.client import PARTITIONS_PER_CALL, Metastore, Reads, Statistics, read_statistics
 from pysync.metastore.errors import MetastoreError
 from pysync.model.definition import Constraints, name_of, pairs

@@ -14,7 +14,7 @@ from typing import Any
 
 import structlog
 
-from pysync.errors import PysyncError
+from pysync.base.errors import PysyncError
 from pysync.journal import Record
 from pysync.journal.record import MOST_PARTITIONS, reason_of, told
 from pysync.model.change import Change, named_in_event, objects_of

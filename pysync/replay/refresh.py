@@ -15,7 +15,7 @@ from typing import Any
 import structlog
 from hmsclient.genthrift.hive_metastore import ttypes as hive
 
-from pysync.crashpoints import crash_point
+from pysync.base.crashpoints import crash_point
 from pysync.metastore.client import Reads, is_of_call
 from pysync.metastore.errors import MetastoreError
 from pysync.model import idl

@@ -13,7 +13,7 @@ from typing import Any
 
 from hmsclient.genthrift.hive_metastore import ttypes as hive
 
-from pysync.errors import UsageError
+from pysync.base.errors import UsageError
 from pysync.model.change import Change
 from pysync.model.definition import is_index
 from pysync.model.event import Event, Kind

@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from itertools import accumulate, chain, combinations
 
-from pysync.errors import UsageError
+from pysync.base.errors import UsageError
 from pysync.model.locations import ARCHIVED
 from pysync.model.names import TableName, normalized
 from pysync.targets.base import Rejected

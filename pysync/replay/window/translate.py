@@ -10,7 +10,7 @@ from typing import Any
 
 import structlog
 
-from pysync.errors import PysyncError
+from pysync.base.errors import PysyncError
 from pysync.model.change import Change, Origin, decode_change, named_in, stored_table
 from pysync.model.event import USER, Event, Kind, replicator
 from pysync.model.names import TableName, partition_name
